@@ -1,0 +1,49 @@
+"""
+The exceptions of sliceplan, and the findings that they carry.
+
+    SliceplanError
+    ├── InputError      what the user gave is wrong: exit code 2
+    ├── NoPlanError     the input is right, but no plan exists for it: exit code 1
+    └── MissingExtraError    an optional dependency is not installed: exit code 2
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: where it stands and what would be right."""
+
+    source: str
+    """File name, or what takes its place (`<stdin>`, `fleet table`)."""
+    path: str
+    """Path of the field within the source, as `workloads[3].slo_ms`; empty: the source as a whole."""
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.source}: {self.path}" if self.path else f"{self.source}:"
+        return f"{where} {self.message}"
+
+
+class SliceplanError(Exception):
+    """Base of everything that sliceplan raises on purpose."""
+
+
+class InputError(SliceplanError):
+    """Input that cannot be used; carries every finding, not the first one."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(str(finding) for finding in self.findings))
+
+
+class NoPlanError(SliceplanError):
+    """A problem that is stated correctly but that no plan can satisfy."""
+
+
+class MissingExtraError(SliceplanError):
+    """A part of sliceplan was asked for whose optional dependencies are not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} is not installed; install it with: pip install 'sliceplan[{extra}]'")

@@ -1,0 +1,117 @@
+"""GPUs as the catalogue describes them: sizes, MIG geometry, prices, each with its source."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from .base import Name, Record
+
+Engine = Literal["ce", "dec", "enc", "jpeg", "ofa"]
+"""Copy engines and media engines of a GPU (NVDEC, NVENC, JPEG decoder, optical flow accelerator)."""
+
+
+class Fact(Record):
+    """A number with its source; `verified` is false where the source is indirect or a guess."""
+
+    value: float = Field(gt=0)
+    source: str
+    verified: bool = True
+    note: str | None = None
+
+
+class Price(Record):
+    """A published on-demand price."""
+
+    usd_per_gpu_hour: float = Field(gt=0, description="price of the instance divided by its GPUs, USD per hour")
+    cloud: str
+    region: str
+    instance: str
+    gpu_count: int = Field(ge=1, description="GPUs of the instance")
+    date: str
+    source: str
+    verified: bool = True
+
+
+class MigProfile(Record):
+    """One kind of MIG GPU instance, as `nvidia-smi mig -lgip` and `-lgipp` list it for one GPU type."""
+
+    name: str = Field(description="NVIDIA's name, as 2g.20gb or 1g.10gb+me")
+    nvml_profile_id: int = Field(description="the id that nvidia-smi prints; belongs to this GPU type only")
+    nvml_profile_enum: int = Field(description="index NVML_GPU_INSTANCE_PROFILE_* of nvml.h")
+    compute_slices: int = Field(ge=1)
+    memory_slices: int = Field(ge=1, description="placement units that an instance occupies")
+    memory_gib: float | None = Field(default=None, gt=0, description="usable memory; null: unknown")
+    sm_count: int | None = Field(default=None, ge=1, description="null: unknown")
+    max_count: int = Field(ge=1, description="instances of this profile that fit on an empty GPU")
+    starts: tuple[int, ...] = Field(min_length=1, description="legal placements: first placement unit")
+    kind: Literal["base", "double_memory", "variant"] = Field(
+        description="variant: with or without media engines or graphics (+me, +me.all, -me, +gfx)"
+    )
+    engines: dict[Engine, int] | None = Field(default=None, description="null: unknown")
+    source: str
+    unverified: tuple[str, ...] = Field(default=(), description="fields not confirmed on a device or in a guide")
+    min_driver: str | None = None
+    note: str | None = None
+
+    @property
+    def memory_mib(self) -> float | None:
+        """Usable memory in MiB; None where the catalogue does not know it."""
+        return None if self.memory_gib is None else self.memory_gib * 1024
+
+
+class MigGeometry(Record):
+    """The axis on which MIG instances of a GPU are placed, and the profiles that it knows."""
+
+    compute_slices: int = Field(ge=1)
+    placement_units: int = Field(ge=1, description="length of the placement axis (memory slices)")
+    profiles: tuple[MigProfile, ...]
+
+    @model_validator(mode="after")
+    def _profiles_fit_the_axis(self) -> "MigGeometry":
+        for profile in self.profiles:
+            for start in profile.starts:
+                if not 0 <= start <= self.placement_units - profile.memory_slices:
+                    raise ValueError(
+                        f"{profile.name} at {start} leaves the axis of {self.placement_units} placement units"
+                    )
+        names = [profile.name for profile in self.profiles]
+        if len(set(names)) != len(names):
+            raise ValueError("two MIG profiles have one name")
+        return self
+
+    def profile(self, name: str) -> MigProfile | None:
+        """Returns the profile of that name, None if this GPU type has no such profile."""
+        return next((profile for profile in self.profiles if profile.name == name), None)
+
+    @property
+    def full(self) -> MigProfile:
+        """The profile that covers the whole GPU."""
+        return max(
+            (profile for profile in self.profiles if profile.kind == "base"),
+            key=lambda profile: profile.compute_slices,
+        )
+
+
+class Gpu(Record):
+    """One GPU type of the catalogue."""
+
+    name: Name
+    architecture: str
+    compute_capability: str
+    sm_count: Fact
+    memory_gib: Fact
+    memory_bandwidth_gb_s: Fact
+    tensor_fp16_dense_tflops: Fact | None
+    fp32_tflops: Fact
+    l2_mb: Fact
+    tdp_w: Fact
+    max_clock_mhz: Fact
+    pcie_gen: Fact
+    mps_max_clients: Fact
+    mig: MigGeometry | None = Field(description="null: the GPU has no MIG")
+    prices: tuple[Price, ...] = ()
+
+    @property
+    def default_price(self) -> Price | None:
+        """The first verified price listed, else the first; None if no price is known."""
+        return next((price for price in self.prices if price.verified), next(iter(self.prices), None))

@@ -1,0 +1,203 @@
+"""The one seam at which input becomes trusted records: text to data to record, every finding at once."""
+
+import difflib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from .errors import Finding, InputError
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Largest file that is read; a problem of 100,000 workloads takes about 15 MB."""
+
+MAX_FINDINGS = 50
+"""Findings of one kind beyond this are counted, not listed."""
+
+RecordT = TypeVar("RecordT", bound=BaseModel)
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Safe YAML without aliases (a few bytes of them can expand without end) and without repeated keys."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the alias *{event.anchor} is not accepted; write the value out", event.start_mark
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        keys = [(key.value, key.start_mark) for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        seen: set[str] = set()
+        for key, mark in keys:
+            if key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_text(path: Path) -> str:
+    """
+    Reads a text file of at most MAX_BYTES bytes.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, unreadable, too large or not UTF-8.
+    """
+    source = str(path)
+    try:
+        if path.is_dir():
+            raise InputError([Finding(source, "", "is a folder; expected a file")])
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            message = f"has {size / 2**20:.0f} MiB; at most {MAX_BYTES / 2**20:.0f} MiB are read"
+            raise InputError([Finding(source, "", message)])
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError([Finding(source, "", f"is not UTF-8 text (byte {error.start})")]) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError([Finding(source, "", f"cannot be read: {reason}")]) from error
+
+
+def parse_text(text: str, source: str) -> Any:
+    """
+    Parses YAML, or JSON if the source's name ends in .json.
+
+    Raises
+    ------
+    InputError
+        If the text is neither, has an alias or a repeated key, or is nested too deeply.
+    """
+    try:
+        if source.endswith(".json"):
+            return json.loads(text, object_pairs_hook=_without_repeated_keys)
+        return yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = error.problem or error.context or "cannot be parsed"
+        raise InputError([Finding(source, where, f"is not valid YAML: {problem}")]) from error
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError([Finding(source, where, f"is not valid JSON: {error.msg}")]) from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError([Finding(source, "", f"cannot be parsed: {error}")]) from error
+    except RecursionError as error:
+        raise InputError([Finding(source, "", "is nested too deeply to be a file of sliceplan")]) from error
+
+
+def parse_record(record: type[RecordT], data: Any, source: str) -> RecordT:
+    """
+    Turns data into a record.
+
+    Raises
+    ------
+    InputError
+        With one finding for every field that is wrong: its path, the value found, what is accepted.
+    """
+    if not isinstance(data, dict):
+        found = "empty" if data is None else f"a {type(data).__name__}"
+        message = f"is {found}; expected a mapping with the fields {', '.join(record.model_fields)}"
+        raise InputError([Finding(source, "", message)])
+    try:
+        return record.model_validate(data)
+    except ValidationError as error:
+        findings = [Finding(source, *_path_and_message(record, item)) for item in error.errors(include_url=False)]
+        raise InputError(grouped(findings)) from error
+
+
+def read_record(record: type[RecordT], path: Path) -> RecordT:
+    """Reads a YAML or JSON file as a record; raises InputError as `read_text`, `parse_text`, `parse_record` do."""
+    return parse_record(record, parse_text(read_text(path), str(path)), str(path))
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """Returns a hint at the known name nearest to an unknown one, or the known names if none is near."""
+    known = list(names)
+    folded = {item.casefold(): item for item in known}
+    if near := difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6):
+        return f"Did you mean {folded[near[0]]!r}?"
+    shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
+    return f"Known: {shown}." if known else "None is known."
+
+
+def grouped(findings: list[Finding]) -> list[Finding]:
+    """Cuts a long list of findings: the first MAX_FINDINGS, then how many more there are."""
+    if len(findings) <= MAX_FINDINGS:
+        return findings
+    rest = len(findings) - MAX_FINDINGS
+    return [*findings[:MAX_FINDINGS], Finding(findings[0].source, "", f"and {rest} more findings of this kind")]
+
+
+def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        names = [key for key, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {repeated!r} stands twice")
+    return data
+
+
+def _path_and_message(record: type[BaseModel], item: Any) -> tuple[str, str]:
+    """Returns the field's path and what is wrong with it, in the user's words."""
+    location = item["loc"]
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
+    kind, context = item["type"], item.get("ctx", {})
+    found = _shown(item["input"])
+    match kind:
+        case "missing":
+            return path, "is missing; it is required"
+        case "extra_forbidden":
+            return path, f"is not a field here. {closest(str(location[-1]), _fields_beside(record, location))}"
+        case "value_error":
+            return path, str(context.get("error", item["msg"]))
+        case "string_pattern_mismatch":
+            return path, f"is {found}; expected letters, digits, '.', '_' and '-', a letter or digit at both ends"
+        case "greater_than":
+            return path, f"is {found}; expected a number above {context['gt']}"
+        case "greater_than_equal":
+            return path, f"is {found}; expected a number of at least {context['ge']}"
+        case "less_than" | "less_than_equal":
+            return path, f"is {found}; expected a number of at most {context.get('le', context.get('lt'))}"
+        case "finite_number":
+            return path, f"is {found}; expected a finite number"
+        case "literal_error" | "enum":
+            return path, f"is {found}; expected {context['expected']}"
+        case "too_short":
+            return path, f"has {context['actual_length']} entries; expected at least {context['min_length']}"
+        case "string_too_long":
+            return path, f"is {found}; expected at most {context['max_length']} characters"
+        case _:
+            expected = item["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+            return path, f"is {found}; expected {expected}"
+
+
+def _fields_beside(record: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Returns the fields that are known where an unknown one was found."""
+    current: Any = record
+    for part in location[:-1]:
+        if isinstance(part, str) and isinstance(current, type) and issubclass(current, BaseModel):
+            field = current.model_fields.get(part)
+            current = _record_within(field.annotation) if field else None
+        elif not isinstance(part, int):
+            return []
+    return list(current.model_fields) if isinstance(current, type) and issubclass(current, BaseModel) else []
+
+
+def _record_within(annotation: Any) -> Any:
+    """Returns the record inside an annotation such as `tuple[Workload, ...] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in getattr(annotation, "__args__", ()) if (found := _record_within(part))), None)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

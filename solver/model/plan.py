@@ -1,0 +1,125 @@
+"""The answer: which GPUs, how they are cut, what runs where, and what is proven about the cost."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from .base import Name, Record
+from .problem import Sharing
+
+
+class Status(StrEnum):
+    """How the planner ended."""
+
+    OPTIMAL = "optimal"
+    """A plan, and a proof that none is cheaper."""
+    FEASIBLE = "feasible"
+    """A plan that serves everything; a cheaper one may exist."""
+    INFEASIBLE = "infeasible"
+    """No plan: `unserved` says for each workload why."""
+    TIMEOUT = "timeout"
+    """The time limit passed without any plan."""
+
+
+class Served(Record):
+    """One workload on one partition, at one operating point."""
+
+    workload: Name
+    batch: int = Field(ge=1)
+    processes: int = Field(ge=1, description="MPS processes on the partition")
+    latency_ms: float = Field(gt=0, description="predicted latency of one batch")
+    capacity_rps: float = Field(gt=0, description="predicted throughput of all processes together")
+    rate_rps: float = Field(ge=0, description="share of the workload's rate that this partition takes")
+
+
+class Partition(Record):
+    """A share of one GPU."""
+
+    mig_profile: str | None = Field(description="MIG profile of the instance; null: not a MIG instance")
+    start: int | None = Field(ge=0, description="first placement unit of the MIG instance")
+    sm_percent: float | None = Field(gt=0, le=100, description="active thread percentage of an MPS share")
+    duty_cycle_ms: float | None = Field(gt=0, description="length of a round where workloads take turns")
+    serves: tuple[Served, ...] = Field(min_length=1)
+
+
+class PlannedGpu(Record):
+    """One GPU of the plan."""
+
+    id: str = Field(description="GPU type and running number, as A100-80GB/0", min_length=1, max_length=96)
+    gpu: str = Field(description="GPU type")
+    node: Name | None = Field(description="node that holds it; null: not assigned")
+    index: int | None = Field(ge=0, description="index of the GPU in its node")
+    sharing: Sharing
+    partitions: tuple[Partition, ...] = Field(min_length=1)
+
+
+class Bound(Record):
+    """A proven lower limit on the cost of any plan for the problem; null where none is known."""
+
+    cost_per_hour: float | None = Field(ge=0)
+    gpus: int | None = Field(ge=0, description="lower limit on the number of GPUs")
+    method: str = Field(description="which relaxation, and why it is a lower limit")
+
+
+class Unserved(Record):
+    """A workload without a place, the reason, and the nearest thing that would work."""
+
+    workload: Name
+    reason: str
+
+
+class ProblemReference(Record):
+    """Which problem a plan answers."""
+
+    name: Name
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="digest of the problem's canonical JSON")
+
+
+class GpuCut(Record):
+    """What is left of one GPU of the plan."""
+
+    id: str
+    free_compute_slices: int | None = Field(ge=0, description="compute slices of no partition")
+    free_memory_slices: int | None = Field(ge=0, description="memory slices of no partition")
+    wasted_compute_slices: int | None = Field(
+        ge=0, description="free compute slices that no further instance can reach"
+    )
+    wasted_memory_slices: int | None = Field(ge=0, description="free memory slices that no further instance can reach")
+    addable: dict[str, int] = Field(description="MIG profile -> most instances of it that could still be added")
+
+
+class Metrics(Record):
+    """How well the plan uses what it pays for; the definitions are in solver/metrics.py."""
+
+    internal_slack: float | None
+    external_fragmentation: float | None
+    wasted_compute_slices: int | None = Field(ge=0)
+    wasted_memory_slices: int | None = Field(ge=0)
+    gpus: tuple[GpuCut, ...]
+
+
+class Search(Record):
+    """Why the search ended; separate from what it found."""
+
+    stopped: Literal["proved", "time_limit", "infeasible", "heuristic_done", "interrupted"]
+    time_limit_s: float | None = Field(description="the limit that it ran under; null: none applies")
+    solver: str | None = Field(description="name and status of the solver; null: no solver was used")
+
+
+class Plan(Record):
+    """A plan with its predicted figures and what is proven about it."""
+
+    version: Literal[1]
+    problem: ProblemReference
+    planner: str
+    status: Status
+    cost_per_hour: float | None = Field(ge=0, description="USD; null: no plan")
+    gpus_used: int = Field(ge=0)
+    bound: Bound
+    gap: float | None = Field(ge=0, description="(cost - bound) / bound; null: no bound or no plan")
+    search: Search
+    runtime_s: float = Field(ge=0)
+    gpus: tuple[PlannedGpu, ...]
+    unserved: tuple[Unserved, ...]
+    metrics: Metrics | None = Field(description="null: no plan")

@@ -1,0 +1,126 @@
+"""What the user states: the fleet that may be used, the workloads to serve, the settings."""
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from .base import Name, Record
+
+Sharing = Literal["exclusive", "mig", "mps"]
+"""How a GPU is divided: used whole, cut into MIG instances, shared by MPS."""
+
+PositiveRate = Annotated[float, Field(gt=0, le=1e12)]
+
+
+class NodeGpus(Record):
+    """A node of the fleet and its GPUs of one type."""
+
+    name: Name = Field(description="host name of the node")
+    count: int = Field(ge=1, le=64, description="GPUs of this type in the node")
+
+
+class FleetEntry(Record):
+    """GPUs of one type that the plan may use."""
+
+    gpu: str = Field(description="GPU type: a name of the catalogue (`sliceplan gpus`)")
+    count: int | None = Field(
+        default=None, ge=0, le=10_000_000, description="how many there are; omitted: as many as needed"
+    )
+    price_per_hour: float | None = Field(
+        default=None, gt=0, le=1e6, description="USD per GPU and hour; omitted: the catalogue's price"
+    )
+    sharing: tuple[Sharing, ...] = Field(
+        default=("mig",), min_length=1, description="how a GPU may be divided: exclusive, mig, mps"
+    )
+    nodes: tuple[NodeGpus, ...] | None = Field(
+        default=None, description="named nodes that hold these GPUs; omitted: not assigned to nodes"
+    )
+
+    @model_validator(mode="after")
+    def _nodes_hold_the_count(self) -> "FleetEntry":
+        if self.nodes is not None:
+            held = sum(node.count for node in self.nodes)
+            if self.count is not None and held != self.count:
+                raise ValueError(f"count is {self.count}, but the nodes hold {held}; they must agree")
+            if repeated := _repeated(node.name for node in self.nodes):
+                raise ValueError(f"nodes are listed twice: {', '.join(repeated)}")
+        return self
+
+    @property
+    def available(self) -> int | None:
+        """GPUs that the plan may use; None: as many as needed."""
+        if self.count is None and self.nodes is not None:
+            return sum(node.count for node in self.nodes)
+        return self.count
+
+
+class Workload(Record):
+    """One model served at a rate within a latency SLO."""
+
+    name: Name = Field(description="unique name of the workload")
+    model: str = Field(min_length=1, description="the model that it serves: key of a profile (`sliceplan profiles`)")
+    rate_rps: PositiveRate = Field(description="requests per second to serve")
+    slo_ms: float = Field(gt=0, le=1e9, description="latency SLO in milliseconds")
+    gpus: tuple[str, ...] | None = Field(
+        default=None, min_length=1, description="GPU types that may serve it; omitted: all of the fleet"
+    )
+    batch_sizes: tuple[Annotated[int, Field(ge=1, le=65536)], ...] | None = Field(
+        default=None, min_length=1, description="batch sizes that may be used; omitted: all that are profiled"
+    )
+    min_replicas: int = Field(default=1, ge=1, le=100_000, description="least number of partitions that serve it")
+    max_replicas: int | None = Field(
+        default=None, ge=1, le=100_000, description="greatest number of partitions; omitted: no limit"
+    )
+    memory_mib: float | None = Field(
+        default=None, gt=0, le=1e9, description="memory of one process in MiB; omitted: the profile's"
+    )
+
+    @model_validator(mode="after")
+    def _replica_limits_agree(self) -> "Workload":
+        if self.max_replicas is not None and self.max_replicas < self.min_replicas:
+            raise ValueError(f"max_replicas is {self.max_replicas}, below min_replicas, which is {self.min_replicas}")
+        return self
+
+
+class Settings(Record):
+    """What holds for the whole problem."""
+
+    slo_fraction: float = Field(
+        default=0.5,
+        gt=0,
+        le=1,
+        description="part of the SLO that execution may take; the rest is batching and queueing",
+    )
+    max_processes: int = Field(
+        default=3, ge=1, le=48, description="most MPS processes of one workload within one partition"
+    )
+    headroom: float = Field(default=0.0, ge=0, le=100, description="extra rate to provision, as a fraction")
+    time_limit_s: float = Field(default=30.0, gt=0, le=86_400, description="time limit of the solver in seconds")
+
+
+class Problem(Record):
+    """A capacity planning problem."""
+
+    version: Literal[1] = Field(description="version of the file format")
+    name: Name = Field(description="name of the problem")
+    fleet: tuple[FleetEntry, ...] = Field(min_length=1, description="GPUs that the plan may use")
+    workloads: tuple[Workload, ...] = Field(min_length=1, description="what is to be served")
+    settings: Settings = Field(default=Settings(), description="what holds for the whole problem")
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> "Problem":
+        if repeated := _repeated(workload.name for workload in self.workloads):
+            raise ValueError(f"workloads have the same name: {', '.join(repeated)}; names must be unique")
+        if repeated := _repeated(entry.gpu for entry in self.fleet):
+            raise ValueError(f"fleet lists a GPU type twice: {', '.join(repeated)}; one entry per type")
+        owners = [(node.name, entry.gpu) for entry in self.fleet for node in entry.nodes or ()]
+        if repeated := _repeated(name for name, _ in owners):
+            raise ValueError(f"nodes with GPUs of two types are not supported: {', '.join(repeated)}")
+        return self
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    """Returns the names that occur more than once, in the order of their second occurrence."""
+    seen: set[str] = set()
+    return list(dict.fromkeys(name for name in names if name in seen or seen.add(name)))  # type: ignore[func-returns-value]
