@@ -1,0 +1,128 @@
+"""Files of profiles: what `profiles/models` ships, what `import-profile` writes and `--profiles` reads."""
+
+import json
+import os
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..model.errors import Finding, InputError
+from ..model.parsing import parse_record, parse_text, read_record
+from ..model.profile import Profile, ProfileFile
+
+ENDINGS = (".yaml", ".yml", ".json")
+
+
+class _Row(dict[str, Any]):
+    """A mapping that is written on one line."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Safe YAML with a `_Row` in flow style and lists indented below their key."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+        super().increase_indent(flow, False)
+
+
+_Dumper.add_representer(
+    _Row, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row, flow_style=True)
+)
+
+
+def write_profiles(profiles: Iterable[Profile], path: Path) -> None:
+    """
+    Writes a file of profiles: JSON if its name ends in .json, YAML with one curve or point a line otherwise.
+
+    The same profiles give the same bytes. The file is written aside and then renamed, so that a reader sees the
+    old file or the new one, never a part.
+
+    Raises
+    ------
+    InputError
+        If there is no profile to write, or the file cannot be written.
+    """
+    records = tuple(profiles)
+    if not records:
+        raise InputError([Finding(str(path), "", "would hold no profile; expected at least one")])
+    data = {"version": 1, "profiles": [_as_data(profile) for profile in records]}
+    if path.suffix.lower() == ".json":
+        text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    else:
+        text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=10**6, allow_unicode=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        try:
+            aside.write_text(text, encoding="utf-8", newline="\n")
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError([Finding(str(path), "", f"cannot be written: {error.strerror or error}")]) from error
+
+
+def read_profiles(path: Path) -> list[Profile]:
+    """
+    Reads a file of profiles, or every file of a folder that ends in .yaml, .yml or .json, in the order of names.
+
+    Raises
+    ------
+    InputError
+        If a file is not one of profiles, or a folder holds none; the findings of all files at once.
+    """
+    if not path.is_dir():
+        return list(read_record(ProfileFile, path).profiles)
+    try:
+        paths = sorted(entry for entry in path.iterdir() if entry.suffix.lower() in ENDINGS)
+    except OSError as error:
+        raise InputError([Finding(str(path), "", f"cannot be read: {error.strerror or error}")]) from error
+    if not paths:
+        raise InputError([Finding(str(path), "", f"holds no file of profiles ({', '.join(ENDINGS)})")])
+    profiles: list[Profile] = []
+    findings: list[Finding] = []
+    for entry in paths:
+        try:
+            profiles += read_record(ProfileFile, entry).profiles
+        except InputError as error:
+            findings += error.findings
+    if findings:
+        raise InputError(findings)
+    return profiles
+
+
+def shipped_profiles() -> list[Profile]:
+    """Returns the profiles that sliceplan ships, in the order of their files; a new list of shared records."""
+    return list(_shipped())
+
+
+@cache
+def _shipped() -> tuple[Profile, ...]:
+    folder = files("sliceplan.profiles").joinpath("models")
+    shipped = [entry for entry in folder.iterdir() if entry.name.endswith(".yaml")]
+    entries = sorted(shipped, key=lambda entry: entry.name)
+    return tuple(
+        profile
+        for entry in entries
+        for profile in parse_record(ProfileFile, parse_text(entry.read_text("utf-8"), entry.name), entry.name).profiles
+    )
+
+
+def _as_data(profile: Profile) -> dict[str, Any]:
+    """Returns the profile as it stands in a file: what is unknown or empty left out."""
+    data: dict[str, Any] = {
+        "model": profile.model,
+        "gpu": profile.gpu,
+        "provenance": profile.provenance.model_dump(exclude_none=True),
+    }
+    if profile.error is not None:
+        data["error"] = _Row(profile.error.model_dump())
+    if profile.odd_points:
+        data["odd_points"] = list(profile.odd_points)
+    if profile.points:
+        data["points"] = [_Row(point.model_dump(exclude_none=True)) for point in profile.points]
+    if profile.curves:
+        data["curves"] = [_Row(curve.model_dump()) for curve in profile.curves]
+    return data
