@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from .model.hardware import MigGeometry
+from .model.hardware import Engine, MigGeometry
 
-ENGINES = ("dec", "enc", "jpeg", "ofa")
+ENGINES: tuple[Engine, ...] = ("dec", "enc", "jpeg", "ofa")
 """Engines that are handed out whole; copy engines are shared and do not limit what fits."""
 
 
@@ -112,8 +112,7 @@ def fits(rules: PlacementRules, layout: Layout, added: Placement) -> bool:
         return True
     taken = [other.engines for _, other in present if other.engines is not None]
     return all(
-        sum(engines[i] for engines in taken) + rule.engines[i] <= available
-        for i, available in enumerate(rules.engines)
+        sum(engines[i] for engines in taken) + rule.engines[i] <= available for i, available in enumerate(rules.engines)
     )
 
 

@@ -1,7 +1,6 @@
 """Files of profiles: what `profiles/models` ships, what `import-profile` writes and `--profiles` reads."""
 
 import json
-import os
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -13,6 +12,7 @@ import yaml
 from ..model.errors import Finding, InputError
 from ..model.parsing import parse_record, parse_text, read_record
 from ..model.profile import Profile, ProfileFile
+from .text_files import write_text
 
 ENDINGS = (".yaml", ".yml", ".json")
 
@@ -53,15 +53,7 @@ def write_profiles(profiles: Iterable[Profile], path: Path) -> None:
         text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     else:
         text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=10**6, allow_unicode=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        try:
-            aside.write_text(text, encoding="utf-8", newline="\n")
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError([Finding(str(path), "", f"cannot be written: {error.strerror or error}")]) from error
+    write_text(path, text)
 
 
 def read_profiles(path: Path) -> list[Profile]:

@@ -115,3 +115,15 @@ class Gpu(Record):
     def default_price(self) -> Price | None:
         """The first verified price listed, else the first; None if no price is known."""
         return next((price for price in self.prices if price.verified), next(iter(self.prices), None))
+
+    def mps_client_limit(self, profile: MigProfile | None) -> int:
+        """
+        Returns how many MPS clients a MIG instance of this GPU takes, or the whole GPU if profile is None.
+
+        The limit of the GPU falls in proportion to the compute slices of the instance (NVIDIA MIG User
+        Guide v580, table 3).
+        """
+        clients = int(self.mps_max_clients.value)
+        if profile is None or self.mig is None:
+            return clients
+        return max(1, clients * profile.compute_slices // self.mig.compute_slices)

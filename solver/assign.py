@@ -1,0 +1,62 @@
+"""Which GPU of a plan is which GPU of which node."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .model.errors import Finding, InputError
+from .model.plan import Plan
+
+
+@dataclass(frozen=True)
+class NodeSupply:
+    """GPUs of one node that a plan may use; `gpu` None: of the plan's only GPU type."""
+
+    node: str
+    count: int
+    gpu: str | None = None
+
+
+def assign(plan: Plan, supplies: Sequence[NodeSupply]) -> Plan:
+    """
+    Returns the plan with its GPUs assigned to nodes, in the order of the GPUs and of the nodes.
+
+    Raises
+    ------
+    InputError
+        If a GPU type must be named and is not, a node is named twice, or the nodes hold too few GPUs.
+    """
+    types = list(dict.fromkeys(gpu.gpu for gpu in plan.gpus))
+    findings = []
+    for supply in supplies:
+        if supply.gpu is None and len(types) > 1:
+            message = f"the plan has GPUs of {', '.join(types)}; write {supply.node}:COUNT:GPU"
+            findings.append(Finding("--nodes", supply.node, message))
+        if supply.gpu is not None and supply.gpu not in types:
+            message = f"the plan has no {supply.gpu!r}; it has {', '.join(types) or 'no GPUs'}"
+            findings.append(Finding("--nodes", supply.node, message))
+    names = [supply.node for supply in supplies]
+    findings += [Finding("--nodes", name, "is named twice") for name in dict.fromkeys(names) if names.count(name) > 1]
+    if findings:
+        raise InputError(findings)
+    places = {
+        gpu_type: [
+            (supply.node, index)
+            for supply in supplies
+            if (supply.gpu or types[0]) == gpu_type
+            for index in range(supply.count)
+        ]
+        for gpu_type in types
+    }
+    for gpu_type in types:
+        needed = sum(gpu.gpu == gpu_type for gpu in plan.gpus)
+        if needed > len(places[gpu_type]):
+            message = f"the nodes hold {len(places[gpu_type])} x {gpu_type}; the plan uses {needed}"
+            findings.append(Finding("--nodes", "", message))
+    if findings:
+        raise InputError(findings)
+    free = {gpu_type: iter(of_type) for gpu_type, of_type in places.items()}
+    gpus = []
+    for gpu in plan.gpus:
+        node, index = next(free[gpu.gpu])
+        gpus.append(gpu.model_copy(update={"node": node, "index": index}))
+    return plan.model_copy(update={"gpus": tuple(gpus)})

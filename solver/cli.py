@@ -1,0 +1,411 @@
+"""
+The command line `sliceplan`.
+
+Exit codes: 0 done; 1 no plan exists for this problem; 2 the input is wrong; 3 a limit was hit (the
+answer, if any, is usable); 130 interrupted. Machine-readable output goes to stdout or a file, the rest to stderr.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .model.errors import Finding, InputError, SliceplanError
+from .model.plan import Plan, Status
+
+if TYPE_CHECKING:
+    from .assign import NodeSupply
+    from .model.profile import Profile
+
+app = typer.Typer(
+    name="sliceplan",
+    help="Plans shared GPUs: the cheapest MIG cut for a set of inference services, with proof.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+ProblemArgument = Annotated[Path, typer.Argument(help="Problem file (YAML or JSON).", show_default=False)]
+PlanArgument = Annotated[Path, typer.Argument(help="Plan file (JSON).", show_default=False)]
+ProfilesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--profiles", help="File or folder of profiles to add; repeatable, later ones win.", show_default=False
+    ),
+]
+TimeLimitOption = Annotated[
+    float | None, typer.Option("--time-limit", min=0.1, help="Seconds for the solver; default: the problem's.")
+]
+
+
+class RecordKind(StrEnum):
+    """The files whose JSON Schema can be printed."""
+
+    PROBLEM = "problem"
+    PLAN = "plan"
+    PROFILE = "profile"
+
+
+class ExportFormat(StrEnum):
+    """What a plan can be exported to."""
+
+    JSON = "json"
+    COMMANDS = "commands"
+
+
+class ProfileFormat(StrEnum):
+    """What profiles can be imported from."""
+
+    PARVAGPU = "parvagpu"
+
+
+def main() -> None:
+    """Runs the command line; every expected error ends in a message and an exit code, never in a traceback."""
+    try:
+        app()
+    except InputError as error:
+        for finding in error.findings:
+            print(finding, file=sys.stderr)
+        sys.exit(2)
+    except SliceplanError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted; nothing was written", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+@app.command()
+def solve(
+    problem: ProblemArgument,
+    planner: Annotated[str, typer.Option(help="Name of a planner (`sliceplan planners`).")] = "exact",
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
+) -> None:
+    """Find the cheapest plan for a problem."""
+    from . import api
+    from .formats.plan_files import dump_plan, write_plan
+    from .formats.problem_files import read_problem
+    from .terminal import draw_plan, headline
+
+    known, parsed = _known_profiles(profiles), read_problem(problem)
+    with _spinner(f"{planner} is planning {len(parsed.workloads)} workloads"):
+        plan = api.solve(parsed, planner, profiles=known, time_limit_s=time_limit)
+    if output is not None:
+        write_plan(plan, output)
+    elif sys.stdout.isatty():
+        _print(draw_plan(plan, most=12))
+    else:
+        sys.stdout.write(dump_plan(plan))
+    _say(headline(plan, plan.gap))
+    for item in plan.unserved:
+        _say(f"  {item.workload}: {item.reason}")
+    raise typer.Exit(_exit_code(plan))
+
+
+@app.command()
+def compare(
+    problem: ProblemArgument,
+    planner: Annotated[list[str] | None, typer.Option(help="Name of a planner; repeatable; default: all.")] = None,
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the comparison as JSON; `-`: to stdout instead of the table.")
+    ] = None,
+) -> None:
+    """Put planners side by side, with the gap of each to the proven bound."""
+    from . import api
+    from .formats.problem_files import read_problem
+    from .formats.text_files import write_text
+    from .terminal import compare_table
+
+    known, parsed = _known_profiles(profiles), read_problem(problem)
+    names = planner or list(api.planner_names())
+    with _spinner("planning") as update:
+        done = 0
+
+        def show_progress(plan: Plan) -> None:
+            nonlocal done
+            done += 1
+            update(f"{done} of {len(names)} planners done, last: {plan.planner}")
+
+        comparison = api.compare(parsed, names, profiles=known, time_limit_s=time_limit, on_plan=show_progress)
+    gaps = [comparison.gap_to_bound(plan) for plan in comparison.plans]
+    if json_file is not None:
+        rows = [_comparison_row(plan, gap) for plan, gap in zip(comparison.plans, gaps, strict=True)]
+        document = {"problem": parsed.name, "bound": comparison.bound.model_dump(mode="json"), "planners": rows}
+        text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        if str(json_file) == "-":
+            sys.stdout.write(text)
+        else:
+            write_text(json_file, text)
+    if str(json_file) != "-":
+        _print(compare_table(comparison.plans, gaps))
+    reasons = {(item.workload, item.reason): None for plan in comparison.plans for item in plan.unserved}
+    for workload, reason in reasons:
+        _say(f"  {workload}: {reason}")
+    bound = comparison.bound.cost_per_hour
+    _say("No bound was proven." if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h.")
+    codes = [_exit_code(plan) for plan in comparison.plans]
+    raise typer.Exit(0 if 0 in codes else max(codes, key=lambda code: code == 3))
+
+
+@app.command()
+def check(problem: ProblemArgument, plan: PlanArgument, profiles: ProfilesOption = None) -> None:
+    """Verify a plan against its problem, independently of any planner."""
+    from .check import check as violations_of
+    from .formats.plan_files import read_plan
+    from .formats.problem_files import read_problem
+    from .performance.resolve import resolve
+
+    parsed, answer, known = read_problem(problem), read_plan(plan), _known_profiles(profiles)
+    resolve(parsed, known, str(problem))  # refuses what the problem refers to and does not exist
+    violations = violations_of(parsed, answer, known)
+    for violation in violations:
+        _say(str(violation))
+    if violations:
+        _say(f"{plan} does not hold: {len(violations)} violation(s).")
+        raise typer.Exit(2)
+    if not answer.gpus:
+        _say(f"{plan} has no GPUs: its status is {answer.status}.")
+        raise typer.Exit(1)
+    _say(f"{plan} holds: geometry, memory, latency, rates, counts and cost were recomputed.")
+
+
+@app.command()
+def show(
+    plan: PlanArgument,
+    most: Annotated[int | None, typer.Option("--most", min=1, help="Draw at most so many GPUs.")] = None,
+) -> None:
+    """Draw a plan's GPUs in the terminal."""
+    from .formats.plan_files import read_plan
+    from .terminal import draw_plan, headline
+
+    answer = read_plan(plan)
+    unknown = sorted({gpu.gpu for gpu in answer.gpus if gpu.gpu not in _catalogue()})
+    if unknown:
+        raise InputError([Finding(str(plan), "gpus", f"GPU types not in the catalogue: {', '.join(unknown)}")])
+    _print(draw_plan(answer, most))
+    _print(headline(answer, answer.gap))
+
+
+@app.command()
+def planners() -> None:
+    """List the planners and where they come from."""
+    from . import api
+
+    _print(_two_columns(api.planner_sources()))
+
+
+@app.command()
+def gpus(
+    name: Annotated[str | None, typer.Argument(help="A GPU type: print its whole entry, sources included.")] = None,
+) -> None:
+    """List the GPU catalogue."""
+    import yaml
+
+    from .model.parsing import closest
+    from .terminal import gpu_table
+
+    catalogue = _catalogue()
+    if name is None:
+        _print(gpu_table(catalogue.values()))
+    elif name in catalogue:
+        sys.stdout.write(yaml.safe_dump(catalogue[name].model_dump(mode="json"), sort_keys=False, allow_unicode=True))
+    else:
+        raise InputError([Finding("GPU", name, f"is not in the catalogue. {closest(name, catalogue)}")])
+
+
+@app.command("profiles")
+def list_profiles(profiles: ProfilesOption = None) -> None:
+    """List the model profiles and their quality."""
+    from .terminal import profile_table
+
+    known = {(profile.model, profile.gpu): profile for profile in _known_profiles(profiles)}
+    _print(profile_table(known.values()))
+
+
+@app.command("import-profile")
+def import_profile(
+    source_format: Annotated[ProfileFormat, typer.Argument(metavar="FORMAT", help="parvagpu")],
+    path: Annotated[Path, typer.Argument(help="What to import: for parvagpu the folder of CSV files.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Profile file to write (YAML, or JSON).")],
+    fit: Annotated[
+        bool, typer.Option("--fit", help="Write curves fitted to the points instead of the points.")
+    ] = False,
+) -> None:
+    """Turn measurements into a profile file."""
+    from .formats.parvagpu import read_parvagpu
+    from .formats.profile_files import write_profiles
+
+    readers = {ProfileFormat.PARVAGPU: read_parvagpu}
+    imported = readers[source_format](path)
+    if fit:
+        from .performance.fitting import fit_profile
+
+        with _spinner(f"fitting {len(imported)} models"):
+            imported = [fit_profile(profile) for profile in imported]
+    write_profiles(imported, output)
+    _say(f"{output}: {len(imported)} profiles, {'fitted' if fit else 'measured'}.")
+
+
+@app.command()
+def assign(
+    plan: PlanArgument,
+    nodes: Annotated[
+        list[str], typer.Option("--nodes", metavar="NAME:COUNT[:GPU]", help="A node and its GPUs; repeatable.")
+    ],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
+) -> None:
+    """Assign the GPUs of a plan to named nodes."""
+    from .assign import assign as assigned
+    from .formats.plan_files import dump_plan, read_plan, write_plan
+
+    answer = assigned(read_plan(plan), [_node_supply(text) for text in nodes])
+    if output is None:
+        sys.stdout.write(dump_plan(answer))
+    else:
+        write_plan(answer, output)
+        _say(f"{output}: {answer.gpus_used} GPUs on {len(nodes)} node(s).")
+
+
+@app.command()
+def export(
+    plan: PlanArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write into; made if missing.")],
+    target: Annotated[ExportFormat, typer.Option("--format", help="json: the plan; commands: a script a node.")],
+) -> None:
+    """Write a plan in the form that other tools take."""
+    from .formats.plan_files import dump_plan, read_plan
+    from .formats.text_files import write_text
+
+    answer = read_plan(plan)
+    if target is ExportFormat.JSON:
+        texts = {f"{answer.problem.name}.plan.json": dump_plan(answer)}
+    else:
+        from sliceplan.agent.script import node_scripts
+
+        texts = {f"{node}.sh": script for node, script in node_scripts(answer, str(plan)).items()}
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError([Finding(str(output), "", f"cannot be made a folder: {error.strerror}")]) from error
+    for name, text in texts.items():
+        write_text(output / name, text)
+        _say(str(output / name))
+
+
+@app.command()
+def schema(kind: Annotated[RecordKind, typer.Argument(help="problem, plan or profile")]) -> None:
+    """Print the JSON Schema of a file format."""
+    from .formats.schemas import schema_text
+
+    sys.stdout.write(schema_text(kind.value))
+
+
+@app.command()
+def ui(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on localhost.")] = 8501,
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+) -> None:
+    """Open the planner in the browser (bound to localhost)."""
+    from .web import serve
+
+    serve(port, open_browser=browser)
+
+
+def _known_profiles(paths: list[Path] | None) -> "list[Profile]":
+    from .formats.profile_files import read_profiles, shipped_profiles
+
+    known = shipped_profiles()
+    findings: list[Finding] = []
+    for path in paths or ():
+        try:
+            known += read_profiles(path)
+        except InputError as error:
+            findings += error.findings
+    if findings:
+        raise InputError(findings)
+    return known
+
+
+def _catalogue() -> dict[str, Any]:
+    from .model.catalogue import load_catalogue
+
+    return dict(load_catalogue())
+
+
+def _node_supply(text: str) -> "NodeSupply":
+    from pydantic import TypeAdapter, ValidationError
+
+    from .assign import NodeSupply
+    from .model.base import Name
+
+    name, _, rest = text.partition(":")
+    count, _, gpu = rest.partition(":")
+    try:
+        TypeAdapter(Name).validate_python(name)
+        if not count.isdecimal() or not 1 <= int(count) <= 64:
+            raise ValueError
+    except (ValidationError, ValueError):
+        message = "expected NAME:COUNT or NAME:COUNT:GPU, COUNT from 1 to 64, as gpu-node-1:8"
+        raise InputError([Finding("--nodes", text, message)]) from None
+    return NodeSupply(name, int(count), gpu or None)
+
+
+def _comparison_row(plan: Plan, gap: float | None) -> dict[str, Any]:
+    keep = {"planner", "status", "cost_per_hour", "gpus_used", "bound", "search", "runtime_s", "unserved", "metrics"}
+    return {**plan.model_dump(mode="json", include=keep), "gap_to_best_bound": gap}
+
+
+def _exit_code(plan: Plan) -> int:
+    if plan.status is Status.INFEASIBLE:
+        return 1
+    return 3 if plan.search.stopped in ("time_limit", "interrupted") else 0
+
+
+def _two_columns(rows: dict[str, str]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for name, text in rows.items():
+        table.add_row(name, text)
+    return table
+
+
+def _print(renderable: Any) -> None:
+    from rich.console import Console
+
+    Console(highlight=False, soft_wrap=isinstance(renderable, str)).print(renderable)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+@contextmanager
+def _spinner(text: str) -> Iterator[Any]:
+    """Shows what is going on while it goes on; silent where stderr is no terminal. Yields a function to change it."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status(text) as status:
+        yield status.update
+
+
+if __name__ == "__main__":
+    main()

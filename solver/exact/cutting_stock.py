@@ -1,0 +1,286 @@
+"""
+The MIG cutting stock: how many GPUs of each type are cut how, and which partitions serve which workload.
+
+Data
+    g in G         GPU types, with price c_g and number available N_g
+    p in P_g       maximal multisets of MIG profiles that fit on a GPU of type g; a_kp instances of size k
+    k in K         partition sizes (a MIG profile of a GPU type)
+    w in W         workloads with required rate R_w; T_wk: greatest throughput of w on a partition of size k
+                   within its latency limit
+Variables, integer and not negative
+    x_p            GPUs cut as multiset p
+    n_wk           partitions of size k that serve workload w
+Model
+    min   sum_g c_g sum_{p in P_g} x_p
+    s.t.  sum_k T_wk n_wk >= R_w                         for every w      (rates are met)
+          sum_w n_wk <= sum_p a_kp x_p                   for every k      (partitions are cut from GPUs)
+          sum_{p in P_g} x_p <= N_g                      for every g      (GPUs that there are)
+          min_w <= sum_k n_wk <= max_w                   for every w      (replica limits)
+
+This is the reconfigurable machine scheduling problem of MIG-serving (arXiv 2109.11067) with the GPU
+configurations aggregated over workloads. It is exact: only the number of instances of each size on a GPU
+matters for what it can serve, every multiset that fits is part of a maximal one, and a point with less
+throughput on an equal partition is never needed. The bound is the solver's dual bound of this program; where
+all prices are multiples of one amount, it is rounded up to the next multiple.
+
+Among the plans of least cost a second program looks for one that takes the fewest slices.
+"""
+
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil, gcd, inf
+from typing import Any, Literal
+
+import numpy as np
+from ortools.math_opt.python import mathopt
+from ortools.math_opt.solvers import highs_pb2
+
+from ..geometry import Multiset, maximal_multisets, placement_rules
+from ..performance.operating_points import Floats, Ints
+from ..performance.resolve import FleetType, ResolvedProblem
+
+TIE_BREAK_NODES = 200
+"""Branch-and-bound nodes for the second program; a count and not a time, so that equal runs give equal plans."""
+
+LARGEST_SCALED_PRICE = 10_000
+"""Prices are made integers by a common divisor only while they stay below this, for the solver's arithmetic."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A way to cut a GPU of one type."""
+
+    gpu: str
+    profiles: Multiset
+
+
+@dataclass(frozen=True)
+class CuttingStockAnswer:
+    """What the integer program gave; `partitions` and `patterns` are None where it gave no plan."""
+
+    stopped: Literal["proved", "time_limit", "infeasible"]
+    solver: str
+    cost_bound: float | None
+    """Lower limit on the cost per hour, USD; None: unknown."""
+    patterns: tuple[tuple[Pattern, int], ...] | None
+    """How many GPUs are cut in each way."""
+    partitions: Ints | None
+    """Shape (workload, size): partitions of each size for each workload."""
+
+
+def patterns_of(resolved: ResolvedProblem, entry: FleetType) -> list[Pattern]:
+    """Returns the ways to cut a GPU of one type into partitions that some workload can use."""
+    used = [resolved.sizes[k].mig.name for k in resolved.sizes_of(entry.gpu.name) if resolved.capacity_rps[:, k].any()]
+    if not used:
+        return []
+    rules = placement_rules(entry.geometry, used)
+    return [Pattern(entry.gpu.name, profiles) for profiles in maximal_multisets(rules)]
+
+
+def solve_cutting_stock(resolved: ResolvedProblem, *, time_limit_s: float, counts: bool = True) -> CuttingStockAnswer:
+    """
+    Solves the MIG cutting stock with HiGHS.
+
+    Parameters
+    ----------
+    counts
+        False: ignore how many GPUs there are, to learn how many would do.
+    """
+    started = time.monotonic()
+    program = _Program(resolved, counts)
+    price, exact = _scaled_prices(resolved)
+    cost = mathopt.LinearSum(price[p.gpu] * x for p, x in program.patterns)
+    program.model.minimize(cost)
+    result = _run(program.model, time_limit_s, absolute_gap=0.999 if exact else None)
+
+    reason, unit = result.termination.reason, _unit_price(resolved, price)
+    stopped = _STOPPED.get(reason)
+    if stopped is None:
+        raise RuntimeError(f"HiGHS ended with {reason.name}: {result.termination.detail}")
+    solver = f"HiGHS through MathOpt: {reason.name.lower()}"
+    if stopped == "infeasible":
+        return CuttingStockAnswer(stopped, solver, None, None, None)
+    dual = result.termination.objective_bounds.dual_bound
+    bound = None if dual == -inf else unit * (ceil(dual - 1e-6) if exact else dual)
+    if not result.has_primal_feasible_solution():
+        return CuttingStockAnswer(stopped, solver, bound, None, None)
+    best = result.variable_values()
+    if stopped == "proved":
+        least = sum(price[p.gpu] * round(best[x]) for p, x in program.patterns)
+        bound = unit * least
+        left = time_limit_s - (time.monotonic() - started)
+        best = _with_fewest_slices(resolved, program, cost, least, best, left) or best
+    return CuttingStockAnswer(
+        stopped,
+        solver,
+        bound,
+        tuple((p, round(best[x])) for p, x in program.patterns if round(best[x])),
+        program.partitions(best),
+    )
+
+
+def most_served(resolved: ResolvedProblem, *, time_limit_s: float) -> list[bool]:
+    """
+    Returns for each workload whether it is in a largest set of workloads that the fleet can serve.
+
+    If the time limit ends the search, the set is the largest one found until then.
+    """
+    program = _Program(resolved, counts=True, all_served=False)
+    program.model.maximize(mathopt.LinearSum(program.is_served))
+    result = _run(program.model, time_limit_s, absolute_gap=0.999)
+    if not result.has_primal_feasible_solution():
+        return [False] * len(program.is_served)
+    values = result.variable_values()
+    return [values[variable] > 0.5 for variable in program.is_served]
+
+
+class _Program:
+    """
+    The variables and constraints; the objective is the caller's.
+
+    all_served
+        False: a workload may be left out; `is_served` holds a binary for each.
+    """
+
+    def __init__(self, resolved: ResolvedProblem, counts: bool, all_served: bool = True) -> None:
+        self.resolved = resolved
+        self.model = model = mathopt.Model(name="mig_cutting_stock")
+        self.patterns = [
+            (pattern, model.add_integer_variable(lb=0, name=f"x_{i}_{j}"))
+            for i, entry in enumerate(resolved.fleet)
+            for j, pattern in enumerate(patterns_of(resolved, entry))
+        ]
+        self.is_served: list[Any] = [
+            1 if all_served else model.add_binary_variable(name=f"s_{w}") for w in range(len(resolved.required_rps))
+        ]
+        self.served = self._served_variables()
+        self._rates_are_met()
+        self._partitions_are_cut_from_gpus()
+        if counts:
+            self._no_more_gpus_than_there_are()
+        self._replica_limits_hold()
+
+    def partitions(self, values: dict[Any, float]) -> Ints:
+        """Returns n, shape (workload, size), from a solution."""
+        partitions = np.zeros(self.resolved.capacity_rps.shape, dtype=np.int64)
+        for (w, k), variable in self.served.items():
+            partitions[w, k] = round(values[variable])
+        return partitions
+
+    def _served_variables(self) -> dict[tuple[int, int], Any]:
+        capacity, required = self.resolved.capacity_rps, self.resolved.required_rps
+        least = [workload.min_replicas for workload in self.resolved.problem.workloads]
+        return {
+            (w, k): self.model.add_integer_variable(
+                lb=0, ub=max(ceil(required[w] / capacity[w, k]), least[w]), name=f"n_{w}_{k}"
+            )
+            for w, k in np.argwhere(capacity > 0).tolist()
+        }
+
+    def _rates_are_met(self) -> None:
+        """Every served workload's partitions carry its rate: sum_k T_wk n_wk >= R_w, divided by R_w."""
+        capacity, required = self.resolved.capacity_rps, self.resolved.required_rps
+        terms: dict[int, list[Any]] = {w: [] for w in range(len(required))}
+        for (w, k), variable in self.served.items():
+            terms[w].append(min(capacity[w, k] / required[w], 1e4) * variable)
+        for w, of_workload in terms.items():
+            self.model.add_linear_constraint(mathopt.LinearSum(of_workload) - self.is_served[w] >= 0, name=f"rate_{w}")
+
+    def _partitions_are_cut_from_gpus(self) -> None:
+        """Partitions of a size are at most what the cut GPUs give: sum_w n_wk <= sum_p a_kp x_p."""
+        taken: dict[int, list[Any]] = {k: [] for k in range(len(self.resolved.sizes))}
+        for (_, k), variable in self.served.items():
+            taken[k].append(variable)
+        for k, size in enumerate(self.resolved.sizes):
+            cut = [p.profiles.count(size.mig.name) * x for p, x in self.patterns if p.gpu == size.gpu]
+            self.model.add_linear_constraint(mathopt.LinearSum(taken[k]) - mathopt.LinearSum(cut) <= 0, name=f"cut_{k}")
+
+    def _no_more_gpus_than_there_are(self) -> None:
+        """GPUs of a type are at most those available: sum_p x_p <= N_g."""
+        for entry in self.resolved.fleet:
+            if entry.available is not None:
+                used = mathopt.LinearSum(x for p, x in self.patterns if p.gpu == entry.gpu.name)
+                self.model.add_linear_constraint(used <= entry.available, name=f"count_{entry.gpu.name}")
+
+    def _replica_limits_hold(self) -> None:
+        """A workload has at least min_replicas and at most max_replicas partitions."""
+        for w, workload in enumerate(self.resolved.problem.workloads):
+            if workload.min_replicas == 1 and workload.max_replicas is None:
+                continue
+            replicas = mathopt.LinearSum(v for (other, _), v in self.served.items() if other == w)
+            least = workload.min_replicas * self.is_served[w]
+            self.model.add_linear_constraint(replicas - least >= 0, name=f"min_replicas_{w}")
+            if workload.max_replicas is not None:
+                self.model.add_linear_constraint(replicas <= workload.max_replicas, name=f"max_replicas_{w}")
+
+
+_STOPPED: dict[mathopt.TerminationReason, Literal["proved", "time_limit", "infeasible"]] = {
+    mathopt.TerminationReason.OPTIMAL: "proved",
+    mathopt.TerminationReason.FEASIBLE: "time_limit",
+    mathopt.TerminationReason.NO_SOLUTION_FOUND: "time_limit",
+    mathopt.TerminationReason.INFEASIBLE: "infeasible",
+    mathopt.TerminationReason.INFEASIBLE_OR_UNBOUNDED: "infeasible",  # costs are positive: never unbounded
+}
+
+
+def _run(
+    model: mathopt.Model,
+    time_limit_s: float,
+    *,
+    absolute_gap: float | None,
+    node_limit: int | None = None,
+    start: dict[Any, float] | None = None,
+) -> mathopt.SolveResult:
+    parameters = mathopt.SolveParameters(
+        time_limit=timedelta(seconds=max(time_limit_s, 0.01)),
+        random_seed=1,
+        relative_gap_tolerance=0.0 if absolute_gap is not None else 1e-9,
+        absolute_gap_tolerance=absolute_gap,
+        node_limit=node_limit,
+        highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
+    )
+    hints = [] if start is None else [mathopt.SolutionHint(variable_values=start)]
+    return mathopt.solve(
+        model,
+        mathopt.SolverType.HIGHS,
+        params=parameters,
+        model_params=mathopt.ModelSolveParameters(solution_hints=hints),
+    )
+
+
+def _scaled_prices(resolved: ResolvedProblem) -> tuple[dict[str, float], bool]:
+    """Returns prices divided by a common divisor, and whether they are integers now."""
+    micro = {entry.gpu.name: round(entry.price_per_hour * 1e6) for entry in resolved.fleet}
+    divisor = gcd(*micro.values())
+    scaled = {name: price // divisor for name, price in micro.items()}
+    exact = all(abs(entry.price_per_hour * 1e6 - micro[entry.gpu.name]) < 1e-3 for entry in resolved.fleet)
+    if len(scaled) == 1:
+        return dict.fromkeys(scaled, 1.0), True
+    if exact and max(scaled.values()) <= LARGEST_SCALED_PRICE:
+        return {name: float(price) for name, price in scaled.items()}, True
+    return {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}, False
+
+
+def _unit_price(resolved: ResolvedProblem, scaled: dict[str, float]) -> float:
+    """Returns the USD per hour that one unit of the scaled prices stands for."""
+    first = resolved.fleet[0]
+    return first.price_per_hour / scaled[first.gpu.name]
+
+
+def _with_fewest_slices(
+    resolved: ResolvedProblem,
+    program: _Program,
+    cost: Any,
+    least: float,
+    best: dict[Any, float],
+    time_limit_s: float,
+) -> dict[Any, float] | None:
+    """Returns a solution of the least cost that takes fewer slices, None if none was found."""
+    if time_limit_s <= 0:
+        return None
+    slices: Floats = np.array([size.mig.compute_slices + size.mig.memory_slices for size in resolved.sizes], float)
+    program.model.add_linear_constraint(cost <= least + 1e-6 * max(least, 1.0), name="least_cost")
+    program.model.minimize(mathopt.LinearSum(float(slices[k]) * v for (_, k), v in program.served.items()))
+    result = _run(program.model, time_limit_s, absolute_gap=0.999, node_limit=TIE_BREAK_NODES, start=best)
+    return result.variable_values() if result.has_primal_feasible_solution() else None

@@ -1,0 +1,26 @@
+"""Plan files: JSON, one partition a line."""
+
+import json
+from pathlib import Path
+
+from ..model.parsing import parse_record, parse_text, read_text
+from ..model.plan import Plan
+from .text_files import write_text
+
+
+def read_plan(path: Path) -> Plan:
+    """Reads a plan; raises InputError with every finding if the file is not a plan."""
+    source = str(path)
+    return parse_record(
+        Plan, parse_text(read_text(path), source if source.endswith(".json") else f"{source}.json"), source
+    )
+
+
+def dump_plan(plan: Plan) -> str:
+    """Returns a plan as JSON; equal plans give equal text."""
+    return json.dumps(plan.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
+
+
+def write_plan(plan: Plan, path: Path) -> None:
+    """Writes a plan."""
+    write_text(path, dump_plan(plan))

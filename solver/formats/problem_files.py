@@ -1,0 +1,56 @@
+"""Problem files: YAML or JSON, and the examples that sliceplan ships."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..model.parsing import parse_record, parse_text, read_text
+from ..model.problem import Problem
+from .text_files import write_text
+
+
+def read_problem(path: Path) -> Problem:
+    """Reads a problem; raises InputError with every finding if the file is not a problem."""
+    return parse_problem(read_text(path), str(path))
+
+
+def parse_problem(text: str, source: str) -> Problem:
+    """Parses a problem, as JSON if the source's name ends in .json; raises InputError as `read_problem`."""
+    return parse_record(Problem, parse_text(text, source), source)
+
+
+def dump_problem(problem: Problem) -> str:
+    """Returns a problem as YAML; fields with their default value are left out, but for `version`."""
+    data = problem.model_dump(mode="json", exclude_defaults=True)
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
+
+
+def write_problem(problem: Problem, path: Path) -> None:
+    """Writes a problem: JSON if the name ends in .json, else YAML."""
+    as_json = path.suffix.lower() == ".json"
+    text = json.dumps(problem.model_dump(mode="json"), indent=1) + "\n" if as_json else dump_problem(problem)
+    write_text(path, text)
+
+
+def example_problems() -> dict[str, Problem]:
+    """Returns the shipped example problems by name, the demo first."""
+    folder = files("sliceplan.plans")
+    entries = [entry for entry in folder.iterdir() if entry.name.endswith(".yaml")]
+    entries.sort(key=lambda entry: (entry.name != "demo.yaml", entry.name))
+    problems = [parse_problem(entry.read_text("utf-8"), entry.name) for entry in entries]
+    return {problem.name: problem for problem in problems}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Safe YAML with lists of plain values on one line."""
+
+
+def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
+    plain = not any(isinstance(item, dict | list) for item in items)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=plain)
+
+
+_Dumper.add_representer(list, _represent_list)

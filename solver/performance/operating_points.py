@@ -1,0 +1,133 @@
+"""
+The operating points of a profile, and the best of them under a latency limit.
+
+Of all points of one partition size that are fast enough, an optimal plan needs only the one with the
+greatest throughput: any other can be exchanged for it at the same cost (MIG-serving, arXiv 2109.11067,
+defines a service's throughput on an instance as this maximum; ParvaGPU, SC'24, sec. IV-B1, calls it the
+optimal triplet).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.profile import Profile
+from .saturating import batch_time_ms
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LATENCY_TOLERANCE = 1e-9
+"""Relative; a latency equal to the limit but for rounding counts as within it."""
+
+
+@dataclass(frozen=True)
+class OperatingPoints:
+    """Operating points of one model on one partition size; all arrays have shape (point,)."""
+
+    batch: Ints
+    processes: Ints
+    latency_ms: Floats
+    capacity_rps: Floats
+    """Throughput of all processes together."""
+    memory_mib: Floats
+    """Memory of all processes together; nan: unknown."""
+
+    def where(self, keep: NDArray[np.bool_]) -> "OperatingPoints":
+        """Returns the points marked True, in their order."""
+        return OperatingPoints(
+            self.batch[keep],
+            self.processes[keep],
+            self.latency_ms[keep],
+            self.capacity_rps[keep],
+            self.memory_mib[keep],
+        )
+
+
+def operating_points(profile: Profile) -> dict[str, OperatingPoints]:
+    """Returns the operating points of a profile by MIG profile: as measured, or every batch size of its curves."""
+    names = dict.fromkeys([point.mig_profile for point in profile.points] + [c.mig_profile for c in profile.curves])
+    return {name: _measured(profile, name) if profile.points else _fitted(profile, name) for name in names}
+
+
+def admissible(
+    points: OperatingPoints,
+    *,
+    max_processes: int,
+    batch_sizes: Sequence[int] | None,
+    memory_mib: float | None,
+    capacity_mib: float | None,
+) -> OperatingPoints:
+    """
+    Returns the points that a workload may use on a partition.
+
+    Parameters
+    ----------
+    batch_sizes
+        Allowed batch sizes; None: all.
+    memory_mib
+        Memory of one process of the workload; None: what the profile says.
+    capacity_mib
+        Memory of the partition; None: unknown, then memory excludes nothing.
+    """
+    keep = points.processes <= max_processes
+    if batch_sizes is not None:
+        keep &= np.isin(points.batch, batch_sizes)
+    if capacity_mib is not None:
+        needed = points.memory_mib if memory_mib is None else memory_mib * points.processes
+        keep &= ~(needed > capacity_mib)  # nan, unknown, excludes nothing
+    return points.where(keep)
+
+
+def fastest_enough(points: OperatingPoints, limit_ms: Floats) -> Ints:
+    """
+    Returns for each latency limit the point with the greatest throughput within it.
+
+    Parameters
+    ----------
+    limit_ms
+        Shape (workload,).
+
+    Returns
+    -------
+    Ints
+        Shape (workload,); index of a point, -1: none is within the limit. Of equal throughputs the lowest
+        latency wins, then the smallest batch, then the fewest processes.
+    """
+    if not points.batch.size:
+        return np.full(limit_ms.shape, -1, dtype=np.int64)
+    order = np.lexsort((points.processes, points.batch, points.latency_ms))
+    capacity = points.capacity_rps[order]
+    best_so_far = np.maximum.accumulate(capacity)
+    improves = np.concatenate(([True], capacity[1:] > best_so_far[:-1]))
+    frontier = order[improves]  # rising latency, rising throughput: all others are dominated
+    within = np.searchsorted(points.latency_ms[frontier], limit_ms * (1 + LATENCY_TOLERANCE), side="right")
+    return np.where(within > 0, frontier[np.maximum(within - 1, 0)], -1)
+
+
+def _measured(profile: Profile, mig_profile: str) -> OperatingPoints:
+    points = [point for point in profile.points if point.mig_profile == mig_profile]
+    return OperatingPoints(
+        batch=np.array([point.batch for point in points], dtype=np.int64),
+        processes=np.array([point.processes for point in points], dtype=np.int64),
+        latency_ms=np.array([point.latency_ms for point in points]),
+        capacity_rps=np.array([point.throughput_rps for point in points]),
+        memory_mib=np.array([np.nan if point.memory_mib is None else point.memory_mib for point in points]),
+    )
+
+
+def _fitted(profile: Profile, mig_profile: str) -> OperatingPoints:
+    curves = [curve for curve in profile.curves if curve.mig_profile == mig_profile]
+    batches = [np.arange(1, curve.max_batch + 1, dtype=np.int64) for curve in curves]
+    batch = np.concatenate(batches)
+    processes = np.concatenate([np.full(b.size, c.processes) for c, b in zip(curves, batches, strict=True)])
+    time_ms = np.concatenate([batch_time_ms(c, b.astype(float)) for c, b in zip(curves, batches, strict=True)])
+    return OperatingPoints(
+        batch=batch,
+        processes=processes,
+        latency_ms=time_ms,
+        capacity_rps=1000.0 * processes * batch / time_ms,
+        memory_mib=np.full(batch.size, np.nan),
+    )

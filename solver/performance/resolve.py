@@ -1,0 +1,239 @@
+"""
+A problem with everything that it refers to: GPU facts, prices, and what each workload gets of each partition.
+
+This is the seam at which names become data. Behind it no planner looks anything up again, and all of them
+plan with the same numbers.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..model.catalogue import load_catalogue
+from ..model.errors import Finding, InputError
+from ..model.hardware import Gpu, MigGeometry, MigProfile
+from ..model.parsing import closest, grouped
+from ..model.problem import FleetEntry, Problem, Workload
+from ..model.profile import Profile
+from .operating_points import Floats, Ints, OperatingPoints, admissible, fastest_enough, operating_points
+
+
+@dataclass(frozen=True)
+class PartitionSize:
+    """One size of partition of one GPU type."""
+
+    gpu: str
+    mig: MigProfile
+
+    def __str__(self) -> str:
+        return f"{self.mig.name} of {self.gpu}"
+
+
+@dataclass(frozen=True)
+class FleetType:
+    """GPUs of one type that a plan may use."""
+
+    gpu: Gpu
+    geometry: MigGeometry
+    price_per_hour: float
+    available: int | None
+    """None: as many as needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedProblem:
+    """A problem with the data that it refers to. Arrays have shape (workload, size) unless said otherwise."""
+
+    problem: Problem
+    fleet: tuple[FleetType, ...]
+    sizes: tuple[PartitionSize, ...]
+    """Partition sizes that some workload has operating points for, by fleet entry, largest first."""
+    required_rps: Floats
+    """Shape (workload,): rate times (1 + headroom)."""
+    capacity_rps: Floats
+    """Greatest throughput within the latency limit; 0: the size cannot serve the workload."""
+    latency_ms: Floats
+    batch: Ints
+    processes: Ints
+    points: dict[tuple[str, str], dict[str, OperatingPoints]]
+    """All operating points by (model, GPU type), then MIG profile."""
+
+    @property
+    def limit_ms(self) -> Floats:
+        """Shape (workload,): the latency that execution may take."""
+        return limit_ms(self.problem)
+
+    @cached_property
+    def fleet_by_name(self) -> dict[str, FleetType]:
+        """The fleet entries by GPU type."""
+        return {entry.gpu.name: entry for entry in self.fleet}
+
+    def sizes_of(self, gpu: str) -> list[int]:
+        """Returns the indices of the partition sizes of one GPU type."""
+        return [index for index, size in enumerate(self.sizes) if size.gpu == gpu]
+
+
+def limit_ms(problem: Problem) -> Floats:
+    """Returns the latency that execution may take, shape (workload,)."""
+    slo_ms = np.array([workload.slo_ms for workload in problem.workloads])
+    return slo_ms * problem.settings.slo_fraction
+
+
+def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = None) -> ResolvedProblem:
+    """
+    Looks up what a problem refers to.
+
+    Parameters
+    ----------
+    profiles
+        A later one wins over an earlier one of the same model and GPU.
+    source
+        Name for findings; None: the problem's own name.
+
+    Raises
+    ------
+    InputError
+        If a GPU type or a model is unknown, a price is missing, or a kind of sharing cannot be planned.
+    """
+    source = source or problem.name
+    by_key = {(profile.model, profile.gpu): profile for profile in profiles}
+    findings: list[Finding] = []
+    fleet = [_fleet_type(entry, f"fleet[{i}]", source, findings) for i, entry in enumerate(problem.fleet)]
+    known = [entry for entry in fleet if entry is not None]
+    findings += _unknown_models(problem, by_key, source)
+    if findings:
+        raise InputError(grouped(findings))
+
+    models = dict.fromkeys(workload.model for workload in problem.workloads)
+    points = {
+        (model, entry.gpu.name): operating_points(by_key[model, entry.gpu.name])
+        for model in models
+        for entry in known
+        if (model, entry.gpu.name) in by_key
+    }
+    sizes = _sizes(known, points)
+    return _with_best_points(problem, tuple(known), sizes, points, problem.settings.max_processes)
+
+
+def with_max_processes(resolved: ResolvedProblem, max_processes: int) -> ResolvedProblem:
+    """Returns the problem with operating points of at most so many processes; what was asked stays as it is."""
+    return _with_best_points(resolved.problem, resolved.fleet, resolved.sizes, resolved.points, max_processes)
+
+
+def _fleet_type(entry: FleetEntry, path: str, source: str, findings: list[Finding]) -> FleetType | None:
+    catalogue = load_catalogue()
+    gpu = catalogue.get(entry.gpu)
+    if gpu is None:
+        message = f"is {entry.gpu!r}; not in the catalogue. {closest(entry.gpu, catalogue)}"
+        findings.append(Finding(source, f"{path}.gpu", message))
+        return None
+    before = len(findings)
+    if "mig" not in entry.sharing:
+        shown = ", ".join(entry.sharing)
+        message = f"is [{shown}]; this version plans MIG only, so it must contain mig"
+        findings.append(Finding(source, f"{path}.sharing", message))
+    elif gpu.mig is None:
+        with_mig = ", ".join(name for name, other in catalogue.items() if other.mig)
+        findings.append(
+            Finding(source, f"{path}.gpu", f"is {gpu.name!r}, which has no MIG. GPUs with MIG: {with_mig}.")
+        )
+    price = entry.price_per_hour or (gpu.default_price.usd_per_gpu_hour if gpu.default_price else None)
+    if price is None:
+        message = f"is missing, and the catalogue has no price for {gpu.name}; give one in USD per GPU and hour"
+        findings.append(Finding(source, f"{path}.price_per_hour", message))
+    if len(findings) > before or gpu.mig is None or price is None:
+        return None
+    return FleetType(gpu, gpu.mig, price, entry.available)
+
+
+def _unknown_models(problem: Problem, by_key: dict[tuple[str, str], Profile], source: str) -> list[Finding]:
+    catalogue = load_catalogue()
+    fleet = [entry.gpu for entry in problem.fleet]
+    gpus_of: dict[str, list[str]] = {}
+    for model, gpu in by_key:
+        gpus_of.setdefault(model, []).append(gpu)
+    findings = []
+    for i, workload in enumerate(problem.workloads):
+        path = f"workloads[{i}]"
+        for j, gpu in enumerate(workload.gpus or ()):
+            if gpu not in fleet:
+                hint = closest(gpu, fleet if gpu in catalogue else [*fleet, *catalogue])
+                findings.append(Finding(source, f"{path}.gpus[{j}]", f"is {gpu!r}; not in the fleet. {hint}"))
+        if workload.model not in gpus_of:
+            message = f"is {workload.model!r}; there is no profile of this model. {closest(workload.model, gpus_of)}"
+            findings.append(Finding(source, f"{path}.model", message))
+            continue
+        allowed = [gpu for gpu in fleet if workload.gpus is None or gpu in workload.gpus]
+        if allowed and not any(gpu in gpus_of[workload.model] for gpu in allowed):
+            has = ", ".join(gpus_of[workload.model])
+            message = f"is {workload.model!r}; profiled on {has}, not on {', '.join(allowed)}"
+            findings.append(Finding(source, f"{path}.model", message))
+    return findings
+
+
+def _sizes(
+    fleet: Sequence[FleetType], points: dict[tuple[str, str], dict[str, OperatingPoints]]
+) -> tuple[PartitionSize, ...]:
+    sizes = []
+    for entry in fleet:
+        used = {name for (_, gpu), by_size in points.items() if gpu == entry.gpu.name for name in by_size}
+        of_gpu = [profile for profile in entry.geometry.profiles if profile.name in used]
+        of_gpu.sort(key=lambda profile: (-profile.compute_slices, -profile.memory_slices, profile.name))
+        sizes += [PartitionSize(entry.gpu.name, profile) for profile in of_gpu]
+    return tuple(sizes)
+
+
+def _with_best_points(
+    problem: Problem,
+    fleet: tuple[FleetType, ...],
+    sizes: tuple[PartitionSize, ...],
+    points: dict[tuple[str, str], dict[str, OperatingPoints]],
+    max_processes: int,
+) -> ResolvedProblem:
+    """Fills the arrays; workloads with the same model and restrictions are looked up together."""
+    shape = (len(problem.workloads), len(sizes))
+    capacity_rps, latency_ms = np.zeros(shape), np.full(shape, np.nan)
+    batch, processes = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    limits = limit_ms(problem)
+    alike: dict[object, list[int]] = {}
+    for i, workload in enumerate(problem.workloads):
+        key = (workload.model, workload.gpus, workload.batch_sizes, workload.memory_mib)
+        alike.setdefault(key, []).append(i)
+    for members in alike.values():
+        rows = np.array(members)
+        for k, size in enumerate(sizes):
+            usable = usable_points(max_processes, problem.workloads[members[0]], size, points)
+            if usable is None:
+                continue
+            best = fastest_enough(usable, limits[rows])
+            hit = best >= 0
+            served, chosen = rows[hit], best[hit]
+            capacity_rps[served, k] = usable.capacity_rps[chosen]
+            latency_ms[served, k] = usable.latency_ms[chosen]
+            batch[served, k] = usable.batch[chosen]
+            processes[served, k] = usable.processes[chosen]
+    rates = np.array([workload.rate_rps for workload in problem.workloads])
+    required = rates * (1 + problem.settings.headroom)
+    return ResolvedProblem(problem, fleet, sizes, required, capacity_rps, latency_ms, batch, processes, points)
+
+
+def usable_points(
+    max_processes: int,
+    workload: Workload,
+    size: PartitionSize,
+    points: dict[tuple[str, str], dict[str, OperatingPoints]],
+) -> OperatingPoints | None:
+    """Returns the operating points that a workload may use on a partition size, fast or slow; None: no profile."""
+    of_size = points.get((workload.model, size.gpu), {}).get(size.mig.name)
+    if of_size is None or (workload.gpus is not None and size.gpu not in workload.gpus):
+        return None
+    clients = load_catalogue()[size.gpu].mps_client_limit(size.mig)
+    return admissible(
+        of_size,
+        max_processes=min(max_processes, clients),
+        batch_sizes=workload.batch_sizes,
+        memory_mib=workload.memory_mib,
+        capacity_mib=size.mig.memory_mib,
+    )

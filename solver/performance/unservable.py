@@ -1,0 +1,53 @@
+"""Workloads that no partition of the fleet can serve, why, and what would be needed."""
+
+from math import ceil
+
+import numpy as np
+
+from ..model.plan import Unserved
+from .resolve import ResolvedProblem, usable_points
+
+
+def unservable(resolved: ResolvedProblem) -> list[Unserved]:
+    """Returns the workloads that cannot be served however many GPUs there are."""
+    largest = resolved.capacity_rps.max(axis=1, initial=0.0)
+    found = []
+    for w in np.flatnonzero(largest == 0).tolist():
+        workload = resolved.problem.workloads[w]
+        found.append(Unserved(workload=workload.name, reason=_too_slow(resolved, w)))
+    for w, workload in enumerate(resolved.problem.workloads):
+        if workload.max_replicas is None or largest[w] == 0:
+            continue
+        if workload.max_replicas * largest[w] < resolved.required_rps[w] * (1 - 1e-9):
+            needed = ceil(resolved.required_rps[w] / largest[w])
+            reason = (
+                f"{workload.max_replicas} partitions carry at most {workload.max_replicas * largest[w]:.6g} req/s; "
+                f"needed are {resolved.required_rps[w]:.6g}: max_replicas of {needed} would do"
+            )
+            found.append(Unserved(workload=workload.name, reason=reason))
+    return found
+
+
+def _too_slow(resolved: ResolvedProblem, w: int) -> str:
+    """Names the fastest operating point there is, and the SLO that it would meet."""
+    problem, workload = resolved.problem, resolved.problem.workloads[w]
+    fastest: tuple[float, str] | None = None
+    for size in resolved.sizes:
+        points = usable_points(problem.settings.max_processes, workload, size, resolved.points)
+        if points is None or not points.batch.size:
+            continue
+        best = int(np.argmin(points.latency_ms))
+        where = f"{size}, batch {points.batch[best]}, {points.processes[best]} process(es)"
+        if fastest is None or points.latency_ms[best] < fastest[0]:
+            fastest = float(points.latency_ms[best]), where
+    if fastest is None:
+        return (
+            f"no operating point of {workload.model} is allowed by its batch sizes, its memory and "
+            f"max_processes {problem.settings.max_processes} on any GPU type that it may use"
+        )
+    fraction = problem.settings.slo_fraction
+    return (
+        f"no operating point is fast enough: its SLO of {workload.slo_ms:g} ms leaves "
+        f"{workload.slo_ms * fraction:g} ms for execution; the fastest takes {fastest[0]:.4g} ms ({fastest[1]}); "
+        f"an SLO of {ceil(fastest[0] / fraction * 10) / 10:g} ms would do"
+    )

@@ -1,0 +1,52 @@
+"""The cross-check of the exact planner: another formulation, another modelling language, another solver."""
+
+from ..assembly import UNKNOWN_BOUND, assemble, without_plan
+from ..exact.interval_packing import solve_interval_packing
+from ..model.plan import Bound, Plan, Search, Status, Unserved
+from ..performance.resolve import ResolvedProblem
+
+METHOD = (
+    "optimality of the interval formulation (solver/exact/interval_packing.py) proven by CBC's branch and cut; "
+    "CBC's bound before the proof is not reported by PuLP, so it is unknown then"
+)
+
+
+class ExactPulp:
+    """Least cost, by interval packing instead of layouts and by CBC instead of HiGHS."""
+
+    name = "exact-pulp"
+    source = "interval packing of MIG instances as an integer program, CBC through PuLP"
+
+    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        answer = solve_interval_packing(resolved, time_limit_s=time_limit_s)
+        search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
+        if answer.gpus is None:
+            infeasible = answer.stopped == "infeasible"
+            return without_plan(
+                resolved,
+                [
+                    Unserved(workload=workload.name, reason="too few GPUs for all workloads; planner exact says more")
+                    for workload in resolved.problem.workloads
+                ]
+                if infeasible
+                else (),
+                planner=self.name,
+                status=Status.INFEASIBLE if infeasible else Status.TIMEOUT,
+                search=search,
+            )
+        bound = UNKNOWN_BOUND
+        if answer.stopped == "proved":
+            cost = sum(resolved.fleet_by_name[cut.gpu].price_per_hour for cut in answer.gpus)
+            same_price = len({entry.price_per_hour for entry in resolved.fleet}) == 1
+            bound = Bound(cost_per_hour=cost, gpus=len(answer.gpus) if same_price else None, method=METHOD)
+        return assemble(
+            resolved,
+            answer.gpus,
+            planner=self.name,
+            status=Status.OPTIMAL if answer.stopped == "proved" else Status.FEASIBLE,
+            bound=bound,
+            search=search,
+        )
+
+
+PLANNERS = (ExactPulp(),)

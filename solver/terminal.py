@@ -1,0 +1,160 @@
+"""Plans and comparisons as text for a terminal of 80 columns or more."""
+
+from collections.abc import Iterable
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from .model.catalogue import load_catalogue
+from .model.hardware import Gpu
+from .model.plan import Plan, PlannedGpu, Status
+from .model.profile import Profile
+
+PALETTE = ("blue", "dark_orange", "green4", "magenta", "cyan4", "red3", "gold3", "purple", "sea_green3", "grey50")
+AXIS_WIDTH = 72
+"""Characters for the placement axis of one GPU: divisible by 4, 8 and 12 placement units."""
+
+
+def headline(plan: Plan, gap: float | None) -> str:
+    """Returns the plan's result in one sentence: cost, GPUs and how good they are proven to be."""
+    match plan.status:
+        case Status.INFEASIBLE:
+            return f"No plan: {len(plan.unserved)} workload(s) cannot be served."
+        case Status.TIMEOUT:
+            return "No plan was found within the time limit."
+    cost = f"{plan.gpus_used} GPU{'s' if plan.gpus_used != 1 else ''}, ${plan.cost_per_hour:,.2f}/h"
+    if plan.status is Status.OPTIMAL:
+        return f"{cost}: proven cheapest."
+    if gap is None:
+        return f"{cost}: serves everything; how far it is from the cheapest is unknown."
+    return f"{cost}: at most {gap:.1%} above the cheapest possible."
+
+
+def draw_plan(plan: Plan, most: int | None = None) -> Group:
+    """Draws the GPUs of a plan; `most`: draw only so many, and say how many are left out."""
+    colours = _colours(plan)
+    shown = plan.gpus if most is None else plan.gpus[:most]
+    parts: list[Text | Table] = []
+    for gpu in shown:
+        parts += [*_draw_gpu(gpu, colours), Text()]
+    if len(shown) < len(plan.gpus):
+        parts.append(Text(f"… and {len(plan.gpus) - len(shown)} more GPUs", style="dim"))
+    if plan.unserved:
+        parts += [Text(f"{item.workload}: {item.reason}") for item in plan.unserved]
+    return Group(*parts)
+
+
+def compare_table(plans: Iterable[Plan], gaps: Iterable[float | None]) -> Table:
+    """Returns one row a planner: cost, GPUs, gap to the proven bound, slack, fragmentation, time."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("planner", no_wrap=True)
+    for column in ("cost/h", "GPUs", "gap", "slack", "frag.", "time"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    for plan, gap in zip(plans, gaps, strict=True):
+        has_plan = plan.cost_per_hour is not None
+        table.add_row(
+            plan.planner,
+            f"${plan.cost_per_hour:,.2f}" if has_plan else "-",
+            str(plan.gpus_used) if has_plan else "-",
+            _percent(gap),
+            _percent(plan.metrics.internal_slack if plan.metrics else None),
+            _percent(plan.metrics.external_fragmentation if plan.metrics else None),
+            f"{plan.runtime_s:.3f} s",
+            plan.status.value,
+        )
+    return table
+
+
+def gpu_table(gpus: Iterable[Gpu]) -> Table:
+    """Returns the catalogue, one row a GPU type."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("GPU", no_wrap=True)
+    for column in ("SMs", "memory", "$/h"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("MIG profiles (~ not confirmed on a device)")
+    for gpu in gpus:
+        price = gpu.default_price
+        profiles = [("~" if p.unverified else "") + p.name for p in gpu.mig.profiles] if gpu.mig else ["no MIG"]
+        table.add_row(
+            gpu.name,
+            f"{gpu.sm_count.value:g}" + ("" if gpu.sm_count.verified else "~"),
+            f"{gpu.memory_gib.value:g} GiB",
+            f"{price.usd_per_gpu_hour:.2f}" + ("" if price.verified else "~") if price else "-",
+            " ".join(profiles),
+        )
+    return table
+
+
+def profile_table(profiles: Iterable[Profile]) -> Table:
+    """Returns what profiles there are and how good they are."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("model", "GPU", "kind"):
+        table.add_column(column, no_wrap=True)
+    for column in ("points", "error p95", "max"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("odd points", justify="right")
+    for profile in profiles:
+        error = profile.error
+        table.add_row(
+            profile.model,
+            profile.gpu,
+            profile.quality,
+            str(error.points if error else len(profile.points)),
+            f"{error.p95:.1%}" if error else "-",
+            f"{error.max:.1%}" if error else "-",
+            str(len(profile.odd_points)) if profile.curves else "-",
+        )
+    return table
+
+
+def _draw_gpu(gpu: PlannedGpu, colours: dict[str, str]) -> list[Text]:
+    """Three lines: profile and start, workload, operating point and load, each as wide as its slices."""
+    where = f"  {gpu.node}, GPU {gpu.index}" if gpu.node else ""
+    heading = Text.assemble((gpu.id, "bold"), (where, "dim"))
+    facts = load_catalogue().get(gpu.gpu)
+    mig = facts.mig if facts else None
+    lines = [Text("  "), Text("  "), Text("  ")]
+    if mig is None or gpu.sharing != "mig":
+        for partition in gpu.partitions:
+            lines[0].append(f"{partition.sm_percent or 100:g} %: {', '.join(s.workload for s in partition.serves)}  ")
+        return [heading, lines[0]]
+    unit = AXIS_WIDTH // mig.placement_units
+    at = 0
+    for partition in sorted(gpu.partitions, key=lambda partition: partition.start or 0):
+        profile = mig.profile(partition.mig_profile or "")
+        start, size = partition.start or 0, profile.memory_slices if profile else 1
+        _append_free(lines, (start - at) * unit)
+        served = partition.serves[0]
+        texts = (
+            f"{partition.mig_profile}",
+            served.workload,
+            f"b{served.batch}x{served.processes} {served.rate_rps / served.capacity_rps:.0%}",
+        )
+        for line, text in zip(lines, texts, strict=True):
+            line.append("▌", style=colours[served.workload])
+            line.append(_cell(text, size * unit - 1), style=colours[served.workload])
+        at = start + size
+    _append_free(lines, (mig.placement_units - at) * unit)
+    return [heading, *lines]
+
+
+def _append_free(lines: list[Text], width: int) -> None:
+    if width > 0:
+        lines[0].append(_cell("·" * (width - 1), width), style="dim")
+        lines[1].append(_cell("free" if width > 4 else "", width), style="dim")
+        lines[2].append(_cell("·" * (width - 1), width), style="dim")
+
+
+def _cell(text: str, width: int) -> str:
+    return (text if len(text) <= width else text[: max(width - 1, 0)] + "…").ljust(width)
+
+
+def _colours(plan: Plan) -> dict[str, str]:
+    names = dict.fromkeys(s.workload for gpu in plan.gpus for part in gpu.partitions for s in part.serves)
+    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(names)}
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
