@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from sliceplan.solver.geometry import (
     Placement,
     addable_placements,

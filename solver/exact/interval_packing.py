@@ -20,11 +20,14 @@ This holds where disjoint placements are all that MIG asks for, as it is for the
 the catalogue; profiles with media engines are refused.
 """
 
+import time
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 from typing import Literal
 
 import pulp
+from pulp.apis.coin_api import pulp_cbc_path  # the CBC that PuLP brings; a system's own may be another version
 
 from ..assembly import CutGpu, Segment
 from ..performance.resolve import ResolvedProblem
@@ -39,73 +42,106 @@ class IntervalPacking:
     gpus: list[CutGpu] | None
 
 
-_STOPPED: dict[int, Literal["proved", "time_limit", "infeasible"]] = {
-    pulp.LpSolutionOptimal: "proved",
-    pulp.LpSolutionIntegerFeasible: "time_limit",
-    pulp.LpSolutionNoSolutionFound: "time_limit",
-    pulp.LpSolutionInfeasible: "infeasible",
-}
+@dataclass(frozen=True)
+class _Program:
+    """The integer program without an objective."""
+
+    program: pulp.LpProblem
+    gpus: dict[str, pulp.LpVariable]
+    missing: list[pulp.LpVariable]
+    """GPUs beyond those available, by type that is limited."""
+    instances: dict[tuple[int, int], pulp.LpVariable]
+    served: dict[tuple[int, int], pulp.LpVariable]
+
+
+def coupled_sizes(resolved: ResolvedProblem) -> list[str]:
+    """Returns the partition sizes with engine limits, for which disjoint placements are not enough."""
+    return [str(size) for size in resolved.sizes if size.mig.kind == "variant"]
 
 
 def solve_interval_packing(resolved: ResolvedProblem, *, time_limit_s: float) -> IntervalPacking:
     """
-    Solves the interval formulation with CBC.
+    Solves the interval formulation with CBC; the problem must have no `coupled_sizes`.
 
-    Raises
-    ------
-    ValueError
-        If a profile with media engines is used, for which disjointness is not enough.
+    Whether the available GPUs are enough is asked first, as a program that always has a solution: CBC
+    reports a proven infeasibility of the integers in the same words as a search that was stopped.
     """
-    problem, sizes = resolved.problem, resolved.sizes
-    if coupled := [str(size) for size in sizes if size.mig.kind == "variant"]:
-        raise ValueError(f"engine limits couple instances beyond their position: {', '.join(coupled)}")
+    started = time.monotonic()
+    model = _program(resolved)
+    if model.missing:
+        model.program.setObjective(pulp.lpSum(model.missing))
+        status = _run_cbc(model.program, time_limit_s)
+        if status != pulp.LpSolutionOptimal:
+            return IntervalPacking("time_limit", _solver_text(status), None)
+        if pulp.value(model.program.objective) > 0.5:
+            return IntervalPacking("infeasible", "CBC through PuLP: GPUs are missing, proven", None)
+        for variable in model.missing:
+            variable.upBound = 0
+    cost = pulp.lpSum(entry.price_per_hour * model.gpus[entry.gpu.name] for entry in resolved.fleet)
+    model.program.setObjective(cost)
+    status = _run_cbc(model.program, time_limit_s - (time.monotonic() - started))
+    if status not in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
+        return IntervalPacking("time_limit", _solver_text(status), None)
+    counts = {key: round(variable.value() or 0) for key, variable in model.served.items()}
+    placed = {key: round(variable.value() or 0) for key, variable in model.instances.items()}
+    stopped: Literal["proved", "time_limit"] = "proved" if status == pulp.LpSolutionOptimal else "time_limit"
+    return IntervalPacking(stopped, _solver_text(status), _coloured(resolved, counts, placed))
+
+
+def _program(resolved: ResolvedProblem) -> _Program:
+    sizes = resolved.sizes
     program = pulp.LpProblem("mig_interval_packing", pulp.LpMinimize)
-    gpus = {
-        entry.gpu.name: pulp.LpVariable(f"m_{g}", 0, entry.available, cat="Integer")
-        for g, entry in enumerate(resolved.fleet)
-    }
+    gpus = {e.gpu.name: program.add_variable(f"m_{g}", 0, cat="Integer") for g, e in enumerate(resolved.fleet)}
     instances = {
-        (k, start): pulp.LpVariable(f"z_{k}_{start}", 0, cat="Integer")
+        (k, start): program.add_variable(f"z_{k}_{start}", 0, cat="Integer")
         for k, size in enumerate(sizes)
         for start in size.mig.starts
     }
-    program += pulp.lpSum(entry.price_per_hour * gpus[entry.gpu.name] for entry in resolved.fleet)
-    for entry in resolved.fleet:
+    missing = []
+    for g, entry in enumerate(resolved.fleet):
+        if entry.available is not None:
+            missing.append(program.add_variable(f"missing_{g}", 0, cat="Integer"))
+            program += gpus[entry.gpu.name] <= entry.available + missing[-1]
         own = [(k, start) for k, start in instances if sizes[k].gpu == entry.gpu.name]
         for slice_index in range(entry.geometry.placement_units):
             covering = [
                 instances[k, start] for k, start in own if start <= slice_index < start + sizes[k].mig.memory_slices
             ]
             program += pulp.lpSum(covering) <= gpus[entry.gpu.name]
+    served = _served_variables(resolved, program)
+    for k, size in enumerate(sizes):
+        taken = pulp.lpSum(variable for (_, other), variable in served.items() if other == k)
+        program += taken == pulp.lpSum(instances[k, start] for start in size.mig.starts)
+    return _Program(program, gpus, missing, instances, served)
+
+
+def _served_variables(resolved: ResolvedProblem, program: pulp.LpProblem) -> dict[tuple[int, int], pulp.LpVariable]:
+    """Adds n_wk and what each workload asks of them."""
     served: dict[tuple[int, int], pulp.LpVariable] = {}
-    for w, workload in enumerate(problem.workloads):
+    for w, workload in enumerate(resolved.problem.workloads):
         rate, capacity = float(resolved.required_rps[w]), resolved.capacity_rps[w]
-        for k in range(len(sizes)):
-            if capacity[k] > 0:
-                most = max(ceil(rate / capacity[k]), workload.min_replicas)
-                served[w, k] = pulp.LpVariable(f"n_{w}_{k}", 0, most, cat="Integer")
-        of_workload = [k for k in range(len(sizes)) if (w, k) in served]
-        program += pulp.lpSum(min(capacity[k] / rate, 1e4) * served[w, k] for k in of_workload) >= 1
-        replicas = pulp.lpSum(served[w, k] for k in of_workload)
+        usable = [k for k in range(len(resolved.sizes)) if capacity[k] > 0]
+        for k in usable:
+            most = max(ceil(rate / capacity[k]), workload.min_replicas)
+            served[w, k] = program.add_variable(f"n_{w}_{k}", 0, most, cat="Integer")
+        program += pulp.lpSum(min(capacity[k] / rate, 1e4) * served[w, k] for k in usable) >= 1
+        replicas = pulp.lpSum(served[w, k] for k in usable)
         if workload.min_replicas > 1:
             program += replicas >= workload.min_replicas
         if workload.max_replicas is not None:
             program += replicas <= workload.max_replicas
-    for k, size in enumerate(sizes):
-        taken = pulp.lpSum(variable for (_, other), variable in served.items() if other == k)
-        program += taken == pulp.lpSum(instances[k, start] for start in size.mig.starts)
+    return served
 
-    step = min(entry.price_per_hour for entry in resolved.fleet) if len(resolved.fleet) == 1 else 0.0
-    program.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=time_limit_s, gapAbs=0.999 * step, gapRel=0.0))
-    stopped = _STOPPED.get(program.sol_status)
-    if stopped is None:
-        raise RuntimeError(f"CBC ended with {pulp.LpSolution[program.sol_status]}")
-    solver = f"CBC through PuLP: {pulp.LpSolution[program.sol_status].lower()}"
-    if program.sol_status not in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
-        return IntervalPacking(stopped, solver, None)
-    counts = {key: round(variable.value() or 0) for key, variable in served.items()}
-    placed = {key: round(variable.value() or 0) for key, variable in instances.items()}
-    return IntervalPacking(stopped, solver, _coloured(resolved, counts, placed))
+
+def _run_cbc(program: pulp.LpProblem, time_limit_s: float) -> int:
+    """Returns PuLP's solution status."""
+    path = str(Path(pulp_cbc_path).resolve())
+    program.solve(pulp.COIN_CMD(path=path, msg=False, timeLimit=max(time_limit_s, 0.01), gapRel=0.0))
+    return int(program.sol_status)
+
+
+def _solver_text(status: int) -> str:
+    return f"CBC through PuLP: {pulp.LpSolution[status].lower()}"
 
 
 def _coloured(

@@ -1,7 +1,7 @@
 """The cross-check of the exact planner: another formulation, another modelling language, another solver."""
 
 from ..assembly import UNKNOWN_BOUND, assemble, without_plan
-from ..exact.interval_packing import solve_interval_packing
+from ..exact.interval_packing import coupled_sizes, solve_interval_packing
 from ..model.plan import Bound, Plan, Search, Status, Unserved
 from ..performance.resolve import ResolvedProblem
 
@@ -18,6 +18,11 @@ class ExactPulp:
     source = "interval packing of MIG instances as an integer program, CBC through PuLP"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        if coupled := coupled_sizes(resolved):
+            reason = f"{self.name} knows no engine limits, and these have some: {', '.join(coupled)}"
+            refused = [Unserved(workload=workload.name, reason=reason) for workload in resolved.problem.workloads]
+            search = Search(stopped="heuristic_done", time_limit_s=None, solver=None)
+            return without_plan(resolved, refused, planner=self.name, status=Status.INFEASIBLE, search=search)
         answer = solve_interval_packing(resolved, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None:

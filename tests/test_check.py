@@ -1,0 +1,150 @@
+"""`check` finds each kind of mistake that a planner could make."""
+
+import pytest
+from instances import problem_of
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.check import check
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Plan
+
+WORKLOADS = [
+    {"model": "resnet50", "rate_rps": 900, "slo_ms": 200},
+    {"model": "vgg16", "rate_rps": 500, "slo_ms": 300},
+    {"model": "bert", "rate_rps": 60, "slo_ms": 500},
+]
+FLEET = [{"gpu": "A100-80GB", "count": 4, "nodes": [{"name": "n1", "count": 4}]}]
+PROBLEM = problem_of(WORKLOADS, fleet=FLEET)
+PLAN = solve(PROBLEM).model_dump(mode="json")
+
+
+def first_partition(plan):
+    return plan["gpus"][0]["partitions"][0]
+
+
+def other_profile(plan):
+    first_partition(plan)["mig_profile"] = "9g.90gb"
+
+
+def illegal_start(plan):
+    first_partition(plan)["start"] = 7
+
+
+def overlapping(plan):
+    twin = {**first_partition(plan)}
+    plan["gpus"][0]["partitions"].append(twin)
+
+
+def faster_than_profiled(plan):
+    first_partition(plan)["serves"][0]["latency_ms"] /= 2
+
+
+def more_than_profiled(plan):
+    first_partition(plan)["serves"][0]["capacity_rps"] *= 2
+
+
+def overloaded(plan):
+    served = first_partition(plan)["serves"][0]
+    served["rate_rps"] = served["capacity_rps"] * 1.5
+
+
+def rate_forgotten(plan):
+    first_partition(plan)["serves"][0]["rate_rps"] = 0
+
+
+def unknown_workload(plan):
+    first_partition(plan)["serves"][0]["workload"] = "nobody"
+
+
+def too_many_processes(plan):
+    first_partition(plan)["serves"][0]["processes"] = 7
+
+
+def unprofiled_batch(plan):
+    first_partition(plan)["serves"][0]["batch"] = 60000
+
+
+def two_workloads_without_duty_cycle(plan):
+    first_partition(plan)["serves"] *= 2
+
+
+def wrong_cost(plan):
+    plan["cost_per_hour"] += 1
+
+
+def bound_above_cost(plan):
+    plan["bound"]["cost_per_hour"] *= 2
+
+
+def gap_hidden(plan):
+    plan["bound"]["cost_per_hour"] /= 2
+
+
+def wrong_count(plan):
+    plan["gpus_used"] += 1
+
+
+def unknown_type(plan):
+    plan["gpus"][0]["gpu"] = "H100-80GB-SXM"
+
+
+def same_id_twice(plan):
+    plan["gpus"].append(plan["gpus"][0])
+
+
+def index_beyond_node(plan):
+    plan["gpus"][0]["index"] = 9
+
+
+def other_sharing(plan):
+    plan["gpus"][0]["sharing"] = "mps"
+
+
+def other_problem(plan):
+    plan["problem"]["sha256"] = "0" * 64
+
+
+EXPECTED = {
+    other_profile: "is no MIG instance",
+    illegal_start: "legal starts are",
+    overlapping: "overlaps",
+    faster_than_profiled: "the profile gives",
+    more_than_profiled: "the profile gives",
+    overloaded: "its capacity is",
+    rate_forgotten: "req/s in all; needed",
+    unknown_workload: "not in the problem",
+    too_many_processes: "at most 3 are allowed",
+    unprofiled_batch: "no profile of",
+    two_workloads_without_duty_cycle: "serves several workloads",
+    wrong_cost: "but its GPUs cost",
+    bound_above_cost: "is above its cost",
+    gap_hidden: "but the bound",
+    wrong_count: "but it lists",
+    unknown_type: "is not in the fleet",
+    same_id_twice: "is listed 2 times",
+    index_beyond_node: "which has 4 of this type",
+    other_sharing: "the fleet allows mig",
+    other_problem: "answers the problem",
+}
+
+
+def test_the_untouched_plan_holds():
+    assert check(PROBLEM, Plan.model_validate(PLAN), shipped_profiles()) == []
+
+
+@pytest.mark.parametrize("mutation", EXPECTED, ids=lambda mutation: mutation.__name__)
+def test_a_mutated_plan_is_found_out(mutation):
+    plan = Plan.model_validate(PLAN).model_dump(mode="json")
+    mutation(plan)
+    found = check(PROBLEM, Plan.model_validate(plan), shipped_profiles())
+    assert any(EXPECTED[mutation] in str(violation) for violation in found), found
+
+
+def test_media_instances_beyond_the_engines_are_found_out():
+    plan = Plan.model_validate(PLAN).model_dump(mode="json")
+    for start in (0, 1):
+        part = {**first_partition(plan), "mig_profile": "1g.10gb+me", "start": start}
+        plan["gpus"][0]["partitions"].append(part)
+    found = check(PROBLEM, Plan.model_validate(plan), shipped_profiles())
+    assert any("JPEG engines" in str(violation) for violation in found)
+    assert any("at most 1 fit" in str(violation) for violation in found)
