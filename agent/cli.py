@@ -1,0 +1,115 @@
+"""
+The command line `sliceplan-agent`.
+
+Exit codes: 0 done; 1 the steps do not reach the plan; 2 the input is wrong.
+"""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from textwrap import indent
+from typing import Annotated
+
+import typer
+
+from ..solver.model.errors import SliceplanError
+from .commands import commands_of, describe, interrupts_gpu
+from .dry_run import DryRun, dry_run
+from .node import NodeState, unused
+from .plan_files import node_share, read_plan
+from .steps import Step
+
+app = typer.Typer(
+    name="sliceplan-agent",
+    help="Brings the GPUs of a node to their share of a plan.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Runs the command line; every expected error ends in a message and an exit code."""
+    try:
+        app()
+    except SliceplanError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+@app.callback()
+def _commands() -> None:
+    """Keep `plan` a command of its own, though it is the only one yet."""
+
+
+@app.command()
+def plan(
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file, assigned to nodes.")],
+    node: Annotated[str, typer.Option(help="Name of the node.")],
+    current: Annotated[
+        Path | None, typer.Option(help="Plan that runs on the node now; default: MIG is off, nothing runs.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON.")] = False,
+) -> None:
+    """Show the steps that bring a node to its plan, tried on a simulated node. Changes nothing."""
+    desired = node_share(read_plan(plan_file), node, str(plan_file))
+    running = node_share(read_plan(current), node, str(current)) if current else {}
+    start = {index: running.get(index, unused(state)) for index, state in {**running, **desired}.items()}
+    tried = dry_run(start, desired)
+    if as_json:
+        print(json.dumps(_as_data(node, tried, start), indent=1))
+    else:
+        _print_steps(node, tried, start, desired)
+    raise typer.Exit(0 if tried.reached else 1)
+
+
+def _print_steps(node: str, tried: DryRun, start: NodeState, desired: NodeState) -> None:
+    instances = sum(len(state.instances) for state in desired.values())
+    kept = sum(len(state.instances & desired[i].instances) for i, state in start.items() if i in desired)
+    print(f"Node {node}: {instances} MIG instances on {len(desired)} GPUs; {kept} stay as they are.")
+    if disruptive := sorted({step.gpu_index for step in tried.steps if interrupts_gpu(step)}):
+        print(f"! MIG mode changes on GPU {', '.join(map(str, disruptive))}: stop everything that runs there first.")
+    print()
+    for number, step in enumerate(tried.steps, 1):
+        mark = "!" if interrupts_gpu(step) else " "
+        print(f"{mark}{number:3}. GPU {step.gpu_index}: {describe(step)}")
+        for command in commands_of(step, start):
+            print(indent(command, "       "))
+    print()
+    print("`gi` and `uuid` read ids on the node; `sliceplan export --format commands` writes them out.")
+    if tried.reached:
+        print(f"Simulated node: {len(tried.steps)} steps reach exactly the planned state.")
+    else:
+        for difference in tried.differences:
+            print(f"Simulated node: {difference}")
+        if tried.refused:
+            print(f"Simulated node refused {tried.refused}")
+    print("Dry run: nothing was changed.")
+
+
+def _as_data(node: str, tried: DryRun, start: NodeState) -> dict[str, object]:
+    return {
+        "version": 1,
+        "node": node,
+        "steps": [_step_as_data(step, start) for step in tried.steps],
+        "reached": tried.reached,
+        "refused": tried.refused,
+        "differences": list(tried.differences),
+    }
+
+
+def _step_as_data(step: Step, start: NodeState) -> dict[str, object]:
+    return {
+        "kind": type(step).__name__,
+        **asdict(step),
+        "interrupts_gpu": interrupts_gpu(step),
+        "commands": commands_of(step, start),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""A node's share of a plan file: read, and refused unless every name in it is known and every place is single."""
+
+from pathlib import Path
+
+from ..solver.model.catalogue import load_catalogue
+from ..solver.model.errors import Finding, InputError
+from ..solver.model.parsing import closest, parse_record, parse_text, read_text
+from ..solver.model.plan import Plan, PlannedGpu
+from .node import NodeState, planned_state
+
+
+def read_plan(path: Path) -> Plan:
+    """Reads a plan file (JSON); raises InputError with every finding."""
+    return parse_record(
+        Plan, parse_text(read_text(path), f"{path}" if path.suffix == ".json" else f"{path}.json"), str(path)
+    )
+
+
+def node_share(plan: Plan, node: str, source: str) -> NodeState:
+    """
+    Returns the state that a plan wants of a node's GPUs.
+
+    Raises
+    ------
+    InputError
+        If the plan is not assigned to nodes, has nothing for this node, or says of one of its GPUs
+        what cannot be.
+    """
+    nodes = sorted({gpu.node for gpu in plan.gpus if gpu.node is not None})
+    if not nodes:
+        message = f"is not assigned to nodes; run: sliceplan assign {source} --nodes {node}:COUNT -o {source}"
+        raise InputError([Finding(source, "gpus", message)])
+    share = [(i, gpu) for i, gpu in enumerate(plan.gpus) if gpu.node == node]
+    if not share:
+        raise InputError([Finding(source, "gpus", f"has nothing for the node {node!r}. {closest(node, nodes)}")])
+    findings = [Finding(source, *found) for i, gpu in share for found in _wrong_gpu(f"gpus[{i}]", gpu)]
+    indices = [gpu.index for _, gpu in share]
+    repeated = sorted({index for index in indices if index is not None and indices.count(index) > 1})
+    findings += [Finding(source, "gpus", f"lists GPU {index} of {node} twice") for index in repeated]
+    if findings:
+        raise InputError(findings)
+    return {gpu.index: planned_state(gpu) for _, gpu in share if gpu.index is not None}
+
+
+def _wrong_gpu(path: str, gpu: PlannedGpu) -> list[tuple[str, str]]:
+    """Returns path and message of everything about a GPU that cannot be."""
+    catalogue = load_catalogue()
+    if gpu.index is None:
+        return [(f"{path}.index", "is null; a GPU with a node needs its index there")]
+    if gpu.gpu not in catalogue:
+        return [(f"{path}.gpu", f"is {gpu.gpu!r}; not in the catalogue. {closest(gpu.gpu, catalogue)}")]
+    if gpu.sharing == "mps":
+        return [(f"{path}.sharing", "is 'mps'; this version of the agent knows mig and exclusive")]
+    mig = catalogue[gpu.gpu].mig
+    if gpu.sharing == "exclusive":
+        return []
+    if mig is None:
+        return [(f"{path}.sharing", f"is 'mig', but {gpu.gpu} has no MIG")]
+    found = []
+    for j, partition in enumerate(gpu.partitions):
+        profile = mig.profile(partition.mig_profile or "")
+        where = f"{path}.partitions[{j}]"
+        if profile is None:
+            hint = closest(partition.mig_profile or "", [known.name for known in mig.profiles])
+            found.append(
+                (f"{where}.mig_profile", f"is {partition.mig_profile!r}; {gpu.gpu} has no such profile. {hint}")
+            )
+        elif partition.start not in profile.starts:
+            legal = ", ".join(map(str, profile.starts))
+            found.append((f"{where}.start", f"is {partition.start}; {profile.name} may start at {legal}"))
+        elif any(partition.start == earlier.start for earlier in gpu.partitions[:j]):
+            found.append((f"{where}.start", f"is {partition.start}; another instance starts there"))
+    return found

@@ -1,0 +1,42 @@
+"""A plan as one shell script a node, for people who apply it themselves."""
+
+from ..solver.model.errors import Finding, InputError
+from ..solver.model.plan import Plan
+from .commands import FUNCTIONS, commands_of, describe
+from .dry_run import dry_run
+from .node import unused
+from .plan_files import node_share
+
+HEADER = """#!/bin/sh
+# {title}
+# For a node whose GPUs have MIG off and run nothing. Not tried on hardware; tried on a simulated node only.
+# Read it before you run it. As root: sh -eu FILE
+set -eu
+{functions}"""
+
+
+def node_scripts(plan: Plan, source: str) -> dict[str, str]:
+    """
+    Returns the script of each node of a plan.
+
+    Raises
+    ------
+    InputError
+        If the plan is not assigned to nodes, or a node cannot reach its state.
+    """
+    nodes = sorted({gpu.node for gpu in plan.gpus if gpu.node is not None}) or ["NODE"]
+    return {node: node_script(plan, node, source) for node in nodes}
+
+
+def node_script(plan: Plan, node: str, source: str) -> str:
+    """Returns the script that brings an unused node to its share of a plan; raises InputError as `node_scripts`."""
+    desired = node_share(plan, node, source)
+    current = {index: unused(state) for index, state in desired.items()}
+    tried = dry_run(current, desired)
+    if not tried.reached:
+        raise InputError([Finding(source, node, tried.refused or "; ".join(tried.differences))])
+    title = f"Plan {plan.problem.name} of sliceplan, node {node}: {len(desired)} GPUs"
+    lines = [HEADER.format(title=title, functions=FUNCTIONS)]
+    for step in tried.steps:
+        lines += [f"# GPU {step.gpu_index}: {describe(step)}", *commands_of(step, current)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,128 @@
+"""
+The steps that bring a GPU from one state to another, in an order that the driver accepts.
+
+Within a GPU: mode on, MPS daemons of what goes, destroy, create, MPS daemons of what comes, mode off.
+Instances that are the same before and after (profile and start) are not touched; if only their processes change,
+only their MPS daemon does. Destroying comes before creating because the new instances may need the room.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .node import GpuState, Instance, NodeState, unused
+
+
+@dataclass(frozen=True)
+class SetMigMode:
+    """Switches MIG mode of a GPU on or off."""
+
+    gpu_index: int
+    enabled: bool
+
+
+@dataclass(frozen=True)
+class ResetGpu:
+    """Resets an idle GPU, so that a pending MIG mode takes effect (Ampere)."""
+
+    gpu_index: int
+
+
+@dataclass(frozen=True)
+class CreateInstance:
+    """Creates a GPU instance at a start, and a compute instance of its full size."""
+
+    gpu_index: int
+    profile: str
+    start: int
+
+
+@dataclass(frozen=True)
+class DestroyComputeInstance:
+    """Destroys the compute instance of a GPU instance."""
+
+    gpu_index: int
+    profile: str
+    start: int
+
+
+@dataclass(frozen=True)
+class DestroyInstance:
+    """Destroys a GPU instance that has no compute instance any more."""
+
+    gpu_index: int
+    profile: str
+    start: int
+
+
+@dataclass(frozen=True)
+class StartMps:
+    """Starts the MPS daemon of a MIG instance."""
+
+    gpu_index: int
+    profile: str
+    start: int
+    processes: int
+
+
+@dataclass(frozen=True)
+class StopMps:
+    """Stops the MPS daemon of a MIG instance."""
+
+    gpu_index: int
+    profile: str
+    start: int
+
+
+Step = SetMigMode | ResetGpu | CreateInstance | DestroyComputeInstance | DestroyInstance | StartMps | StopMps
+
+
+def steps_between(current: NodeState, desired: NodeState, resets: Sequence[int] = ()) -> list[Step]:
+    """
+    Returns the steps from one state of a node to another: those that change a mode first, then GPU by GPU.
+
+    Parameters
+    ----------
+    desired
+        GPUs that it leaves out are freed: their instances go and MIG is switched off.
+    resets
+        GPUs of which a change of MIG mode takes a reset.
+    """
+    modes: list[Step] = []
+    others: list[Step] = []
+    for index in sorted(current):
+        before, after = current[index], desired.get(index, unused(current[index]))
+        if after.mig_enabled and not before.mig_enabled:
+            modes += _mode_steps(index, True, resets)
+        others += _instance_steps(index, before, after)
+        if before.mig_enabled and not after.mig_enabled:
+            others += _mode_steps(index, False, resets)
+    return [*modes, *others]
+
+
+def _mode_steps(index: int, enabled: bool, resets: Sequence[int]) -> list[Step]:
+    change: list[Step] = [SetMigMode(index, enabled)]
+    return [*change, ResetGpu(index)] if index in resets else change
+
+
+def _instance_steps(index: int, before: GpuState, after: GpuState) -> Iterator[Step]:
+    kept = before.instances & after.instances
+    processes_before = {instance: instance.processes for instance in before.instances}
+    processes_after = {instance: instance.processes for instance in after.instances}
+    gone = sorted(before.instances - kept)
+    added = sorted(after.instances - kept)
+    changed = sorted(i for i in kept if processes_before[i] != processes_after[i])
+    for instance in sorted([*gone, *changed]):
+        if processes_before[instance] > 1:
+            yield StopMps(index, instance.profile, instance.start)
+    for instance in gone:
+        yield DestroyComputeInstance(index, instance.profile, instance.start)
+        yield DestroyInstance(index, instance.profile, instance.start)
+    for instance in added:
+        yield CreateInstance(index, instance.profile, instance.start)
+    for instance in sorted([*added, *changed]):
+        if processes_after[instance] > 1:
+            yield _start_mps(index, instance, processes_after[instance])
+
+
+def _start_mps(index: int, instance: Instance, processes: int) -> StartMps:
+    return StartMps(index, instance.profile, instance.start, processes)
