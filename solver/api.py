@@ -41,6 +41,7 @@ def solve(
     *,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
+    source: str | None = None,
 ) -> Plan:
     """
     Returns the plan of one planner, verified.
@@ -51,6 +52,8 @@ def solve(
         None: the shipped ones. A later profile wins over an earlier one of the same model and GPU.
     time_limit_s
         None: the problem's own limit.
+    source
+        Where the problem comes from, for error messages; None: its name.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def solve(
         If the plan does not hold.
     """
     known = shipped_profiles() if profiles is None else list(profiles)
-    return _planned(resolve(problem, known), registry.planner_named(planner), known, time_limit_s)
+    return _planned(resolve(problem, known, source), registry.planner_named(planner), known, time_limit_s)
 
 
 def compare(
@@ -70,6 +73,7 @@ def compare(
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
     on_plan: Callable[[Plan], None] | None = None,
+    source: str | None = None,
 ) -> Comparison:
     """
     Returns the plans of several planners and the best proven bound; arguments and errors as for `solve`.
@@ -83,7 +87,7 @@ def compare(
     """
     known = shipped_profiles() if profiles is None else list(profiles)
     chosen = [registry.planner_named(name) for name in planners or planner_names()]
-    resolved = resolve(problem, known)
+    resolved = resolve(problem, known, source)
     plans = []
     for planner in chosen:
         plans.append(_planned(resolved, planner, known, time_limit_s))

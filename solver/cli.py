@@ -99,7 +99,7 @@ def solve(
 
     known, parsed = _known_profiles(profiles), read_problem(problem)
     with _spinner(f"{planner} is planning {len(parsed.workloads)} workloads"):
-        plan = api.solve(parsed, planner, profiles=known, time_limit_s=time_limit)
+        plan = api.solve(parsed, planner, profiles=known, time_limit_s=time_limit, source=str(problem))
     if output is not None:
         write_plan(plan, output)
     elif sys.stdout.isatty():
@@ -138,7 +138,9 @@ def compare(
             done += 1
             update(f"{done} of {len(names)} planners done, last: {plan.planner}")
 
-        comparison = api.compare(parsed, names, profiles=known, time_limit_s=time_limit, on_plan=show_progress)
+        comparison = api.compare(
+            parsed, names, profiles=known, time_limit_s=time_limit, on_plan=show_progress, source=str(problem)
+        )
     gaps = [comparison.gap_to_bound(plan) for plan in comparison.plans]
     if json_file is not None:
         rows = [_comparison_row(plan, gap) for plan, gap in zip(comparison.plans, gaps, strict=True)]

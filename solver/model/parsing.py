@@ -20,23 +20,19 @@ MAX_FINDINGS = 50
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Safe YAML without aliases (a few bytes of them can expand without end) and without repeated keys."""
+MAX_DEPTH = 32
+"""Deepest nesting that is read; the deepest file of sliceplan has 7 levels."""
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the alias *{event.anchor} is not accepted; write the value out", event.start_mark
-            )
-        return super().compose_node(parent, index)
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Safe YAML without repeated keys."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         keys = [(key.value, key.start_mark) for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         seen: set[str] = set()
         for key, mark in keys:
             if key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", mark)
+                raise yaml.MarkedYAMLError(problem=f"the key {key!r} stands twice", problem_mark=mark)
             seen.add(key)
         return super().construct_mapping(node, deep=deep)
 
@@ -78,6 +74,7 @@ def parse_text(text: str, source: str) -> Any:
     try:
         if source.endswith(".json"):
             return json.loads(text, object_pairs_hook=_without_repeated_keys)
+        _refuse_aliases_and_depth(text)
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -109,7 +106,11 @@ def parse_record(record: type[RecordT], data: Any, source: str) -> RecordT:
     try:
         return record.model_validate(data)
     except ValidationError as error:
-        findings = [Finding(source, *_path_and_message(record, item)) for item in error.errors(include_url=False)]
+        items = error.errors(include_url=False)
+        # A list whose only entries are wrong is also called too short; the entries say enough.
+        broken = {item["loc"][:-2] for item in items} | {item["loc"][:-1] for item in items}
+        items = [item for item in items if item["type"] != "too_short" or item["loc"] not in broken]
+        findings = [Finding(source, *_path_and_message(record, item)) for item in items]
         raise InputError(grouped(findings)) from error
 
 
@@ -134,6 +135,20 @@ def grouped(findings: list[Finding]) -> list[Finding]:
         return findings
     rest = len(findings) - MAX_FINDINGS
     return [*findings[:MAX_FINDINGS], Finding(findings[0].source, "", f"and {rest} more findings of this kind")]
+
+
+def _refuse_aliases_and_depth(text: str) -> None:
+    """Refuses, before anything is built, aliases (a few bytes of them expand without end) and deep nesting."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        mark: Any = event.start_mark
+        if isinstance(event, yaml.AliasEvent):
+            problem = f"the alias *{event.anchor} is not accepted; write the value out"
+            raise yaml.MarkedYAMLError(None, None, problem, mark)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            problem = f"it is nested deeper than {MAX_DEPTH} levels"
+            raise yaml.MarkedYAMLError(None, None, problem, mark)
 
 
 def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -161,11 +176,11 @@ def _path_and_message(record: type[BaseModel], item: Any) -> tuple[str, str]:
         case "string_pattern_mismatch":
             return path, f"is {found}; expected letters, digits, '.', '_' and '-', a letter or digit at both ends"
         case "greater_than":
-            return path, f"is {found}; expected a number above {context['gt']}"
+            return path, f"is {found}; expected a number above {context['gt']:g}"
         case "greater_than_equal":
-            return path, f"is {found}; expected a number of at least {context['ge']}"
+            return path, f"is {found}; expected a number of at least {context['ge']:g}"
         case "less_than" | "less_than_equal":
-            return path, f"is {found}; expected a number of at most {context.get('le', context.get('lt'))}"
+            return path, f"is {found}; expected a number of at most {context.get('le', context.get('lt')):g}"
         case "finite_number":
             return path, f"is {found}; expected a finite number"
         case "literal_error" | "enum":

@@ -1,0 +1,271 @@
+"""The command line as a user runs it: exit codes, streams, and what it says of wrong input."""
+
+import json
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+from instances import MODELS, ROOT
+
+DEMO = ROOT / "plans" / "demo.yaml"
+GOOD = {
+    "version": 1,
+    "name": "shop",
+    "fleet": [{"gpu": "A100-80GB"}],
+    "workloads": [{"name": "a", "model": "resnet50", "rate_rps": 100, "slo_ms": 200}],
+}
+
+
+def sliceplan(*arguments, **options):
+    command = [sys.executable, "-W", "error", "-m", "sliceplan.solver.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Returns a function that writes data or text to a file."""
+
+    def write(content, name="problem.yaml"):
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return write
+
+
+def changed(path, value):
+    """Returns the good problem with one field changed, named by keys and indices."""
+    data = json.loads(json.dumps(GOOD))
+    target = data
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = value
+    return data
+
+
+def assert_refused(done, *messages, code=2):
+    assert done.returncode == code, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    for message in messages:
+        assert message in done.stderr, done.stderr
+
+
+def test_solve_writes_a_plan_that_check_and_the_schema_accept(tmp_path):
+    plan = tmp_path / "plan.json"
+    done = sliceplan("solve", DEMO, "-o", plan)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "proven cheapest" in done.stderr
+    schema = json.loads((ROOT / "solver/model/schema/plan.schema.json").read_text())
+    jsonschema.validate(json.loads(plan.read_text()), schema)
+    assert sliceplan("check", DEMO, plan).returncode == 0
+
+
+def test_solve_prints_the_plan_to_stdout_in_a_pipe():
+    done = sliceplan("solve", DEMO)
+    assert json.loads(done.stdout)["status"] == "optimal"
+
+
+def test_shipped_plans_answer_the_shipped_problems():
+    for plan in (ROOT / "plans").glob("*.plan.json"):
+        done = sliceplan("check", plan.with_name(plan.name.replace(".plan.json", ".yaml")), plan)
+        assert done.returncode == 0, done.stderr
+
+
+def test_shipped_problems_obey_the_shipped_schema():
+    from sliceplan.solver.formats.problem_files import example_problems
+
+    schema = json.loads((ROOT / "solver/model/schema/problem.schema.json").read_text())
+    problems = example_problems()
+    assert next(iter(problems)) == "demo"
+    assert len(problems) >= 7
+    for problem in problems.values():
+        jsonschema.validate(problem.model_dump(mode="json"), schema)
+
+
+def test_compare_fits_80_columns_and_shows_the_gap_of_each_planner(tmp_path):
+    done = sliceplan("compare", DEMO, "--json", tmp_path / "c.json")
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.splitlines()
+    assert max(map(len, rows)) <= 80
+    assert [word in rows[0] for word in ("planner", "cost/h", "GPUs", "gap", "slack", "frag.", "time")] == [True] * 7
+    data = json.loads((tmp_path / "c.json").read_text())
+    gaps = {row["planner"]: row["gap_to_best_bound"] for row in data["planners"]}
+    assert gaps["exact"] == 0
+    assert gaps["parvagpu"] > 0
+
+
+def test_show_fits_80_columns(tmp_path):
+    plan = tmp_path / "plan.json"
+    sliceplan("solve", DEMO, "-o", plan)
+    done = sliceplan("show", plan)
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "A100-80GB/0" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["planners", "gpus", "profiles"])
+def test_lists_fit_80_columns(command):
+    done = sliceplan(command)
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_assign_puts_gpus_on_nodes_and_export_writes_a_script_for_each(tmp_path, file):
+    plan, assigned = tmp_path / "plan.json", tmp_path / "assigned.json"
+    sliceplan("solve", file(changed(["workloads", 0, "rate_rps"], 9000)), "-o", plan)
+    done = sliceplan("assign", plan, "--nodes", "n1:1", "--nodes", "n2:8", "-o", assigned)
+    assert done.returncode == 0, done.stderr
+    nodes = {gpu["node"] for gpu in json.loads(assigned.read_text())["gpus"]}
+    assert nodes == {"n1", "n2"}
+    done = sliceplan("export", assigned, "--format", "commands", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"n1.sh", "n2.sh"}
+    assert_refused(sliceplan("assign", plan, "--nodes", "n1:1"), "the nodes hold 1 x A100-80GB; the plan uses")
+    assert_refused(sliceplan("assign", plan, "--nodes", "n1"), "expected NAME:COUNT")
+    assert_refused(sliceplan("export", plan, "--format", "commands", "-o", tmp_path / "x"), "sliceplan assign")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["fleet", 0, "gpu"], "A100-80", "fleet[0].gpu is 'A100-80'; not in the catalogue. Did you mean 'A100-80GB'?"),
+        (["fleet", 0, "gpu"], "T4", "has no MIG"),
+        (["fleet", 0, "gpu"], "A30-24GB", "fleet[0].price_per_hour is missing"),
+        (["fleet", 0, "gpu"], "A100-40GB", "profiled on A100-80GB, not on A100-40GB"),
+        (["fleet", 0, "count"], -1, "fleet[0].count is -1; expected a number of at least 0"),
+        (["fleet", 0, "sharing"], ["mps"], "this version plans MIG only"),
+        (["fleet", 0, "sharing"], ["slices"], "fleet[0].sharing[0] is 'slices'; expected 'exclusive', 'mig' or 'mps'"),
+        (["fleet"], [], "fleet has 0 entries; expected at least 1"),
+        (["workloads", 0, "model"], "resnet5", "Did you mean 'resnet50'?"),
+        (["workloads", 0, "rate_rps"], 0, "workloads[0].rate_rps is 0; expected a number above 0"),
+        (["workloads", 0, "rate_rps"], -5, "workloads[0].rate_rps is -5; expected a number above 0"),
+        (["workloads", 0, "rate_rps"], "NaN", "workloads[0].rate_rps is"),
+        (["workloads", 0, "slo_ms"], "fast", "workloads[0].slo_ms is 'fast'; expected a valid number"),
+        (["workloads", 0, "slo_mss"], 5, "workloads[0].slo_mss is not a field here. Did you mean 'slo_ms'?"),
+        (["workloads", 0, "name"], "a b", "workloads[0].name is 'a b'; expected letters"),
+        (["workloads", 0, "gpus"], ["H100"], "workloads[0].gpus[0] is 'H100'; not in the fleet"),
+        (["workloads", 0, "max_replicas"], 0, "workloads[0].max_replicas is 0"),
+        (["workloads"], GOOD["workloads"] * 2, "workloads have the same name: a"),
+        (["settings"], {"slo_fraction": 2}, "settings.slo_fraction is 2; expected a number of at most 1"),
+        (["version"], 2, "version is 2; expected 1"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_value_and_what_would_be_right(file, path, value, message):
+    assert_refused(sliceplan("solve", file(changed(path, value), "p.json")), "p.json", message)
+
+
+@pytest.mark.parametrize("value", [".nan", ".inf", "-.inf"])
+def test_rates_that_are_no_finite_number_are_refused(file, value):
+    text = json.dumps(GOOD).replace("100", value)
+    assert_refused(sliceplan("solve", file(text)), "workloads[0].rate_rps")
+
+
+def test_all_findings_come_at_once(file):
+    data = changed(["workloads", 0, "rate_rps"], -1)
+    data["fleet"][0]["price_per_hour"] = -2
+    data["colour"] = "blue"
+    done = sliceplan("solve", file(data))
+    assert_refused(done, "workloads[0].rate_rps", "fleet[0].price_per_hour", "colour is not a field")
+    assert len(done.stderr.splitlines()) == 3
+
+
+def test_many_findings_are_cut_and_counted(file):
+    data = dict(
+        GOOD, workloads=[{"name": f"w{i}", "model": "resnet50", "rate_rps": 0, "slo_ms": 1} for i in range(900)]
+    )
+    done = sliceplan("solve", file(data))
+    assert_refused(done, "and 850 more findings")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fleet: [", "is not valid YAML"),
+        ("", "is empty"),
+        ("- 1", "is a list; expected a mapping"),
+        ("a: &x 1\nb: *x\n", "alias *x is not accepted"),
+        ("name: a\nname: b\n", "the key 'name' stands twice"),
+        ("[" * 100_000, "nested deeper than 32 levels"),
+        ("a: \x00", "cannot be parsed"),
+    ],
+)
+def test_a_broken_file_is_refused_with_its_place(file, text, message):
+    assert_refused(sliceplan("solve", file(text)), "problem.yaml", message)
+
+
+def test_a_file_of_100_mb_is_refused_at_once(tmp_path):
+    path = tmp_path / "big.yaml"
+    with path.open("wb") as out:
+        out.truncate(100 * 2**20)
+    assert_refused(sliceplan("solve", path), "has 100 MiB; at most 64 MiB are read")
+
+
+def test_a_missing_file_a_folder_and_binary_text_are_refused(tmp_path):
+    (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\x00")
+    assert_refused(sliceplan("solve", tmp_path / "none.yaml"), "cannot be read")
+    assert_refused(sliceplan("solve", tmp_path), "is a folder")
+    assert_refused(sliceplan("solve", tmp_path / "b.yaml"), "is not UTF-8")
+
+
+def test_unknown_planner_names_the_nearest(file):
+    assert_refused(sliceplan("solve", file(GOOD), "--planner", "parvagp"), "Did you mean 'parvagpu'?")
+
+
+def test_no_plan_exists_gives_exit_code_1_and_the_reason(file):
+    done = sliceplan("solve", file(changed(["workloads", 0, "slo_ms"], 1)))
+    assert done.returncode == 1
+    assert "the fastest takes" in done.stderr
+    assert json.loads(done.stdout)["status"] == "infeasible"
+
+
+def test_nothing_is_written_where_the_output_cannot_be(file, tmp_path):
+    done = sliceplan("solve", file(GOOD), "-o", tmp_path / "no" / "plan.json")
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["problem.yaml"]
+
+
+def test_a_plan_of_another_problem_does_not_pass_check(file, tmp_path):
+    plan = tmp_path / "plan.json"
+    sliceplan("solve", file(GOOD), "-o", plan)
+    assert_refused(sliceplan("check", DEMO, plan), "answers the problem 'shop'")
+
+
+def test_a_time_limit_gives_exit_code_3(file):
+    workloads = [
+        {"name": f"w{i}", "model": MODELS[i % 11], "rate_rps": 100 + 37 * i % 1900, "slo_ms": 150 + i % 300}
+        for i in range(1500)
+    ]
+    done = sliceplan("solve", file(dict(GOOD, workloads=workloads)), "--time-limit", "1")
+    assert done.returncode == 3, done.stderr
+    assert json.loads(done.stdout)["search"]["stopped"] == "time_limit"
+
+
+def test_profiles_given_later_win(file):
+    points = [{"mig_profile": "1g.10gb", "batch": 1, "processes": 1, "latency_ms": 1.0, "throughput_rps": 5000}]
+    profile = {"model": "resnet50", "gpu": "A100-80GB", "provenance": {"source": "test", "method": "made up"}}
+    path = file({"version": 1, "profiles": [{**profile, "points": points}]}, "mine.yaml")
+    done = sliceplan("solve", file(changed(["workloads", 0, "rate_rps"], 4900)), "--profiles", path)
+    plan = json.loads(done.stdout)
+    assert plan["gpus_used"] == 1
+    assert plan["gpus"][0]["partitions"][0]["serves"][0]["capacity_rps"] == 5000
+
+
+@pytest.mark.parametrize(
+    ("point", "message"),
+    [
+        ({"latency_ms": 0}, "latency_ms is 0; expected a number above 0"),
+        ({"throughput_rps": -1}, "throughput_rps is -1; expected a number above 0"),
+        ({"batch": 0}, "batch is 0; expected a number of at least 1"),
+        ({"processes": 99}, "processes is 99; expected a number of at most 48"),
+        ({"latency_ms": 1e12}, "latency_ms is 1000000000000.0; expected a number of at most"),
+    ],
+)
+def test_a_profile_with_impossible_numbers_is_refused(file, point, message):
+    good = {"mig_profile": "1g.10gb", "batch": 1, "processes": 1, "latency_ms": 1.0, "throughput_rps": 100}
+    profile = {"model": "m", "gpu": "A100-80GB", "provenance": {"source": "s", "method": "m"}, "points": [good | point]}
+    path = file({"version": 1, "profiles": [profile]}, "mine.yaml")
+    assert_refused(sliceplan("profiles", "--profiles", path), f"profiles[0].points[0].{message}")

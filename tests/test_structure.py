@@ -1,0 +1,94 @@
+"""The tree keeps the arrows of its imports, its package list and its generated files."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from instances import ROOT
+
+from sliceplan.solver.formats.schemas import RECORDS, schema_text
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+# Who may import whom, by folder or module below solver/.
+ALLOWED = {
+    "model": {"model"},
+    "performance": {"model", "performance"},
+    "formats": {"model", "performance", "formats"},
+    "check": {"model", "performance", "digest"},
+    "metrics": {"model", "performance", "geometry"},
+    "geometry": {"model"},
+    "exact": {"model", "performance", "geometry", "assembly", "exact"},
+    "planners": {"model", "performance", "geometry", "assembly", "exact", "planners"},
+}
+
+
+def imported(path):
+    """Yields the absolute names of the project's modules that a file imports."""
+    package = ("sliceplan", *path.relative_to(ROOT).parent.parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("sliceplan"))
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            if module.startswith("sliceplan"):
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("part", ALLOWED)
+def test_imports_within_the_solver_point_one_way(part):
+    folder = ROOT / "solver" / part
+    files = folder.rglob("*.py") if folder.is_dir() else [folder.with_suffix(".py")]
+    for path in files:
+        for name in imported(path):
+            parts = name.split(".")
+            assert parts[1] == "solver", f"{path} imports {name}"
+            assert parts[2] in ALLOWED[part], f"{path} imports {name}"
+
+
+def test_the_agent_imports_nothing_of_the_solver_but_its_model():
+    for path in (ROOT / "agent").rglob("*.py"):
+        for name in imported(path):
+            assert name.startswith(("sliceplan.agent", "sliceplan.solver.model")), f"{path} imports {name}"
+
+
+def test_no_part_of_the_solver_imports_the_page():
+    for path in (ROOT / "solver").rglob("*.py"):
+        assert not [name for name in imported(path) if name.startswith("sliceplan.app")], path
+
+
+def test_every_package_is_listed_for_the_wheel():
+    folders = {
+        path.parent
+        for top in ("agent", "app", "plans", "profiles", "solver")
+        for path in (ROOT / top).rglob("__init__.py")
+    }
+    names = {".".join(("sliceplan", *folder.relative_to(ROOT).parts)) for folder in folders}
+    assert set(PYPROJECT["tool"]["setuptools"]["packages"]) == names
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_shipped_schema_is_the_one_that_the_records_give(kind):
+    shipped = ROOT / "solver" / "model" / "schema" / f"{kind}.schema.json"
+    assert shipped.read_text() == schema_text(kind), f"run: sliceplan schema {kind} > {shipped.relative_to(ROOT)}"
+
+
+def test_the_lock_file_names_no_host():
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "http" not in lock
+    assert "--hash=sha256:" in lock
+
+
+def test_the_readme_and_ci_run_the_same_test_command():
+    assert "sh .ci/test" in (ROOT / "README.md").read_text()
+    assert "exec sh .ci/test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_command_line_starts_without_loading_solvers():
+    heavy = ("ortools", "numpy", "pulp", "rich.table")
+    code = f"import sys, sliceplan.solver.cli; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
