@@ -1,0 +1,130 @@
+"""
+Problems as tables and back: one row a workload or a fleet entry, empty cells for what is omitted.
+
+What is wrong comes back as findings; `marks_of` says in which row and column each of them belongs.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from sliceplan.solver.model.errors import Finding
+from sliceplan.solver.model.parsing import parse_record
+from sliceplan.solver.model.problem import Problem
+
+FLEET_COLUMNS = ("gpu", "count", "price_per_hour", "sharing", "nodes")
+WORKLOAD_COLUMNS = (
+    "name",
+    "model",
+    "rate_rps",
+    "slo_ms",
+    "min_replicas",
+    "max_replicas",
+    "batch_sizes",
+    "gpus",
+    "memory_mib",
+)
+MARK = "what is wrong"
+"""Column that says what is wrong with a row."""
+
+SOURCE = "page"
+"""Names the page in findings, where a file name would stand."""
+
+
+def fleet_table(problem: Problem) -> pd.DataFrame:
+    """Returns the fleet, one row an entry."""
+    rows = [
+        {
+            "gpu": entry.gpu,
+            "count": entry.count,
+            "price_per_hour": entry.price_per_hour,
+            "sharing": ", ".join(entry.sharing),
+            "nodes": ", ".join(f"{node.name}:{node.count}" for node in entry.nodes or ()),
+        }
+        for entry in problem.fleet
+    ]
+    frame = pd.DataFrame(rows, columns=list(FLEET_COLUMNS))
+    texts = dict.fromkeys(("gpu", "sharing", "nodes"), "object")
+    return frame.astype({**texts, "count": "Int64", "price_per_hour": "float64"})
+
+
+def workload_table(problem: Problem) -> pd.DataFrame:
+    """Returns the workloads, one row each."""
+    rows = [
+        {
+            **{column: getattr(workload, column) for column in WORKLOAD_COLUMNS},
+            "min_replicas": workload.min_replicas if workload.min_replicas > 1 else None,
+            "batch_sizes": ", ".join(map(str, workload.batch_sizes or ())),
+            "gpus": ", ".join(workload.gpus or ()),
+        }
+        for workload in problem.workloads
+    ]
+    frame = pd.DataFrame(rows, columns=list(WORKLOAD_COLUMNS))
+    integers = dict.fromkeys(("min_replicas", "max_replicas"), "Int64")
+    floats = dict.fromkeys(("rate_rps", "slo_ms", "memory_mib"), "float64")
+    texts = dict.fromkeys(("name", "model", "batch_sizes", "gpus"), "object")
+    return frame.astype({**integers, **floats, **texts})
+
+
+def problem_of(name: str, fleet: pd.DataFrame, workloads: pd.DataFrame, settings: dict[str, Any]) -> Problem:
+    """Returns the problem that the tables state; raises InputError with findings at `fleet[i]` and `workloads[i]`."""
+    data = {
+        "version": 1,
+        "name": name,
+        "fleet": [_fleet_entry(row) for row in _filled(fleet)],
+        "workloads": [_workload(row) for row in _filled(workloads)],
+        "settings": settings,
+    }
+    return parse_record(Problem, data, SOURCE)
+
+
+def marks_of(findings: Iterable[Finding], table: str, rows: int) -> list[str]:
+    """Returns for each row of a table (`fleet` or `workloads`) what is wrong with it, column first; empty: nothing."""
+    marks: list[list[str]] = [[] for _ in range(rows)]
+    for finding in findings:
+        match = re.match(rf"{table}\[(\d+)\]\.?(.*)", finding.path)
+        if match and int(match[1]) < rows:
+            marks[int(match[1])].append(f"{match[2]} {finding.message}".strip())
+    return ["; ".join(found) for found in marks]
+
+
+def elsewhere(findings: Iterable[Finding]) -> list[str]:
+    """Returns the findings that belong to no row of a table."""
+    return [
+        f"{finding.path} {finding.message}".strip()
+        for finding in findings
+        if not re.match(r"(fleet|workloads)\[\d+\]", finding.path)
+    ]
+
+
+def _filled(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Returns the rows as mappings without their empty cells, numpy scalars as Python's."""
+    rows = []
+    for row in frame.to_dict("records"):
+        cells = {str(key): value for key, value in row.items() if str(key) != MARK}
+        kept = {key: value for key, value in cells.items() if not (pd.isna(value) or value == "")}
+        rows.append({key: value.item() if hasattr(value, "item") else value for key, value in kept.items()})
+    return rows
+
+
+def _fleet_entry(row: dict[str, Any]) -> dict[str, Any]:
+    if sharing := _parts(row.pop("sharing", "")):
+        row["sharing"] = sharing
+    nodes = []
+    for part in _parts(row.pop("nodes", "")):
+        name, _, count = part.partition(":")
+        nodes.append({"name": name.strip(), "count": int(count) if count.strip().isdecimal() else count})
+    return {**row, "nodes": nodes} if nodes else row
+
+
+def _workload(row: dict[str, Any]) -> dict[str, Any]:
+    for key in ("batch_sizes", "gpus"):
+        if parts := _parts(row.pop(key, "")):
+            row[key] = [int(part) if key == "batch_sizes" and part.isdecimal() else part for part in parts]
+    return row
+
+
+def _parts(text: object) -> list[str]:
+    return [part.strip() for part in str(text).split(",") if part.strip()]

@@ -1,0 +1,17 @@
+"""A plan's result in words for someone who does not know the field."""
+
+from sliceplan.solver.model.plan import Plan, Status
+
+
+def headline(plan: Plan, gap: float | None) -> str:
+    """Returns cost, GPUs, and how good they are proven to be."""
+    if plan.status is Status.INFEASIBLE:
+        return "These services cannot all be served with these GPUs."
+    if plan.status is Status.TIMEOUT:
+        return "No plan was found within the time limit. Allow more time."
+    cost = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}, ${plan.cost_per_hour:,.2f} per hour"
+    if plan.status is Status.OPTIMAL:
+        return f"{cost}: proven cheapest"
+    if gap is None:
+        return f"{cost}: serves everything, but nothing is proven about its cost"
+    return f"{cost}: at most {100 * gap:.1f} % above the cheapest possible"

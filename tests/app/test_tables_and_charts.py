@@ -1,0 +1,123 @@
+"""Tables and pictures, without the page."""
+
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from instances import problem_of, problems, random_problem
+
+from sliceplan.app.colours import PALETTE, text_on
+from sliceplan.app.comparison import comparison_table, gap_chart
+from sliceplan.app.fleet_chart import blocks_of, fleet_chart
+from sliceplan.app.fragmentation import fragmentation_table
+from sliceplan.app.problem_tables import elsewhere, fleet_table, marks_of, workload_table
+from sliceplan.app.problem_tables import problem_of as stated
+from sliceplan.app.words import headline
+from sliceplan.solver.api import compare, solve
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.errors import InputError
+
+PROBLEM = problem_of(
+    [
+        {"model": "resnet50", "rate_rps": 900, "slo_ms": 200, "max_replicas": 3, "batch_sizes": [8, 16]},
+        {"model": "bert", "rate_rps": 60, "slo_ms": 500, "gpus": ["A100-80GB"], "min_replicas": 2},
+    ],
+    fleet=[
+        {"gpu": "A100-80GB", "nodes": [{"name": "n1", "count": 4}], "price_per_hour": 2.5, "sharing": ["mig", "mps"]}
+    ],
+)
+
+
+def through_tables(problem):
+    return stated(problem.name, fleet_table(problem), workload_table(problem), problem.settings.model_dump(mode="json"))
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, *example_problems().values()], ids=lambda problem: problem.name)
+def test_a_problem_survives_the_way_through_the_tables(problem):
+    assert through_tables(problem) == problem
+
+
+@settings(max_examples=50, deadline=None)
+@given(problems())
+def test_any_problem_survives_the_way_through_the_tables(problem):
+    """Property: tables lose nothing of a problem."""
+    assert through_tables(problem) == problem
+
+
+def test_a_half_filled_row_is_marked_with_what_is_missing():
+    workloads = workload_table(PROBLEM)
+    workloads.loc[2] = [None] * len(workloads.columns)
+    workloads.loc[0, "slo_ms"] = -3
+    with pytest.raises(InputError) as caught:
+        stated("test", fleet_table(PROBLEM), workloads, {})
+    marks = marks_of(caught.value.findings, "workloads", 3)
+    assert marks[0] == "slo_ms is -3.0; expected a number above 0"
+    assert marks[1] == ""
+    assert "model is missing" in marks[2]
+    assert elsewhere(caught.value.findings) == []
+
+
+def test_a_finding_of_the_whole_problem_belongs_to_no_row():
+    with pytest.raises(InputError) as caught:
+        stated("test", fleet_table(PROBLEM), workload_table(PROBLEM), {"slo_fraction": 7})
+    assert elsewhere(caught.value.findings) == ["settings.slo_fraction is 7; expected a number of at most 1"]
+
+
+def test_blocks_of_a_gpu_fill_its_axis_without_overlap():
+    problem = random_problem(12, seed=2)
+    plan = solve(problem)
+    blocks = blocks_of(plan, problem)
+    for gpu in plan.gpus:
+        own = [block for block in blocks if block.gpu_id == gpu.id]
+        assert own[0].start == 0
+        assert own[-1].start + own[-1].width == pytest.approx(1)
+        for left, right in pairwise(own):
+            assert left.start + left.width == pytest.approx(right.start)
+        assert sum(block.workload is not None for block in own) == len(gpu.partitions)
+
+
+def test_hover_tells_batch_processes_latency_against_slo_and_load():
+    plan = solve(PROBLEM)
+    served = plan.gpus[0].partitions[0].serves[0]
+    hover = " ".join(block.hover for block in blocks_of(plan, PROBLEM))
+    assert f"batch {served.batch}" in hover
+    assert f"latency {served.latency_ms:.1f} ms, SLO" in hover
+    assert "load " in hover
+    assert len(fleet_chart(plan, PROBLEM).data) >= 2
+
+
+def test_gap_bars_show_every_plan_and_which_is_proven_cheapest():
+    comparison = compare(example_problems()["demo"])
+    figure = gap_chart(comparison)
+    texts = dict(zip(figure.data[0].y, figure.data[0].text, strict=True))
+    assert texts["exact"] == "proven cheapest"
+    assert texts["parvagpu"].startswith("+33.3")
+    table = comparison_table(comparison)
+    assert list(table["planner"]) == [plan.planner for plan in comparison.plans]
+    assert table.loc[0, "gap"] == 0
+
+
+def test_planners_without_a_plan_have_empty_cells():
+    comparison = compare(problem_of([{"model": "bert", "rate_rps": 5, "slo_ms": 1}]), ["exact", "parvagpu"])
+    table = comparison_table(comparison)
+    assert table["cost per hour"].isna().all()
+    assert set(table["status"]) == {"infeasible"}
+
+
+def test_fragmentation_lists_what_could_still_be_added():
+    table = fragmentation_table(solve(problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 300}])))
+    assert isinstance(table, pd.DataFrame)
+    assert "1g.10gb" in table.loc[0, "could still be added"]
+
+
+def test_headline_says_how_good_a_plan_is_proven_to_be():
+    plan = solve(PROBLEM)
+    assert headline(plan, 0.0).endswith("per hour: proven cheapest")
+    other = solve(PROBLEM, "whole-gpu")
+    assert "at most 50.0 % above the cheapest possible" in headline(other, 0.5)
+    assert "nothing is proven" in headline(other, None)
+
+
+def test_text_on_every_colour_is_black_or_white():
+    assert {text_on(colour) for colour in PALETTE} == {"black", "white"}
