@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.hardware import MigGeometry
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
 
-from .colours import FREE, colours_of, text_on
+from .colours import FREE, WASTED, colours_of, text_on
 
 ROW_HEIGHT = 46
 TEXT_FITS = 0.12
@@ -27,6 +28,8 @@ class Block:
     """None: free."""
     label: str
     hover: str
+    reachable: bool = True
+    """False: free room in which no instance of any profile could start."""
 
 
 def blocks_of(plan: Plan, problem: Problem) -> list[Block]:
@@ -44,19 +47,19 @@ def fleet_chart(plan: Plan, problem: Problem) -> go.Figure:
         own = [block for block in blocks if block.workload == workload]
         if not own:
             continue
-        colour = colours[workload] if workload else FREE
+        fill = [colours[workload] if workload else FREE if block.reachable else WASTED for block in own]
         figure.add_bar(
             name=workload or "free",
             orientation="h",
             y=[block.gpu_id for block in own],
             base=[block.start for block in own],
             x=[block.width for block in own],
-            marker={"color": colour, "line": {"color": "white", "width": 2}},
+            marker={"color": fill, "line": {"color": "white", "width": 2}},
             text=[block.label for block in own],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            textfont={"color": text_on(colour)},
+            textfont={"color": text_on(fill[0])},
             constraintext="none",
             customdata=[block.hover for block in own],
             hovertemplate="%{customdata}<extra></extra>",
@@ -95,7 +98,7 @@ def _blocks_of_gpu(gpu: PlannedGpu, slo_ms: dict[str, float]) -> list[Block]:
         profile = mig.profile(partition.mig_profile or "") if mig else None
         start, size = partition.start or 0, profile.memory_slices if profile else units
         if start > at:
-            blocks.append(_free(gpu.id, at, start, units))
+            blocks.append(_free(gpu.id, mig, at, start))
         served = partition.serves[0]
         load = served.rate_rps / served.capacity_rps
         hover = (
@@ -108,10 +111,14 @@ def _blocks_of_gpu(gpu: PlannedGpu, slo_ms: dict[str, float]) -> list[Block]:
         blocks.append(Block(gpu.id, start / units, size / units, served.workload, label, hover))
         at = start + size
     if at < units:
-        blocks.append(_free(gpu.id, at, units, units))
+        blocks.append(_free(gpu.id, mig, at, units))
     return blocks
 
 
-def _free(gpu_id: str, start: int, end: int, units: int) -> Block:
-    slices = f"memory slice{'s' if end - start > 1 else ''} {start}" + (f" to {end - 1}" if end - start > 1 else "")
-    return Block(gpu_id, start / units, (end - start) / units, None, "free", f"free: {slices} of {gpu_id}")
+def _free(gpu_id: str, mig: MigGeometry | None, start: int, end: int) -> Block:
+    units, profiles = (mig.placement_units, mig.profiles) if mig else (1, ())
+    reachable = any(start <= at <= end - profile.memory_slices for profile in profiles for at in profile.starts)
+    slices = f"memory slice {start}" if end - start == 1 else f"memory slices {start} to {end - 1}"
+    hover = f"free: {slices} of {gpu_id}" + ("" if reachable else "<br>no MIG profile can start here")
+    label = "free" if reachable else "out of reach"
+    return Block(gpu_id, start / units, (end - start) / units, None, label, hover, reachable)

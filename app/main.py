@@ -105,7 +105,7 @@ def _edit_problem() -> Problem | None:
 def _editor(frame: pd.DataFrame, name: str, columns: dict[str, Any]) -> pd.DataFrame:
     key = f"{name}_{st.session_state.version}"
     edited: pd.DataFrame = st.data_editor(
-        frame, key=key, num_rows="dynamic", column_config=columns, hide_index=True, width="stretch"
+        frame, key=key, num_rows="dynamic", column_config=columns, hide_index=True, width="stretch", placeholder=""
     )
     return edited.reset_index(drop=True)
 
@@ -118,6 +118,7 @@ def _show_marks(findings: tuple[Finding, ...], table: str, frame: pd.DataFrame) 
         return
     st.error(f"{len(wrong)} row{'s' if len(wrong) > 1 else ''} of this table cannot be used:")
     rows = frame.loc[wrong].dropna(axis="columns", how="all").copy()
+    rows = rows.map(lambda cell: f"{cell:g}" if isinstance(cell, float) else cell)
     rows.insert(0, "row", [i + 1 for i in wrong])
     rows[problem_tables.MARK] = [marks[i] for i in wrong]
     columns = [[part.split(" ")[0].split("[")[0] for part in marks[i].split("; ")] for i in wrong]

@@ -28,6 +28,7 @@ def serve(port: int, *, open_browser: bool) -> None:
         "server.maxUploadSize": UPLOAD_MIB,
         "server.fileWatcherType": "none",
         "browser.gatherUsageStats": False,
+        "client.toolbarMode": "viewer",
     }
     arguments = [f"--{name}={str(value).lower()}" for name, value in options.items()]
     page = str(files("sliceplan.app").joinpath("main.py"))

@@ -19,6 +19,7 @@ being lost. The latency test is `latency <= slo_fraction x SLO` (source: strictl
 whole milliseconds).
 """
 
+from heapq import heapify, heappush
 from math import ceil, floor
 
 from ..assembly import CutGpu, Segment
@@ -75,40 +76,60 @@ def _demand_matching(resolved: ResolvedProblem, sizes: dict[int, int], w: int) -
 
 
 class _Allocation:
-    """The deployment map while it is built: a list of segments for each GPU."""
+    """
+    The deployment map while it is built: a list of segments for each GPU.
+
+    GPUs with equal contents are interchangeable but for their number, and there are few different contents, so best
+    fit looks at the first GPU of each content and not at every GPU.
+    """
 
     def __init__(self, resolved: ResolvedProblem, entry: FleetType, sizes: dict[int, int]) -> None:
         self._resolved = resolved
         self._sizes = sizes
         self._slices = {k: slices for slices, k in sizes.items()}
-        self._all_slices = entry.geometry.compute_slices
         self._rules: PlacementRules = placement_rules(
             entry.geometry, [profile.name for profile in entry.geometry.profiles if profile.kind == "base"]
         )
         self.gpus: list[list[Segment]] = []
+        self._by_content: dict[tuple[int, ...], list[int]] = {}
+        """Sizes on a GPU, sorted -> heap of the GPUs with that content."""
 
     def relocate(self, segments: list[Segment]) -> None:
         """Places segments, largest first, each on the GPU that is left with the fewest free slices."""
         for segment in sorted(segments, key=lambda segment: -self._slices[segment.size]):
-            candidates = [g for g, on in enumerate(self.gpus) if self._has_room(on, segment)]
-            if candidates:
-                fullest = max(candidates, key=lambda g: (self._used(self.gpus[g]), -g))
-                self.gpus[fullest].append(segment)
+            contents = [content for content in self._by_content if self._has_room(content, segment.size)]
+            if contents:
+                fullest = max(contents, key=lambda content: (self._used(content), -self._by_content[content][0]))
+                g = self._by_content[fullest][0]
+                self._change(g, [*self.gpus[g], segment])
             else:
-                self.gpus.append([segment])
+                self.gpus.append([])
+                heappush(self._by_content.setdefault((), []), len(self.gpus) - 1)
+                self._change(len(self.gpus) - 1, [segment])
 
     def optimise(self) -> None:
         """Breaks up GPUs that are little used, last first (algorithm 2, ALLOCATIONOPTIMIZATION)."""
         owed_rps: dict[int, float] = {}
         for g in reversed(range(len(self.gpus))):
-            if not 0 < self._used(self.gpus[g]) <= BREAK_UP_AT_MOST:
+            if not 0 < self._used(_content(self.gpus[g])) <= BREAK_UP_AT_MOST:
                 continue
             movable = [segment for segment in self.gpus[g] if self._small_sizes(segment.workload)]
-            self.gpus[g] = [segment for segment in self.gpus[g] if segment not in movable]
+            self._change(g, [segment for segment in self.gpus[g] if segment not in movable])
             for segment in movable:
                 freed = float(self._resolved.capacity_rps[segment.workload, segment.size])
                 owed_rps[segment.workload] = owed_rps.get(segment.workload, 0.0) + freed
-            self.relocate([s for w in owed_rps for s in self._small_segments(w, owed_rps)])
+            moved = dict.fromkeys(segment.workload for segment in movable)
+            self.relocate([s for w in moved for s in self._small_segments(w, owed_rps)])
+
+    def _change(self, g: int, segments: list[Segment]) -> None:
+        """Gives a GPU other segments, and keeps the GPUs of each content in order."""
+        old = self._by_content[_content(self.gpus[g])]
+        old.remove(g)
+        heapify(old)
+        if not old:
+            del self._by_content[_content(self.gpus[g])]
+        self.gpus[g] = segments
+        heappush(self._by_content.setdefault(_content(segments), []), g)
 
     def _small_segments(self, w: int, owed_rps: dict[int, float]) -> list[Segment]:
         """Returns segments of sizes 2 and 1 for the rate owed; what they carry beyond it is credited."""
@@ -127,23 +148,23 @@ class _Allocation:
         return [Segment(self._sizes[2], w)] * twos + [Segment(self._sizes[1], w)] * ones
 
     def _small_sizes(self, w: int) -> dict[int, float]:
-        rps = {
-            slices: float(self._resolved.capacity_rps[w, self._sizes[slices]])
-            for slices in (1, 2)
-            if slices in self._sizes
-        }
-        return {slices: value for slices, value in rps.items() if value > 0}
+        sizes = {slices: self._sizes[slices] for slices in (1, 2) if slices in self._sizes}
+        throughput = {slices: float(self._resolved.capacity_rps[w, k]) for slices, k in sizes.items()}
+        return {slices: rps for slices, rps in throughput.items() if rps > 0}
 
-    def _has_room(self, on: list[Segment], segment: Segment) -> bool:
-        if self._used(on) + self._slices[segment.size] > self._all_slices:
+    def _has_room(self, content: tuple[int, ...], size: int) -> bool:
+        if self._slices[size] == 3 and any(self._slices[other] == 3 for other in content):
             return False
-        if self._slices[segment.size] == 3 and any(self._slices[other.size] == 3 for other in on):
-            return False
-        names = sorted(self._resolved.sizes[s.size].mig.name for s in [*on, segment])
+        names = sorted(self._resolved.sizes[k].mig.name for k in (*content, size))
         return roomiest_layout(self._rules, tuple(names)) is not None
 
-    def _used(self, on: list[Segment]) -> int:
-        return sum(self._slices[segment.size] for segment in on)
+    def _used(self, content: tuple[int, ...]) -> int:
+        return sum(self._slices[size] for size in content)
+
+
+def _content(segments: list[Segment]) -> tuple[int, ...]:
+    """Returns the sizes on a GPU, sorted."""
+    return tuple(sorted(segment.size for segment in segments))
 
 
 PLANNERS = (

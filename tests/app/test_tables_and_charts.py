@@ -77,6 +77,13 @@ def test_blocks_of_a_gpu_fill_its_axis_without_overlap():
         assert sum(block.workload is not None for block in own) == len(gpu.partitions)
 
 
+def test_room_that_no_profile_can_reach_is_told_from_free_room():
+    problem = problem_of([{"model": "vgg16", "rate_rps": 7 * 150, "slo_ms": 300}])
+    blocks = {block.start: block for block in blocks_of(solve(example_problems()["demo"]), problem)}
+    assert not blocks[7 / 8].reachable
+    assert "no MIG profile can start here" in blocks[7 / 8].hover
+
+
 def test_hover_tells_batch_processes_latency_against_slo_and_load():
     plan = solve(PROBLEM)
     served = plan.gpus[0].partitions[0].serves[0]

@@ -71,7 +71,7 @@ def browser():
 @pytest.fixture
 def page(browser, address):
     """Opens the page; at the end, neither the browser's console nor Streamlit may have reported an error."""
-    opened = browser.new_page(viewport={"width": 1280, "height": 1000})
+    opened = browser.new_page(viewport={"width": 1280, "height": 2000})
     errors = []
     opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))
@@ -95,11 +95,11 @@ def look(page: Page, name: str) -> None:
 def edit_first_rate(page: Page, value: str) -> None:
     """Types into the rate of the first service, as one does in a spreadsheet."""
     grid = page.get_by_test_id("stDataFrame").nth(1)
-    grid.scroll_into_view_if_needed()
-    grid.click(position={"x": 60, "y": 52})
-    for _ in range(2):
-        page.keyboard.press("ArrowRight")
-    page.keyboard.type(value)
+    grid.click(position={"x": 335, "y": 52})
+    page.wait_for_timeout(300)
+    grid.dblclick(position={"x": 335, "y": 52})
+    editor = page.locator(".gdg-input, #portal input, #portal textarea").first
+    editor.fill(value)
     page.keyboard.press("Enter")
 
 
@@ -150,7 +150,7 @@ def test_a_large_example_is_readable(page):
     page.get_by_test_id("stSelectbox").locator("input").first.click()
     page.get_by_role("option", name="parvagpu-s6").click()
     press(page, "Load example")
-    expect(page.get_by_text("Press Solve")).to_be_visible(timeout=10_000)
+    expect(page.get_by_text("Press Solve to see the cheapest")).to_be_visible(timeout=10_000)
     press(page, "Solve")
     expect(page.get_by_text("17 GPUs")).to_be_visible(timeout=20_000)
     look(page, "6-large")
