@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="sliceplan",
-    help="Plans shared GPUs: the cheapest MIG cut for a set of inference services, with proof.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -81,6 +80,23 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"sliceplan {version('sliceplan')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Plans shared GPUs: the cheapest MIG cut for a set of inference services, with proof."""
 
 
 @app.command()

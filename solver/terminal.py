@@ -73,7 +73,7 @@ def gpu_table(gpus: Iterable[Gpu]) -> Table:
     table.add_column("GPU", no_wrap=True)
     for column in ("SMs", "memory", "$/h"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("MIG profiles (~ not confirmed on a device)")
+    table.add_column("MIG profiles (~ unconfirmed)")
     for gpu in gpus:
         price = gpu.default_price
         profiles = [("~" if p.unverified else "") + p.name for p in gpu.mig.profiles] if gpu.mig else ["no MIG"]
