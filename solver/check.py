@@ -44,13 +44,14 @@ def check(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Vio
         The profiles that the plan was made with; a later one wins over an earlier one of the same model and GPU.
     """
     by_key = {(profile.model, profile.gpu): profile for profile in profiles}
+    workloads = {workload.name: workload for workload in problem.workloads}
     found = list(_wrong_problem(problem, plan))
     if found:
         return found
     found += _wrong_totals(problem, plan)
     found += _wrong_fleet(problem, plan)
     for gpu in plan.gpus:
-        found += _wrong_gpu(problem, gpu, by_key)
+        found += _wrong_gpu(problem, workloads, gpu, by_key)
     if plan.status in (Status.OPTIMAL, Status.FEASIBLE):
         found += _wrong_rates(problem, plan)
     return found
@@ -126,7 +127,9 @@ def _wrong_fleet(problem: Problem, plan: Plan) -> Iterator[Violation]:
                 yield Violation(gpu.id, f"is GPU {gpu.index} of node {gpu.node}, which has {count} of this type")
 
 
-def _wrong_gpu(problem: Problem, gpu: PlannedGpu, profiles: dict[tuple[str, str], Profile]) -> Iterator[Violation]:
+def _wrong_gpu(
+    problem: Problem, workloads: dict[str, Workload], gpu: PlannedGpu, profiles: dict[tuple[str, str], Profile]
+) -> Iterator[Violation]:
     facts = load_catalogue().get(gpu.gpu)
     if facts is None:
         yield Violation(gpu.id, f"{gpu.gpu} is not in the catalogue")
@@ -141,7 +144,7 @@ def _wrong_gpu(problem: Problem, gpu: PlannedGpu, profiles: dict[tuple[str, str]
             yield Violation(gpu.id, f"{partition.mig_profile} at {partition.start} is no MIG instance of {gpu.gpu}")
             continue
         instances.append((partition.start, profile))
-        yield from _wrong_partition(problem, gpu, facts, partition, profile, profiles)
+        yield from _wrong_partition(problem, workloads, gpu, facts, partition, profile, profiles)
     yield from _wrong_geometry(gpu, facts, instances)
 
 
@@ -172,6 +175,7 @@ def _wrong_geometry(gpu: PlannedGpu, facts: Gpu, instances: list[tuple[int, MigP
 
 def _wrong_partition(
     problem: Problem,
+    workloads: dict[str, Workload],
     gpu: PlannedGpu,
     facts: Gpu,
     partition: Partition,
@@ -179,7 +183,6 @@ def _wrong_partition(
     profiles: dict[tuple[str, str], Profile],
 ) -> Iterator[Violation]:
     where = f"{gpu.id} {mig.name} at {partition.start}"
-    workloads = {workload.name: workload for workload in problem.workloads}
     if len(partition.serves) > 1:
         yield Violation(where, "serves several workloads; without a duty cycle an instance serves one")
     for served in partition.serves:

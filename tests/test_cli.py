@@ -245,13 +245,13 @@ def test_a_time_limit_gives_exit_code_3(file):
 
 
 def test_profiles_given_later_win(file):
-    points = [{"mig_profile": "1g.10gb", "batch": 1, "processes": 1, "latency_ms": 1.0, "throughput_rps": 5000}]
+    points = [{"mig_profile": "1g.10gb", "batch": 1, "processes": 1, "latency_ms": 1.0, "throughput_rps": 1500}]
     profile = {"model": "resnet50", "gpu": "A100-80GB", "provenance": {"source": "test", "method": "made up"}}
     path = file({"version": 1, "profiles": [{**profile, "points": points}]}, "mine.yaml")
-    done = sliceplan("solve", file(changed(["workloads", 0, "rate_rps"], 4900)), "--profiles", path)
+    done = sliceplan("solve", file(changed(["workloads", 0, "rate_rps"], 1400)), "--profiles", path)
     plan = json.loads(done.stdout)
     assert plan["gpus_used"] == 1
-    assert plan["gpus"][0]["partitions"][0]["serves"][0]["capacity_rps"] == 5000
+    assert plan["gpus"][0]["partitions"][0]["serves"][0]["capacity_rps"] == 1500
 
 
 @pytest.mark.parametrize(
@@ -261,6 +261,8 @@ def test_profiles_given_later_win(file):
         ({"throughput_rps": -1}, "throughput_rps is -1; expected a number above 0"),
         ({"batch": 0}, "batch is 0; expected a number of at least 1"),
         ({"processes": 99}, "processes is 99; expected a number of at most 48"),
+        ({"throughput_rps": 5000}, "throughput_rps is 5000; 1 process(es)"),
+        ({"mig_profile": "1g.11gb"}, "mig_profile is '1g.11gb'; A100-80GB has no such MIG profile. Did you mean"),
         ({"latency_ms": 1e12}, "latency_ms is 1000000000000.0; expected a number of at most"),
     ],
 )
@@ -268,4 +270,4 @@ def test_a_profile_with_impossible_numbers_is_refused(file, point, message):
     good = {"mig_profile": "1g.10gb", "batch": 1, "processes": 1, "latency_ms": 1.0, "throughput_rps": 100}
     profile = {"model": "m", "gpu": "A100-80GB", "provenance": {"source": "s", "method": "m"}, "points": [good | point]}
     path = file({"version": 1, "profiles": [profile]}, "mine.yaml")
-    assert_refused(sliceplan("profiles", "--profiles", path), f"profiles[0].points[0].{message}")
+    assert_refused(sliceplan("profiles", "--profiles", path), "profiles[0].points[0]", message)

@@ -9,10 +9,14 @@ from typing import Any
 
 import yaml
 
+from ..model.catalogue import load_catalogue
 from ..model.errors import Finding, InputError
-from ..model.parsing import parse_record, parse_text, read_record
+from ..model.parsing import closest, grouped, parse_record, parse_text, read_record
 from ..model.profile import Profile, ProfileFile
 from .text_files import write_text
+
+OVERLAP = 2.0
+"""Copies that overlap with execution and latencies rounded to 1 ms let a throughput exceed batch / latency this far."""
 
 ENDINGS = (".yaml", ".yml", ".json")
 
@@ -66,7 +70,7 @@ def read_profiles(path: Path) -> list[Profile]:
         If a file is not one of profiles, or a folder holds none; the findings of all files at once.
     """
     if not path.is_dir():
-        return list(read_record(ProfileFile, path).profiles)
+        return _read_file(path)
     try:
         paths = sorted(entry for entry in path.iterdir() if entry.suffix.lower() in ENDINGS)
     except OSError as error:
@@ -77,7 +81,7 @@ def read_profiles(path: Path) -> list[Profile]:
     findings: list[Finding] = []
     for entry in paths:
         try:
-            profiles += read_record(ProfileFile, entry).profiles
+            profiles += _read_file(entry)
         except InputError as error:
             findings += error.findings
     if findings:
@@ -100,6 +104,51 @@ def _shipped() -> tuple[Profile, ...]:
         for entry in entries
         for profile in parse_record(ProfileFile, parse_text(entry.read_text("utf-8"), entry.name), entry.name).profiles
     )
+
+
+def _read_file(path: Path) -> list[Profile]:
+    profiles = list(read_record(ProfileFile, path).profiles)
+    source = str(path)
+    findings = [found for i, profile in enumerate(profiles) for found in _unknown_names(profile, i, source)]
+    findings += [found for i, profile in enumerate(profiles) for found in _impossible_points(profile, i, source)]
+    if findings:
+        raise InputError(grouped(findings))
+    return profiles
+
+
+def _unknown_names(profile: Profile, index: int, source: str) -> list[Finding]:
+    """Returns a finding for a GPU type or a MIG profile that the catalogue does not have."""
+    catalogue = load_catalogue()
+    gpu = catalogue.get(profile.gpu)
+    if gpu is None:
+        message = f"is {profile.gpu!r}; not in the catalogue. {closest(profile.gpu, catalogue)}"
+        return [Finding(source, f"profiles[{index}].gpu", message)]
+    known = [mig.name for mig in gpu.mig.profiles] if gpu.mig else []
+    named = [(f"points[{j}]", point.mig_profile) for j, point in enumerate(profile.points)]
+    named += [(f"curves[{j}]", curve.mig_profile) for j, curve in enumerate(profile.curves)]
+    return [
+        Finding(
+            source,
+            f"profiles[{index}].{row}.mig_profile",
+            f"is {name!r}; {profile.gpu} has no such MIG profile. {closest(name, known)}",
+        )
+        for row, name in named
+        if name not in known
+    ]
+
+
+def _impossible_points(profile: Profile, index: int, source: str) -> list[Finding]:
+    """Returns a finding for a throughput beyond what the latency allows, given overlap and rounding."""
+    return [
+        Finding(
+            source,
+            f"profiles[{index}].points[{j}].throughput_rps",
+            f"is {point.throughput_rps:g}; {point.processes} process(es) that take {point.latency_ms:g} ms for a batch "
+            f"of {point.batch} give {one:g}, and at most {OVERLAP:g} times that is accepted",
+        )
+        for j, point in enumerate(profile.points)
+        if point.throughput_rps > OVERLAP * (one := 1000 * point.batch * point.processes / point.latency_ms)
+    ]
 
 
 def _as_data(profile: Profile) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from .base import Name, Record
 Sharing = Literal["exclusive", "mig", "mps"]
 """How a GPU is divided: used whole, cut into MIG instances, shared by MPS."""
 
-PositiveRate = Annotated[float, Field(gt=0, le=1e12)]
+PositiveRate = Annotated[float, Field(gt=0, le=1e7)]
 
 
 class NodeGpus(Record):

@@ -22,7 +22,7 @@ def measured(model: str = "yes") -> Profile:
 def fitted(model: str = "1e3") -> Profile:
     error = FitError(points=3, median=0.01, p95=0.02, max=0.3)
     curve = SaturatingCurve(
-        mig_profile="7g.80gb",
+        mig_profile="4g.24gb",
         processes=3,
         max_batch=4,
         floor_ms=0,
