@@ -28,8 +28,8 @@ class ResetGpu:
 
 
 @dataclass(frozen=True)
-class CreateInstance:
-    """Creates a GPU instance at a start, and a compute instance of its full size."""
+class InstanceStep:
+    """A step on one MIG instance."""
 
     gpu_index: int
     profile: str
@@ -37,40 +37,30 @@ class CreateInstance:
 
 
 @dataclass(frozen=True)
-class DestroyComputeInstance:
+class CreateInstance(InstanceStep):
+    """Creates a GPU instance at its start, and a compute instance of its full size."""
+
+
+@dataclass(frozen=True)
+class DestroyComputeInstance(InstanceStep):
     """Destroys the compute instance of a GPU instance."""
 
-    gpu_index: int
-    profile: str
-    start: int
-
 
 @dataclass(frozen=True)
-class DestroyInstance:
+class DestroyInstance(InstanceStep):
     """Destroys a GPU instance that has no compute instance any more."""
 
-    gpu_index: int
-    profile: str
-    start: int
+
+@dataclass(frozen=True)
+class StopMps(InstanceStep):
+    """Stops the MPS daemon of an instance."""
 
 
 @dataclass(frozen=True)
-class StartMps:
-    """Starts the MPS daemon of a MIG instance."""
+class StartMps(InstanceStep):
+    """Starts an MPS daemon for an instance and the processes that will run there."""
 
-    gpu_index: int
-    profile: str
-    start: int
     processes: int
-
-
-@dataclass(frozen=True)
-class StopMps:
-    """Stops the MPS daemon of a MIG instance."""
-
-    gpu_index: int
-    profile: str
-    start: int
 
 
 Step = SetMigMode | ResetGpu | CreateInstance | DestroyComputeInstance | DestroyInstance | StartMps | StopMps

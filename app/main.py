@@ -5,12 +5,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from sliceplan.app import comparison, fleet_chart, fragmentation, problem_tables, words
+from sliceplan.app import comparison, fleet_chart, fragmentation, problem_tables
 from sliceplan.solver import api
 from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import dump_problem, example_problems, parse_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.headline import headline
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.plan import Plan
@@ -214,7 +215,7 @@ def _show_plan(problem: Problem | None) -> None:
         return
     solved_problem, plan = st.session_state.solved
     _warn_if_outdated(solved_problem, problem)
-    st.subheader(words.headline(plan, plan.gap))
+    st.subheader(headline(plan, plan.gap))
     if plan.unserved:
         st.dataframe(pd.DataFrame([item.model_dump() for item in plan.unserved]), hide_index=True, width="stretch")
     if not plan.gpus:

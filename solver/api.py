@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from . import assembly
 from .check import check
@@ -33,6 +34,25 @@ class Comparison:
     def gap_to_bound(self, plan: Plan) -> float | None:
         """Returns (cost - bound) / bound with the best bound; None if the plan or the bound is missing."""
         return assembly.gap(plan.cost_per_hour, self.bound)
+
+    def as_data(self) -> dict[str, Any]:
+        """Returns the figures of every planner, without the GPUs of its plan, for JSON."""
+        keep = {
+            "planner",
+            "status",
+            "cost_per_hour",
+            "gpus_used",
+            "bound",
+            "search",
+            "runtime_s",
+            "unserved",
+            "metrics",
+        }
+        rows = [
+            {**plan.model_dump(mode="json", include=keep), "gap_to_best_bound": self.gap_to_bound(plan)}
+            for plan in self.plans
+        ]
+        return {"bound": self.bound.model_dump(mode="json"), "planners": rows}
 
 
 def solve(

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from .model.errors import Finding, InputError
 from .model.plan import Plan
+from .model.problem import NodeGpus
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,18 @@ class NodeSupply:
     node: str
     count: int
     gpu: str | None = None
+
+
+def parse_supply(text: str) -> NodeSupply:
+    """Returns what `NAME:COUNT` or `NAME:COUNT:GPU` says; raises InputError if it is neither."""
+    name, _, rest = text.partition(":")
+    count, _, gpu = rest.partition(":")
+    try:
+        node = NodeGpus.model_validate({"name": name, "count": count})
+    except ValidationError:
+        message = "expected NAME:COUNT or NAME:COUNT:GPU, COUNT from 1 to 64, as gpu-node-1:8"
+        raise InputError([Finding("--nodes", text, message)]) from None
+    return NodeSupply(node.name, node.count, gpu or None)
 
 
 def assign(plan: Plan, supplies: Sequence[NodeSupply]) -> Plan:

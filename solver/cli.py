@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .model.errors import Finding, InputError, SliceplanError
+from .model.errors import Finding, InputError, MissingExtraError, SliceplanError
 from .model.plan import Plan, Status
 
 if TYPE_CHECKING:
-    from .assign import NodeSupply
     from .model.profile import Profile
 
 app = typer.Typer(
@@ -74,6 +73,12 @@ def main() -> None:
     except SliceplanError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("sliceplan"):
+            raise
+        extra = "ui" if error.name in ("streamlit", "plotly", "pandas") else "solve"
+        print(MissingExtraError(error.name, extra), file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted; nothing was written", file=sys.stderr)
         sys.exit(130)
@@ -111,7 +116,8 @@ def solve(
     from . import api
     from .formats.plan_files import dump_plan, write_plan
     from .formats.problem_files import read_problem
-    from .terminal import draw_plan, headline
+    from .headline import headline
+    from .terminal import draw_plan
 
     known, parsed = _known_profiles(profiles), read_problem(problem)
     with _spinner(f"{planner} is planning {len(parsed.workloads)} workloads"):
@@ -159,9 +165,7 @@ def compare(
         )
     gaps = [comparison.gap_to_bound(plan) for plan in comparison.plans]
     if json_file is not None:
-        rows = [_comparison_row(plan, gap) for plan, gap in zip(comparison.plans, gaps, strict=True)]
-        document = {"problem": parsed.name, "bound": comparison.bound.model_dump(mode="json"), "planners": rows}
-        text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps({"problem": parsed.name, **comparison.as_data()}, indent=1, ensure_ascii=False) + "\n"
         if str(json_file) == "-":
             sys.stdout.write(text)
         else:
@@ -206,7 +210,8 @@ def show(
 ) -> None:
     """Draw a plan's GPUs in the terminal."""
     from .formats.plan_files import read_plan
-    from .terminal import draw_plan, headline
+    from .headline import headline
+    from .terminal import draw_plan
 
     answer = read_plan(plan)
     unknown = sorted({gpu.gpu for gpu in answer.gpus if gpu.gpu not in _catalogue()})
@@ -286,9 +291,10 @@ def assign(
 ) -> None:
     """Assign the GPUs of a plan to named nodes."""
     from .assign import assign as assigned
+    from .assign import parse_supply
     from .formats.plan_files import dump_plan, read_plan, write_plan
 
-    answer = assigned(read_plan(plan), [_node_supply(text) for text in nodes])
+    answer = assigned(read_plan(plan), [parse_supply(text) for text in nodes])
     if output is None:
         sys.stdout.write(dump_plan(answer))
     else:
@@ -360,29 +366,6 @@ def _catalogue() -> dict[str, Any]:
     from .model.catalogue import load_catalogue
 
     return dict(load_catalogue())
-
-
-def _node_supply(text: str) -> "NodeSupply":
-    from pydantic import TypeAdapter, ValidationError
-
-    from .assign import NodeSupply
-    from .model.base import Name
-
-    name, _, rest = text.partition(":")
-    count, _, gpu = rest.partition(":")
-    try:
-        TypeAdapter(Name).validate_python(name)
-        if not count.isdecimal() or not 1 <= int(count) <= 64:
-            raise ValueError
-    except (ValidationError, ValueError):
-        message = "expected NAME:COUNT or NAME:COUNT:GPU, COUNT from 1 to 64, as gpu-node-1:8"
-        raise InputError([Finding("--nodes", text, message)]) from None
-    return NodeSupply(name, int(count), gpu or None)
-
-
-def _comparison_row(plan: Plan, gap: float | None) -> dict[str, Any]:
-    keep = {"planner", "status", "cost_per_hour", "gpus_used", "bound", "search", "runtime_s", "unserved", "metrics"}
-    return {**plan.model_dump(mode="json", include=keep), "gap_to_best_bound": gap}
 
 
 def _exit_code(plan: Plan) -> int:

@@ -8,27 +8,12 @@ from rich.text import Text
 
 from .model.catalogue import load_catalogue
 from .model.hardware import Gpu
-from .model.plan import Plan, PlannedGpu, Status
+from .model.plan import Plan, PlannedGpu
 from .model.profile import Profile
 
 PALETTE = ("blue", "dark_orange", "green4", "magenta", "cyan4", "red3", "gold3", "purple", "sea_green3", "grey50")
 AXIS_WIDTH = 72
 """Characters for the placement axis of one GPU: divisible by 4, 8 and 12 placement units."""
-
-
-def headline(plan: Plan, gap: float | None) -> str:
-    """Returns the plan's result in one sentence: cost, GPUs and how good they are proven to be."""
-    match plan.status:
-        case Status.INFEASIBLE:
-            return f"No plan: {len(plan.unserved)} workload(s) cannot be served."
-        case Status.TIMEOUT:
-            return "No plan was found within the time limit."
-    cost = f"{plan.gpus_used} GPU{'s' if plan.gpus_used != 1 else ''}, ${plan.cost_per_hour:,.2f}/h"
-    if plan.status is Status.OPTIMAL:
-        return f"{cost}: proven cheapest."
-    if gap is None:
-        return f"{cost}: serves everything; how far it is from the cheapest is unknown."
-    return f"{cost}: at most {gap:.1%} above the cheapest possible."
 
 
 def draw_plan(plan: Plan, most: int | None = None) -> Group:

@@ -271,3 +271,12 @@ def test_a_profile_with_impossible_numbers_is_refused(file, point, message):
     profile = {"model": "m", "gpu": "A100-80GB", "provenance": {"source": "s", "method": "m"}, "points": [good | point]}
     path = file({"version": 1, "profiles": [profile]}, "mine.yaml")
     assert_refused(sliceplan("profiles", "--profiles", path), "profiles[0].points[0]", message)
+
+
+def test_a_missing_optional_dependency_names_the_command_that_installs_it():
+    code = (
+        "import sys; sys.modules['numpy'] = None; sys.argv = ['sliceplan', 'planners']; "
+        "from sliceplan.solver.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert_refused(done, "numpy is not installed; install it with: pip install 'sliceplan[solve]'")

@@ -1,5 +1,6 @@
 """What the user states: the fleet that may be used, the workloads to serve, the settings."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
@@ -121,6 +122,5 @@ class Problem(Record):
 
 
 def _repeated(names: Iterable[str]) -> list[str]:
-    """Returns the names that occur more than once, in the order of their second occurrence."""
-    seen: set[str] = set()
-    return list(dict.fromkeys(name for name in names if name in seen or seen.add(name)))  # type: ignore[func-returns-value]
+    """Returns the names that occur more than once."""
+    return [name for name, times in Counter(names).items() if times > 1]

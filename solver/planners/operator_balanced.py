@@ -22,7 +22,7 @@ class OperatorBalanced:
     name = "operator-balanced"
     source = "baseline: all-balanced of NVIDIA's GPU operator (mig-parted), filled first-fit"
 
-    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:  # noqa: ARG002 - takes milliseconds
+    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         return cheapest_single_type(resolved, self.name, _place)
 
 

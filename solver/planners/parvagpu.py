@@ -46,7 +46,7 @@ class Parvagpu:
         self._optimise = optimise
         self._max_processes = max_processes
 
-    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:  # noqa: ARG002 - takes milliseconds
+    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         if self._max_processes is not None:
             resolved = with_max_processes(resolved, self._max_processes)
         return cheapest_single_type(resolved, self.name, self._place)

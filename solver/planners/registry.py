@@ -4,30 +4,18 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 
-from ..model.errors import Finding, InputError, MissingExtraError
+from ..model.errors import Finding, InputError
 from ..model.parsing import closest
 from .planner import Planner
 
 
 @cache
 def planners() -> dict[str, Planner]:
-    """
-    Returns the planners by name: the exact ones first, then the published ones by name.
-
-    Raises
-    ------
-    MissingExtraError
-        If OR-Tools, PuLP or NumPy is not installed.
-    """
+    """Returns the planners by name: the exact ones first, then the published ones by name."""
     package = __package__ or ""
     found: list[Planner] = []
     for module in pkgutil.iter_modules(import_module(package).__path__):
-        try:
-            found += getattr(import_module(f"{package}.{module.name}"), "PLANNERS", ())
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.startswith("sliceplan"):
-                raise
-            raise MissingExtraError(error.name, "solve") from error
+        found += getattr(import_module(f"{package}.{module.name}"), "PLANNERS", ())
     found.sort(key=lambda planner: (not planner.name.startswith("exact"), planner.name))
     return {planner.name: planner for planner in found}
 

@@ -20,7 +20,7 @@ class WholeGpu:
     name = "whole-gpu"
     source = "baseline: one workload a GPU, no sharing"
 
-    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:  # noqa: ARG002 - takes milliseconds
+    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         return cheapest_single_type(resolved, self.name, _place)
 
 

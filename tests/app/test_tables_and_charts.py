@@ -13,9 +13,9 @@ from sliceplan.app.fleet_chart import blocks_of, fleet_chart
 from sliceplan.app.fragmentation import fragmentation_table
 from sliceplan.app.problem_tables import elsewhere, fleet_table, marks_of, workload_table
 from sliceplan.app.problem_tables import problem_of as stated
-from sliceplan.app.words import headline
 from sliceplan.solver.api import compare, solve
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.headline import headline
 from sliceplan.solver.model.errors import InputError
 
 PROBLEM = problem_of(

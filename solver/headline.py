@@ -1,12 +1,12 @@
-"""A plan's result in words for someone who does not know the field."""
+"""A plan's result in one sentence, for the terminal and the page."""
 
-from sliceplan.solver.model.plan import Plan, Status
+from .model.plan import Plan, Status
 
 
 def headline(plan: Plan, gap: float | None) -> str:
-    """Returns cost, GPUs, and how good they are proven to be."""
+    """Returns cost, GPUs, and how good they are proven to be; `gap` is that to the best bound known."""
     if plan.status is Status.INFEASIBLE:
-        return "These services cannot all be served with these GPUs."
+        return f"No plan: {len(plan.unserved)} workload{'' if len(plan.unserved) == 1 else 's'} cannot be served."
     if plan.status is Status.TIMEOUT:
         return "No plan was found within the time limit. Allow more time."
     cost = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}, ${plan.cost_per_hour:,.2f} per hour"
