@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from sliceplan.solver.formats.problem_files import problem_from
 from sliceplan.solver.model.errors import Finding
-from sliceplan.solver.model.parsing import parse_record
 from sliceplan.solver.model.problem import Problem
 
 FLEET_COLUMNS = ("gpu", "count", "price_per_hour", "sharing", "nodes")
@@ -77,7 +77,7 @@ def problem_of(name: str, fleet: pd.DataFrame, workloads: pd.DataFrame, settings
         "workloads": [_workload(row) for row in _filled(workloads)],
         "settings": settings,
     }
-    return parse_record(Problem, data, SOURCE)
+    return problem_from(data, SOURCE)
 
 
 def marks_of(findings: Iterable[Finding], table: str, rows: int) -> list[str]:

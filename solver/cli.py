@@ -119,7 +119,8 @@ def solve(
     from .headline import headline
     from .terminal import draw_plan
 
-    known, parsed = _known_profiles(profiles), read_problem(problem)
+    known = _known_profiles(profiles)
+    parsed = read_problem(problem, known)
     with _spinner(f"{planner} is planning {len(parsed.workloads)} workloads"):
         plan = api.solve(parsed, planner, profiles=known, time_limit_s=time_limit, source=str(problem))
     if output is not None:
@@ -150,7 +151,8 @@ def compare(
     from .formats.text_files import write_text
     from .terminal import compare_table
 
-    known, parsed = _known_profiles(profiles), read_problem(problem)
+    known = _known_profiles(profiles)
+    parsed = read_problem(problem, known)
     names = planner or list(api.planner_names())
     with _spinner("planning") as update:
         done = 0
@@ -189,7 +191,8 @@ def check(problem: ProblemArgument, plan: PlanArgument, profiles: ProfilesOption
     from .formats.problem_files import read_problem
     from .performance.resolve import resolve
 
-    parsed, answer, known = read_problem(problem), read_plan(plan), _known_profiles(profiles)
+    known = _known_profiles(profiles)
+    parsed, answer = read_problem(problem, known), read_plan(plan)
     resolve(parsed, known, str(problem))  # refuses what the problem refers to and does not exist
     violations = violations_of(parsed, answer, known)
     for violation in violations:

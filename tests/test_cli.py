@@ -138,6 +138,8 @@ def test_assign_puts_gpus_on_nodes_and_export_writes_a_script_for_each(tmp_path,
         (["fleet", 0, "count"], -1, "fleet[0].count is -1; expected a number of at least 0"),
         (["fleet", 0, "sharing"], ["mps"], "this version plans MIG only"),
         (["fleet", 0, "sharing"], ["slices"], "fleet[0].sharing[0] is 'slices'; expected 'exclusive', 'mig' or 'mps'"),
+        (["fleet", 0, "sharing"], "mig", "fleet[0].sharing is 'mig'; expected a list"),
+        (["fleet", 0], "A100-80GB", "fleet[0] is 'A100-80GB'; expected a mapping"),
         (["fleet"], [], "fleet has 0 entries; expected at least 1"),
         (["workloads", 0, "model"], "resnet5", "Did you mean 'resnet50'?"),
         (["workloads", 0, "rate_rps"], 0, "workloads[0].rate_rps is 0; expected a number above 0"),
@@ -167,9 +169,17 @@ def test_all_findings_come_at_once(file):
     data = changed(["workloads", 0, "rate_rps"], -1)
     data["fleet"][0]["price_per_hour"] = -2
     data["colour"] = "blue"
+    data["workloads"].append({"name": "a", "model": "resnet5", "rate_rps": 1, "slo_ms": 9, "gpus": ["H100"]})
     done = sliceplan("solve", file(data))
     assert_refused(done, "workloads[0].rate_rps", "fleet[0].price_per_hour", "colour is not a field")
-    assert len(done.stderr.splitlines()) == 3
+    assert_refused(done, "workloads have the same name: a", "workloads[1].model is 'resnet5'", "workloads[1].gpus[0]")
+    assert len(done.stderr.splitlines()) == 6
+
+
+def test_a_name_used_twice_is_reported_once(file):
+    done = sliceplan("solve", file(dict(GOOD, workloads=GOOD["workloads"] * 2)))
+    assert_refused(done, "workloads have the same name: a")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_many_findings_are_cut_and_counted(file):
@@ -212,6 +222,13 @@ def test_a_missing_file_a_folder_and_binary_text_are_refused(tmp_path):
 
 def test_unknown_planner_names_the_nearest(file):
     assert_refused(sliceplan("solve", file(GOOD), "--planner", "parvagp"), "Did you mean 'parvagpu'?")
+
+
+def test_a_fleet_without_gpus_names_how_many_would_do(file):
+    done = sliceplan("solve", file(changed(["fleet", 0, "count"], 0)))
+    assert done.returncode == 1
+    assert "1 x A100-80GB would do for all workloads" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_no_plan_exists_gives_exit_code_1_and_the_reason(file):

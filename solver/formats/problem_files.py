@@ -1,25 +1,53 @@
 """Problem files: YAML or JSON, and the examples that sliceplan ships."""
 
 import json
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from ..model.parsing import parse_record, parse_text, read_text
+from ..model.errors import InputError
+from ..model.parsing import grouped, parse_record, parse_text, read_text
 from ..model.problem import Problem
+from ..model.profile import Profile
+from ..performance.references import findings_beside
+from .profile_files import shipped_profiles
 from .text_files import write_text
 
 
-def read_problem(path: Path) -> Problem:
-    """Reads a problem; raises InputError with every finding if the file is not a problem."""
-    return parse_problem(read_text(path), str(path))
+def read_problem(path: Path, profiles: Iterable[Profile] | None = None) -> Problem:
+    """Reads a problem; arguments and errors as for `parse_problem`."""
+    return parse_problem(read_text(path), str(path), profiles)
 
 
-def parse_problem(text: str, source: str) -> Problem:
-    """Parses a problem, as JSON if the source's name ends in .json; raises InputError as `read_problem`."""
-    return parse_record(Problem, parse_text(text, source), source)
+def parse_problem(text: str, source: str, profiles: Iterable[Profile] | None = None) -> Problem:
+    """
+    Parses a problem, as JSON if the source's name ends in .json.
+
+    Parameters
+    ----------
+    profiles
+        Profiles whose models count as known; None: the shipped ones.
+
+    Raises
+    ------
+    InputError
+        With every finding if this is not a problem: fields that are wrong, and names that refer to nothing.
+    """
+    return problem_from(parse_text(text, source), source, profiles)
+
+
+def problem_from(data: Any, source: str, profiles: Iterable[Profile] | None = None) -> Problem:
+    """Returns the problem that plain data states; arguments and errors as for `parse_problem`."""
+    try:
+        return parse_record(Problem, data, source)
+    except InputError as error:
+        known = shipped_profiles() if profiles is None else profiles
+        names = findings_beside(data, [(profile.model, profile.gpu) for profile in known], source)
+        more = [found for found in names if found not in error.findings]
+        raise InputError([*error.findings, *grouped(more)]) from error
 
 
 def dump_problem(problem: Problem) -> str:

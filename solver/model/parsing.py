@@ -187,6 +187,10 @@ def _path_and_message(record: type[BaseModel], item: Any) -> tuple[str, str]:
             return path, f"is {found}; expected {context['expected']}"
         case "too_short":
             return path, f"has {context['actual_length']} entries; expected at least {context['min_length']}"
+        case "tuple_type" | "list_type":
+            return path, f"is {found}; expected a list"
+        case "model_type" | "dict_type":
+            return path, f"is {found}; expected a mapping of fields to values"
         case "string_too_long":
             return path, f"is {found}; expected at most {context['max_length']} characters"
         case _:

@@ -14,10 +14,11 @@ import numpy as np
 from ..model.catalogue import load_catalogue
 from ..model.errors import Finding, InputError
 from ..model.hardware import Gpu, MigGeometry, MigProfile
-from ..model.parsing import closest, grouped
+from ..model.parsing import grouped
 from ..model.problem import FleetEntry, Problem, Workload
 from ..model.profile import Profile
 from .operating_points import Floats, Ints, OperatingPoints, admissible, fastest_enough, operating_points
+from .references import references_of, unknown_references
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,9 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
     """
     source = source or problem.name
     by_key = {(profile.model, profile.gpu): profile for profile in profiles}
-    findings: list[Finding] = []
+    findings = unknown_references(references_of(problem), by_key, source)
     fleet = [_fleet_type(entry, f"fleet[{i}]", source, findings) for i, entry in enumerate(problem.fleet)]
     known = [entry for entry in fleet if entry is not None]
-    findings += _unknown_models(problem, by_key, source)
     if findings:
         raise InputError(grouped(findings))
 
@@ -126,9 +126,7 @@ def _fleet_type(entry: FleetEntry, path: str, source: str, findings: list[Findin
     catalogue = load_catalogue()
     gpu = catalogue.get(entry.gpu)
     if gpu is None:
-        message = f"is {entry.gpu!r}; not in the catalogue. {closest(entry.gpu, catalogue)}"
-        findings.append(Finding(source, f"{path}.gpu", message))
-        return None
+        return None  # an unknown reference, reported as such
     before = len(findings)
     if "mig" not in entry.sharing:
         shown = ", ".join(entry.sharing)
@@ -146,31 +144,6 @@ def _fleet_type(entry: FleetEntry, path: str, source: str, findings: list[Findin
     if len(findings) > before or gpu.mig is None or price is None:
         return None
     return FleetType(gpu, gpu.mig, price, entry.available)
-
-
-def _unknown_models(problem: Problem, by_key: dict[tuple[str, str], Profile], source: str) -> list[Finding]:
-    catalogue = load_catalogue()
-    fleet = [entry.gpu for entry in problem.fleet]
-    gpus_of: dict[str, list[str]] = {}
-    for model, gpu in by_key:
-        gpus_of.setdefault(model, []).append(gpu)
-    findings = []
-    for i, workload in enumerate(problem.workloads):
-        path = f"workloads[{i}]"
-        for j, gpu in enumerate(workload.gpus or ()):
-            if gpu not in fleet:
-                hint = closest(gpu, fleet if gpu in catalogue else [*fleet, *catalogue])
-                findings.append(Finding(source, f"{path}.gpus[{j}]", f"is {gpu!r}; not in the fleet. {hint}"))
-        if workload.model not in gpus_of:
-            message = f"is {workload.model!r}; there is no profile of this model. {closest(workload.model, gpus_of)}"
-            findings.append(Finding(source, f"{path}.model", message))
-            continue
-        allowed = [gpu for gpu in fleet if workload.gpus is None or gpu in workload.gpus]
-        if allowed and not any(gpu in gpus_of[workload.model] for gpu in allowed):
-            has = ", ".join(gpus_of[workload.model])
-            message = f"is {workload.model!r}; profiled on {has}, not on {', '.join(allowed)}"
-            findings.append(Finding(source, f"{path}.model", message))
-    return findings
 
 
 def _sizes(

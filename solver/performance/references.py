@@ -1,0 +1,104 @@
+"""
+Names in a problem that refer to nothing: GPU types, models, and names used twice.
+
+This works on plain data, so that it also runs beside the findings of a file that is no valid problem: a user sees
+everything that is wrong at once.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..model.catalogue import load_catalogue
+from ..model.errors import Finding
+from ..model.parsing import closest
+from ..model.problem import Problem
+
+
+@dataclass(frozen=True)
+class References:
+    """The names that a problem refers to; None or empty where the data holds no usable name."""
+
+    fleet: Sequence[str | None]
+    """GPU type of each fleet entry."""
+    models: Sequence[str | None]
+    """Model of each workload."""
+    gpus: Sequence[Sequence[str] | None]
+    """GPU types that each workload allows; None: all."""
+
+
+def references_of(problem: Problem) -> References:
+    """Returns the names that a problem refers to."""
+    return References(
+        [entry.gpu for entry in problem.fleet],
+        [workload.model for workload in problem.workloads],
+        [workload.gpus for workload in problem.workloads],
+    )
+
+
+def findings_beside(data: Any, known: Iterable[tuple[str, str]], source: str) -> list[Finding]:
+    """Returns what can be said of the names in data that is no valid problem; arguments as `unknown_references`."""
+    fleet, workloads = _rows(data, "fleet"), _rows(data, "workloads")
+    found = References(
+        [_text(row.get("gpu")) for row in fleet],
+        [_text(row.get("model")) for row in workloads],
+        [_texts(row.get("gpus")) for row in workloads],
+    )
+    findings = unknown_references(found, known, source)
+    names = Counter(_text(row.get("name")) for row in workloads)
+    if repeated := [name for name, times in names.items() if name is not None and times > 1]:
+        message = f"workloads have the same name: {', '.join(repeated)}; names must be unique"
+        findings.append(Finding(source, "", message))
+    return findings
+
+
+def unknown_references(references: References, known: Iterable[tuple[str, str]], source: str) -> list[Finding]:
+    """
+    Returns a finding for each GPU type and model that does not exist where it is asked for.
+
+    Parameters
+    ----------
+    known
+        Model and GPU type of each profile.
+    """
+    catalogue = load_catalogue()
+    fleet = [gpu for gpu in references.fleet if gpu in catalogue]
+    findings = [
+        Finding(source, f"fleet[{i}].gpu", f"is {gpu!r}; not in the catalogue. {closest(gpu, catalogue)}")
+        for i, gpu in enumerate(references.fleet)
+        if gpu is not None and gpu not in catalogue
+    ]
+    gpus_of: dict[str, list[str]] = {}
+    for model, gpu in known:
+        gpus_of.setdefault(model, []).append(gpu)
+    for i, (model, allowed_gpus) in enumerate(zip(references.models, references.gpus, strict=True)):
+        path = f"workloads[{i}]"
+        for j, asked in enumerate(allowed_gpus or ()):
+            if asked not in references.fleet:
+                hint = closest(asked, fleet if asked in catalogue else [*fleet, *catalogue])
+                findings.append(Finding(source, f"{path}.gpus[{j}]", f"is {asked!r}; not in the fleet. {hint}"))
+        if model is None:
+            continue
+        if model not in gpus_of:
+            message = f"is {model!r}; there is no profile of this model. {closest(model, gpus_of)}"
+            findings.append(Finding(source, f"{path}.model", message))
+            continue
+        allowed = [gpu for gpu in fleet if allowed_gpus is None or gpu in allowed_gpus]
+        if allowed and not any(gpu in gpus_of[model] for gpu in allowed):
+            message = f"is {model!r}; profiled on {', '.join(gpus_of[model])}, not on {', '.join(allowed)}"
+            findings.append(Finding(source, f"{path}.model", message))
+    return findings
+
+
+def _rows(data: Any, key: str) -> list[Mapping[str, Any]]:
+    rows = data.get(key) if isinstance(data, Mapping) else None
+    return [row if isinstance(row, Mapping) else {} for row in rows] if isinstance(rows, list) else []
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _texts(value: Any) -> list[str] | None:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else None
