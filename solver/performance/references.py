@@ -70,8 +70,8 @@ def unknown_references(references: References, known: Iterable[tuple[str, str]],
         if gpu is not None and gpu not in catalogue
     ]
     gpus_of: dict[str, list[str]] = {}
-    for model, gpu in known:
-        gpus_of.setdefault(model, []).append(gpu)
+    for profiled, gpu in known:
+        gpus_of.setdefault(profiled, []).append(gpu)
     for i, (model, allowed_gpus) in enumerate(zip(references.models, references.gpus, strict=True)):
         path = f"workloads[{i}]"
         for j, asked in enumerate(allowed_gpus or ()):
