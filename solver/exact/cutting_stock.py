@@ -40,7 +40,7 @@ from ..geometry import Multiset, maximal_multisets, placement_rules
 from ..performance.operating_points import Floats, Ints
 from ..performance.resolve import FleetType, ResolvedProblem
 
-TIE_BREAK_NODES = 200
+TIE_BREAK_NODES = 20
 """Branch-and-bound nodes for the second program; a count and not a time, so that equal runs give equal plans."""
 
 LARGEST_SCALED_PRICE = 10_000
