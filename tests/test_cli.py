@@ -6,7 +6,7 @@ import sys
 
 import jsonschema
 import pytest
-from instances import MODELS, ROOT
+from instances import MODELS, REFERENCE, ROOT
 
 DEMO = ROOT / "plans" / "demo.yaml"
 GOOD = {
@@ -297,3 +297,30 @@ def test_a_missing_optional_dependency_names_the_command_that_installs_it():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert_refused(done, "numpy is not installed; install it with: pip install 'sliceplan[solve]'")
+
+
+def test_import_profile_reads_the_whole_folder_and_solves_the_published_scenario(tmp_path):
+    folder = REFERENCE / "parvagpu" / "prof_data"
+    if not folder.is_dir():
+        pytest.skip(f"the published measurements are not in {folder}")
+    path = tmp_path / "measured.yaml"
+    done = sliceplan("import-profile", "parvagpu", folder, "-o", path)
+    assert done.returncode == 0, done.stderr
+    assert "11 profiles, measured" in done.stderr
+    done = sliceplan("solve", ROOT / "plans" / "parvagpu-s6.yaml", "--profiles", path)
+    assert json.loads(done.stdout)["gpus_used"] == 16
+    assert sliceplan("profiles", "--profiles", path).stdout.count("measured") == 11
+
+
+def test_import_profile_of_a_wrong_folder_writes_nothing(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "m.csv").write_text("Mig instance,Batch size\n1,2\n")
+    done = sliceplan("import-profile", "parvagpu", tmp_path / "in", "-o", tmp_path / "out.yaml")
+    assert_refused(done, "m.csv")
+    assert not (tmp_path / "out.yaml").exists()
+
+
+def test_one_gpu_of_the_catalogue_is_printed_with_its_sources():
+    done = sliceplan("gpus", "A100-80GB")
+    assert done.stdout.count("source:") > 15
+    assert_refused(sliceplan("gpus", "A100-8GB"), "Did you mean 'A100-80GB'?")
