@@ -5,6 +5,7 @@ from instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Plan
 
@@ -148,3 +149,26 @@ def test_media_instances_beyond_the_engines_are_found_out():
     found = check(PROBLEM, Plan.model_validate(plan), shipped_profiles())
     assert any("JPEG engines" in str(violation) for violation in found)
     assert any("at most 1 fit" in str(violation) for violation in found)
+
+
+def changed_workload(**update):
+    workloads = tuple(workload.model_copy(update=update) for workload in PROBLEM.workloads)
+    return PROBLEM.model_copy(update={"workloads": workloads})
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (changed_workload(memory_mib=90_000.0), "MiB of memory; the instance has"),
+        (changed_workload(slo_ms=1.0), "its SLO of 1 ms leaves 0.5 ms"),
+        (changed_workload(rate_rps=99_999.0), "req/s in all; needed 99999"),
+        (changed_workload(min_replicas=50), "partitions; allowed are 50 to"),
+        (changed_workload(batch_sizes=(65_000,)), "is not allowed for"),
+        (changed_workload(gpus=("H100-80GB-SXM",)), "which allows only H100-80GB-SXM"),
+        (problem_of(WORKLOADS, fleet=[{"gpu": "A100-80GB", "count": 0}]), "but there are 0"),
+    ],
+)
+def test_a_plan_that_breaks_a_limit_of_its_problem_is_found_out(problem, message):
+    plan = Plan.model_validate(PLAN).model_copy(update={"problem": reference(problem)})
+    found = check(problem, plan, shipped_profiles())
+    assert any(message in str(violation) for violation in found), found

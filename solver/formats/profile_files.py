@@ -28,6 +28,7 @@ class _Row(dict[str, Any]):
 class _Dumper(yaml.SafeDumper):
     """Safe YAML with a `_Row` in flow style and lists indented below their key."""
 
+    # PyYAML passes indentless=True for lists within mappings; ignoring it is what indents them.
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
         super().increase_indent(flow, False)
 

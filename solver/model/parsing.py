@@ -24,6 +24,7 @@ MAX_DEPTH = 32
 """Deepest nesting that is read; the deepest file of sliceplan has 7 levels."""
 
 
+# mypy knows no base class that is looked up; PyYAML may have been built without libyaml.
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Safe YAML without repeated keys."""
 
