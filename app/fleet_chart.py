@@ -43,23 +43,27 @@ def fleet_chart(plan: Plan, problem: Problem) -> go.Figure:
     blocks = blocks_of(plan, problem)
     colours = colours_of(workload.name for workload in problem.workloads)
     figure = go.Figure()
-    for workload in [*colours, None]:
-        own = [block for block in blocks if block.workload == workload]
+    series = [(name, colour, [b for b in blocks if b.workload == name]) for name, colour in colours.items()]
+    free = [block for block in blocks if block.workload is None]
+    series += [
+        ("free", FREE, [b for b in free if b.reachable]),
+        ("out of reach", WASTED, [b for b in free if not b.reachable]),
+    ]
+    for name, colour, own in series:
         if not own:
             continue
-        fill = [colours[workload] if workload else FREE if block.reachable else WASTED for block in own]
         figure.add_bar(
-            name=workload or "free",
+            name=name,
             orientation="h",
             y=[block.gpu_id for block in own],
             base=[block.start for block in own],
             x=[block.width for block in own],
-            marker={"color": fill, "line": {"color": "white", "width": 2}},
+            marker={"color": colour, "line": {"color": "white", "width": 2}},
             text=[block.label for block in own],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            textfont={"color": text_on(fill[0])},
+            textfont={"color": text_on(colour)},
             constraintext="none",
             customdata=[block.hover for block in own],
             hovertemplate="%{customdata}<extra></extra>",

@@ -82,6 +82,9 @@ def test_room_that_no_profile_can_reach_is_told_from_free_room():
     blocks = {block.start: block for block in blocks_of(solve(example_problems()["demo"]), problem)}
     assert not blocks[7 / 8].reachable
     assert "no MIG profile can start here" in blocks[7 / 8].hover
+    names = [bar.name for bar in fleet_chart(solve(example_problems()["demo"]), example_problems()["demo"]).data]
+    assert "out of reach" in names
+    assert "free" not in names
 
 
 def test_hover_tells_batch_processes_latency_against_slo_and_load():
