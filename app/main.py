@@ -1,6 +1,6 @@
 """The planner in the browser: state a problem, solve it, compare planners, see what is left. Holds no algorithm."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import streamlit as st
@@ -139,6 +139,9 @@ def _edit_settings(settings: Settings) -> dict[str, Any]:
         ):
             value = getattr(settings, name)
             key = f"{name}_{st.session_state.version}"
+            if options := get_args(field.annotation):
+                edited[name] = column.selectbox(name, options, options.index(value), help=field.description, key=key)
+                continue
             step = 1 if isinstance(value, int) else 0.05 if value < 1 else 5.0
             edited[name] = column.number_input(name, value=value, step=step, help=field.description, key=key)
     return edited
@@ -146,10 +149,11 @@ def _edit_settings(settings: Settings) -> dict[str, Any]:
 
 def _fleet_columns() -> dict[str, Any]:
     fields = FleetEntry.model_fields
-    with_mig = [name for name, gpu in load_catalogue().items() if gpu.mig]
     column = st.column_config
     return {
-        "gpu": column.SelectboxColumn("gpu", options=with_mig, required=True, help=fields["gpu"].description),
+        "gpu": column.SelectboxColumn(
+            "gpu", options=list(load_catalogue()), required=True, help=fields["gpu"].description
+        ),
         "count": column.NumberColumn("count", min_value=0, step=1, help=fields["count"].description),
         "price_per_hour": column.NumberColumn(
             "price_per_hour", format="$%.2f", help=fields["price_per_hour"].description
@@ -184,7 +188,7 @@ def _offer_actions(problem: Problem | None) -> None:
             state.solved = (problem, api.solve(problem))
             status.update(label=f"Solved in {state.solved[1].runtime_s:.2f} s", state="complete")
     if compare_column.button("Compare planners", disabled=not can_run, key="compare", width="stretch") and problem:
-        names = api.planner_names()
+        names = api.planners_for(problem)
         progress, done = st.progress(0.0, "Comparing planners"), []
 
         def show(plan: Plan) -> None:

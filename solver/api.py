@@ -1,21 +1,23 @@
 """The library's front door: solve one problem, or put all planners side by side."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from . import assembly
+from .caveats import caveats
 from .check import check
 from .formats.profile_files import shipped_profiles
 from .metrics import measure
-from .model.plan import Bound, Plan, Search, Status
+from .model.plan import Bound, Plan, PlanViolation, Search, ShadowCapacity, Status
 from .model.problem import Problem
 from .model.profile import Profile
 from .performance.resolve import ResolvedProblem, resolve
 from .performance.unservable import unservable
 from .planners import registry
 from .planners.planner import Planner
+from .violation import Violation
 
 UNSERVABLE = Search(stopped="infeasible", time_limit_s=None, solver=None)
 
@@ -32,7 +34,9 @@ class Comparison:
     bound: Bound
 
     def gap_to_bound(self, plan: Plan) -> float | None:
-        """Returns (cost - bound) / bound with the best bound; None if the plan or the bound is missing."""
+        """Returns (cost - bound) / bound with the best bound; None if the bound or a plan that holds is missing."""
+        if plan.status is Status.VIOLATING:
+            return None
         return assembly.gap(plan.cost_per_hour, self.bound)
 
     def as_data(self) -> dict[str, Any]:
@@ -46,6 +50,8 @@ class Comparison:
             "search",
             "runtime_s",
             "unserved",
+            "violations",
+            "shadow",
             "metrics",
         }
         rows = [
@@ -101,12 +107,12 @@ def compare(
     Parameters
     ----------
     planners
-        Names of planners; None: all.
+        Names of planners; None: all that plan a kind of sharing which the fleet allows.
     on_plan
         Called with each plan as it is ready.
     """
     known = shipped_profiles() if profiles is None else list(profiles)
-    chosen = [registry.planner_named(name) for name in planners or planner_names()]
+    chosen = [registry.planner_named(name) for name in planners or planners_for(problem)]
     resolved = resolve(problem, known, source)
     plans = []
     for planner in chosen:
@@ -123,15 +129,36 @@ def planner_names() -> tuple[str, ...]:
     return tuple(registry.planners())
 
 
+def planners_for(problem: Problem) -> tuple[str, ...]:
+    """Returns the names of the planners that plan a kind of sharing which the fleet of a problem allows."""
+    allowed = {sharing for entry in problem.fleet for sharing in entry.sharing}
+    return tuple(name for name, planner in registry.planners().items() if allowed.intersection(planner.sharing))
+
+
 def planner_sources() -> dict[str, str]:
     """Returns where each planner comes from: paper and section."""
     return {name: planner.source for name, planner in registry.planners().items()}
 
 
 def _planned(
-    resolved: ResolvedProblem, planner: Planner, profiles: Iterable[Profile], time_limit_s: float | None
+    resolved: ResolvedProblem, planner: Planner, profiles: Sequence[Profile], time_limit_s: float | None
 ) -> Plan:
-    """Runs a planner, measures its plan and verifies it."""
+    """Runs a planner, measures its plan, verifies it and says what its standby processes cost."""
+    plan = _verified(resolved, planner, profiles, time_limit_s)
+    percent = resolved.problem.settings.shadow_percent
+    if not percent:
+        return plan
+    settings = resolved.problem.settings.model_copy(update={"shadow_percent": 0.0})
+    without = resolve(resolved.problem.model_copy(update={"settings": settings}), profiles)
+    cost = _verified(without, planner, profiles, time_limit_s).cost_per_hour
+    extra = None if plan.cost_per_hour is None or cost is None else plan.cost_per_hour - cost
+    shadow = ShadowCapacity(percent=percent, cost_without_per_hour=cost, extra_cost_per_hour=extra)
+    return plan.model_copy(update={"shadow": shadow})
+
+
+def _verified(
+    resolved: ResolvedProblem, planner: Planner, profiles: Sequence[Profile], time_limit_s: float | None
+) -> Plan:
     started = time.perf_counter()
     if impossible := unservable(resolved):
         plan = assembly.without_plan(
@@ -141,9 +168,24 @@ def _planned(
         limit = resolved.problem.settings.time_limit_s if time_limit_s is None else time_limit_s
         plan = planner.plan(resolved, time_limit_s=limit)
     runtime_s = time.perf_counter() - started
-    known = list(profiles)
-    metrics = measure(resolved.problem, plan, known)
-    plan = plan.model_copy(update={"runtime_s": round(runtime_s, 6), "metrics": metrics})
-    if violations := check(resolved.problem, plan, known):
+    problem = resolved.problem
+    plan = plan.model_copy(
+        update={
+            "runtime_s": round(runtime_s, 6),
+            "metrics": measure(problem, plan, profiles),
+            "warnings": tuple(caveats(problem, plan, profiles)),
+        }
+    )
+    violations = check(problem, plan, profiles)
+    broken = [_broken(violation) for violation in violations if violation.excess is not None]
+    if broken and planner.own_model and len(broken) == len(violations):
+        return plan.model_copy(update={"status": Status.VIOLATING, "violations": tuple(broken), "gap": None})
+    if violations:
         raise WrongPlanError(f"{planner.name} returned a plan that does not hold: {'; '.join(map(str, violations))}")
     return plan
+
+
+def _broken(violation: Violation) -> PlanViolation:
+    return PlanViolation(
+        gpu=violation.where, workload=violation.workload, message=violation.message, excess=violation.excess or 0.0
+    )

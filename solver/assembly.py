@@ -1,12 +1,16 @@
 """From a planner's decision (which partitions stand on which GPU) to a complete plan."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from .digest import reference
 from .geometry import Layout, placement_rules, roomiest_layout
 from .model.plan import Bound, Partition, Plan, PlannedGpu, Search, Served, Status, Unserved
+from .model.problem import Sharing
+from .performance.interference.prediction import SharedPrediction
 from .performance.resolve import FleetType, ResolvedProblem
 
 UNKNOWN_BOUND = Bound(cost_per_hour=None, gpus=None, method="none: this planner computes no bound")
@@ -29,10 +33,55 @@ class CutGpu:
     segments: tuple[Segment, ...]
     starts: tuple[int, ...] | None = None
 
+    @property
+    def workloads(self) -> tuple[int, ...]:
+        """The workload of each partition."""
+        return tuple(segment.workload for segment in self.segments)
+
+
+@dataclass(frozen=True, order=True)
+class Resident:
+    """One workload's share of a GPU under MPS."""
+
+    workload: int
+    batch: int
+    percent: float
+
+
+@dataclass(frozen=True)
+class SharedGpu:
+    """One GPU under MPS and its residents."""
+
+    gpu: str
+    residents: tuple[Resident, ...]
+
+    @property
+    def workloads(self) -> tuple[int, ...]:
+        """The workload of each partition."""
+        return tuple(resident.workload for resident in self.residents)
+
+
+DecidedGpu = CutGpu | SharedGpu
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """A partition that lacks only its share of the workload's rate."""
+
+    workload: int
+    mig_profile: str | None
+    start: int | None
+    sm_percent: float | None
+    batch: int
+    processes: int
+    latency_ms: float
+    capacity_rps: float
+    causes_ms: dict[str, float] | None
+
 
 def assemble(
     resolved: ResolvedProblem,
-    cut_gpus: Iterable[CutGpu],
+    decided: Iterable[DecidedGpu],
     *,
     planner: str,
     status: Status,
@@ -40,30 +89,34 @@ def assemble(
     search: Search,
 ) -> Plan:
     """
-    Places the segments, splits the rates, numbers the GPUs and adds up the cost.
+    Places the segments, predicts the residents, splits the rates, numbers the GPUs and adds up the cost.
 
     A workload's rate is split over its partitions in proportion to their capacity, so that all of them are
-    loaded equally. GPUs of a fleet entry with nodes fill its nodes in their order.
+    loaded equally. Residents of a GPU under MPS get the figures of the full interference model, whatever
+    their planner believed. GPUs of a fleet entry with nodes fill its nodes in their order.
     """
-    used = [cut for cut in cut_gpus if cut.segments]
+    used = [one for one in decided if one.workloads]
     order = {entry.gpu.name: i for i, entry in enumerate(resolved.fleet)}
-    used.sort(key=lambda cut: order[cut.gpu])
+    used.sort(key=lambda one: order[one.gpu])
+    shared = _predicted(resolved, [one for one in used if isinstance(one, SharedGpu)])
+    contents = [
+        _cut_figures(resolved, one) if isinstance(one, CutGpu) else _shared_figures(one, *next(shared)) for one in used
+    ]
     total_rps: defaultdict[int, float] = defaultdict(float)
-    for cut in used:
-        for segment in cut.segments:
-            total_rps[segment.workload] += float(resolved.capacity_rps[segment.workload, segment.size])
+    for content in contents:
+        for figures in content:
+            total_rps[figures.workload] += figures.capacity_rps
     numbers: Counter[str] = Counter()
     gpus = []
-    for cut in used:
-        number = numbers[cut.gpu]
-        numbers[cut.gpu] += 1
-        node, index = _node_of(resolved.fleet_by_name[cut.gpu], resolved, number)
-        partitions = tuple(
-            _partition(resolved, segment, start, total_rps) for start, segment in sorted(_placed(resolved, cut))
-        )
+    for one, content in zip(used, contents, strict=True):
+        number = numbers[one.gpu]
+        numbers[one.gpu] += 1
+        node, index = _node_of(resolved.fleet_by_name[one.gpu], resolved, number)
+        sharing = _sharing(content[0])
+        partitions = tuple(_partition(resolved, one.gpu, figures, total_rps) for figures in content)
         gpus.append(
             PlannedGpu(
-                id=f"{cut.gpu}/{number}", gpu=cut.gpu, node=node, index=index, sharing="mig", partitions=partitions
+                id=f"{one.gpu}/{number}", gpu=one.gpu, node=node, index=index, sharing=sharing, partitions=partitions
             )
         )
     cost = sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in gpus)
@@ -80,6 +133,9 @@ def assemble(
         runtime_s=0.0,
         gpus=tuple(gpus),
         unserved=(),
+        violations=(),
+        warnings=(),
+        shadow=None,
         metrics=None,
     )
 
@@ -107,6 +163,9 @@ def without_plan(
         runtime_s=0.0,
         gpus=(),
         unserved=tuple(unserved),
+        violations=(),
+        warnings=(),
+        shadow=None,
         metrics=None,
     )
 
@@ -120,12 +179,33 @@ def gap(cost: float | None, bound: Bound) -> float | None:
     return max(0.0, cost - bound.cost_per_hour) / bound.cost_per_hour if bound.cost_per_hour else None
 
 
+def _cut_figures(resolved: ResolvedProblem, cut: CutGpu) -> list[_Figures]:
+    """Returns the segments of a GPU by their start; a whole GPU has one, without a start."""
+    return [
+        _Figures(
+            workload=w,
+            mig_profile=resolved.sizes[k].name if resolved.sizes[k].mig else None,
+            start=start if resolved.sizes[k].mig else None,
+            sm_percent=None,
+            batch=int(resolved.batch[w, k]),
+            processes=int(resolved.processes[w, k]),
+            latency_ms=float(resolved.latency_ms[w, k]),
+            capacity_rps=float(resolved.capacity_rps[w, k]),
+            causes_ms=None,
+        )
+        for start, segment in sorted(_placed(resolved, cut))
+        for w, k in [(segment.workload, segment.size)]
+    ]
+
+
 def _placed(resolved: ResolvedProblem, cut: CutGpu) -> list[tuple[int, Segment]]:
     """Returns the start of each segment."""
     if cut.starts is not None:
         return list(zip(cut.starts, cut.segments, strict=True))
+    if resolved.sizes[cut.segments[0].size].mig is None:
+        return [(0, segment) for segment in cut.segments]
     geometry = resolved.fleet_by_name[cut.gpu].geometry
-    names = [resolved.sizes[segment.size].mig.name for segment in cut.segments]
+    names = [resolved.sizes[segment.size].name for segment in cut.segments]
     usual = {profile.name for profile in geometry.profiles if profile.kind == "base"}
     layout: Layout | None = roomiest_layout(placement_rules(geometry, usual | set(names)), tuple(sorted(names)))
     if layout is None:
@@ -136,23 +216,72 @@ def _placed(resolved: ResolvedProblem, cut: CutGpu) -> list[tuple[int, Segment]]
     return [(placement.start, by_name[placement.profile].pop()) for placement in layout]
 
 
-def _partition(
-    resolved: ResolvedProblem, segment: Segment, start: int, total_rps: defaultdict[int, float]
-) -> Partition:
-    w, k = segment.workload, segment.size
-    capacity = float(resolved.capacity_rps[w, k])
-    share = capacity / total_rps[w]
+def _predicted(resolved: ResolvedProblem, shared: Sequence[SharedGpu]) -> Iterator[tuple[SharedPrediction, int]]:
+    """Predicts all GPUs of a type at once; yields for each GPU the prediction and its row in it, in their order."""
+    rows: dict[int, tuple[SharedPrediction, int]] = {}
+    for gpu in dict.fromkeys(one.gpu for one in shared):
+        own = [i for i, one in enumerate(shared) if one.gpu == gpu]
+        shape = (len(own), max(len(shared[i].residents) for i in own))
+        workload, batch = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
+        percent = np.zeros(shape)
+        for row, i in enumerate(own):
+            for column, resident in enumerate(shared[i].residents):
+                workload[row, column] = resident.workload
+                batch[row, column] = resident.batch
+                percent[row, column] = resident.percent
+        prediction = resolved.mps[gpu].model.predict(workload, batch, percent)
+        rows |= {i: (prediction, row) for row, i in enumerate(own)}
+    for i in range(len(shared)):
+        yield rows[i]
+
+
+def _shared_figures(one: SharedGpu, prediction: SharedPrediction, row: int) -> list[_Figures]:
+    return [
+        _Figures(
+            workload=resident.workload,
+            mig_profile=None,
+            start=None,
+            sm_percent=resident.percent,
+            batch=resident.batch,
+            processes=1,
+            latency_ms=float(prediction.latency_ms[row, i]),
+            capacity_rps=float(prediction.throughput_rps[row, i]),
+            causes_ms={cause: float(part[row, i]) for cause, part in prediction.causes_ms.items()},
+        )
+        for i, resident in enumerate(one.residents)
+    ]
+
+
+def _partition(resolved: ResolvedProblem, gpu: str, figures: _Figures, total_rps: defaultdict[int, float]) -> Partition:
+    workload = resolved.problem.workloads[figures.workload]
+    required = float(resolved.required_rps[figures.workload])
+    share = figures.capacity_rps / total_rps[figures.workload]
+    # Where all partitions together suffice, no rounding may put one above its capacity.
+    enough = total_rps[figures.workload] >= required * (1 - 1e-9)
+    rate = required * share
     served = Served(
-        workload=resolved.problem.workloads[w].name,
-        batch=int(resolved.batch[w, k]),
-        processes=int(resolved.processes[w, k]),
-        latency_ms=float(resolved.latency_ms[w, k]),
-        capacity_rps=capacity,
-        rate_rps=min(capacity, float(resolved.required_rps[w]) * share),
+        workload=workload.name,
+        batch=figures.batch,
+        processes=figures.processes,
+        latency_ms=figures.latency_ms,
+        capacity_rps=figures.capacity_rps,
+        rate_rps=min(figures.capacity_rps, rate) if enough else rate,
+        basis=resolved.profiles[workload.model, gpu].basis(_sharing(figures)),
+        causes_ms=figures.causes_ms,
     )
     return Partition(
-        mig_profile=resolved.sizes[k].mig.name, start=start, sm_percent=None, duty_cycle_ms=None, serves=(served,)
+        mig_profile=figures.mig_profile,
+        start=figures.start,
+        sm_percent=figures.sm_percent,
+        duty_cycle_ms=None,
+        serves=(served,),
     )
+
+
+def _sharing(figures: _Figures) -> Sharing:
+    if figures.sm_percent is not None:
+        return "mps"
+    return "mig" if figures.mig_profile else "exclusive"
 
 
 def _node_of(entry: FleetType, resolved: ResolvedProblem, number: int) -> tuple[str | None, int | None]:

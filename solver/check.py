@@ -7,31 +7,17 @@ that planners use to choose operating points or places is imported here, so that
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
+from .check_shares import wrong_shares
 from .digest import reference
 from .model.catalogue import load_catalogue
 from .model.hardware import Gpu, MigProfile
 from .model.plan import Partition, Plan, PlannedGpu, Served, Status
 from .model.problem import FleetEntry, Problem, Workload
-from .model.profile import Profile
-from .performance.prediction import predict
-
-RELATIVE = 1e-6
-"""Tolerance for figures that were computed twice."""
-
-
-@dataclass(frozen=True)
-class Violation:
-    """One way in which a plan is wrong."""
-
-    where: str
-    """A GPU id, a workload, or `plan`."""
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.message}"
+from .model.profile import Profile, merged
+from .performance.prediction import Prediction, predict, predict_whole
+from .violation import RELATIVE, Violation, close
 
 
 def check(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Violation]:
@@ -43,7 +29,7 @@ def check(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Vio
     profiles
         The profiles that the plan was made with; a later one wins over an earlier one of the same model and GPU.
     """
-    by_key = {(profile.model, profile.gpu): profile for profile in profiles}
+    by_key = merged(profiles)
     workloads = {workload.name: workload for workload in problem.workloads}
     found = list(_wrong_problem(problem, plan))
     if found:
@@ -52,7 +38,7 @@ def check(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Vio
     found += _wrong_fleet(problem, plan)
     for gpu in plan.gpus:
         found += _wrong_gpu(problem, workloads, gpu, by_key)
-    if plan.status in (Status.OPTIMAL, Status.FEASIBLE):
+    if plan.status in (Status.OPTIMAL, Status.FEASIBLE, Status.VIOLATING):
         found += _wrong_rates(problem, plan)
     return found
 
@@ -83,9 +69,13 @@ def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
     if any(prices.get(gpu.gpu) is None for gpu in plan.gpus):
         return  # reported with the fleet
     cost = sum(prices[gpu.gpu] or 0.0 for gpu in plan.gpus)
-    if plan.cost_per_hour is None or not _close(plan.cost_per_hour, cost):
+    if plan.cost_per_hour is None or not close(plan.cost_per_hour, cost):
         yield Violation("plan", f"cost_per_hour is {plan.cost_per_hour}, but its GPUs cost {cost:.6f}")
+    if plan.status is Status.VIOLATING and (plan.gap is not None or not plan.violations):
+        yield Violation("plan", "status is violating, but it states a gap or names no violation")
     bound = plan.bound.cost_per_hour
+    if plan.status is Status.VIOLATING:
+        return
     if bound is None:
         if plan.status is Status.OPTIMAL or plan.gap is not None:
             yield Violation("plan", f"status is {plan.status} and gap {plan.gap}, but no bound is given")
@@ -95,7 +85,7 @@ def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
     gap = max(0.0, cost - bound) / bound if bound else None
     if gap is not None and (plan.gap is None or abs(plan.gap - gap) > RELATIVE):
         yield Violation("plan", f"gap is {plan.gap}, but cost and bound give {gap:.6f}")
-    if plan.status is Status.OPTIMAL and not _close(bound, cost):
+    if plan.status is Status.OPTIMAL and not close(bound, cost):
         yield Violation("plan", f"status is optimal, but the bound {bound:.6f} is below the cost {cost:.6f}")
 
 
@@ -134,8 +124,11 @@ def _wrong_gpu(
     if facts is None:
         yield Violation(gpu.id, f"{gpu.gpu} is not in the catalogue")
         return
-    if gpu.sharing != "mig":
-        yield Violation(gpu.id, f"sharing {gpu.sharing} cannot be verified by this version")
+    if gpu.sharing == "mps":
+        yield from wrong_shares(problem, workloads, gpu, facts, profiles)
+        return
+    if gpu.sharing == "exclusive":
+        yield from _wrong_whole(problem, workloads, gpu, facts, profiles)
         return
     instances = []
     for partition in gpu.partitions:
@@ -173,16 +166,31 @@ def _wrong_geometry(gpu: PlannedGpu, facts: Gpu, instances: list[tuple[int, MigP
             yield Violation(gpu.id, f"takes {taken} {engine.upper()} engines; there are {budget.get(engine, 0)}")
 
 
+def _wrong_whole(
+    problem: Problem,
+    workloads: dict[str, Workload],
+    gpu: PlannedGpu,
+    facts: Gpu,
+    profiles: dict[tuple[str, str], Profile],
+) -> Iterator[Violation]:
+    """A GPU that is used whole has one partition without a MIG profile or a share."""
+    whole = gpu.partitions[0]
+    if len(gpu.partitions) > 1 or whole.mig_profile or whole.start is not None or whole.sm_percent is not None:
+        yield Violation(gpu.id, "is used whole, but has several partitions, a MIG profile or a share")
+        return
+    yield from _wrong_partition(problem, workloads, gpu, facts, whole, None, profiles)
+
+
 def _wrong_partition(
     problem: Problem,
     workloads: dict[str, Workload],
     gpu: PlannedGpu,
     facts: Gpu,
     partition: Partition,
-    mig: MigProfile,
+    mig: MigProfile | None,
     profiles: dict[tuple[str, str], Profile],
 ) -> Iterator[Violation]:
-    where = f"{gpu.id} {mig.name} at {partition.start}"
+    where = f"{gpu.id} {mig.name} at {partition.start}" if mig else gpu.id
     if len(partition.serves) > 1:
         yield Violation(where, "serves several workloads; without a duty cycle an instance serves one")
     for served in partition.serves:
@@ -198,22 +206,35 @@ def _wrong_partition(
             yield Violation(where, f"serves {workload.name}, which allows only {', '.join(workload.gpus)}")
         if workload.batch_sizes is not None and served.batch not in workload.batch_sizes:
             yield Violation(where, f"batch {served.batch} is not allowed for {workload.name}")
-        yield from _wrong_prediction(problem, where, workload, served, mig, profiles.get((workload.model, gpu.gpu)))
+        memory_mib = mig.memory_mib if mig else facts.memory_mib
+        profile = profiles.get((workload.model, gpu.gpu))
+        point = _point(profile, mig, served) if profile else None
+        yield from _wrong_prediction(problem, where, workload, served, memory_mib, point)
+
+
+def _point(profile: Profile, mig: MigProfile | None, served: Served) -> Prediction | None:
+    if mig is None:
+        return predict_whole(profile, served.batch, served.processes)
+    return predict(profile, mig.name, served.batch, served.processes)
 
 
 def _wrong_prediction(
-    problem: Problem, where: str, workload: Workload, served: Served, mig: MigProfile, profile: Profile | None
+    problem: Problem,
+    where: str,
+    workload: Workload,
+    served: Served,
+    memory_mib: float | None,
+    point: Prediction | None,
 ) -> Iterator[Violation]:
     """Latency, capacity and memory are what the profile says, and within the limits."""
-    point = predict(profile, mig.name, served.batch, served.processes) if profile else None
     if point is None:
         yield Violation(
             where, f"no profile of {workload.model} knows batch {served.batch} with {served.processes} processes here"
         )
         return
-    if not _close(point.latency_ms, served.latency_ms):
+    if not close(point.latency_ms, served.latency_ms):
         yield Violation(where, f"states {served.latency_ms:.6g} ms; the profile gives {point.latency_ms:.6g} ms")
-    if not _close(point.capacity_rps, served.capacity_rps):
+    if not close(point.capacity_rps, served.capacity_rps):
         yield Violation(where, f"states {served.capacity_rps:.6g} req/s; the profile gives {point.capacity_rps:.6g}")
     limit_ms = workload.slo_ms * problem.settings.slo_fraction
     if point.latency_ms > limit_ms * (1 + RELATIVE):
@@ -225,8 +246,8 @@ def _wrong_prediction(
     if served.rate_rps > point.capacity_rps * (1 + RELATIVE):
         yield Violation(where, f"takes {served.rate_rps:.6g} req/s; its capacity is {point.capacity_rps:.6g}")
     needed = point.memory_mib if workload.memory_mib is None else workload.memory_mib * served.processes
-    if needed is not None and mig.memory_mib is not None and needed > mig.memory_mib:
-        yield Violation(where, f"needs {needed:g} MiB of memory; the instance has {mig.memory_mib:g} MiB")
+    if needed is not None and memory_mib is not None and needed > memory_mib:
+        yield Violation(where, f"needs {needed:g} MiB of memory; it has {memory_mib:g} MiB")
 
 
 def _wrong_rates(problem: Problem, plan: Plan) -> Iterator[Violation]:
@@ -240,7 +261,7 @@ def _wrong_rates(problem: Problem, plan: Plan) -> Iterator[Violation]:
                 replicas[served.workload] += 1
     for workload in problem.workloads:
         required = workload.rate_rps * (1 + problem.settings.headroom)
-        if not _close(rates[workload.name], required):
+        if not close(rates[workload.name], required):
             yield Violation(
                 workload.name, f"its partitions take {rates[workload.name]:.6f} req/s in all; needed {required:.6f}"
             )
@@ -256,7 +277,3 @@ def _price(entry: FleetEntry) -> float | None:
     facts = load_catalogue().get(entry.gpu)
     price = facts.default_price if facts else None
     return price.usd_per_gpu_hour if price else None
-
-
-def _close(one: float, other: float) -> bool:
-    return abs(one - other) <= RELATIVE * max(abs(one), abs(other))

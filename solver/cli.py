@@ -60,6 +60,8 @@ class ProfileFormat(StrEnum):
     """What profiles can be imported from."""
 
     PARVAGPU = "parvagpu"
+    IGNITER = "igniter"
+    GPULETS = "gpulets"
 
 
 def main() -> None:
@@ -153,7 +155,7 @@ def compare(
 
     known = _known_profiles(profiles)
     parsed = read_problem(problem, known)
-    names = planner or list(api.planner_names())
+    names = planner or list(api.planners_for(parsed))
     with _spinner("planning") as update:
         done = 0
 
@@ -254,34 +256,105 @@ def gpus(
 @app.command("profiles")
 def list_profiles(profiles: ProfilesOption = None) -> None:
     """List the model profiles and their quality."""
+    from .model.profile import merged
     from .terminal import profile_table
 
-    known = {(profile.model, profile.gpu): profile for profile in _known_profiles(profiles)}
-    _print(profile_table(known.values()))
+    _print(profile_table(merged(_known_profiles(profiles)).values()))
 
 
 @app.command("import-profile")
 def import_profile(
-    source_format: Annotated[ProfileFormat, typer.Argument(metavar="FORMAT", help="parvagpu")],
-    path: Annotated[Path, typer.Argument(help="What to import: for parvagpu the folder of CSV files.")],
+    source_format: Annotated[ProfileFormat, typer.Argument(metavar="FORMAT", help="parvagpu, igniter or gpulets")],
+    path: Annotated[
+        Path, typer.Argument(help="What to import: for parvagpu the folder of CSV files, else a file of JSON lines.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Profile file to write (YAML, or JSON).")],
     fit: Annotated[
-        bool, typer.Option("--fit", help="Write curves fitted to the points instead of the points.")
+        bool, typer.Option("--fit", help="parvagpu: write curves fitted to the points instead of the points.")
     ] = False,
 ) -> None:
     """Turn measurements into a profile file."""
-    from .formats.parvagpu import read_parvagpu
     from .formats.profile_files import write_profiles
 
-    readers = {ProfileFormat.PARVAGPU: read_parvagpu}
-    imported = readers[source_format](path)
-    if fit:
-        from .performance.fitting import fit_profile
-
-        with _spinner(f"fitting {len(imported)} models"):
-            imported = [fit_profile(profile) for profile in imported]
+    if source_format is ProfileFormat.PARVAGPU:
+        imported = _import_parvagpu(path, fit)
+    elif fit:
+        message = f"is for parvagpu; {source_format} is fitted where there is something to fit"
+        raise InputError([Finding("--fit", "", message)])
+    else:
+        imported = _import_igniter(path) if source_format is ProfileFormat.IGNITER else _import_gpulets(path)
     write_profiles(imported, output)
-    _say(f"{output}: {len(imported)} profiles, {'fitted' if fit else 'measured'}.")
+    kinds = ", ".join(dict.fromkeys(profile.quality for profile in imported))
+    _say(f"{output}: {len(imported)} profiles, {kinds}.")
+
+
+def _import_parvagpu(path: Path, fit: bool) -> "list[Profile]":
+    from .formats.parvagpu import read_parvagpu
+    from .performance.fitting import fit_profile
+
+    measured = read_parvagpu(path)
+    if not fit:
+        return measured
+    with _spinner(f"fitting {len(measured)} models"):
+        return [fit_profile(profile) for profile in measured]
+
+
+def _import_igniter(path: Path) -> "list[Profile]":
+    """Fits iGniter's coefficients and prints the residual of every point."""
+    from .formats.igniter import igniter_profiles
+    from .terminal import residual_table
+
+    profiles, residuals = igniter_profiles(path)
+    rows = [(name, residual) for name, of_name in residuals.items() for residual in of_name]
+    _print(residual_table(rows), stderr=True)
+    return profiles
+
+
+def _import_gpulets(path: Path) -> "list[Profile]":
+    """Says which points were left out, and how well the linear model fits the pairs."""
+    from .formats.gpulets import read_gpulets
+
+    profiles = read_gpulets(path)
+    for profile in profiles:
+        for odd in profile.odd_points:
+            _say(f"  {profile.model} {odd}")
+    model = profiles[0].neighbours
+    if model is not None:
+        held_out = f"; {model.held_out.p95:.1%} on pairs left out of the fit" if model.held_out else ""
+        _say(f"  neighbours: {model.pairs} pairs, error of the latency p95 {model.error.p95:.1%}{held_out}")
+    return profiles
+
+
+@app.command("estimate-profile")
+def estimate_profile(
+    gpu: Annotated[str, typer.Argument(metavar="GPU", help="GPU type to estimate the profiles for.")],
+    measured_on: Annotated[str, typer.Option("--from", metavar="GPU", help="GPU type that they were measured on.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Profile file to write (YAML, or JSON).")],
+    profiles: ProfilesOption = None,
+) -> None:
+    """Carry interference coefficients to another GPU type by roofline ratios; marked as estimated."""
+    from .formats.profile_files import write_profiles
+    from .model.parsing import closest
+    from .model.profile import merged
+    from .performance.interference.roofline import carried
+
+    catalogue = _catalogue()
+    findings = [
+        Finding(where, name, f"is not in the catalogue. {closest(name, catalogue)}")
+        for where, name in (("GPU", gpu), ("--from", measured_on))
+        if name not in catalogue
+    ]
+    if findings:
+        raise InputError(findings)
+    known = [
+        profile
+        for profile in merged(_known_profiles(profiles)).values()
+        if profile.gpu == measured_on and profile.interference and not profile.interference.estimated_from
+    ]
+    if not known:
+        raise InputError([Finding("--from", measured_on, "has no measured profile with interference coefficients")])
+    write_profiles([carried(profile, catalogue[measured_on], catalogue[gpu]) for profile in known], output)
+    _say(f"{output}: {len(known)} profiles, estimated from {measured_on}; nothing was measured on {gpu}.")
 
 
 @app.command()
@@ -388,10 +461,10 @@ def _two_columns(rows: dict[str, str]) -> Any:
     return table
 
 
-def _print(renderable: Any) -> None:
+def _print(renderable: Any, *, stderr: bool = False) -> None:
     from rich.console import Console
 
-    Console(highlight=False, soft_wrap=isinstance(renderable, str)).print(renderable)
+    Console(highlight=False, soft_wrap=isinstance(renderable, str), stderr=stderr).print(renderable)
 
 
 def _say(text: str) -> None:

@@ -12,49 +12,51 @@ External fragmentation (ParvaGPU, eq. 4, which prints the utilisation; this is 1
 Wasted slices
     Free compute or memory slices that no sequence of further instances could ever reach.
 
-Where the catalogue does not know the SMs of a profile, compute slices stand in for them on that GPU type.
+On a GPU under MPS, or used whole, S is all its SMs; a share of r percent holds r percent of them, and the greatest
+throughput is that of the model alone at that share. Where the catalogue does not know the SMs of a MIG profile, its
+part of the compute slices stands in for them.
 """
 
 from collections.abc import Iterable
 from functools import cache
 
+import numpy as np
+
 from .geometry import Layout, Placement, PlacementRules, most_addable, placement_rules, valid_layouts
 from .model.catalogue import load_catalogue
-from .model.hardware import MigGeometry
 from .model.plan import GpuCut, Metrics, Plan, PlannedGpu
 from .model.problem import Problem
-from .model.profile import Profile
-from .performance.prediction import peak_rps
+from .model.profile import Profile, merged
+from .performance.interference.igniter import IgniterModel
+from .performance.prediction import peak_at_share_rps, peak_rps
 
 
 def measure(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Metrics | None:
     """Returns the metrics of a plan; None if it uses no GPU."""
     if not plan.gpus:
         return None
-    by_key = {(profile.model, profile.gpu): profile for profile in profiles}
+    by_key = merged(profiles)
     model_of = {workload.name: workload.model for workload in problem.workloads}
 
     @cache
-    def peak(model: str, gpu: str, mig_profile: str) -> float | None:
+    def peak(model: str, gpu: str, mig_profile: str | None, sm_percent: float) -> float | None:
         profile = by_key.get((model, gpu))
-        return None if profile is None else peak_rps(profile, mig_profile)
+        if profile is None:
+            return None
+        return peak_rps(profile, mig_profile) if mig_profile else peak_at_share_rps(profile, sm_percent)
 
     allocated = active = total = 0.0
     for gpu in plan.gpus:
-        mig = load_catalogue()[gpu.gpu].mig
-        if mig is None:
-            continue
-        weights = _sm_weights(mig)
-        total += weights[mig.full.name]
+        facts = load_catalogue()[gpu.gpu]
+        total += _sms(gpu.gpu, facts.mig.full.name if facts.mig and gpu.sharing == "mig" else None)
         for partition in gpu.partitions:
-            if partition.mig_profile is None:
-                continue
-            weight = weights[partition.mig_profile]
-            allocated += weight
+            percent = partition.sm_percent or 100.0
+            sms = _sms(gpu.gpu, partition.mig_profile) * (1.0 if partition.mig_profile else percent / 100)
+            allocated += sms
             for served in partition.serves:
-                reachable = peak(model_of[served.workload], gpu.gpu, partition.mig_profile)
-                active += weight * min(1.0, served.rate_rps / (reachable or served.capacity_rps))
-    cuts = tuple(_cut(gpu) for gpu in plan.gpus)
+                reachable = peak(model_of[served.workload], gpu.gpu, partition.mig_profile, percent)
+                active += sms * min(1.0, served.rate_rps / (reachable or served.capacity_rps))
+    cuts = tuple(_cut(gpu, model_of, by_key) for gpu in plan.gpus)
     return Metrics(
         internal_slack=1 - active / allocated if allocated else None,
         external_fragmentation=max(0.0, 1 - allocated / total) if total else None,
@@ -64,16 +66,23 @@ def measure(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Metric
     )
 
 
-def _sm_weights(mig: MigGeometry) -> dict[str, float]:
-    """Returns the SMs of each profile, or its compute slices if one of them is unknown."""
-    if any(profile.sm_count is None for profile in mig.profiles):
-        return {profile.name: float(profile.compute_slices) for profile in mig.profiles}
-    return {profile.name: float(profile.sm_count or 0) for profile in mig.profiles}
+@cache
+def _sms(name: str, mig_profile: str | None) -> float:
+    """Returns the SMs of a MIG profile, or of the whole GPU."""
+    gpu = load_catalogue()[name]
+    profile = gpu.mig.profile(mig_profile) if gpu.mig and mig_profile else None
+    if gpu.mig is None or profile is None:
+        return gpu.sm_count.value
+    if any(other.sm_count is None for other in gpu.mig.profiles):
+        return gpu.sm_count.value * profile.compute_slices / gpu.mig.compute_slices
+    return float(profile.sm_count or 0)
 
 
-def _cut(gpu: PlannedGpu) -> GpuCut:
+def _cut(gpu: PlannedGpu, model_of: dict[str, str], profiles: dict[tuple[str, str], Profile]) -> GpuCut:
     mig = load_catalogue()[gpu.gpu].mig
     if mig is None or gpu.sharing != "mig":
+        power_w, frequency_mhz = _power(gpu, model_of, profiles) if gpu.sharing == "mps" else (None, None)
+        taken = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
         return GpuCut(
             id=gpu.id,
             free_compute_slices=None,
@@ -81,6 +90,9 @@ def _cut(gpu: PlannedGpu) -> GpuCut:
             wasted_compute_slices=None,
             wasted_memory_slices=None,
             addable={},
+            free_percent=max(0.0, 100.0 - taken) if gpu.sharing == "mps" else None,
+            power_demand_w=power_w,
+            frequency_mhz=frequency_mhz,
         )
     layout = tuple(sorted(Placement(part.start or 0, part.mig_profile) for part in gpu.partitions if part.mig_profile))
     free_compute, free_memory, wasted_compute, wasted_memory, addable = _room(placement_rules(mig), layout)
@@ -91,7 +103,31 @@ def _cut(gpu: PlannedGpu) -> GpuCut:
         wasted_compute_slices=wasted_compute,
         wasted_memory_slices=wasted_memory,
         addable=dict(addable),
+        free_percent=None,
+        power_demand_w=None,
+        frequency_mhz=None,
     )
+
+
+def _power(
+    gpu: PlannedGpu, model_of: dict[str, str], profiles: dict[tuple[str, str], Profile]
+) -> tuple[float | None, float | None]:
+    """Returns power demand in W and frequency in MHz of a GPU under MPS; None: no coefficients."""
+    residents = [(partition, served) for partition in gpu.partitions for served in partition.serves]
+    known = [
+        profile.interference if (profile := profiles.get((model_of[served.workload], gpu.gpu))) else None
+        for _, served in residents
+    ]
+    coefficients = [one for one in known if one is not None]
+    if len(coefficients) < len(residents):
+        return None, None
+    model = IgniterModel.of(coefficients[0].gpu, [one.model for one in coefficients])
+    figures = model.predict(
+        np.arange(len(residents)),
+        np.array([served.batch for _, served in residents], dtype=np.int64),
+        np.array([partition.sm_percent or 0.0 for partition, _ in residents]),
+    )
+    return float(figures.power_w or 0.0), float(figures.frequency_mhz or 0.0)
 
 
 @cache

@@ -1,6 +1,7 @@
 """Plans and comparisons as text for a terminal of 80 columns or more."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.table import Table
@@ -10,6 +11,9 @@ from .model.catalogue import load_catalogue
 from .model.hardware import Gpu
 from .model.plan import Plan, PlannedGpu
 from .model.profile import Profile
+
+if TYPE_CHECKING:
+    from .performance.interference.fitting import Residual
 
 PALETTE = ("blue", "dark_orange", "green4", "magenta", "cyan4", "red3", "gold3", "purple", "sea_green3", "grey50")
 AXIS_WIDTH = 72
@@ -90,6 +94,27 @@ def profile_table(profiles: Iterable[Profile]) -> Table:
             f"{error.p95:.1%}" if error else "-",
             f"{error.max:.1%}" if error else "-",
             str(len(profile.odd_points)) if profile.curves else "-",
+        )
+    return table
+
+
+def residual_table(rows: Iterable[tuple[str, "Residual"]]) -> Table:
+    """Returns one row for each measured point and what a fit says of it."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("of", "quantity"):
+        table.add_column(column, no_wrap=True)
+    for column in ("batch", "share", "copies", "measured", "fitted", "error"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, residual in rows:
+        table.add_row(
+            name,
+            residual.quantity,
+            "-" if residual.batch is None else str(residual.batch),
+            "-" if residual.sm_percent is None else f"{residual.sm_percent:g} %",
+            str(residual.copies),
+            f"{residual.measured:.5g}",
+            f"{residual.fitted:.5g}",
+            f"{residual.relative:+.1%}",
         )
     return table
 

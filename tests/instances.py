@@ -15,7 +15,7 @@ from sliceplan.solver.model.problem import Problem
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = Path(os.environ.get("SLICEPLAN_REFERENCE", ROOT.parent / "shared" / "reference"))
-MODELS = sorted({profile.model for profile in shipped_profiles()})
+MODELS = sorted({profile.model for profile in shipped_profiles() if profile.gpu == "A100-80GB"})
 
 
 def problem_of(workloads, *, fleet=({"gpu": "A100-80GB"},), name="test", **settings):

@@ -159,7 +159,7 @@ def changed_workload(**update):
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
-        (changed_workload(memory_mib=90_000.0), "MiB of memory; the instance has"),
+        (changed_workload(memory_mib=90_000.0), "MiB of memory; it has"),
         (changed_workload(slo_ms=1.0), "its SLO of 1 ms leaves 0.5 ms"),
         (changed_workload(rate_rps=99_999.0), "req/s in all; needed 99999"),
         (changed_workload(min_replicas=50), "partitions; allowed are 50 to"),

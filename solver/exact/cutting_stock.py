@@ -37,8 +37,9 @@ from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
 from ..geometry import Multiset, maximal_multisets, placement_rules
-from ..performance.operating_points import Floats, Ints
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.interference.prediction import Floats, Ints
+from ..performance.operating_points import WHOLE_GPU
+from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
 
 TIE_BREAK_NODES = 20
 """Branch-and-bound nodes for the second program; a count and not a time, so that equal runs give equal plans."""
@@ -71,11 +72,15 @@ class CuttingStockAnswer:
 
 def patterns_of(resolved: ResolvedProblem, entry: FleetType) -> list[Pattern]:
     """Returns the ways to cut a GPU of one type into partitions that some workload can use."""
-    used = [resolved.sizes[k].mig.name for k in resolved.sizes_of(entry.gpu.name) if resolved.capacity_rps[:, k].any()]
-    if not used:
-        return []
-    rules = placement_rules(entry.geometry, used)
-    return [Pattern(entry.gpu.name, profiles) for profiles in maximal_multisets(rules)]
+    whole = resolved.whole_of(entry.gpu.name)
+    patterns = []
+    if whole is not None and resolved.capacity_rps[:, whole].any():
+        patterns.append(Pattern(entry.gpu.name, (WHOLE_GPU,)))
+    used = [resolved.sizes[k].name for k in resolved.sizes_of(entry.gpu.name) if resolved.capacity_rps[:, k].any()]
+    if used:
+        rules = placement_rules(entry.geometry, used)
+        patterns += [Pattern(entry.gpu.name, profiles) for profiles in maximal_multisets(rules)]
+    return patterns
 
 
 def solve_cutting_stock(resolved: ResolvedProblem, *, time_limit_s: float, counts: bool = True) -> CuttingStockAnswer:
@@ -193,7 +198,7 @@ class _Program:
         for (_, k), variable in self.served.items():
             taken[k].append(variable)
         for k, size in enumerate(self.resolved.sizes):
-            cut = [p.profiles.count(size.mig.name) * x for p, x in self.patterns if p.gpu == size.gpu]
+            cut = [p.profiles.count(size.name) * x for p, x in self.patterns if p.gpu == size.gpu]
             self.model.add_linear_constraint(mathopt.LinearSum(taken[k]) - mathopt.LinearSum(cut) <= 0, name=f"cut_{k}")
 
     def _no_more_gpus_than_there_are(self) -> None:
@@ -279,8 +284,16 @@ def _with_fewest_slices(
     """Returns a solution of the least cost that takes fewer slices, None if none was found."""
     if time_limit_s <= 0:
         return None
-    slices: Floats = np.array([size.mig.compute_slices + size.mig.memory_slices for size in resolved.sizes], float)
+    slices: Floats = np.array([_slices(resolved, size) for size in resolved.sizes], float)
     program.model.add_linear_constraint(cost <= least + 1e-6 * max(least, 1.0), name="least_cost")
     program.model.minimize(mathopt.LinearSum(float(slices[k]) * v for (_, k), v in program.served.items()))
     result = _run(program.model, time_limit_s, absolute_gap=0.999, node_limit=TIE_BREAK_NODES, start=best)
     return result.variable_values() if result.has_primal_feasible_solution() else None
+
+
+def _slices(resolved: ResolvedProblem, size: PartitionSize) -> int:
+    """Returns the compute and memory slices that a partition takes; a GPU without MIG counts as one."""
+    if size.mig is not None:
+        return size.mig.compute_slices + size.mig.memory_slices
+    geometry = resolved.fleet_by_name[size.gpu].gpu.mig
+    return geometry.compute_slices + geometry.placement_units if geometry else 1

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from ..assembly import CutGpu, Segment
-from ..performance.operating_points import Ints
+from ..performance.interference.prediction import Ints
 from ..performance.resolve import ResolvedProblem
 from .cutting_stock import Pattern
 
@@ -18,7 +18,7 @@ def cut_gpus(resolved: ResolvedProblem, patterns: Iterable[tuple[Pattern, int]],
     """
     waiting: dict[tuple[str, str], deque[Segment]] = {}
     for k, size in enumerate(resolved.sizes):
-        waiting[size.gpu, size.mig.name] = deque(
+        waiting[size.gpu, size.name] = deque(
             Segment(k, w) for w in range(partitions.shape[0]) for _ in range(int(partitions[w, k]))
         )
     dealt = []

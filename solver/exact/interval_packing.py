@@ -16,8 +16,9 @@ overlap (Golumbic, Algorithmic Graph Theory and Perfect Graphs, ch. 8). So no la
           sum_k T_wk n_wk >= R_w;   min_w <= sum_k n_wk <= max_w   for every w
           m_g <= N_g
 
-This holds where disjoint placements are all that MIG asks for, as it is for the plain profiles of every GPU in
-the catalogue; profiles with media engines are refused.
+A GPU that one workload uses whole is an interval over the full axis. This holds where disjoint placements are all
+that MIG asks for, as it is for the plain profiles of every GPU in the catalogue; profiles with media engines are
+refused.
 """
 
 import time
@@ -30,7 +31,7 @@ import pulp
 from pulp.apis.coin_api import pulp_cbc_path  # the CBC that PuLP brings; a system's own may be another version
 
 from ..assembly import CutGpu, Segment
-from ..performance.resolve import ResolvedProblem
+from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class _Program:
 
 def coupled_sizes(resolved: ResolvedProblem) -> list[str]:
     """Returns the partition sizes with engine limits, for which disjoint placements are not enough."""
-    return [str(size) for size in resolved.sizes if size.mig.kind == "variant"]
+    return [str(size) for size in resolved.sizes if size.mig is not None and size.mig.kind == "variant"]
 
 
 def solve_interval_packing(resolved: ResolvedProblem, *, time_limit_s: float) -> IntervalPacking:
@@ -95,7 +96,7 @@ def _program(resolved: ResolvedProblem) -> _Program:
     instances = {
         (k, start): program.add_variable(f"z_{k}_{start}", 0, cat="Integer")
         for k, size in enumerate(sizes)
-        for start in size.mig.starts
+        for start in _starts(size)
     }
     missing = []
     for g, entry in enumerate(resolved.fleet):
@@ -103,15 +104,15 @@ def _program(resolved: ResolvedProblem) -> _Program:
             missing.append(program.add_variable(f"missing_{g}", 0, cat="Integer"))
             program += gpus[entry.gpu.name] <= entry.available + missing[-1]
         own = [(k, start) for k, start in instances if sizes[k].gpu == entry.gpu.name]
-        for slice_index in range(entry.geometry.placement_units):
+        for slice_index in range(_axis(entry)):
             covering = [
-                instances[k, start] for k, start in own if start <= slice_index < start + sizes[k].mig.memory_slices
+                instances[k, start] for k, start in own if start <= slice_index < start + _length(resolved, sizes[k])
             ]
             program += pulp.lpSum(covering) <= gpus[entry.gpu.name]
     served = _served_variables(resolved, program)
     for k, size in enumerate(sizes):
         taken = pulp.lpSum(variable for (_, other), variable in served.items() if other == k)
-        program += taken == pulp.lpSum(instances[k, start] for start in size.mig.starts)
+        program += taken == pulp.lpSum(instances[k, start] for start in _starts(size))
     return _Program(program, gpus, missing, instances, served)
 
 
@@ -166,9 +167,22 @@ def _coloured(
             if gpu_idx == len(free_from):
                 free_from.append(0)
                 held.append([])
-            free_from[gpu_idx] = start + resolved.sizes[k].mig.memory_slices
+            free_from[gpu_idx] = start + _length(resolved, resolved.sizes[k])
             held[gpu_idx].append((start, Segment(k, waiting[k].pop())))
         gpus += [
             CutGpu(entry.gpu.name, tuple(segment for _, segment in on), tuple(start for start, _ in on)) for on in held
         ]
     return gpus
+
+
+def _axis(entry: FleetType) -> int:
+    """Returns the length of a GPU's axis: its placement units, 1 where it has no MIG."""
+    return entry.gpu.mig.placement_units if entry.gpu.mig else 1
+
+
+def _starts(size: PartitionSize) -> tuple[int, ...]:
+    return size.mig.starts if size.mig else (0,)
+
+
+def _length(resolved: ResolvedProblem, size: PartitionSize) -> int:
+    return size.mig.memory_slices if size.mig else _axis(resolved.fleet_by_name[size.gpu])

@@ -11,12 +11,16 @@ import yaml
 
 from ..model.catalogue import load_catalogue
 from ..model.errors import Finding, InputError
+from ..model.interference import Interference
 from ..model.parsing import closest, grouped, parse_record, parse_text, read_record
 from ..model.profile import Profile, ProfileFile
 from .text_files import write_text
 
 OVERLAP = 2.0
 """Copies that overlap with execution and latencies rounded to 1 ms let a throughput exceed batch / latency this far."""
+
+CATALOGUE_TOLERANCE = 0.01
+"""A power or frequency may exceed the catalogue's figure this far, which is rounded."""
 
 ENDINGS = (".yaml", ".yml", ".json")
 
@@ -112,6 +116,7 @@ def _read_file(path: Path) -> list[Profile]:
     source = str(path)
     findings = [found for i, profile in enumerate(profiles) for found in _unknown_names(profile, i, source)]
     findings += [found for i, profile in enumerate(profiles) for found in _impossible_points(profile, i, source)]
+    findings += [found for i, profile in enumerate(profiles) for found in _beyond_the_gpu(profile, i, source)]
     if findings:
         raise InputError(grouped(findings))
     return profiles
@@ -125,7 +130,7 @@ def _unknown_names(profile: Profile, index: int, source: str) -> list[Finding]:
         message = f"is {profile.gpu!r}; not in the catalogue. {closest(profile.gpu, catalogue)}"
         return [Finding(source, f"profiles[{index}].gpu", message)]
     known = [mig.name for mig in gpu.mig.profiles] if gpu.mig else []
-    named = [(f"points[{j}]", point.mig_profile) for j, point in enumerate(profile.points)]
+    named = [(f"points[{j}]", point.mig_profile) for j, point in enumerate(profile.points) if point.mig_profile]
     named += [(f"curves[{j}]", curve.mig_profile) for j, curve in enumerate(profile.curves)]
     return [
         Finding(
@@ -152,6 +157,26 @@ def _impossible_points(profile: Profile, index: int, source: str) -> list[Findin
     ]
 
 
+def _beyond_the_gpu(profile: Profile, index: int, source: str) -> list[Finding]:
+    """Returns a finding for a power or a frequency that the catalogue's GPU does not reach."""
+    gpu, known = load_catalogue().get(profile.gpu), profile.interference
+    if gpu is None or known is None:
+        return []
+    limits = (
+        ("max_power_w", known.gpu.max_power_w, gpu.tdp_w.value, "W"),
+        ("max_frequency_mhz", known.gpu.max_frequency_mhz, gpu.max_clock_mhz.value, "MHz"),
+    )
+    return [
+        Finding(
+            source,
+            f"profiles[{index}].interference.gpu.{field}",
+            f"is {value:g}; a {gpu.name} has at most {limit:g} {unit} (`sliceplan gpus {gpu.name}`)",
+        )
+        for field, value, limit, unit in limits
+        if value > limit * (1 + CATALOGUE_TOLERANCE)
+    ]
+
+
 def _as_data(profile: Profile) -> dict[str, Any]:
     """Returns the profile as it stands in a file: what is unknown or empty left out."""
     data: dict[str, Any] = {
@@ -165,6 +190,19 @@ def _as_data(profile: Profile) -> dict[str, Any]:
         data["odd_points"] = list(profile.odd_points)
     if profile.points:
         data["points"] = [_Row(point.model_dump(exclude_none=True)) for point in profile.points]
+    if profile.interference is not None:
+        data["interference"] = _interference_data(profile.interference)
+    if profile.neighbours is not None:
+        data["neighbours"] = {
+            key: _Row(value) if isinstance(value, dict) else value
+            for key, value in profile.neighbours.model_dump(exclude_none=True).items()
+        }
     if profile.curves:
         data["curves"] = [_Row(curve.model_dump()) for curve in profile.curves]
     return data
+
+
+def _interference_data(interference: Interference) -> dict[str, Any]:
+    data = interference.model_dump(mode="json", exclude_none=True)
+    rows = {key: _Row(data[key]) for key in ("gpu", "model", "measured")}
+    return {**data, **rows, "errors": {name: _Row(error) for name, error in data["errors"].items()}}

@@ -116,6 +116,20 @@ class Gpu(Record):
         """The first verified price listed, else the first; None if no price is known."""
         return next((price for price in self.prices if price.verified), next(iter(self.prices), None))
 
+    @property
+    def memory_mib(self) -> float:
+        """Memory of the whole GPU in MiB."""
+        return self.memory_gib.value * 1024
+
+    @property
+    def mps_unit_percent(self) -> float:
+        """
+        Granularity of MPS shares in percent: 2 SMs, the size of a TPC (iGniter, sec. 3.2: "around 2 SMs").
+
+        An active thread percentage is rounded to such a unit by the hardware.
+        """
+        return 100 / (self.sm_count.value // 2)
+
     def mps_client_limit(self, profile: MigProfile | None) -> int:
         """
         Returns how many MPS clients a MIG instance of this GPU takes, or the whole GPU if profile is None.

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from .base import Name, Record
 from .problem import Sharing
+from .profile import Quality
 
 
 class Status(StrEnum):
@@ -20,6 +21,8 @@ class Status(StrEnum):
     """No plan: `unserved` says for each workload why."""
     TIMEOUT = "timeout"
     """The time limit passed without any plan."""
+    VIOLATING = "violating"
+    """GPUs for everything, but some service misses its SLO there: `violations` says which, and by how much."""
 
 
 class Served(Record):
@@ -31,6 +34,10 @@ class Served(Record):
     latency_ms: float = Field(gt=0, description="predicted latency of one batch")
     capacity_rps: float = Field(gt=0, description="predicted throughput of all processes together")
     rate_rps: float = Field(ge=0, description="share of the workload's rate that this partition takes")
+    basis: Quality = Field(description="whether the prediction is measured, fitted, or estimated from another GPU type")
+    causes_ms: dict[str, float] | None = Field(
+        description="parts of the latency by cause, which add up to it (MPS); null: not split"
+    )
 
 
 class Partition(Record):
@@ -69,6 +76,25 @@ class Unserved(Record):
     reason: str
 
 
+class PlanViolation(Record):
+    """What a planner promised and the full interference model does not give."""
+
+    gpu: str = Field(description="id of the GPU")
+    workload: Name | None = Field(description="the service that misses its SLO; null: the GPU as a whole")
+    message: str
+    excess: float = Field(ge=0, description="by how much: figure / limit - 1")
+
+
+class ShadowCapacity(Record):
+    """What the standby processes of `shadow_percent` cost."""
+
+    percent: float = Field(gt=0, description="share of each MPS GPU that is kept free")
+    cost_without_per_hour: float | None = Field(ge=0, description="cost of this planner's plan without them")
+    extra_cost_per_hour: float | None = Field(
+        description="what they add to the cost; null: one of the plans is missing"
+    )
+
+
 class ProblemReference(Record):
     """Which problem a plan answers."""
 
@@ -87,6 +113,9 @@ class GpuCut(Record):
     )
     wasted_memory_slices: int | None = Field(ge=0, description="free memory slices that no further instance can reach")
     addable: dict[str, int] = Field(description="MIG profile -> most instances of it that could still be added")
+    free_percent: float | None = Field(ge=0, description="share of the SMs of no partition; null: not shared by MPS")
+    power_demand_w: float | None = Field(ge=0, description="predicted power demand; null: not shared by MPS")
+    frequency_mhz: float | None = Field(ge=0, description="predicted frequency; null: not shared by MPS")
 
 
 class Metrics(Record):
@@ -122,4 +151,7 @@ class Plan(Record):
     runtime_s: float = Field(ge=0)
     gpus: tuple[PlannedGpu, ...]
     unserved: tuple[Unserved, ...]
+    violations: tuple[PlanViolation, ...] = Field(description="SLOs and limits that it misses; empty unless violating")
+    warnings: tuple[str, ...] = Field(description="what the predictions rest on: extrapolations and estimates")
+    shadow: ShadowCapacity | None = Field(description="null: shadow_percent is 0")
     metrics: Metrics | None = Field(description="null: no plan")

@@ -11,6 +11,14 @@ from .base import Name, Record
 Sharing = Literal["exclusive", "mig", "mps"]
 """How a GPU is divided: used whole, cut into MIG instances, shared by MPS."""
 
+MpsRules = Literal["free", "igniter"]
+"""
+What a planner may decide about services that share a GPU by MPS.
+
+free: batch sizes within the measured range, and several partitions a workload, unless max_replicas forbids it.
+igniter: the batch size of iGniter's eq. 17 and one partition a workload, unless one GPU is not enough for it.
+"""
+
 PositiveRate = Annotated[float, Field(gt=0, le=1e7)]
 
 
@@ -95,6 +103,17 @@ class Settings(Record):
     )
     max_processes: int = Field(
         default=3, ge=1, le=48, description="most MPS processes of one workload within one partition"
+    )
+    mps_rules: MpsRules = Field(
+        default="free",
+        description="what may be decided under MPS: free (batch sizes and replicas too), or igniter (as in its paper)",
+    )
+    shadow_percent: float = Field(
+        default=0.0,
+        ge=0,
+        lt=100,
+        description="share of each MPS GPU kept free for standby processes (iGniter, sec. 4.2: 10), which also "
+        "double the memory and the MPS clients; 0: no standby processes",
     )
     headroom: float = Field(default=0.0, ge=0, le=100, description="extra rate to provision, as a fraction")
     time_limit_s: float = Field(default=30.0, gt=0, le=86_400, description="time limit of the solver in seconds")

@@ -1,15 +1,26 @@
 """
-What one model achieves on one GPU type: measured points, or curves fitted to them.
+What one model achieves on one GPU type. A profile has up to four parts:
 
-Both describe the operating point (MIG profile, batch size, processes): the latency of one batch and the
+    points on MIG profiles, or curves fitted to them    MIG instances, several processes of the model within one
+    points at shares of the whole GPU                   the model alone, capped by MPS; 100 %: the GPU used whole
+    interference                                        iGniter's model: MPS shares beside other models
+    neighbours                                          gpu-lets' model: what the points at shares lose to a neighbour
+
+A point or a curve says of an operating point (partition, batch size, processes) the latency of one batch and the
 throughput of all processes of the partition together.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from .base import Record
+from .fit_error import FitError
+from .interference import Interference, NeighbourModel
+from .problem import Sharing
+
+Quality = Literal["measured", "fitted", "estimated"]
 
 
 class Provenance(Record):
@@ -22,23 +33,23 @@ class Provenance(Record):
 
 
 class MeasuredPoint(Record):
-    """One measured operating point."""
+    """One measured operating point: on a MIG profile, or at a share of the whole GPU."""
 
-    mig_profile: str
+    mig_profile: str | None = Field(default=None, description="null: measured at a share of the whole GPU")
+    sm_percent: float | None = Field(default=None, gt=0, le=100, description="share of the SMs; null: on a MIG profile")
     batch: int = Field(ge=1, le=65536)
     processes: int = Field(ge=1, le=48)
     latency_ms: float = Field(gt=0, le=1e9)
     throughput_rps: float = Field(gt=0, le=1e12, description="of all processes together")
     memory_mib: float | None = Field(default=None, gt=0, description="of all processes together; null: unknown")
+    l2_percent: float | None = Field(default=None, ge=0, le=100, description="use of the L2 cache; null: unknown")
+    dram_percent: float | None = Field(default=None, ge=0, le=100, description="use of the DRAM bandwidth")
 
-
-class FitError(Record):
-    """Relative error of a curve against the points that it was fitted to: |fitted / measured - 1|."""
-
-    points: int = Field(ge=1)
-    median: float = Field(ge=0)
-    p95: float = Field(ge=0)
-    max: float = Field(ge=0)
+    @model_validator(mode="after")
+    def _is_on_one_partition(self) -> "MeasuredPoint":
+        if (self.mig_profile is None) == (self.sm_percent is None):
+            raise ValueError("expected either mig_profile or sm_percent: what the point was measured on")
+        return self
 
 
 class SaturatingCurve(Record):
@@ -63,30 +74,54 @@ class SaturatingCurve(Record):
 
 
 class Profile(Record):
-    """Performance of one model on one GPU type, by points or by curves."""
+    """Performance of one model on one GPU type."""
 
     model: Annotated[str, Field(min_length=1)]
     gpu: str
     provenance: Provenance
     points: tuple[MeasuredPoint, ...] = ()
     curves: tuple[SaturatingCurve, ...] = ()
-    error: FitError | None = Field(default=None, description="of all curves together; null: measured points")
+    error: FitError | None = Field(default=None, description="of all curves together; null: no curves")
     odd_points: tuple[str, ...] = Field(default=(), description="measured points that the curves miss by far")
+    interference: Interference | None = Field(default=None, description="iGniter's model, for MPS; null: not fitted")
+    neighbours: NeighbourModel | None = Field(default=None, description="gpu-lets' model, the same for all of a GPU")
 
     @model_validator(mode="after")
-    def _has_points_or_curves(self) -> "Profile":
-        if bool(self.points) == bool(self.curves):
-            raise ValueError("expected either points (measured) or curves (fitted), not both and not none")
-        keys = [(point.mig_profile, point.batch, point.processes) for point in self.points]
+    def _says_something_once(self) -> "Profile":
+        if not (self.points or self.curves or self.interference):
+            raise ValueError("expected points (measured), curves (fitted) or interference coefficients, and found none")
+        if self.mig_points and self.curves:
+            raise ValueError("expected either points on MIG profiles (measured) or curves (fitted), not both")
+        keys = [(point.mig_profile or point.sm_percent, point.batch, point.processes) for point in self.points]
         keys += [(curve.mig_profile, 0, curve.processes) for curve in self.curves]
         if len(set(keys)) != len(keys):
             raise ValueError("an operating point is listed twice")
         return self
 
     @property
-    def quality(self) -> Literal["measured", "fitted"]:
-        """Whether the numbers are measured points or curves fitted to them."""
-        return "measured" if self.points else "fitted"
+    def mig_points(self) -> tuple[MeasuredPoint, ...]:
+        """The points on MIG profiles."""
+        return tuple(point for point in self.points if point.mig_profile is not None)
+
+    @property
+    def share_points(self) -> tuple[MeasuredPoint, ...]:
+        """The points at shares of the whole GPU."""
+        return tuple(point for point in self.points if point.mig_profile is None)
+
+    def basis(self, sharing: Sharing) -> Quality:
+        """Returns where the numbers for a kind of sharing come from."""
+        if sharing == "mig":
+            return "measured" if self.mig_points else "fitted"
+        if sharing == "exclusive" and any(point.sm_percent == 100 for point in self.share_points):
+            return "measured"
+        return "estimated" if self.interference is not None and self.interference.estimated_from else "fitted"
+
+    @property
+    def quality(self) -> Quality:
+        """Where the numbers come from: measured, fitted to measurements, or estimated from another GPU type's."""
+        if self.interference is not None and self.interference.estimated_from is not None:
+            return "estimated"
+        return "measured" if self.points and not self.interference else "fitted"
 
 
 class ProfileFile(Record):
@@ -94,3 +129,33 @@ class ProfileFile(Record):
 
     version: Literal[1]
     profiles: tuple[Profile, ...] = Field(min_length=1)
+
+
+def merged(profiles: Iterable[Profile]) -> dict[tuple[str, str], Profile]:
+    """
+    Returns one profile for each model and GPU type, by that pair.
+
+    A later profile wins over an earlier one of the same model and GPU type, part by part: points on MIG profiles
+    or curves, points at shares, interference, neighbours. What it does not have stays.
+    """
+    found: dict[tuple[str, str], Profile] = {}
+    for profile in profiles:
+        key = (profile.model, profile.gpu)
+        found[key] = _over(found[key], profile) if key in found else profile
+    return found
+
+
+def _over(earlier: Profile, later: Profile) -> Profile:
+    has_mig = bool(later.mig_points or later.curves)
+    mig = later if has_mig else earlier
+    shares = later if later.share_points else earlier
+    return later.model_copy(
+        update={
+            "points": (*mig.mig_points, *shares.share_points),
+            "curves": mig.curves,
+            "error": mig.error,
+            "odd_points": mig.odd_points,
+            "interference": later.interference or earlier.interference,
+            "neighbours": later.neighbours or earlier.neighbours,
+        }
+    )

@@ -20,7 +20,8 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import least_squares
 
-from ..model.profile import FitError, MeasuredPoint, Profile, SaturatingCurve
+from ..model.fit_error import FitError
+from ..model.profile import MeasuredPoint, Profile, SaturatingCurve
 from .saturating import FloatArray, batch_time_ms, log_time
 
 TOLERANCE = 0.10
@@ -107,12 +108,12 @@ def fit_profile(profile: Profile, max_processes: int = 3) -> Profile:
     ValueError
         If the profile has no point with at most `max_processes` processes.
     """
-    points = [point for point in profile.points if point.processes <= max_processes]
+    points = [point for point in profile.mig_points if point.processes <= max_processes]
     if not points:
         raise ValueError(f"{profile.model}: no measured point with at most {max_processes} processes to fit")
     groups: dict[tuple[str, int], list[MeasuredPoint]] = defaultdict(list)
     for point in points:
-        groups[point.mig_profile, point.processes].append(point)
+        groups[point.mig_profile or "", point.processes].append(point)
     curves: list[SaturatingCurve] = []
     odd: list[str] = []
     errors: list[FloatArray] = []
@@ -188,7 +189,7 @@ def _odd_points(curve: SaturatingCurve, points: list[MeasuredPoint]) -> list[str
 
 def _series(points: list[MeasuredPoint]) -> _Series:
     return _Series(
-        mig_profile=points[0].mig_profile,
+        mig_profile=points[0].mig_profile or "",
         processes=points[0].processes,
         log_batch=np.log([float(point.batch) for point in points]),
         log_time=np.log([measured_time_ms(point) for point in points]),

@@ -1,5 +1,5 @@
 """
-The operating points of a profile, and the best of them under a latency limit.
+The operating points of a profile on MIG profiles and on the whole GPU, and the best of them under a latency limit.
 
 Of all points of one partition size that are fast enough, an optimal plan needs only the one with the
 greatest throughput: any other can be exchanged for it at the same cost (MIG-serving, arXiv 2109.11067,
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.profile import Profile
+from ..model.interference import Interference
+from ..model.profile import MeasuredPoint, Profile
+from .interference.igniter import alone
+from .interference.prediction import Floats, Ints
 from .saturating import batch_time_ms
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LATENCY_TOLERANCE = 1e-9
 """Relative; a latency equal to the limit but for rounding counts as within it."""
@@ -46,10 +46,24 @@ class OperatingPoints:
         )
 
 
+WHOLE_GPU = "whole GPU"
+"""Key, in place of a MIG profile, of the operating points on a GPU that one workload uses whole, without MIG."""
+
+
 def operating_points(profile: Profile) -> dict[str, OperatingPoints]:
-    """Returns the operating points of a profile by MIG profile: as measured, or every batch size of its curves."""
-    names = dict.fromkeys([point.mig_profile for point in profile.points] + [c.mig_profile for c in profile.curves])
-    return {name: _measured(profile, name) if profile.points else _fitted(profile, name) for name in names}
+    """
+    Returns the operating points of a profile by MIG profile, and on the whole GPU by WHOLE_GPU.
+
+    On a MIG profile they are as measured, or every batch size of the curves. On the whole GPU they are as measured at
+    100 % of it, else what the interference model gives alone at 100 %, for every batch size within its range.
+    """
+    found = {name: _measured(mig) for name, mig in _by_mig_profile(profile).items()}
+    found |= {curve.mig_profile: _fitted(profile, curve.mig_profile) for curve in profile.curves}
+    if whole := [point for point in profile.share_points if point.sm_percent == 100]:
+        found[WHOLE_GPU] = _measured(whole)
+    elif profile.interference is not None:
+        found[WHOLE_GPU] = _alone(profile.interference)
+    return found
 
 
 def admissible(
@@ -107,14 +121,33 @@ def fastest_enough(points: OperatingPoints, limit_ms: Floats) -> Ints:
     return np.where(within > 0, frontier[np.maximum(within - 1, 0)], -1)
 
 
-def _measured(profile: Profile, mig_profile: str) -> OperatingPoints:
-    points = [point for point in profile.points if point.mig_profile == mig_profile]
+def _by_mig_profile(profile: Profile) -> dict[str, list[MeasuredPoint]]:
+    found: dict[str, list[MeasuredPoint]] = {}
+    for point in profile.mig_points:
+        found.setdefault(point.mig_profile or "", []).append(point)
+    return found
+
+
+def _measured(points: Sequence[MeasuredPoint]) -> OperatingPoints:
     return OperatingPoints(
         batch=np.array([point.batch for point in points], dtype=np.int64),
         processes=np.array([point.processes for point in points], dtype=np.int64),
         latency_ms=np.array([point.latency_ms for point in points]),
         capacity_rps=np.array([point.throughput_rps for point in points]),
         memory_mib=np.array([np.nan if point.memory_mib is None else point.memory_mib for point in points]),
+    )
+
+
+def _alone(interference: Interference) -> OperatingPoints:
+    """One process of the model, alone on the GPU."""
+    batch = np.arange(interference.measured.min_batch, interference.measured.max_batch + 1, dtype=np.int64)
+    predicted = alone(interference, batch)
+    return OperatingPoints(
+        batch=batch,
+        processes=np.ones_like(batch),
+        latency_ms=predicted.latency_ms[:, 0],
+        capacity_rps=predicted.throughput_rps[:, 0],
+        memory_mib=np.full(batch.size, np.nan if interference.memory_mib is None else interference.memory_mib),
     )
 
 

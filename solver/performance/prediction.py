@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.profile import Profile
+from .interference.igniter import alone
 from .saturating import batch_time_ms
 
 
@@ -18,8 +19,8 @@ class Prediction:
 
 
 def predict(profile: Profile, mig_profile: str, batch: int, processes: int) -> Prediction | None:
-    """Returns what a profile says of an operating point; None: it was neither measured nor fitted."""
-    for point in profile.points:
+    """Returns what a profile says of an operating point on a MIG profile; None: it was neither measured nor fitted."""
+    for point in profile.mig_points:
         if (point.mig_profile, point.batch, point.processes) == (mig_profile, batch, processes):
             return Prediction(point.latency_ms, point.throughput_rps, point.memory_mib)
     for curve in profile.curves:
@@ -29,9 +30,34 @@ def predict(profile: Profile, mig_profile: str, batch: int, processes: int) -> P
     return None
 
 
+def predict_whole(profile: Profile, batch: int, processes: int) -> Prediction | None:
+    """Returns what a profile says of an operating point on a whole GPU; None: it says nothing."""
+    whole = [point for point in profile.share_points if point.sm_percent == 100]
+    for point in whole:
+        if (point.batch, point.processes) == (batch, processes):
+            return Prediction(point.latency_ms, point.throughput_rps, point.memory_mib)
+    interference = profile.interference
+    if whole or interference is None or processes != 1:
+        return None
+    if not interference.measured.min_batch <= batch <= interference.measured.max_batch:
+        return None
+    figures = alone(interference, np.array([batch]))
+    return Prediction(float(figures.latency_ms[0, 0]), float(figures.throughput_rps[0, 0]), interference.memory_mib)
+
+
+def peak_at_share_rps(profile: Profile, sm_percent: float) -> float | None:
+    """Returns the greatest throughput of a model alone at a share of the GPU; None: nothing is known of it."""
+    measured = [point.throughput_rps for point in profile.share_points if point.sm_percent == sm_percent]
+    if profile.interference is None:
+        return max(measured, default=None)
+    extent = profile.interference.measured
+    figures = alone(profile.interference, np.arange(extent.min_batch, extent.max_batch + 1), sm_percent)
+    return float(figures.throughput_rps.max())
+
+
 def peak_rps(profile: Profile, mig_profile: str) -> float | None:
     """Returns the greatest throughput that any operating point reaches on a MIG profile; None: no point."""
-    measured = [point.throughput_rps for point in profile.points if point.mig_profile == mig_profile]
+    measured = [point.throughput_rps for point in profile.mig_points if point.mig_profile == mig_profile]
     fitted = [
         float(np.max(1000.0 * curve.processes * batch / batch_time_ms(curve, batch)))
         for curve in profile.curves

@@ -5,8 +5,8 @@ This is the seam at which names become data. Behind it no planner looks anything
 plan with the same numbers.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,21 +15,36 @@ from ..model.catalogue import load_catalogue
 from ..model.errors import Finding, InputError
 from ..model.hardware import Gpu, MigGeometry, MigProfile
 from ..model.parsing import grouped
-from ..model.problem import FleetEntry, Problem, Workload
-from ..model.profile import Profile
-from .operating_points import Floats, Ints, OperatingPoints, admissible, fastest_enough, operating_points
+from ..model.problem import FleetEntry, Problem, Sharing, Workload
+from ..model.profile import Profile, merged
+from .interference.prediction import Floats, Ints
+from .mps_sharing import MpsType, shared_type
+from .operating_points import WHOLE_GPU, OperatingPoints, admissible, fastest_enough, operating_points
 from .references import references_of, unknown_references
 
 
 @dataclass(frozen=True)
 class PartitionSize:
-    """One size of partition of one GPU type."""
+    """One size of partition of one GPU type that one workload has for itself: a MIG instance, or the whole GPU."""
 
     gpu: str
-    mig: MigProfile
+    mig: MigProfile | None
+    """None: the whole GPU, without MIG."""
+
+    @property
+    def name(self) -> str:
+        """The MIG profile's name, or WHOLE_GPU."""
+        return self.mig.name if self.mig else WHOLE_GPU
+
+    @property
+    def profile(self) -> MigProfile:
+        """The MIG profile; ValueError if this is a whole GPU."""
+        if self.mig is None:
+            raise ValueError(f"a whole {self.gpu} is no MIG instance")
+        return self.mig
 
     def __str__(self) -> str:
-        return f"{self.mig.name} of {self.gpu}"
+        return f"{self.name} of {self.gpu}" if self.mig else f"a whole {self.gpu}"
 
 
 @dataclass(frozen=True)
@@ -37,10 +52,17 @@ class FleetType:
     """GPUs of one type that a plan may use."""
 
     gpu: Gpu
-    geometry: MigGeometry
     price_per_hour: float
     available: int | None
     """None: as many as needed."""
+    sharing: frozenset[Sharing]
+
+    @property
+    def geometry(self) -> MigGeometry:
+        """MIG geometry; ValueError if GPUs of this type may not be cut by MIG."""
+        if self.gpu.mig is None or "mig" not in self.sharing:
+            raise ValueError(f"{self.gpu.name} may not be cut by MIG here")
+        return self.gpu.mig
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +81,11 @@ class ResolvedProblem:
     batch: Ints
     processes: Ints
     points: dict[tuple[str, str], dict[str, OperatingPoints]]
-    """All operating points by (model, GPU type), then MIG profile."""
+    """All operating points by (model, GPU type), then MIG profile or WHOLE_GPU."""
+    profiles: Mapping[tuple[str, str], Profile]
+    """Profiles by (model, GPU type), one each."""
+    mps: Mapping[str, MpsType]
+    """GPU types that may be shared by MPS, by name."""
 
     @property
     def limit_ms(self) -> Floats:
@@ -72,8 +98,12 @@ class ResolvedProblem:
         return {entry.gpu.name: entry for entry in self.fleet}
 
     def sizes_of(self, gpu: str) -> list[int]:
-        """Returns the indices of the partition sizes of one GPU type."""
-        return [index for index, size in enumerate(self.sizes) if size.gpu == gpu]
+        """Returns the indices of the MIG profiles of one GPU type."""
+        return [index for index, size in enumerate(self.sizes) if size.gpu == gpu and size.mig is not None]
+
+    def whole_of(self, gpu: str) -> int | None:
+        """Returns the index of the whole GPU of one type; None: it may not be used whole, or nothing is known of it."""
+        return next((k for k, size in enumerate(self.sizes) if size.gpu == gpu and size.mig is None), None)
 
 
 def limit_ms(problem: Problem) -> Floats:
@@ -99,7 +129,7 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
         If a GPU type or a model is unknown, a price is missing, or a kind of sharing cannot be planned.
     """
     source = source or problem.name
-    by_key = {(profile.model, profile.gpu): profile for profile in profiles}
+    by_key = merged(profiles)
     findings = unknown_references(references_of(problem), by_key, source)
     fleet = [_fleet_type(entry, f"fleet[{i}]", source, findings) for i, entry in enumerate(problem.fleet)]
     known = [entry for entry in fleet if entry is not None]
@@ -107,19 +137,57 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
         raise InputError(grouped(findings))
 
     models = dict.fromkeys(workload.model for workload in problem.workloads)
-    points = {
-        (model, entry.gpu.name): operating_points(by_key[model, entry.gpu.name])
-        for model in models
-        for entry in known
-        if (model, entry.gpu.name) in by_key
+    used = {key: by_key[key] for entry in known for model in models if (key := (model, entry.gpu.name)) in by_key}
+    points = {key: operating_points(profile) for key, profile in used.items()}
+    mps = {
+        entry.gpu.name: shared_type(problem, entry.gpu, used, f"fleet[{i}]", source, findings)
+        for i, entry in enumerate(known)
+        if "mps" in entry.sharing
     }
     sizes = _sizes(known, points)
-    return _with_best_points(problem, tuple(known), sizes, points, problem.settings.max_processes)
+    findings += _unusable(problem, known, sizes, points, mps, source)
+    if findings:
+        raise InputError(grouped(findings))
+    empty = np.zeros((0, 0))
+    ints = np.zeros((0, 0), dtype=np.int64)
+    rates = np.array([workload.rate_rps for workload in problem.workloads])
+    required = rates * (1 + problem.settings.headroom)
+    bare = ResolvedProblem(problem, tuple(known), sizes, required, empty, empty, ints, ints, points, used, mps)
+    return with_max_processes(bare, problem.settings.max_processes)
 
 
 def with_max_processes(resolved: ResolvedProblem, max_processes: int) -> ResolvedProblem:
     """Returns the problem with operating points of at most so many processes; what was asked stays as it is."""
-    return _with_best_points(resolved.problem, resolved.fleet, resolved.sizes, resolved.points, max_processes)
+    capacity, latency, batch, processes = _best_points(resolved.problem, resolved.sizes, resolved.points, max_processes)
+    return replace(resolved, capacity_rps=capacity, latency_ms=latency, batch=batch, processes=processes)
+
+
+def _unusable(
+    problem: Problem,
+    fleet: Sequence[FleetType],
+    sizes: Sequence[PartitionSize],
+    points: Mapping[tuple[str, str], Mapping[str, OperatingPoints]],
+    mps: Mapping[str, MpsType],
+    source: str,
+) -> list[Finding]:
+    """Returns a finding for each workload whose profiles say nothing of the kinds of sharing that are allowed."""
+    findings = []
+    for i, workload in enumerate(problem.workloads):
+        allowed = [entry for entry in fleet if workload.gpus is None or entry.gpu.name in workload.gpus]
+        on_size = any(
+            size.name in points.get((workload.model, size.gpu), {})
+            for size in sizes
+            if any(size.gpu == entry.gpu.name for entry in allowed)
+        )
+        if on_size or any(mps[e.gpu.name].usable[i] for e in allowed if e.gpu.name in mps):
+            continue
+        kinds = "; ".join(f"{entry.gpu.name} by {', '.join(sorted(entry.sharing))}" for entry in allowed)
+        message = (
+            f"is {workload.model!r}; no profile of it fits what it may use ({kinds}): mig needs points or curves on "
+            "MIG profiles, mps interference coefficients, exclusive either points at 100 % or coefficients"
+        )
+        findings.append(Finding(source, f"workloads[{i}].model", message))
+    return findings
 
 
 def _fleet_type(entry: FleetEntry, path: str, source: str, findings: list[Finding]) -> FleetType | None:
@@ -128,22 +196,18 @@ def _fleet_type(entry: FleetEntry, path: str, source: str, findings: list[Findin
     if gpu is None:
         return None  # an unknown reference, reported as such
     before = len(findings)
-    if "mig" not in entry.sharing:
-        shown = ", ".join(entry.sharing)
-        message = f"is [{shown}]; this version plans MIG only, so it must contain mig"
-        findings.append(Finding(source, f"{path}.sharing", message))
-    elif gpu.mig is None:
+    if "mig" in entry.sharing and gpu.mig is None:
         with_mig = ", ".join(name for name, other in catalogue.items() if other.mig)
-        findings.append(
-            Finding(source, f"{path}.gpu", f"is {gpu.name!r}, which has no MIG. GPUs with MIG: {with_mig}.")
-        )
+        instead = "give it sharing: [mps], [exclusive] or both"
+        message = f"is {gpu.name!r}, which has no MIG; {instead}. GPUs with MIG: {with_mig}."
+        findings.append(Finding(source, f"{path}.gpu", message))
     price = entry.price_per_hour or (gpu.default_price.usd_per_gpu_hour if gpu.default_price else None)
     if price is None:
         message = f"is missing, and the catalogue has no price for {gpu.name}; give one in USD per GPU and hour"
         findings.append(Finding(source, f"{path}.price_per_hour", message))
-    if len(findings) > before or gpu.mig is None or price is None:
+    if len(findings) > before or price is None:
         return None
-    return FleetType(gpu, gpu.mig, price, entry.available)
+    return FleetType(gpu, price, entry.available, frozenset(entry.sharing))
 
 
 def _sizes(
@@ -152,20 +216,26 @@ def _sizes(
     sizes = []
     for entry in fleet:
         used = {name for (_, gpu), by_size in points.items() if gpu == entry.gpu.name for name in by_size}
-        of_gpu = [profile for profile in entry.geometry.profiles if profile.name in used]
-        of_gpu.sort(key=lambda profile: (-profile.compute_slices, -profile.memory_slices, profile.name))
-        sizes += [PartitionSize(entry.gpu.name, profile) for profile in of_gpu]
+        if "exclusive" in entry.sharing and WHOLE_GPU in used:
+            sizes.append(PartitionSize(entry.gpu.name, None))
+        if "mig" in entry.sharing:
+            of_gpu = [profile for profile in entry.geometry.profiles if profile.name in used]
+            of_gpu.sort(key=lambda profile: (-profile.compute_slices, -profile.memory_slices, profile.name))
+            sizes += [PartitionSize(entry.gpu.name, profile) for profile in of_gpu]
     return tuple(sizes)
 
 
-def _with_best_points(
+def _best_points(
     problem: Problem,
-    fleet: tuple[FleetType, ...],
     sizes: tuple[PartitionSize, ...],
     points: dict[tuple[str, str], dict[str, OperatingPoints]],
     max_processes: int,
-) -> ResolvedProblem:
-    """Fills the arrays; workloads with the same model and restrictions are looked up together."""
+) -> tuple[Floats, Floats, Ints, Ints]:
+    """
+    Returns throughput, latency, batch and processes of the best operating points, shape (workload, size).
+
+    Workloads with the same model and restrictions are looked up together.
+    """
     shape = (len(problem.workloads), len(sizes))
     capacity_rps, latency_ms = np.zeros(shape), np.full(shape, np.nan)
     batch, processes = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
@@ -187,9 +257,7 @@ def _with_best_points(
             latency_ms[served, k] = usable.latency_ms[chosen]
             batch[served, k] = usable.batch[chosen]
             processes[served, k] = usable.processes[chosen]
-    rates = np.array([workload.rate_rps for workload in problem.workloads])
-    required = rates * (1 + problem.settings.headroom)
-    return ResolvedProblem(problem, fleet, sizes, required, capacity_rps, latency_ms, batch, processes, points)
+    return capacity_rps, latency_ms, batch, processes
 
 
 def usable_points(
@@ -199,14 +267,15 @@ def usable_points(
     points: dict[tuple[str, str], dict[str, OperatingPoints]],
 ) -> OperatingPoints | None:
     """Returns the operating points that a workload may use on a partition size, fast or slow; None: no profile."""
-    of_size = points.get((workload.model, size.gpu), {}).get(size.mig.name)
+    of_size = points.get((workload.model, size.gpu), {}).get(size.name)
     if of_size is None or (workload.gpus is not None and size.gpu not in workload.gpus):
         return None
-    clients = load_catalogue()[size.gpu].mps_client_limit(size.mig)
+    facts = load_catalogue()[size.gpu]
+    clients = facts.mps_client_limit(size.mig)
     return admissible(
         of_size,
         max_processes=min(max_processes, clients),
         batch_sizes=workload.batch_sizes,
         memory_mib=workload.memory_mib,
-        capacity_mib=size.mig.memory_mib,
+        capacity_mib=size.mig.memory_mib if size.mig else facts.memory_mib,
     )

@@ -1,20 +1,25 @@
 """Workloads that no partition of the fleet can serve, why, and what would be needed."""
 
+from collections.abc import Mapping
 from math import ceil
 
 import numpy as np
 
 from ..model.plan import Unserved
+from .mps_sharing import Alone, alone_on
 from .resolve import ResolvedProblem, usable_points
 
 
 def unservable(resolved: ResolvedProblem) -> list[Unserved]:
     """Returns the workloads that cannot be served however many GPUs there are."""
     largest = resolved.capacity_rps.max(axis=1, initial=0.0)
+    alone = {gpu: alone_on(mps, resolved.limit_ms) for gpu, mps in resolved.mps.items()}
+    for on_gpu in alone.values():
+        largest = np.maximum(largest, on_gpu.greatest_rps)
     found = []
     for w in np.flatnonzero(largest == 0).tolist():
         workload = resolved.problem.workloads[w]
-        found.append(Unserved(workload=workload.name, reason=_too_slow(resolved, w)))
+        found.append(Unserved(workload=workload.name, reason=_too_slow(resolved, alone, w)))
     for w, workload in enumerate(resolved.problem.workloads):
         if workload.max_replicas is None or largest[w] == 0:
             continue
@@ -28,7 +33,7 @@ def unservable(resolved: ResolvedProblem) -> list[Unserved]:
     return found
 
 
-def _too_slow(resolved: ResolvedProblem, w: int) -> str:
+def _too_slow(resolved: ResolvedProblem, alone: Mapping[str, Alone], w: int) -> str:
     """Names the fastest operating point there is, and the SLO that it would meet."""
     problem, workload = resolved.problem, resolved.problem.workloads[w]
     fastest: tuple[float, str] | None = None
@@ -40,6 +45,9 @@ def _too_slow(resolved: ResolvedProblem, w: int) -> str:
         where = f"{size}, batch {points.batch[best]}, {points.processes[best]} process(es)"
         if fastest is None or points.latency_ms[best] < fastest[0]:
             fastest = float(points.latency_ms[best]), where
+    for gpu, on_gpu in alone.items():
+        if on_gpu.fastest_ms[w] < (fastest[0] if fastest else np.inf):
+            fastest = float(on_gpu.fastest_ms[w]), f"alone on {gpu} under MPS, batch {on_gpu.fastest_batch[w]}"
     if fastest is None:
         return (
             f"no operating point of {workload.model} is allowed by its batch sizes, its memory and "

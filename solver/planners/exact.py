@@ -5,6 +5,7 @@ from ..exact.cutting_stock import CuttingStockAnswer, solve_cutting_stock
 from ..exact.decoding import cut_gpus
 from ..exact.shortfall import shortfall
 from ..model.plan import Bound, Plan, Search, Status
+from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
 
 METHOD = (
@@ -16,6 +17,8 @@ METHOD = (
 class Exact:
     """Least cost over all cuts and assignments; among equal costs, fewest slices."""
 
+    sharing: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
+    own_model = False
     name = "exact"
     source = "MIG cutting stock (MIG-serving, arXiv 2109.11067) as an integer program, HiGHS through OR-Tools MathOpt"
 

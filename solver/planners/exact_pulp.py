@@ -3,6 +3,7 @@
 from ..assembly import UNKNOWN_BOUND, assemble, without_plan
 from ..exact.interval_packing import coupled_sizes, solve_interval_packing
 from ..model.plan import Bound, Plan, Search, Status, Unserved
+from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
 
 METHOD = (
@@ -14,6 +15,8 @@ METHOD = (
 class ExactPulp:
     """Least cost, by interval packing instead of layouts and by CBC instead of HiGHS."""
 
+    sharing: tuple[Sharing, ...] = ("mig", "exclusive")
+    own_model = False
     name = "exact-pulp"
     source = "interval packing of MIG instances as an integer program, CBC through PuLP"
 

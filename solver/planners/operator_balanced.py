@@ -9,6 +9,7 @@ one that carries most, until its rate is covered.
 
 from ..assembly import CutGpu, Segment
 from ..model.plan import Plan, Unserved
+from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
 from .single_type import Placed, cheapest_single_type, sizes_by_compute
 
@@ -20,10 +21,12 @@ class OperatorBalanced:
     """The all-balanced layout on every GPU, filled first-fit."""
 
     name = "operator-balanced"
+    sharing: tuple[Sharing, ...] = ("mig",)
+    own_model = False
     source = "baseline: all-balanced of NVIDIA's GPU operator (mig-parted), filled first-fit"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
-        return cheapest_single_type(resolved, self.name, _place)
+        return cheapest_single_type(resolved, self.name, _place, self.sharing)
 
 
 def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
@@ -59,7 +62,7 @@ def _instance_for(resolved: ResolvedProblem, w: int, left_rps: float, free: list
     rps = {k: float(resolved.capacity_rps[w, k]) for k in free}
     covering = [k for k in free if rps[k] >= left_rps]
     if covering:
-        return min(covering, key=lambda k: resolved.sizes[k].mig.compute_slices)
+        return min(covering, key=lambda k: resolved.sizes[k].profile.compute_slices)
     return max(free, key=lambda k: rps[k])
 
 

@@ -25,6 +25,7 @@ from math import ceil, floor
 from ..assembly import CutGpu, Segment
 from ..geometry import PlacementRules, placement_rules, roomiest_layout
 from ..model.plan import Plan
+from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem, with_max_processes
 from .single_type import cheapest_single_type, sizes_by_compute
 
@@ -42,6 +43,8 @@ class Parvagpu:
 
     def __init__(self, name: str, source: str, *, optimise: bool = True, max_processes: int | None = None) -> None:
         self.name = name
+        self.sharing: tuple[Sharing, ...] = ("mig",)
+        self.own_model = False
         self.source = source
         self._optimise = optimise
         self._max_processes = max_processes
@@ -49,7 +52,7 @@ class Parvagpu:
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         if self._max_processes is not None:
             resolved = with_max_processes(resolved, self._max_processes)
-        return cheapest_single_type(resolved, self.name, self._place)
+        return cheapest_single_type(resolved, self.name, self._place, self.sharing)
 
     def _place(self, resolved: ResolvedProblem, entry: FleetType) -> list[CutGpu]:
         sizes = sizes_by_compute(resolved, entry)
@@ -155,7 +158,7 @@ class _Allocation:
     def _has_room(self, content: tuple[int, ...], size: int) -> bool:
         if self._slices[size] == 3 and any(self._slices[other] == 3 for other in content):
             return False
-        names = sorted(self._resolved.sizes[k].mig.name for k in (*content, size))
+        names = sorted(self._resolved.sizes[k].name for k in (*content, size))
         return roomiest_layout(self._rules, tuple(names)) is not None
 
     def _used(self, content: tuple[int, ...]) -> int:

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from ..model.plan import Plan
+from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
 
 
@@ -13,6 +14,11 @@ class Planner(Protocol):
     """As on the command line."""
     source: str
     """Paper and section, or what it stands for."""
+    sharing: tuple[Sharing, ...]
+    """Kinds of sharing that it plans; it has nothing to say of a fleet that allows none of them."""
+
+    own_model: bool
+    """Whether it judges latencies by a model of its own, so that its plan may break SLOs by the full one."""
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         """

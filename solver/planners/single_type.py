@@ -1,27 +1,31 @@
 """
 What planners for one GPU type share: they plan each type of the fleet alone, and the cheapest plan counts.
 
-Published MIG planners know one GPU type, no counts and no replica limits. Where the cheapest of their
+Published planners know one GPU type, no counts and no replica limits. Where the cheapest of their
 plans violates those, the planner has no plan, and says so; that proves nothing about other planners.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 
-from ..assembly import UNKNOWN_BOUND, CutGpu, assemble, without_plan
+from ..assembly import UNKNOWN_BOUND, CutGpu, DecidedGpu, SharedGpu, assemble, without_plan
 from ..model.plan import Plan, Search, Status, Unserved
+from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
 
 HEURISTIC_DONE = Search(stopped="heuristic_done", time_limit_s=None, solver=None)
 
-Placed = list[CutGpu] | list[Unserved]
+Placed = list[CutGpu] | list[SharedGpu] | list[Unserved]
 """GPUs that serve everything, or the workloads that the planner cannot place."""
 
 
 def cheapest_single_type(
-    resolved: ResolvedProblem, planner: str, place: Callable[[ResolvedProblem, FleetType], Placed]
+    resolved: ResolvedProblem,
+    planner: str,
+    place: Callable[[ResolvedProblem, FleetType], Placed],
+    sharing: Collection[Sharing],
 ) -> Plan:
     """
     Returns the cheapest of the plans that use one GPU type.
@@ -30,13 +34,19 @@ def cheapest_single_type(
     ----------
     place
         Places all workloads on GPUs of one type. It is called only for types that can serve every workload.
+    sharing
+        Kinds of sharing that it plans; types that allow none of them are left out.
     """
-    plans: list[tuple[float, list[CutGpu]]] = []
+    plans: list[tuple[float, list[DecidedGpu]]] = []
     refused: dict[str, Unserved] = {}
-    for entry in resolved.fleet:
-        placed = _serve_all(resolved, entry) or place(resolved, entry)
+    entries = [entry for entry in resolved.fleet if entry.sharing.intersection(sharing)]
+    if not entries:
+        reason = f"{planner} plans {' and '.join(sharing)}, which no GPU type of the fleet allows"
+        refused = {w.name: Unserved(workload=w.name, reason=reason) for w in resolved.problem.workloads}
+    for entry in entries:
+        placed = serve_all(resolved, entry, sharing) or place(resolved, entry)
         unserved = [item for item in placed if isinstance(item, Unserved)]
-        cuts = [item for item in placed if isinstance(item, CutGpu) and item.segments]
+        cuts = [item for item in placed if not isinstance(item, Unserved) and item.workloads]
         unserved += [] if unserved else _over_limits(resolved, planner, entry, cuts)
         if unserved:
             refused |= {item.workload: item for item in unserved if item.workload not in refused}
@@ -53,15 +63,21 @@ def cheapest_single_type(
 def sizes_by_compute(resolved: ResolvedProblem, entry: FleetType) -> dict[int, int]:
     """Returns the plain partition sizes of a GPU type: compute slices -> index, largest first."""
     return {
-        resolved.sizes[k].mig.compute_slices: k
+        resolved.sizes[k].profile.compute_slices: k
         for k in resolved.sizes_of(entry.gpu.name)
-        if resolved.sizes[k].mig.kind == "base"
+        if resolved.sizes[k].profile.kind == "base"
     }
 
 
-def _serve_all(resolved: ResolvedProblem, entry: FleetType) -> list[Unserved]:
-    sizes = resolved.sizes_of(entry.gpu.name)
-    served = np.any(resolved.capacity_rps[:, sizes] > 0, axis=1)
+def serve_all(resolved: ResolvedProblem, entry: FleetType, sharing: Collection[Sharing]) -> list[Unserved]:
+    """Returns the workloads that no GPU of a type can serve when it is shared in one of these ways."""
+    served = np.zeros(len(resolved.required_rps), dtype=bool)
+    if "mig" in sharing:
+        served |= np.any(resolved.capacity_rps[:, resolved.sizes_of(entry.gpu.name)] > 0, axis=1)
+    if "exclusive" in sharing and (whole := resolved.whole_of(entry.gpu.name)) is not None:
+        served |= resolved.capacity_rps[:, whole] > 0
+    if "mps" in sharing and entry.gpu.name in resolved.mps:
+        served |= resolved.mps[entry.gpu.name].usable
     return [
         Unserved(workload=workload.name, reason=f"no partition of {entry.gpu.name} alone serves it within its SLO")
         for workload, is_served in zip(resolved.problem.workloads, list(served), strict=True)
@@ -69,16 +85,16 @@ def _serve_all(resolved: ResolvedProblem, entry: FleetType) -> list[Unserved]:
     ]
 
 
-def _over_limits(resolved: ResolvedProblem, planner: str, entry: FleetType, cuts: list[CutGpu]) -> list[Unserved]:
+def _over_limits(resolved: ResolvedProblem, planner: str, entry: FleetType, cuts: list[DecidedGpu]) -> list[Unserved]:
     workloads = resolved.problem.workloads
     if entry.available is not None and len(cuts) > entry.available:
-        beyond = {segment.workload for cut in cuts[entry.available :] for segment in cut.segments}
+        beyond = {w for cut in cuts[entry.available :] for w in cut.workloads}
         reason = (
             f"{planner} needs {len(cuts)} x {entry.gpu.name} and there are {entry.available}; "
             "another planner may need fewer"
         )
         return [Unserved(workload=workloads[w].name, reason=reason) for w in sorted(beyond)]
-    replicas = Counter(segment.workload for cut in cuts for segment in cut.segments)
+    replicas = Counter(w for cut in cuts for w in cut.workloads)
     return [
         Unserved(
             workload=workload.name,

@@ -6,7 +6,8 @@ import pytest
 
 from sliceplan.solver.formats.profile_files import read_profiles, shipped_profiles, write_profiles
 from sliceplan.solver.model.errors import InputError
-from sliceplan.solver.model.profile import FitError, MeasuredPoint, Profile, Provenance, SaturatingCurve
+from sliceplan.solver.model.fit_error import FitError
+from sliceplan.solver.model.profile import MeasuredPoint, Profile, Provenance, SaturatingCurve
 
 PROVENANCE = Provenance(source="a bench: 'quoted', é", licence=None, method="measured: twice", date="2025-01-01")
 
@@ -97,11 +98,13 @@ def test_a_file_without_profiles_is_not_written(tmp_path: Path) -> None:
         write_profiles([], tmp_path / "out.yaml")
 
 
-def test_the_shipped_profiles_hold_curves_only_and_are_a_list_of_ones_own() -> None:
+def test_the_shipped_profiles_hold_fits_only_and_are_a_list_of_ones_own() -> None:
     first = shipped_profiles()
     first.clear()
     profiles = shipped_profiles()
     assert profiles
-    assert all(profile.quality == "fitted" and profile.error for profile in profiles)
+    assert all(profile.quality in ("fitted", "estimated") for profile in profiles)
+    assert all(profile.error or (profile.interference and profile.interference.errors) for profile in profiles)
+    assert not any(profile.points for profile in profiles)
     keys = [(profile.model, profile.gpu) for profile in profiles]
     assert len(set(keys)) == len(keys)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sliceplan.solver.model.profile import FitError, SaturatingCurve
+from sliceplan.solver.model.fit_error import FitError
+from sliceplan.solver.model.profile import SaturatingCurve
 from sliceplan.solver.performance.saturating import batch_time_ms
 
 ERROR = FitError(points=1, median=0, p95=0, max=0)

@@ -1,0 +1,48 @@
+"""What a plan's predictions rest on, in words: extrapolations beyond what was measured, and estimates."""
+
+from collections.abc import Iterable, Iterator
+
+from .model.interference import Interference
+from .model.plan import Plan
+from .model.problem import Problem
+from .model.profile import Profile, merged
+
+
+def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterator[str]:
+    """
+    Yields a sentence for each service on a GPU whose prediction extrapolates, and one for each estimated profile.
+
+    Parameters
+    ----------
+    profiles
+        The profiles that the plan was made with; a later one wins over an earlier one of the same model and GPU.
+    """
+    by_key = merged(profiles)
+    model_of = {workload.name: workload.model for workload in problem.workloads}
+    estimated: dict[tuple[str, str, str], None] = {}
+    for gpu in plan.gpus:
+        if gpu.sharing == "mig":
+            continue
+        for partition in gpu.partitions:
+            for served in partition.serves:
+                profile = by_key.get((model_of.get(served.workload, ""), gpu.gpu))
+                known = profile.interference if profile else None
+                if profile is None or known is None or served.basis == "measured":
+                    continue
+                if known.estimated_from:
+                    estimated[profile.model, gpu.gpu, known.estimated_from] = None
+                percent = partition.sm_percent or 100.0
+                yield from _extrapolations(f"{served.workload} on {gpu.id}", known, served.batch, percent)
+    for model, on, measured_on in estimated:
+        yield f"{model} on {on} is estimated from {measured_on} by roofline ratios; it was not measured there"
+
+
+def _extrapolations(where: str, known: Interference, batch: int, percent: float) -> Iterator[str]:
+    extent = known.measured
+    if not extent.min_percent <= percent <= extent.max_percent:
+        yield (
+            f"{where}: a share of {percent:g} % extrapolates; measured were {extent.min_percent:g} to "
+            f"{extent.max_percent:g} %"
+        )
+    if not extent.min_batch <= batch <= extent.max_batch:
+        yield f"{where}: a batch of {batch} extrapolates; measured were {extent.min_batch} to {extent.max_batch}"

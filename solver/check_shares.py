@@ -1,0 +1,152 @@
+"""
+Verification of GPUs that are shared by MPS: shares, memory, clients, and every latency by the full model.
+
+Whatever a planner believed, each resident's latency and throughput are recomputed by iGniter's equations 1 to 11 with
+all residents of its GPU. A figure beyond its limit is a violation with an `excess`; anything else is a plain mistake.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from .model.hardware import Gpu
+from .model.interference import Interference
+from .model.plan import Partition, PlannedGpu, Served
+from .model.problem import Problem, Workload
+from .model.profile import Profile
+from .performance.interference.igniter import IgniterModel
+from .violation import RELATIVE, Violation, close
+
+
+def wrong_shares(
+    problem: Problem,
+    workloads: Mapping[str, Workload],
+    gpu: PlannedGpu,
+    facts: Gpu,
+    profiles: Mapping[tuple[str, str], Profile],
+) -> Iterator[Violation]:
+    """Yields what is wrong with a GPU under MPS."""
+    found = list(_wrong_form(workloads, gpu, facts, profiles))
+    yield from found
+    if found:
+        return
+    served = [partition.serves[0] for partition in gpu.partitions]
+    owners = [workloads[one.workload] for one in served]
+    known = [profiles[owner.model, gpu.gpu].interference for owner in owners]
+    coefficients = [one for one in known if one is not None]
+    yield from _wrong_totals(problem, gpu, facts, owners, coefficients)
+    model = IgniterModel.of(coefficients[0].gpu, [one.model for one in coefficients])
+    figures = model.predict(
+        np.arange(len(served)),
+        np.array([one.batch for one in served], dtype=np.int64),
+        np.array([partition.sm_percent or 0.0 for partition in gpu.partitions]),
+    )
+    for i, (one, owner) in enumerate(zip(served, owners, strict=True)):
+        where = f"{gpu.id} {one.workload}"
+        latency_ms, capacity_rps = float(figures.latency_ms[i]), float(figures.throughput_rps[i])
+        if not close(latency_ms, one.latency_ms):
+            yield Violation(where, f"states {one.latency_ms:.6g} ms; the interference model gives {latency_ms:.6g} ms")
+        if not close(capacity_rps, one.capacity_rps):
+            yield Violation(where, f"states {one.capacity_rps:.6g} req/s; the model gives {capacity_rps:.6g}")
+        parts = {cause: float(part[i]) for cause, part in figures.causes_ms.items()}
+        if one.causes_ms is None or parts.keys() != one.causes_ms.keys() or not _same(parts, one.causes_ms):
+            yield Violation(where, "states other causes of its latency than the interference model gives")
+        yield from _broken_slo(problem, gpu.id, owner, one, latency_ms, capacity_rps)
+
+
+def _same(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    scale = sum(one.values())
+    return all(abs(one[cause] - other[cause]) <= RELATIVE * scale for cause in one)
+
+
+def _wrong_form(
+    workloads: Mapping[str, Workload], gpu: PlannedGpu, facts: Gpu, profiles: Mapping[tuple[str, str], Profile]
+) -> Iterator[Violation]:
+    """What must hold before anything can be predicted."""
+    for partition in gpu.partitions:
+        yield from _wrong_partition(workloads, gpu, facts, partition, profiles)
+    known = [
+        profile.interference.gpu
+        for partition in gpu.partitions
+        for served in partition.serves
+        if (owner := workloads.get(served.workload)) is not None
+        and (profile := profiles.get((owner.model, gpu.gpu))) is not None
+        and profile.interference is not None
+    ]
+    if len(set(known)) > 1:
+        yield Violation(gpu.id, "its residents' profiles have different coefficients of the GPU")
+
+
+def _wrong_partition(
+    workloads: Mapping[str, Workload],
+    gpu: PlannedGpu,
+    facts: Gpu,
+    partition: Partition,
+    profiles: Mapping[tuple[str, str], Profile],
+) -> Iterator[Violation]:
+    served = partition.serves[0]
+    where = f"{gpu.id} {served.workload}"
+    if partition.mig_profile is not None or partition.start is not None or partition.sm_percent is None:
+        yield Violation(where, "a partition of a GPU under MPS has a share (sm_percent) and no MIG profile or start")
+    elif not _whole_units(partition.sm_percent, facts):
+        unit = facts.mps_unit_percent
+        yield Violation(
+            where,
+            f"has a share of {partition.sm_percent:g} %; shares of a {gpu.gpu} are multiples of {unit:g} % "
+            f"(2 of its {facts.sm_count.value:g} SMs)",
+        )
+    if len(partition.serves) > 1:
+        yield Violation(where, "serves several workloads; without a duty cycle a share serves one")
+    owner = workloads.get(served.workload)
+    if owner is None:
+        yield Violation(where, f"serves {served.workload!r}, which is not in the problem")
+        return
+    if served.processes != 1:
+        yield Violation(where, f"runs {served.processes} processes; the interference model knows one a share")
+    if owner.gpus is not None and gpu.gpu not in owner.gpus:
+        yield Violation(where, f"serves {owner.name}, which allows only {', '.join(owner.gpus)}")
+    if owner.batch_sizes is not None and served.batch not in owner.batch_sizes:
+        yield Violation(where, f"batch {served.batch} is not allowed for {owner.name}")
+    profile = profiles.get((owner.model, gpu.gpu))
+    if profile is None or profile.interference is None:
+        yield Violation(where, f"no profile of {owner.model} has interference coefficients for {gpu.gpu}")
+
+
+def _wrong_totals(
+    problem: Problem, gpu: PlannedGpu, facts: Gpu, owners: list[Workload], coefficients: list[Interference]
+) -> Iterator[Violation]:
+    """Shares, memory and clients of all residents together, standby processes included."""
+    shadow = problem.settings.shadow_percent
+    available = 100 - shadow
+    taken = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
+    if taken > available * (1 + RELATIVE):
+        kept = f" beside {shadow:g} % for standby processes" if shadow else ""
+        message = f"gives away {taken:g} %; there are {available:g} %{kept}"
+        yield Violation(gpu.id, message, excess=taken / available - 1)
+    standby = 2 if shadow else 1
+    needed = [
+        standby * (owner.memory_mib or known.memory_mib or 0.0)
+        for owner, known in zip(owners, coefficients, strict=True)
+    ]
+    if sum(needed) > facts.memory_mib * (1 + RELATIVE):
+        yield Violation(gpu.id, f"needs {sum(needed):g} MiB of memory; it has {facts.memory_mib:g} MiB")
+    clients = standby * len(owners)
+    if clients > facts.mps_client_limit(None):
+        yield Violation(gpu.id, f"has {clients} MPS clients; at most {facts.mps_client_limit(None)} are allowed")
+
+
+def _broken_slo(
+    problem: Problem, gpu_id: str, owner: Workload, served: Served, latency_ms: float, capacity_rps: float
+) -> Iterator[Violation]:
+    limit_ms = owner.slo_ms * problem.settings.slo_fraction
+    if latency_ms > limit_ms * (1 + RELATIVE):
+        message = f"takes {latency_ms:.4g} ms; its SLO of {owner.slo_ms:g} ms leaves {limit_ms:g} ms"
+        yield Violation(gpu_id, message, owner.name, latency_ms / limit_ms - 1)
+    if served.rate_rps > capacity_rps * (1 + RELATIVE):
+        message = f"takes {served.rate_rps:.6g} req/s; its capacity is {capacity_rps:.6g}"
+        yield Violation(gpu_id, message, owner.name, served.rate_rps / capacity_rps - 1)
+
+
+def _whole_units(percent: float, facts: Gpu) -> bool:
+    units = percent / facts.mps_unit_percent
+    return abs(units - round(units)) <= RELATIVE * max(units, 1.0)

@@ -1,0 +1,169 @@
+"""GPU types that may be shared by MPS: what a GPU has to give, and what each workload asks of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.errors import Finding
+from ..model.hardware import Gpu
+from ..model.interference import GpuCoefficients, Interference, ModelCoefficients
+from ..model.problem import Problem, Workload
+from ..model.profile import Profile
+from .interference.igniter import IgniterModel
+from .interference.prediction import Floats, Ints
+
+NOTHING = ModelCoefficients(
+    input_bytes=0,
+    output_bytes=0,
+    kernels=1,
+    scheduling_ms=0,
+    active=(0, 1, 0, 0, 0),
+    power_slope=0,
+    power_offset_w=0,
+    cache_slope=0,
+    cache_offset=0,
+    cache_sensitivity=0,
+)
+"""Fills the rows of workloads that are not usable on a GPU type."""
+
+
+@dataclass(frozen=True, eq=False)
+class MpsType:
+    """GPUs of one type under MPS. Arrays have shape (workload,)."""
+
+    gpu: str
+    unit_percent: float
+    """Granularity of shares."""
+    capacity_units: int
+    """Units of a GPU that may be given away: all, less what is kept for standby processes."""
+    clients: int
+    """Most residents of a GPU."""
+    memory_mib: float
+    """Memory of a GPU."""
+    model: IgniterModel
+    usable: np.ndarray
+    """Whether the workload has coefficients here, may use this type, and has a batch size."""
+    demand_mib: Floats
+    """Memory of one resident; 0: unknown, so it excludes nothing."""
+    batches: tuple[Ints, ...]
+    """Batch sizes that each workload may use here, ascending."""
+
+    def percent(self, units: Ints) -> Floats:
+        """Returns shares in percent."""
+        return np.asarray(units * self.unit_percent, dtype=np.float64)
+
+    def model_key(self, workload: int) -> tuple[float, ...]:
+        """Returns what the interference model knows of a workload; equal for workloads of one model."""
+        model = self.model
+        rows = (model.load_ms, model.feedback_ms, model.kernels, model.scheduling_ms, model.sensitivity)
+        columns = (model.active, model.power, model.cache)
+        return (*(float(row[workload]) for row in rows), *(x for c in columns for x in c[:, workload].tolist()))
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """What every workload achieves alone on a GPU with all of its share; arrays have shape (workload,)."""
+
+    greatest_rps: Floats
+    """Greatest throughput within the latency limit; 0: no batch size is fast enough, or the type is not usable."""
+    fastest_ms: Floats
+    """Least latency of any batch size; inf: the type is not usable."""
+    fastest_batch: Ints
+
+
+def alone_on(mps: MpsType, limit_ms: Floats) -> Alone:
+    """Returns what every workload achieves alone on a GPU of a type; `limit_ms` has shape (workload,)."""
+    workloads = len(limit_ms)
+    most = max((len(batches) for batches in mps.batches), default=0)
+    batch = np.zeros((workloads, max(most, 1), 1), dtype=np.int64)
+    for w, batches in enumerate(mps.batches):
+        batch[w, : len(batches), 0] = batches
+    own = np.broadcast_to(np.arange(workloads)[:, None, None], batch.shape)
+    fits = (mps.usable & (mps.demand_mib <= mps.memory_mib))[:, None] & (batch[..., 0] > 0)
+    percent = np.where(fits, mps.capacity_units * mps.unit_percent, 0.0)[..., None]
+    figures = mps.model.predict(own, batch, percent)
+    latency = np.where(fits, figures.latency_ms[..., 0], np.inf)
+    within = latency <= limit_ms[:, None] * (1 + 1e-9)
+    fastest = np.argmin(latency, axis=1)
+    rows = np.arange(workloads)
+    return Alone(
+        np.where(within, figures.throughput_rps[..., 0], 0.0).max(axis=1),
+        latency[rows, fastest],
+        batch[rows, fastest, 0],
+    )
+
+
+def shared_type(
+    problem: Problem,
+    gpu: Gpu,
+    profiles: Mapping[tuple[str, str], Profile],
+    path: str,
+    source: str,
+    findings: list[Finding],
+) -> MpsType:
+    """
+    Returns a GPU type of the fleet under MPS; what is wrong with it is added to the findings.
+
+    Parameters
+    ----------
+    profiles
+        By (model, GPU type), one each.
+    """
+    known = [_interference(workload, gpu, profiles) for workload in problem.workloads]
+    gpu_coefficients = dict.fromkeys(one.gpu for one in known if one is not None)
+    if len(gpu_coefficients) > 1:
+        models = sorted({w.model for w, one in zip(problem.workloads, known, strict=True) if one is not None})
+        message = (
+            f"is {gpu.name!r}; the profiles of {', '.join(models)} on it have different coefficients of the GPU. "
+            "They are fitted together: import them from one set of measurements"
+        )
+        findings.append(Finding(source, f"{path}.gpu", message))
+    common = next(iter(gpu_coefficients), _idle(gpu))
+    standby = 2 if problem.settings.shadow_percent > 0 else 1
+    batches = tuple(_batches(workload, one) for workload, one in zip(problem.workloads, known, strict=True))
+    unit = gpu.mps_unit_percent
+    return MpsType(
+        gpu=gpu.name,
+        unit_percent=unit,
+        capacity_units=int((100 - problem.settings.shadow_percent) / unit + 1e-9),
+        clients=gpu.mps_client_limit(None) // standby,
+        memory_mib=gpu.memory_mib,
+        model=IgniterModel.of(common, [one.model if one else NOTHING for one in known]),
+        usable=np.array([len(allowed) > 0 for allowed in batches]),
+        demand_mib=np.array([standby * _memory(w, one) for w, one in zip(problem.workloads, known, strict=True)]),
+        batches=batches,
+    )
+
+
+def _interference(workload: Workload, gpu: Gpu, profiles: Mapping[tuple[str, str], Profile]) -> Interference | None:
+    if workload.gpus is not None and gpu.name not in workload.gpus:
+        return None
+    profile = profiles.get((workload.model, gpu.name))
+    return profile.interference if profile else None
+
+
+def _batches(workload: Workload, known: Interference | None) -> Ints:
+    if known is None:
+        return np.zeros(0, dtype=np.int64)
+    measured = np.arange(known.measured.min_batch, known.measured.max_batch + 1, dtype=np.int64)
+    if workload.batch_sizes is None:
+        return measured
+    return measured[np.isin(measured, workload.batch_sizes)]
+
+
+def _memory(workload: Workload, known: Interference | None) -> float:
+    return workload.memory_mib or (known.memory_mib if known else None) or 0.0
+
+
+def _idle(gpu: Gpu) -> GpuCoefficients:
+    """Stands in for the coefficients of a GPU type on which no workload is usable."""
+    return GpuCoefficients(
+        max_power_w=gpu.tdp_w.value,
+        idle_power_w=0,
+        max_frequency_mhz=gpu.max_clock_mhz.value,
+        frequency_mhz_per_w=0,
+        scheduling_ms_per_resident=0,
+        scheduling_ms_offset=0,
+        pcie_bytes_per_ms=1e7,
+    )

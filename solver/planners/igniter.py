@@ -1,0 +1,200 @@
+"""
+iGniter (IEEE TPDS 2023): least interference first, algorithms 1 and 2.
+
+Workloads come by the share that they need alone (eq. 18), largest first. Each is tried on every open GPU: there the
+least shares of all that it would host are found (algorithm 2), and it goes where the sum of shares grows least beyond
+its own; of equals the first GPU wins. If none has room it opens a GPU. Shares that were raised stay.
+
+`ffd` is the paper's baseline FFD+: first fit decreasing by the share needed alone, which ignores interference; its
+plans may break SLOs, and then say so. `ffd-interference` is FFD++: first fit with algorithm 2 as the test.
+
+Differences from the published source, on purpose: the least shares are computed as a fixed point instead of by
+steps of one unit, which ends at the same shares; a GPU is opened with the share that a workload needs there alone,
+throttling included; batch sizes stay in the range that was measured; memory and the number of MPS clients are limits.
+
+GPUs with equal contents are interchangeable but for their number, so what a workload does to a content is
+computed once. With few kinds of workloads the time no longer grows with the number of GPUs.
+"""
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import Literal
+
+import numpy as np
+
+from ..assembly import Resident, SharedGpu
+from ..model.plan import Plan
+from ..model.problem import Sharing
+from ..performance.igniter_rules import Demand, demands
+from ..performance.interference.least_shares import least_shares
+from ..performance.mps_sharing import MpsType
+from ..performance.resolve import FleetType, ResolvedProblem
+from .single_type import Placed, cheapest_single_type
+
+Fit = Literal["least-interference", "first", "first-ignoring-interference"]
+
+
+class Igniter:
+    """iGniter and the first-fit baselines that differ from it in where a workload goes."""
+
+    sharing: tuple[Sharing, ...] = ("mps",)
+
+    def __init__(self, name: str, source: str, fit: Fit) -> None:
+        self.name = name
+        self.source = source
+        self.own_model = fit == "first-ignoring-interference"
+        self._fit: Fit = fit
+
+    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        return cheapest_single_type(resolved, self.name, self._place, self.sharing)
+
+    def _place(self, resolved: ResolvedProblem, entry: FleetType) -> Placed:
+        return placed_by_igniter(resolved, resolved.mps[entry.gpu.name], fit=self._fit)
+
+
+def placed_by_igniter(
+    resolved: ResolvedProblem,
+    mps: MpsType,
+    *,
+    fit: Fit = "least-interference",
+    workloads: Sequence[int] | None = None,
+) -> Placed:
+    """
+    Returns GPUs of one type that host the workloads, or those that cannot be hosted.
+
+    Parameters
+    ----------
+    workloads
+        Those to place; None: all.
+    """
+    asked = demands(resolved, mps, workloads)
+    if isinstance(asked, list):
+        return asked
+    kinds = _Kinds(mps, asked.shared)
+    gpus = _placed(kinds, fit)
+    dedicated = [
+        SharedGpu(mps.gpu, (Resident(one.workload, one.batch, one.least_units * mps.unit_percent),))
+        for one in asked.dedicated
+    ]
+    return [*dedicated, *kinds.named(gpus)]
+
+
+_Content = tuple[tuple[int, int], ...]
+"""Residents of a GPU in the order of their arrival: (kind, units)."""
+
+
+class _Kinds:
+    """The different demands, their least shares together, and which workloads are of which kind."""
+
+    def __init__(self, mps: MpsType, shared: Sequence[Demand]) -> None:
+        self.mps = mps
+        key_of = [
+            (one.batch, one.limit_ms, one.required_rps, one.memory_mib, *mps.model_key(one.workload)) for one in shared
+        ]
+        numbers = {key: kind for kind, key in enumerate(dict.fromkeys(key_of))}
+        self.members: list[list[Demand]] = [[] for _ in numbers]
+        for one, key in zip(shared, key_of, strict=True):
+            self.members[numbers[key]].append(one)
+        first = [members[0] for members in self.members]
+        self.units = [one.least_units for one in first]
+        self.memory = [one.memory_mib for one in first]
+        self._workload = np.array([one.workload for one in first], dtype=np.int64)
+        self._batch = np.array([one.batch for one in first], dtype=np.int64)
+        self._limit = np.array([one.limit_ms for one in first])
+        self._required = np.array([one.required_rps for one in first])
+        # Stable: of equal shares the workload that is listed first comes first.
+        listed = sorted(range(len(shared)), key=lambda i: -shared[i].least_units)
+        self.order = [numbers[key_of[i]] for i in listed]
+
+    def with_one_more(self, contents: Sequence[_Content], kind: int) -> list[_Content | None]:
+        """Returns each content with a workload of a kind beside its residents; None: they do not fit."""
+        width = max(len(content) for content in contents) + 1
+        shape = (len(contents), width)
+        chosen, start = np.full(shape, -1, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        for row, content in enumerate(contents):
+            for column, (resident, units) in enumerate((*content, (kind, self.units[kind]))):
+                chosen[row, column], start[row, column] = resident, units
+        here = chosen >= 0
+        least, fits = least_shares(
+            self.mps.model,
+            np.where(here, self._workload[chosen], -1),
+            self._batch[chosen],
+            self._limit[chosen],
+            self._required[chosen],
+            unit_percent=self.mps.unit_percent,
+            capacity_units=self.mps.capacity_units,
+            start=start,
+        )
+        return [
+            tuple(zip(chosen[row, here[row]].tolist(), least[row, here[row]].tolist(), strict=True))
+            if fits[row]
+            else None
+            for row in range(len(contents))
+        ]
+
+    def admits(self, content: _Content, kind: int) -> bool:
+        """Tells whether shares alone, memory and MPS clients leave room for one more of a kind."""
+        used = sum(units for _, units in content)
+        memory = sum(self.memory[resident] for resident, _ in content)
+        return (
+            used + self.units[kind] <= self.mps.capacity_units
+            and memory + self.memory[kind] <= self.mps.memory_mib
+            and len(content) < self.mps.clients
+        )
+
+    def named(self, gpus: Sequence[_Content]) -> list[SharedGpu]:
+        """Deals the workloads of each kind to the GPUs, in their order."""
+        waiting = [iter(members) for members in self.members]
+        return [
+            SharedGpu(
+                self.mps.gpu,
+                tuple(
+                    Resident(one.workload, one.batch, units * self.mps.unit_percent)
+                    for kind, units in content
+                    for one in [next(waiting[kind])]
+                ),
+            )
+            for content in gpus
+        ]
+
+
+def _placed(kinds: _Kinds, fit: Fit) -> list[_Content]:
+    """Returns the contents of the GPUs, in the order in which they were opened."""
+    gpus: list[_Content] = []
+    by_content: dict[_Content, list[int]] = {}
+    grown: dict[tuple[_Content, int], _Content | None] = {}
+    for kind in kinds.order:
+        open_contents = [content for content in by_content if kinds.admits(content, kind)]
+        if fit == "first-ignoring-interference":
+            grown |= {(content, kind): (*content, (kind, kinds.units[kind])) for content in open_contents}
+        elif unknown := [content for content in open_contents if (content, kind) not in grown]:
+            results = kinds.with_one_more(unknown, kind)
+            grown |= {(content, kind): result for content, result in zip(unknown, results, strict=True)}
+        hosts = [content for content in open_contents if grown[content, kind] is not None]
+        if not hosts:
+            gpus.append(((kind, kinds.units[kind]),))
+            heappush(by_content.setdefault(gpus[-1], []), len(gpus) - 1)
+            continue
+        if fit == "least-interference":
+            host = min(
+                hosts, key=lambda content: (_total(grown[content, kind]) - _total(content), by_content[content][0])
+            )
+        else:
+            host = min(hosts, key=lambda content: by_content[content][0])
+        number = heappop(by_content[host])
+        if not by_content[host]:
+            del by_content[host]
+        gpus[number] = grown[host, kind] or ()
+        heappush(by_content.setdefault(gpus[number], []), number)
+    return gpus
+
+
+def _total(content: _Content | None) -> int:
+    return sum(units for _, units in content or ())
+
+
+PLANNERS = (
+    Igniter("igniter", "iGniter (IEEE TPDS 2023), alg. 1 and 2", "least-interference"),
+    Igniter("ffd", "iGniter (IEEE TPDS 2023), sec. 5.1: FFD+, ignores interference", "first-ignoring-interference"),
+    Igniter("ffd-interference", "iGniter (IEEE TPDS 2023), sec. 5.3: FFD++, first fit with alg. 2", "first"),
+)

@@ -1,0 +1,33 @@
+"""The instances of iGniter's paper: the illustrative example (sec. 2.3) and the 12 workloads of table 3."""
+
+from instances import REFERENCE, problem_of
+
+V100 = "V100-SXM2-16GB"
+MODELS = ("alexnet", "resnet50", "vgg19", "ssd")
+SLO_MS = (10, 15, 20, 20, 30, 40, 20, 30, 40, 25, 40, 55)
+RATE_RPS = (1200, 400, 800, 400, 600, 200, 300, 400, 200, 150, 50, 300)
+FLEET = ({"gpu": V100, "sharing": ["mps"]},)
+MEASURED = REFERENCE / "igniter" / "v100_profile.jsonl"
+SOLO_TABLES = REFERENCE / "igniter" / "v100_gpulet_profile.jsonl"
+
+
+def table_3(times=1, **settings):
+    """Returns W1 to W12 (App1 to App3 of each model in turn), repeated in turn."""
+    workloads = [
+        {
+            "name": f"W{i + 1}" if times == 1 else f"W{i + 1}-{turn}",
+            "model": MODELS[i // 3],
+            "slo_ms": SLO_MS[i],
+            "rate_rps": RATE_RPS[i],
+        }
+        for turn in range(times)
+        for i in range(12)
+    ]
+    return problem_of(workloads, fleet=FLEET, name="igniter-table-3", **settings)
+
+
+def example(**settings):
+    """Returns the three workloads of the illustrative example."""
+    rows = (("alexnet", 15, 500), ("resnet50", 40, 400), ("vgg19", 60, 200))
+    workloads = [{"name": m, "model": m, "slo_ms": slo, "rate_rps": rate} for m, slo, rate in rows]
+    return problem_of(workloads, fleet=FLEET, name="igniter-example", **settings)
