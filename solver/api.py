@@ -121,6 +121,13 @@ def compare(
             on_plan(plans[-1])
     bounds = [plan.bound for plan in plans if plan.bound.cost_per_hour is not None]
     best = max(bounds, key=lambda bound: bound.cost_per_hour or 0.0, default=assembly.UNKNOWN_BOUND)
+    held = [plan for plan in plans if plan.status in (Status.OPTIMAL, Status.FEASIBLE)]
+    if below := [
+        plan.planner for plan in held if (plan.cost_per_hour or 0.0) < (best.cost_per_hour or 0.0) * (1 - 1e-9)
+    ]:
+        raise WrongPlanError(
+            f"{', '.join(below)} costs less than the bound ${best.cost_per_hour:.6f}/h ({best.method})"
+        )
     return Comparison(tuple(plans), best)
 
 

@@ -40,9 +40,12 @@ from ..geometry import Multiset, maximal_multisets, placement_rules
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.operating_points import WHOLE_GPU
 from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
+from .shared_program import PartBuilder, SharedAnswer, SharedPart
 
 TIE_BREAK_NODES = 20
 """Branch-and-bound nodes for the second program; a count and not a time, so that equal runs give equal plans."""
+
+NO_SHARES = SharedAnswer((), {})
 
 LARGEST_SCALED_PRICE = 10_000
 """Prices are made integers by a common divisor only while they stay below this, for the solver's arithmetic."""
@@ -68,6 +71,8 @@ class CuttingStockAnswer:
     """How many GPUs are cut in each way."""
     partitions: Ints | None
     """Shape (workload, size): partitions of each size for each workload."""
+    shared: SharedAnswer
+    """GPUs under MPS."""
 
 
 def patterns_of(resolved: ResolvedProblem, entry: FleetType) -> list[Pattern]:
@@ -83,7 +88,14 @@ def patterns_of(resolved: ResolvedProblem, entry: FleetType) -> list[Pattern]:
     return patterns
 
 
-def solve_cutting_stock(resolved: ResolvedProblem, *, time_limit_s: float, counts: bool = True) -> CuttingStockAnswer:
+def solve_cutting_stock(
+    resolved: ResolvedProblem,
+    *,
+    time_limit_s: float,
+    counts: bool = True,
+    shared: PartBuilder | None = None,
+    fewest_slices: bool = True,
+) -> CuttingStockAnswer:
     """
     Solves the MIG cutting stock with HiGHS.
 
@@ -91,11 +103,15 @@ def solve_cutting_stock(resolved: ResolvedProblem, *, time_limit_s: float, count
     ----------
     counts
         False: ignore how many GPUs there are, to learn how many would do.
+    shared
+        Adds GPUs under MPS; None: there are none.
+    fewest_slices
+        Whether to look for a plan of the same cost that takes fewer slices.
     """
     started = time.monotonic()
-    program = _Program(resolved, counts)
+    program = _Program(resolved, counts, shared=shared)
     price, exact = _scaled_prices(resolved)
-    cost = mathopt.LinearSum(price[p.gpu] * x for p, x in program.patterns)
+    cost = mathopt.LinearSum(price[gpu] * x for gpu, x in program.gpus)
     program.model.minimize(cost)
     result = _run(program.model, time_limit_s, absolute_gap=0.999 if exact else None)
 
@@ -105,33 +121,35 @@ def solve_cutting_stock(resolved: ResolvedProblem, *, time_limit_s: float, count
         raise RuntimeError(f"HiGHS ended with {reason.name}: {result.termination.detail}")
     solver = f"HiGHS through MathOpt: {reason.name.lower()}"
     if stopped == "infeasible":
-        return CuttingStockAnswer(stopped, solver, None, None, None)
+        return CuttingStockAnswer(stopped, solver, None, None, None, NO_SHARES)
     dual = result.termination.objective_bounds.dual_bound
     bound = None if dual == -inf else unit * (ceil(dual - 1e-6) if exact else dual)
     if not result.has_primal_feasible_solution():
-        return CuttingStockAnswer(stopped, solver, bound, None, None)
+        return CuttingStockAnswer(stopped, solver, bound, None, None, NO_SHARES)
     best = result.variable_values()
     if stopped == "proved":
-        least = sum(price[p.gpu] * round(best[x]) for p, x in program.patterns)
+        least = sum(price[gpu] * round(best[x]) for gpu, x in program.gpus)
         bound = unit * least
         left = time_limit_s - (time.monotonic() - started)
-        best = _with_fewest_slices(resolved, program, cost, least, best, left) or best
+        if fewest_slices:
+            best = _with_fewest_slices(resolved, program, cost, least, best, left) or best
     return CuttingStockAnswer(
         stopped,
         solver,
         bound,
         tuple((p, round(best[x])) for p, x in program.patterns if round(best[x])),
         program.partitions(best),
+        program.shared.decode(best),
     )
 
 
-def most_served(resolved: ResolvedProblem, *, time_limit_s: float) -> list[bool]:
+def most_served(resolved: ResolvedProblem, *, time_limit_s: float, shared: PartBuilder | None = None) -> list[bool]:
     """
     Returns for each workload whether it is in a largest set of workloads that the fleet can serve.
 
     If the time limit ends the search, the set is the largest one found until then.
     """
-    program = _Program(resolved, counts=True, all_served=False)
+    program = _Program(resolved, counts=True, all_served=False, shared=shared)
     program.model.maximize(mathopt.LinearSum(program.is_served))
     result = _run(program.model, time_limit_s, absolute_gap=0.999)
     if not result.has_primal_feasible_solution():
@@ -148,7 +166,9 @@ class _Program:
         False: a workload may be left out; `is_served` holds a binary for each.
     """
 
-    def __init__(self, resolved: ResolvedProblem, counts: bool, all_served: bool = True) -> None:
+    def __init__(
+        self, resolved: ResolvedProblem, counts: bool, all_served: bool = True, shared: PartBuilder | None = None
+    ) -> None:
         self.resolved = resolved
         self.model = model = mathopt.Model(name="mig_cutting_stock")
         self.patterns = [
@@ -159,6 +179,8 @@ class _Program:
         self.is_served: list[Any] = [
             1 if all_served else model.add_binary_variable(name=f"s_{w}") for w in range(len(resolved.required_rps))
         ]
+        self.shared = shared(model, self.is_served) if shared else SharedPart()
+        self.gpus = [*((pattern.gpu, x) for pattern, x in self.patterns), *self.shared.gpus]
         self.served = self._served_variables()
         self._rates_are_met()
         self._partitions_are_cut_from_gpus()
@@ -190,6 +212,9 @@ class _Program:
         for (w, k), variable in self.served.items():
             terms[w].append(min(capacity[w, k] / required[w], 1e4) * variable)
         for w, of_workload in terms.items():
+            if w in self.shared.settled:
+                continue
+            of_workload += self.shared.carried.get(w, [])
             self.model.add_linear_constraint(mathopt.LinearSum(of_workload) - self.is_served[w] >= 0, name=f"rate_{w}")
 
     def _partitions_are_cut_from_gpus(self) -> None:
@@ -205,15 +230,17 @@ class _Program:
         """GPUs of a type are at most those available: sum_p x_p <= N_g."""
         for entry in self.resolved.fleet:
             if entry.available is not None:
-                used = mathopt.LinearSum(x for p, x in self.patterns if p.gpu == entry.gpu.name)
+                used = mathopt.LinearSum(x for gpu, x in self.gpus if gpu == entry.gpu.name)
                 self.model.add_linear_constraint(used <= entry.available, name=f"count_{entry.gpu.name}")
 
     def _replica_limits_hold(self) -> None:
         """A workload has at least min_replicas and at most max_replicas partitions."""
-        for w, workload in enumerate(self.resolved.problem.workloads):
-            if workload.min_replicas == 1 and workload.max_replicas is None:
+        residents = self.shared.replicas
+        for w, workload in enumerate(self.resolved.problem.workloads if residents is not None else ()):
+            if w in self.shared.settled or (workload.min_replicas == 1 and workload.max_replicas is None):
                 continue
-            replicas = mathopt.LinearSum(v for (other, _), v in self.served.items() if other == w)
+            own = [variable for (other, _), variable in self.served.items() if other == w]
+            replicas = mathopt.LinearSum([*own, *(residents or {}).get(w, [])])
             least = workload.min_replicas * self.is_served[w]
             self.model.add_linear_constraint(replicas - least >= 0, name=f"min_replicas_{w}")
             if workload.max_replicas is not None:
@@ -254,6 +281,13 @@ def _run(
     )
 
 
+def next_cost(resolved: ResolvedProblem, bound: float) -> float:
+    """Returns the least cost of whole GPUs that a bound allows: the next multiple where all prices have a divisor."""
+    price, exact = _scaled_prices(resolved)
+    unit = _unit_price(resolved, price)
+    return unit * ceil(bound / unit - 1e-6) if exact else bound
+
+
 def _scaled_prices(resolved: ResolvedProblem) -> tuple[dict[str, float], bool]:
     """Returns prices divided by a common divisor, and whether they are integers now."""
     micro = {entry.gpu.name: round(entry.price_per_hour * 1e6) for entry in resolved.fleet}
@@ -286,8 +320,11 @@ def _with_fewest_slices(
         return None
     slices: Floats = np.array([_slices(resolved, size) for size in resolved.sizes], float)
     program.model.add_linear_constraint(cost <= least + 1e-6 * max(least, 1.0), name="least_cost")
-    program.model.minimize(mathopt.LinearSum(float(slices[k]) * v for (_, k), v in program.served.items()))
-    result = _run(program.model, time_limit_s, absolute_gap=0.999, node_limit=TIE_BREAK_NODES, start=best)
+    taken = [float(slices[k]) * variable for (_, k), variable in program.served.items()]
+    program.model.minimize(mathopt.LinearSum([*taken, *program.shared.slices]))
+    result = _run(
+        program.model, time_limit_s, absolute_gap=0.999 if taken else 0.05, node_limit=TIE_BREAK_NODES, start=best
+    )
     return result.variable_values() if result.has_primal_feasible_solution() else None
 
 

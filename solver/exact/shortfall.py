@@ -13,17 +13,43 @@ from collections import Counter
 from ..model.plan import Unserved
 from ..performance.resolve import ResolvedProblem
 from .cutting_stock import most_served, solve_cutting_stock
+from .shared_columns import enumerate_columns
+from .shared_fleet import tables_of
+from .shared_items import shared_items
+from .shared_program import PartBuilder, by_columns
 
 
 def shortfall(resolved: ResolvedProblem, *, time_limit_s: float) -> list[Unserved]:
     """Returns the unserved workloads of a problem whose counts of GPUs are too small."""
-    served = most_served(resolved, time_limit_s=time_limit_s)
-    without_counts = solve_cutting_stock(resolved, time_limit_s=time_limit_s, counts=False)
+    return _reasons(resolved, None, time_limit_s)
+
+
+def shared_shortfall(resolved: ResolvedProblem, *, time_limit_s: float) -> list[Unserved]:
+    """The same for a fleet of which some GPUs may be shared by MPS, and for workloads that its rules cannot serve."""
+    shared = shared_items(resolved, parts=False)
+    lost = [one for one in shared.classes if not one.recipes and not resolved.capacity_rps[one.members[0]].any()]
+    if lost:
+        rules = resolved.problem.settings.mps_rules
+        reason = f"under mps_rules {rules} no allowed number of replicas serves it on the GPU types that it may use"
+        names = [resolved.problem.workloads[w].name for one in lost for w in one.members]
+        return [Unserved(workload=name, reason=reason) for name in names]
+    columns = [column for table in tables_of(resolved, shared) for column in enumerate_columns(table).columns]
+    feasible = [column for column in columns if column.batches is not None]
+    return _reasons(resolved, by_columns(resolved, shared, feasible), time_limit_s)
+
+
+def _reasons(resolved: ResolvedProblem, builder: PartBuilder | None, time_limit_s: float) -> list[Unserved]:
+    served = most_served(resolved, time_limit_s=time_limit_s, shared=builder)
+    without_counts = solve_cutting_stock(
+        resolved, time_limit_s=time_limit_s, counts=False, shared=builder, fewest_slices=False
+    )
     enough = "how many GPUs would do was not found within the time limit"
     if without_counts.patterns is not None:
         used: Counter[str] = Counter()
         for pattern, times in without_counts.patterns:
             used[pattern.gpu] += times
+        for column, times in without_counts.shared.columns:
+            used[column.gpu] += times
         would_do = " and ".join(f"{times} x {gpu}" for gpu, times in used.items())
         enough = f"{would_do} would do for all workloads"
     there_are = ", ".join(

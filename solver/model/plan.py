@@ -131,7 +131,9 @@ class Metrics(Record):
 class Search(Record):
     """Why the search ended; separate from what it found."""
 
-    stopped: Literal["proved", "time_limit", "infeasible", "heuristic_done", "interrupted"]
+    stopped: Literal["proved", "time_limit", "infeasible", "gap_left", "heuristic_done", "interrupted"] = Field(
+        description="gap_left: the search is complete, but the bound, of a relaxation, stays below the cost"
+    )
     time_limit_s: float | None = Field(description="the limit that it ran under; null: none applies")
     solver: str | None = Field(description="name and status of the solver; null: no solver was used")
 

@@ -1,7 +1,7 @@
 """GPU types that may be shared by MPS: what a GPU has to give, and what each workload asks of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +52,16 @@ class MpsType:
     def percent(self, units: Ints) -> Floats:
         """Returns shares in percent."""
         return np.asarray(units * self.unit_percent, dtype=np.float64)
+
+    def restricted_to(self, workloads: Ints) -> "MpsType":
+        """Returns the type for some of the workloads, in the order given."""
+        return replace(
+            self,
+            model=self.model.restricted_to(workloads),
+            usable=self.usable[workloads],
+            demand_mib=self.demand_mib[workloads],
+            batches=tuple(self.batches[w] for w in workloads.tolist()),
+        )
 
     def model_key(self, workload: int) -> tuple[float, ...]:
         """Returns what the interference model knows of a workload; equal for workloads of one model."""

@@ -97,6 +97,21 @@ class ResolvedProblem:
         """The fleet entries by GPU type."""
         return {entry.gpu.name: entry for entry in self.fleet}
 
+    def restricted_to(self, workloads: Sequence[int]) -> "ResolvedProblem":
+        """Returns the problem with some of its workloads only, in the order given."""
+        rows = np.array(workloads, dtype=np.int64)
+        kept = tuple(self.problem.workloads[w] for w in workloads)
+        return replace(
+            self,
+            problem=self.problem.model_copy(update={"workloads": kept}),
+            required_rps=self.required_rps[rows],
+            capacity_rps=self.capacity_rps[rows],
+            latency_ms=self.latency_ms[rows],
+            batch=self.batch[rows],
+            processes=self.processes[rows],
+            mps={gpu: mps.restricted_to(rows) for gpu, mps in self.mps.items()},
+        )
+
     def sizes_of(self, gpu: str) -> list[int]:
         """Returns the indices of the MIG profiles of one GPU type."""
         return [index for index, size in enumerate(self.sizes) if size.gpu == gpu and size.mig is not None]

@@ -1,12 +1,15 @@
-"""The exact planner: the MIG cutting stock, solved to proven optimality or to a stated gap."""
+"""The exact planner: type, sharing mode and cut of every GPU, to proven optimality or to a stated gap."""
 
-from ..assembly import assemble, without_plan
-from ..exact.cutting_stock import CuttingStockAnswer, solve_cutting_stock
+from ..assembly import SharedGpu, assemble, without_plan
+from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import cut_gpus
-from ..exact.shortfall import shortfall
+from ..exact.shared_fleet import solve_shared_fleet
+from ..exact.shortfall import shared_shortfall, shortfall
 from ..model.plan import Bound, Plan, Search, Status
 from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
+from .igniter import placed_by_igniter
+from .single_type import over_limits
 
 METHOD = (
     "dual bound of the MIG cutting stock (solver/exact/cutting_stock.py) by branch and bound: every plan is a "
@@ -15,20 +18,25 @@ METHOD = (
 
 
 class Exact:
-    """Least cost over all cuts and assignments; among equal costs, fewest slices."""
+    """Least cost over all cuts, shares and assignments; among equal costs, fewest slices and least shares."""
 
     sharing: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
     own_model = False
     name = "exact"
-    source = "MIG cutting stock (MIG-serving, arXiv 2109.11067) as an integer program, HiGHS through OR-Tools MathOpt"
+    source = (
+        "MIG cutting stock (MIG-serving, arXiv 2109.11067) and sets of MPS residents (iGniter's model) as one integer "
+        "program, HiGHS through OR-Tools MathOpt"
+    )
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        if resolved.mps:
+            return self._plan_shared(resolved, time_limit_s)
         answer = solve_cutting_stock(resolved, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == "infeasible":
             unserved = shortfall(resolved, time_limit_s=time_limit_s)
             return without_plan(resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search)
-        bound = _bound(resolved, answer)
+        bound = _bound(resolved, answer.cost_bound, METHOD)
         if answer.patterns is None or answer.partitions is None:
             return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
         return assemble(
@@ -40,13 +48,39 @@ class Exact:
             search=search,
         )
 
+    def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
+        """Plans a fleet of which some GPUs may be shared by MPS."""
+        placed = {gpu: placed_by_igniter(resolved, mps) for gpu, mps in resolved.mps.items()}
+        seeds = {gpu: [one for one in gpus if isinstance(one, SharedGpu)] for gpu, gpus in placed.items()}
+        plans = [
+            gpus
+            for gpu, gpus in seeds.items()
+            if gpus and not over_limits(resolved, self.name, resolved.fleet_by_name[gpu], gpus)
+        ]
+        every_seed = [one for gpus in seeds.values() for one in gpus]
+        answer = solve_shared_fleet(resolved, every_seed, plans, time_limit_s=time_limit_s)
+        search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
+        if answer.stopped == "infeasible":
+            unserved = shared_shortfall(resolved, time_limit_s=time_limit_s)
+            return without_plan(resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search)
+        bound = _bound(resolved, answer.cost_bound, answer.method)
+        if answer.gpus is None:
+            return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
+        return assemble(
+            resolved,
+            answer.gpus,
+            planner=self.name,
+            status=Status.OPTIMAL if answer.stopped == "proved" else Status.FEASIBLE,
+            bound=bound,
+            search=search,
+        )
 
-def _bound(resolved: ResolvedProblem, answer: CuttingStockAnswer) -> Bound:
+
+def _bound(resolved: ResolvedProblem, cost: float | None, method: str) -> Bound:
     """Returns the bound on the cost; on the number of GPUs too where all cost the same."""
-    cost = answer.cost_bound
     prices = {entry.price_per_hour for entry in resolved.fleet}
     gpus = round(cost / prices.pop()) if cost is not None and len(prices) == 1 else None
-    return Bound(cost_per_hour=cost, gpus=gpus, method=METHOD)
+    return Bound(cost_per_hour=cost, gpus=gpus, method=method)
 
 
 PLANNERS = (Exact(),)

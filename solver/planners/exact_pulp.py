@@ -27,7 +27,8 @@ class ExactPulp:
             search = Search(stopped="heuristic_done", time_limit_s=None, solver=None)
             return without_plan(resolved, refused, planner=self.name, status=Status.INFEASIBLE, search=search)
         answer = solve_interval_packing(resolved, time_limit_s=time_limit_s)
-        search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
+        stopped = "heuristic_done" if answer.stopped == "proved" and resolved.mps else answer.stopped
+        search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None:
             infeasible = answer.stopped == "infeasible"
             return without_plan(
@@ -43,7 +44,9 @@ class ExactPulp:
                 search=search,
             )
         bound = UNKNOWN_BOUND
-        if answer.stopped == "proved":
+        # It plans MIG and whole GPUs; where MPS is allowed too, something cheaper may exist.
+        proved = answer.stopped == "proved" and not resolved.mps
+        if proved:
             cost = sum(resolved.fleet_by_name[cut.gpu].price_per_hour for cut in answer.gpus)
             same_price = len({entry.price_per_hour for entry in resolved.fleet}) == 1
             bound = Bound(cost_per_hour=cost, gpus=len(answer.gpus) if same_price else None, method=METHOD)
@@ -51,7 +54,7 @@ class ExactPulp:
             resolved,
             answer.gpus,
             planner=self.name,
-            status=Status.OPTIMAL if answer.stopped == "proved" else Status.FEASIBLE,
+            status=Status.OPTIMAL if proved else Status.FEASIBLE,
             bound=bound,
             search=search,
         )

@@ -57,17 +57,9 @@ def placed_by_igniter(
     mps: MpsType,
     *,
     fit: Fit = "least-interference",
-    workloads: Sequence[int] | None = None,
 ) -> Placed:
-    """
-    Returns GPUs of one type that host the workloads, or those that cannot be hosted.
-
-    Parameters
-    ----------
-    workloads
-        Those to place; None: all.
-    """
-    asked = demands(resolved, mps, workloads)
+    """Returns GPUs of one type that host all workloads, or the workloads that cannot be hosted."""
+    asked = demands(resolved, mps)
     if isinstance(asked, list):
         return asked
     kinds = _Kinds(mps, asked.shared)

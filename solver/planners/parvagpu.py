@@ -55,13 +55,18 @@ class Parvagpu:
         return cheapest_single_type(resolved, self.name, self._place, self.sharing)
 
     def _place(self, resolved: ResolvedProblem, entry: FleetType) -> list[CutGpu]:
-        sizes = sizes_by_compute(resolved, entry)
-        allocation = _Allocation(resolved, entry, sizes)
-        segments = [s for w in range(len(resolved.required_rps)) for s in _demand_matching(resolved, sizes, w)]
-        allocation.relocate(segments)
-        if self._optimise:
-            allocation.optimise()
-        return [CutGpu(entry.gpu.name, tuple(segments)) for segments in allocation.gpus]
+        return placed_by_parvagpu(resolved, entry, optimise=self._optimise)
+
+
+def placed_by_parvagpu(resolved: ResolvedProblem, entry: FleetType, *, optimise: bool = True) -> list[CutGpu]:
+    """Returns cut GPUs of one type that serve all workloads; each must be able to use some partition of it."""
+    sizes = sizes_by_compute(resolved, entry)
+    allocation = _Allocation(resolved, entry, sizes)
+    segments = [s for w in range(len(resolved.required_rps)) for s in _demand_matching(resolved, sizes, w)]
+    allocation.relocate(segments)
+    if optimise:
+        allocation.optimise()
+    return [CutGpu(entry.gpu.name, tuple(segments)) for segments in allocation.gpus]
 
 
 def _demand_matching(resolved: ResolvedProblem, sizes: dict[int, int], w: int) -> list[Segment]:

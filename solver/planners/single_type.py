@@ -6,7 +6,7 @@ plans violates those, the planner has no plan, and says so; that proves nothing 
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def cheapest_single_type(
         placed = serve_all(resolved, entry, sharing) or place(resolved, entry)
         unserved = [item for item in placed if isinstance(item, Unserved)]
         cuts = [item for item in placed if not isinstance(item, Unserved) and item.workloads]
-        unserved += [] if unserved else _over_limits(resolved, planner, entry, cuts)
+        unserved += [] if unserved else over_limits(resolved, planner, entry, cuts)
         if unserved:
             refused |= {item.workload: item for item in unserved if item.workload not in refused}
         else:
@@ -85,7 +85,10 @@ def serve_all(resolved: ResolvedProblem, entry: FleetType, sharing: Collection[S
     ]
 
 
-def _over_limits(resolved: ResolvedProblem, planner: str, entry: FleetType, cuts: list[DecidedGpu]) -> list[Unserved]:
+def over_limits(
+    resolved: ResolvedProblem, planner: str, entry: FleetType, cuts: Sequence[DecidedGpu]
+) -> list[Unserved]:
+    """Returns the workloads for which the counts of GPUs or the limits on replicas do not hold."""
     workloads = resolved.problem.workloads
     if entry.available is not None and len(cuts) > entry.available:
         beyond = {w for cut in cuts[entry.available :] for w in cut.workloads}

@@ -24,10 +24,11 @@ class WholeGpu:
     source = "baseline: one workload a GPU, no sharing"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
-        return cheapest_single_type(resolved, self.name, _place, self.sharing)
+        return cheapest_single_type(resolved, self.name, placed_whole, self.sharing)
 
 
-def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
+def placed_whole(resolved: ResolvedProblem, entry: FleetType) -> Placed:
+    """Returns GPUs of one type, each with one workload, or the workloads for which none is fast enough."""
     k, what = _whole(resolved, entry)
     served = resolved.capacity_rps[:, k] > 0 if k is not None else [False] * len(resolved.required_rps)
     unserved = [

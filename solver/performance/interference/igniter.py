@@ -19,7 +19,7 @@ which they would not).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,13 @@ class IgniterModel:
             np.array([(m.cache_slope, m.cache_offset) for m in models]).reshape(-1, 2).T,
             np.array([m.cache_sensitivity for m in models]),
         )
+
+    def restricted_to(self, workloads: Ints) -> "IgniterModel":
+        """Returns the model of some of the workloads, in the order given."""
+        arrays = {
+            field.name: getattr(self, field.name)[..., workloads] for field in fields(self) if field.name != "gpu"
+        }
+        return replace(self, **arrays)
 
     def predict(self, workload: Ints, batch: Ints, percent: Floats) -> SharedPrediction:
         """Equations 1 to 11; arguments as for `InterferenceModel.predict`."""

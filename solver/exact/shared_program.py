@@ -1,0 +1,181 @@
+"""
+GPUs under MPS in the integer program of the fleet, next to those that are cut (cutting_stock.py).
+
+By columns, for plans
+    z_p    GPUs with the residents of column p (shared_columns.py); a_ip: how often it holds item i
+    y_cr   workloads of class c served by recipe r (shared_items.py), where the class can use no partition
+    d_wi   residents of item i for workload w, where it can use partitions too; item i carries part f_i of its rate
+    sum_r y_cr = served workloads of c;   sum_k T_wk n_wk / R_w + sum_i f_i d_wi >= 1
+    sum_cr (items i in r) y_cr + sum_w d_wi <= sum_p a_ip z_p           for every item i
+
+As a fluid, for a bound where rates may be split in any way
+    m_g    GPUs of type g;   u_wg >= 0: part of the rate of w that they carry
+    sum_w e_wg u_wg <= U m_g                                            for every type g
+    U: the units of a GPU; e_wg: fewest units that carry the rate R_w on GPUs of type g, in residents of any size,
+    each alone on its GPU: R_w min u / min(throughput, R_w) over the batch sizes and shares u within the SLO, because a
+    resident carries at most R_w; and at least the least share of the workload where it may not be split. Neighbours
+    never make a resident faster (interference/igniter.py), so every plan satisfies these constraints.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from ortools.math_opt.python import mathopt
+
+from ..performance.interference.prediction import Floats
+from ..performance.mps_sharing import MpsType
+from ..performance.resolve import ResolvedProblem
+from .shared_columns import Column
+from .shared_items import SharedItems, classes_of, least_part, multiplicities
+
+SLICES_OF_A_GPU = 15.0
+"""What all shares of a GPU count beside the compute and memory slices of MIG in the second goal."""
+
+
+@dataclass(frozen=True)
+class SharedAnswer:
+    """GPUs under MPS, and which items serve which workload."""
+
+    columns: tuple[tuple[Column, int], ...]
+    residents: Mapping[int, Sequence[int]]
+    """Item -> a workload for each resident that is wanted."""
+
+
+@dataclass(eq=False)
+class SharedPart:
+    """What GPUs under MPS add to the program."""
+
+    gpus: list[tuple[str, Any]] = field(default_factory=list)
+    """GPU type and variable that counts GPUs of it."""
+    carried: dict[int, list[Any]] = field(default_factory=dict)
+    """Workload -> parts of its rate that they carry."""
+    replicas: dict[int, list[Any]] | None = field(default_factory=dict)
+    """Workload -> residents; None: they are not counted, so limits on replicas are left out."""
+    settled: set[int] = field(default_factory=set)
+    """Workloads that need no further constraint."""
+    slices: list[Any] = field(default_factory=list)
+    """Terms of the second goal."""
+    decode: Callable[[Mapping[Any, float]], SharedAnswer] = lambda _: SharedAnswer((), {})
+
+
+PartBuilder = Callable[[mathopt.Model, Sequence[Any]], SharedPart]
+"""Adds GPUs under MPS to a program; the second argument holds for each workload whether it is served."""
+
+
+def by_columns(resolved: ResolvedProblem, shared: SharedItems, columns: Sequence[Column]) -> PartBuilder:
+    """Returns what adds these columns to a program."""
+
+    def build(model: mathopt.Model, is_served: Sequence[Any]) -> SharedPart:
+        replicas: dict[int, list[Any]] = {}
+        part = SharedPart(replicas=replicas)
+        used = [(column, model.add_integer_variable(lb=0, name=f"z_{p}")) for p, column in enumerate(columns)]
+        wanted: dict[int, list[Any]] = {i: [] for i in range(len(shared.items))}
+        recipes: list[tuple[int, tuple[int, ...], Any]] = []
+        residents: list[tuple[int, int, Any]] = []
+        for c, one in enumerate(shared.classes):
+            if not resolved.capacity_rps[one.members[0]].any():
+                part.settled.update(one.members)
+                served = mathopt.LinearSum(is_served[w] for w in one.members)
+                chosen = []
+                for r, recipe in enumerate(one.recipes):
+                    variable = model.add_integer_variable(lb=0, ub=len(one.members), name=f"y_{c}_{r}")
+                    recipes.append((c, recipe, variable))
+                    chosen.append(variable)
+                    for item, times in multiplicities(recipe).items():
+                        wanted[item].append(times * variable)
+                model.add_linear_constraint(mathopt.LinearSum(chosen) - served >= 0, name=f"served_{c}")
+                continue
+            most = {item: times for recipe in one.recipes for item, times in multiplicities(recipe).items()}
+            for w in one.members:
+                for item, times in most.items():
+                    variable = model.add_integer_variable(lb=0, ub=times, name=f"d_{w}_{item}")
+                    residents.append((w, item, variable))
+                    wanted[item].append(variable)
+                    part.carried.setdefault(w, []).append(shared.items[item].part * variable)
+                    replicas.setdefault(w, []).append(variable)
+        supplied: dict[int, list[Any]] = {i: [] for i in range(len(shared.items))}
+        for column, variable in used:
+            part.gpus.append((column.gpu, variable))
+            part.slices.append(SLICES_OF_A_GPU * column.units / resolved.mps[column.gpu].capacity_units * variable)
+            for item, times in multiplicities(column.items).items():
+                supplied[item].append(times * variable)
+        for item, terms in wanted.items():
+            row = mathopt.LinearSum(supplied[item]) - mathopt.LinearSum(terms)
+            model.add_linear_constraint(row >= 0, name=f"item_{item}")
+
+        def decode(values: Mapping[Any, float]) -> SharedAnswer:
+            by_item: dict[int, list[int]] = {}
+            left = {c: list(reversed(one.members)) for c, one in enumerate(shared.classes)}
+            for c, recipe, variable in recipes:
+                for _ in range(min(round(values[variable]), len(left[c]))):
+                    w = left[c].pop()
+                    for item in recipe:
+                        by_item.setdefault(item, []).append(w)
+            for w, item, variable in residents:
+                by_item.setdefault(item, []).extend([w] * round(values[variable]))
+            taken = tuple((column, round(values[z])) for column, z in used if round(values[z]))
+            return SharedAnswer(taken, by_item)
+
+        part.decode = decode
+        return part
+
+    return build
+
+
+def as_fluid(resolved: ResolvedProblem) -> PartBuilder:
+    """Returns what adds GPUs under MPS to a program as a fluid: a relaxation of every plan."""
+    classes = classes_of(resolved)
+    units = {gpu: _fewest_units(resolved, mps, classes) for gpu, mps in resolved.mps.items()}
+
+    def build(model: mathopt.Model, is_served: Sequence[Any]) -> SharedPart:
+        # A part of a rate is no count of replicas; leaving out limits on those relaxes the program further.
+        part = SharedPart(replicas=None)
+        for g, (gpu, mps) in enumerate(resolved.mps.items()):
+            gpus = model.add_integer_variable(lb=0, name=f"m_{g}")
+            part.gpus.append((gpu, gpus))
+            taken = []
+            for c, members in enumerate(classes):
+                if not np.isfinite(units[gpu][c]):
+                    continue
+                alike = [members] if not resolved.capacity_rps[members[0]].any() else [(w,) for w in members]
+                for own in alike:
+                    variable = model.add_variable(lb=0, ub=len(own), name=f"u_{own[0]}_{g}")
+                    taken.append(float(units[gpu][c]) * variable)
+                    part.carried.setdefault(own[0], []).append(variable)
+            model.add_linear_constraint(mathopt.LinearSum(taken) <= mps.capacity_units * gpus, name=f"fluid_{g}")
+        for c, members in enumerate(classes):
+            if not resolved.capacity_rps[members[0]].any():
+                part.settled.update(members)
+                carried = mathopt.LinearSum(part.carried.pop(members[0], []))
+                served = mathopt.LinearSum(is_served[w] for w in members)
+                model.add_linear_constraint(carried - served >= 0, name=f"served_{c}")
+        return part
+
+    return build
+
+
+def _fewest_units(resolved: ResolvedProblem, mps: MpsType, classes: Sequence[Sequence[int]]) -> Floats:
+    """Returns for each class the fewest units that carry the rate of one workload; inf: not on this type."""
+    found = []
+    for members in classes:
+        w = members[0]
+        workload = resolved.problem.workloads[w]
+        batches = mps.batches[w]
+        if not len(batches) or mps.demand_mib[w] > mps.memory_mib:
+            found.append(np.inf)
+            continue
+        units = np.arange(1, mps.capacity_units + 1)
+        grid = np.broadcast_to(mps.percent(units)[None, :, None], (len(batches), len(units), 1))
+        own = np.full(grid.shape, w)
+        figures = mps.model.predict(own, np.broadcast_to(batches[:, None, None], grid.shape), grid)
+        limit_ms = workload.slo_ms * resolved.problem.settings.slo_fraction
+        fast = figures.latency_ms[..., 0] <= limit_ms * (1 + 1e-9)
+        required = float(resolved.required_rps[w])
+        carried = np.minimum(figures.throughput_rps[..., 0], required)
+        fewest = float(np.where(fast, units[None, :] / np.maximum(carried, 1e-12), np.inf).min()) * required
+        if workload.max_replicas == 1:
+            fewest = max(fewest, least_part(resolved, mps, w) * mps.capacity_units)
+        found.append(fewest)
+    return np.array(found)
