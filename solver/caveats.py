@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 
 from .model.interference import Interference
 from .model.plan import Plan
-from .model.problem import Problem
+from .model.problem import Problem, Sharing
 from .model.profile import Profile, merged
 
 
 def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterator[str]:
     """
-    Yields a sentence for each service on a GPU whose prediction extrapolates, and one for each estimated profile.
+    Yields a sentence for each service on a GPU whose prediction extrapolates, one for each estimated profile, and one
+    for each kind of sharing that the fleet allows and nothing is known of.
 
     Parameters
     ----------
@@ -33,8 +34,25 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterat
                     estimated[profile.model, gpu.gpu, known.estimated_from] = None
                 percent = partition.sm_percent or 100.0
                 yield from _extrapolations(f"{served.workload} on {gpu.id}", known, served.batch, percent)
+    for entry in problem.fleet:
+        for sharing in entry.sharing:
+            asked = dict.fromkeys(w.model for w in problem.workloads if w.gpus is None or entry.gpu in w.gpus)
+            unknown = [model for model in asked if not _known(by_key.get((model, entry.gpu)), sharing)]
+            if unknown:
+                kind = {"mig": "under MIG", "mps": "under MPS", "exclusive": "used whole"}[sharing]
+                yield f"nothing is known of {', '.join(unknown)} on {entry.gpu} {kind}: planned without"
     for model, on, measured_on in estimated:
         yield f"{model} on {on} is estimated from {measured_on} by roofline ratios; it was not measured there"
+
+
+def _known(profile: Profile | None, sharing: Sharing) -> bool:
+    if profile is None:
+        return False
+    if sharing == "mig":
+        return bool(profile.mig_points or profile.curves)
+    if sharing == "mps":
+        return profile.interference is not None
+    return profile.interference is not None or any(point.sm_percent == 100 for point in profile.share_points)
 
 
 def _extrapolations(where: str, known: Interference, batch: int, percent: float) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """
 The command line `sliceplan`.
 
-Exit codes: 0 done; 1 no plan exists for this problem; 2 the input is wrong; 3 a limit was hit (the
-answer, if any, is usable); 130 interrupted. Machine-readable output goes to stdout or a file, the rest to stderr.
+Exit codes: 0 done; 1 no plan exists for this problem, or the planner's does not hold; 2 the input is wrong; 3 a limit
+was hit (the answer, if any, is usable); 130 interrupted. Machine-readable output goes to stdout or a file, the rest to
+stderr.
 """
 
 import json
@@ -27,6 +28,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+MOST_LINES = 10
+"""Lines of a list that are printed before the rest is only counted."""
 
 ProblemArgument = Annotated[Path, typer.Argument(help="Problem file (YAML or JSON).", show_default=False)]
 PlanArgument = Annotated[Path, typer.Argument(help="Plan file (JSON).", show_default=False)]
@@ -134,6 +138,8 @@ def solve(
     _say(headline(plan, plan.gap))
     for item in plan.unserved:
         _say(f"  {item.workload}: {item.reason}")
+    _say_few([f"{found.gpu} {found.workload or ''}".strip() + f": {found.message}" for found in plan.violations])
+    _say_few([f"note: {warning}" for warning in plan.warnings])
     raise typer.Exit(_exit_code(plan))
 
 
@@ -176,9 +182,12 @@ def compare(
             write_text(json_file, text)
     if str(json_file) != "-":
         _print(compare_table(comparison.plans, gaps))
-    reasons = {(item.workload, item.reason): None for plan in comparison.plans for item in plan.unserved}
-    for workload, reason in reasons:
-        _say(f"  {workload}: {reason}")
+    reasons = {f"{item.workload}: {item.reason}": None for plan in comparison.plans for item in plan.unserved}
+    _say_few(list(reasons))
+    for plan in comparison.plans:
+        if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
+            extra = plan.shadow.extra_cost_per_hour
+            _say(f"  {plan.planner}: ${extra:,.2f}/h of it for standby processes ({plan.shadow.percent:g} % a GPU)")
     bound = comparison.bound.cost_per_hour
     _say("No bound was proven." if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h.")
     codes = [_exit_code(plan) for plan in comparison.plans]
@@ -224,6 +233,8 @@ def show(
         raise InputError([Finding(str(plan), "gpus", f"GPU types not in the catalogue: {', '.join(unknown)}")])
     _print(draw_plan(answer, most))
     _print(headline(answer, answer.gap))
+    for warning in answer.warnings[:MOST_LINES]:
+        _print(f"  note: {warning}")
 
 
 @app.command()
@@ -444,8 +455,16 @@ def _catalogue() -> dict[str, Any]:
     return dict(load_catalogue())
 
 
+def _say_few(texts: list[str]) -> None:
+    """Prints the first lines of a list, and how many more there are; the plan file has them all."""
+    for text in texts[:MOST_LINES]:
+        _say(f"  {text}")
+    if len(texts) > MOST_LINES:
+        _say(f"  … and {len(texts) - MOST_LINES} more in the plan")
+
+
 def _exit_code(plan: Plan) -> int:
-    if plan.status is Status.INFEASIBLE:
+    if plan.status in (Status.INFEASIBLE, Status.VIOLATING):
         return 1
     return 3 if plan.search.stopped in ("time_limit", "interrupted") else 0
 

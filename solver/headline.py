@@ -10,8 +10,23 @@ def headline(plan: Plan, gap: float | None) -> str:
     if plan.status is Status.TIMEOUT:
         return "No plan was found within the time limit. Allow more time."
     cost = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}, ${plan.cost_per_hour:,.2f} per hour"
+    if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
+        cost += f" (${plan.shadow.extra_cost_per_hour:,.2f} of it for standby processes)"
+    if plan.status is Status.VIOLATING:
+        return f"{cost}, but it does not hold: {misses(plan)}"
     if plan.status is Status.OPTIMAL:
         return f"{cost}: proven cheapest"
     if gap is None:
         return f"{cost}: serves everything, but nothing is proven about its cost"
     return f"{cost}: at most {100 * gap:.1f} % above the cheapest possible"
+
+
+def misses(plan: Plan) -> str:
+    """Returns how many services of a violating plan miss their SLO, and by how much at most."""
+    services = {violation.workload for violation in plan.violations if violation.workload is not None}
+    worst = max((violation.excess for violation in plan.violations if violation.workload is not None), default=0.0)
+    parts = [f"{len(services)} service{'' if len(services) == 1 else 's'} miss the SLO, by up to {worst:.1%}"]
+    gpus = {violation.gpu for violation in plan.violations if violation.workload is None}
+    if gpus:
+        parts.append(f"{len(gpus)} GPU{'' if len(gpus) == 1 else 's'} give away more than there is")
+    return " and ".join(parts)

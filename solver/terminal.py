@@ -51,9 +51,18 @@ def compare_table(plans: Iterable[Plan], gaps: Iterable[float | None]) -> Table:
             _percent(plan.metrics.internal_slack if plan.metrics else None),
             _percent(plan.metrics.external_fragmentation if plan.metrics else None),
             f"{plan.runtime_s:.3f} s",
-            plan.status.value,
+            _status(plan),
         )
     return table
+
+
+def _status(plan: Plan) -> str:
+    """Returns the status; of a violating plan how many services miss their SLO, and by how much at most."""
+    missing = {violation.workload for violation in plan.violations if violation.workload is not None}
+    if not plan.violations or not missing:
+        return plan.status.value
+    worst = max(violation.excess for violation in plan.violations if violation.workload is not None)
+    return f"{len(missing)} miss, +{worst:.0%}"
 
 
 def gpu_table(gpus: Iterable[Gpu]) -> Table:
@@ -127,9 +136,9 @@ def _draw_gpu(gpu: PlannedGpu, colours: dict[str, str]) -> list[Text]:
     mig = facts.mig if facts else None
     lines = [Text("  "), Text("  "), Text("  ")]
     if mig is None or gpu.sharing != "mig":
-        for partition in gpu.partitions:
-            lines[0].append(f"{partition.sm_percent or 100:g} %: {', '.join(s.workload for s in partition.serves)}  ")
-        return [heading, lines[0]]
+        heading.append("  MPS" if gpu.sharing == "mps" else "  whole GPU", style="dim")
+        _append_shares(lines, gpu, colours)
+        return [heading, *lines]
     unit = AXIS_WIDTH // mig.placement_units
     at = 0
     for partition in sorted(gpu.partitions, key=lambda partition: partition.start or 0):
@@ -148,6 +157,21 @@ def _draw_gpu(gpu: PlannedGpu, colours: dict[str, str]) -> list[Text]:
         at = start + size
     _append_free(lines, (mig.placement_units - at) * unit)
     return [heading, *lines]
+
+
+def _append_shares(lines: list[Text], gpu: PlannedGpu, colours: dict[str, str]) -> None:
+    """Shares to scale, or shrunk where they are more than the GPU; a whole GPU is one share of all of it."""
+    shares = [(partition.sm_percent or 100.0, partition.serves[0]) for partition in gpu.partitions]
+    scale = AXIS_WIDTH / max(100.0, sum(percent for percent, _ in shares))
+    at = 0
+    for percent, served in shares:
+        width = max(round(percent * scale), 2)
+        texts = (f"{percent:g} %", served.workload, f"b{served.batch} {served.rate_rps / served.capacity_rps:.0%}")
+        for line, text in zip(lines, texts, strict=True):
+            line.append("▌", style=colours[served.workload])
+            line.append(_cell(text, width - 1), style=colours[served.workload])
+        at += width
+    _append_free(lines, AXIS_WIDTH - at)
 
 
 def _append_free(lines: list[Text], width: int) -> None:

@@ -1,12 +1,22 @@
 """The instances of iGniter's paper: the illustrative example (sec. 2.3) and the 12 workloads of table 3."""
 
+import pytest
 from instances import REFERENCE, problem_of
+
+from sliceplan.solver.formats.gpulets import read_gpulets
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.interference.igniter import IgniterModel
 
 V100 = "V100-SXM2-16GB"
 MODELS = ("alexnet", "resnet50", "vgg19", "ssd")
 SLO_MS = (10, 15, 20, 20, 30, 40, 20, 30, 40, 25, 40, 55)
 RATE_RPS = (1200, 400, 800, 400, 600, 200, 300, 400, 200, 150, 50, 300)
 FLEET = ({"gpu": V100, "sharing": ["mps"]},)
+SHIPPED = {p.model: p.interference for p in shipped_profiles() if p.gpu == V100 and p.interference}
+COEFFICIENTS = [SHIPPED[name].model for name in MODELS]
+GPU = SHIPPED["alexnet"].gpu
+MODEL = IgniterModel.of(GPU, COEFFICIENTS)
+
 MEASURED = REFERENCE / "igniter" / "v100_profile.jsonl"
 SOLO_TABLES = REFERENCE / "igniter" / "v100_gpulet_profile.jsonl"
 
@@ -31,3 +41,17 @@ def example(**settings):
     rows = (("alexnet", 15, 500), ("resnet50", 40, 400), ("vgg19", 60, 200))
     workloads = [{"name": m, "model": m, "slo_ms": slo, "rate_rps": rate} for m, slo, rate in rows]
     return problem_of(workloads, fleet=FLEET, name="igniter-example", **settings)
+
+
+def measured_file():
+    """Returns the published measurements; skips the test where they are not there."""
+    if not MEASURED.is_file():
+        pytest.skip(f"the published measurements are not in {MEASURED}")
+    return MEASURED
+
+
+def solo_tables():
+    """Returns the published solo tables as profiles; skips the test where they are not there."""
+    if not SOLO_TABLES.is_file():
+        pytest.skip(f"the published solo tables are not in {SOLO_TABLES}")
+    return read_gpulets(SOLO_TABLES)

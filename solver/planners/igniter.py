@@ -63,12 +63,12 @@ def placed_by_igniter(
     if isinstance(asked, list):
         return asked
     kinds = _Kinds(mps, asked.shared)
-    gpus = _placed(kinds, fit)
+    gpus, arrivals = _placed(kinds, fit)
     dedicated = [
         SharedGpu(mps.gpu, (Resident(one.workload, one.batch, one.least_units * mps.unit_percent),))
         for one in asked.dedicated
     ]
-    return [*dedicated, *kinds.named(gpus)]
+    return [*dedicated, *kinds.named(gpus, arrivals)]
 
 
 _Content = tuple[tuple[int, int], ...]
@@ -134,25 +134,28 @@ class _Kinds:
             and len(content) < self.mps.clients
         )
 
-    def named(self, gpus: Sequence[_Content]) -> list[SharedGpu]:
-        """Deals the workloads of each kind to the GPUs, in their order."""
+    def named(self, gpus: Sequence[_Content], arrivals: Sequence[tuple[int, int]]) -> list[SharedGpu]:
+        """Returns the GPUs with workloads for kinds; arrivals are (kind, GPU) in the order of placement."""
         waiting = [iter(members) for members in self.members]
+        residents: list[list[Demand]] = [[] for _ in gpus]
+        for kind, number in arrivals:
+            residents[number].append(next(waiting[kind]))
         return [
             SharedGpu(
                 self.mps.gpu,
                 tuple(
                     Resident(one.workload, one.batch, units * self.mps.unit_percent)
-                    for kind, units in content
-                    for one in [next(waiting[kind])]
+                    for one, (_, units) in zip(own, content, strict=True)
                 ),
             )
-            for content in gpus
+            for own, content in zip(residents, gpus, strict=True)
         ]
 
 
-def _placed(kinds: _Kinds, fit: Fit) -> list[_Content]:
-    """Returns the contents of the GPUs, in the order in which they were opened."""
+def _placed(kinds: _Kinds, fit: Fit) -> tuple[list[_Content], list[tuple[int, int]]]:
+    """Returns the contents of the GPUs, in the order in which they were opened, and (kind, GPU) of each placement."""
     gpus: list[_Content] = []
+    arrivals: list[tuple[int, int]] = []
     by_content: dict[_Content, list[int]] = {}
     grown: dict[tuple[_Content, int], _Content | None] = {}
     for kind in kinds.order:
@@ -165,6 +168,7 @@ def _placed(kinds: _Kinds, fit: Fit) -> list[_Content]:
         hosts = [content for content in open_contents if grown[content, kind] is not None]
         if not hosts:
             gpus.append(((kind, kinds.units[kind]),))
+            arrivals.append((kind, len(gpus) - 1))
             heappush(by_content.setdefault(gpus[-1], []), len(gpus) - 1)
             continue
         if fit == "least-interference":
@@ -174,11 +178,12 @@ def _placed(kinds: _Kinds, fit: Fit) -> list[_Content]:
         else:
             host = min(hosts, key=lambda content: by_content[content][0])
         number = heappop(by_content[host])
+        arrivals.append((kind, number))
         if not by_content[host]:
             del by_content[host]
         gpus[number] = grown[host, kind] or ()
         heappush(by_content.setdefault(gpus[number], []), number)
-    return gpus
+    return gpus, arrivals
 
 
 def _total(content: _Content | None) -> int:

@@ -1,0 +1,119 @@
+"""iGniter's model of interference: the vectorised function against the equations one by one, and its monotonicity."""
+
+import igniter_scalar
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from igniter_instances import COEFFICIENTS, GPU, MODEL, SHIPPED
+
+from sliceplan.solver.model.interference import GpuCoefficients, Interference, ModelCoefficients
+from sliceplan.solver.performance.interference.igniter import alone
+
+SSD = SHIPPED["ssd"].model.model_dump()
+
+residents = st.tuples(st.integers(0, 3), st.integers(1, 32), st.sampled_from([2.5 * u for u in range(1, 41)]))
+sets_of_residents = st.lists(residents, min_size=1, max_size=8)
+
+
+def predicted(members):
+    workload, batch, percent = (np.array([column]) for column in zip(*members, strict=True))
+    return MODEL.predict(workload, batch, percent.astype(float))
+
+
+@given(sets_of_residents)
+def test_the_vectorised_model_equals_the_equations_one_by_one(members):
+    figures = predicted(members)
+    expected = igniter_scalar.predict(GPU, [(COEFFICIENTS[w], b, r) for w, b, r in members])
+    np.testing.assert_allclose(figures.latency_ms[0], [f.latency_ms for f in expected], rtol=1e-12)
+    np.testing.assert_allclose(figures.throughput_rps[0], [f.throughput_rps for f in expected], rtol=1e-12)
+
+
+@given(sets_of_residents)
+def test_the_causes_add_up_to_the_latency_and_none_is_negative(members):
+    figures = predicted(members)
+    np.testing.assert_allclose(sum(figures.causes_ms.values()), figures.latency_ms, rtol=1e-12)
+    assert all((part >= 0).all() for part in figures.causes_ms.values())
+
+
+@given(sets_of_residents, residents)
+def test_a_neighbour_never_lowers_a_latency_nor_raises_a_throughput(members, neighbour):
+    before, after = predicted(members), predicted([*members, neighbour])
+    assert (after.latency_ms[0, :-1] >= before.latency_ms[0]).all()
+    assert (after.throughput_rps[0, :-1] <= before.throughput_rps[0]).all()
+
+
+@given(sets_of_residents, st.data())
+def test_a_latency_rises_with_the_share_of_another_and_falls_with_its_own(members, data):
+    i = data.draw(st.integers(0, len(members) - 1))
+    w, b, r = members[i]
+    raised = [*members[:i], (w, b, r + 2.5), *members[i + 1 :]]
+    before, after = predicted(members).latency_ms[0], predicted(raised).latency_ms[0]
+    assert after[i] < before[i]
+    assert (np.delete(after, i) >= np.delete(before, i)).all()
+
+
+@given(st.lists(sets_of_residents, min_size=2, max_size=5))
+def test_gpus_predicted_together_are_as_predicted_one_by_one_and_empty_places_change_nothing(gpus):
+    width = max(map(len, gpus))
+    padded = [[*members, *[(0, 1, 0.0)] * (width - len(members))] for members in gpus]
+    workload, batch, percent = (np.array([[r[i] for r in row] for row in padded]) for i in range(3))
+    together = MODEL.predict(workload, batch, percent.astype(float))
+    for row, members in enumerate(gpus):
+        single = predicted(members)
+        np.testing.assert_allclose(together.latency_ms[row, : len(members)], single.latency_ms[0], rtol=1e-12)
+        assert not together.latency_ms[row, len(members) :].any()
+        assert not together.throughput_rps[row, len(members) :].any()
+        assert together.power_w[row] == pytest.approx(single.power_w[0])
+
+
+def test_the_illustrative_example_of_the_paper():
+    """Sec. 2.3: AlexNet 10 % batch 4, ResNet-50 30 % batch 8, VGG-19 37.5 % batch 6, on the published data."""
+    figures = predicted([(0, 4, 10.0), (1, 8, 30.0), (2, 6, 37.5)])
+    assert figures.latency_ms[0] == pytest.approx([6.918, 18.908, 28.730], abs=1e-3)
+    assert figures.throughput_rps[0] == pytest.approx([599.1, 434.2, 211.5], abs=0.06)
+    assert figures.power_w[0] > GPU.max_power_w
+    assert figures.frequency_mhz[0] < GPU.max_frequency_mhz
+    assert figures.causes_ms["throttling"][0].min() > 0
+
+
+def test_a_demand_that_would_stop_the_clock_leaves_finite_latencies():
+    figures = predicted([(3, 32, 100.0)] * 30)
+    assert np.isfinite(figures.latency_ms).all()
+    assert figures.frequency_mhz[0] == 1.0
+
+
+def test_alone_there_is_no_contention():
+    figures = alone(SHIPPED["vgg19"], np.array([1, 8]), 20.0)
+    for cause in ("scheduling contention", "cache contention", "throttling"):
+        assert not figures.causes_ms[cause].any()
+
+
+def with_changes(record, **changes):
+    return type(record).model_validate({**record.model_dump(), **changes})
+
+
+@pytest.mark.parametrize(
+    ("record", "changes", "message"),
+    [
+        (GPU, {"scheduling_ms_offset": -1.0}, "a neighbour would help"),
+        (GPU, {"idle_power_w": 400.0}, "not below max_power_w"),
+        (COEFFICIENTS[0], {"active": (0, 1, 1, -2.0, 0)}, "k4"),
+        (COEFFICIENTS[0], {"active": (0, 1, 1, 0, -0.1)}, "k5"),
+        (
+            SHIPPED["ssd"],
+            {"model": {**COEFFICIENTS[3].model_dump(), "active": (0, -1.0, 0, 0, 0)}},
+            "not above 0 at batch",
+        ),
+        (
+            SHIPPED["ssd"],
+            {"model": {**COEFFICIENTS[3].model_dump(), "active": (-3, 100.0, 0, 0, 0)}},
+            "falls with the batch",
+        ),
+        (SHIPPED["ssd"], {"measured": {**SHIPPED["ssd"].measured.model_dump(), "min_batch": 64}}, "above its greatest"),
+    ],
+)
+def test_coefficients_that_would_break_monotonicity_are_refused(record, changes, message):
+    assert isinstance(record, GpuCoefficients | ModelCoefficients | Interference)
+    with pytest.raises(ValueError, match=message):
+        with_changes(record, **changes)

@@ -1,0 +1,160 @@
+"""What holds for every planner on fleets that may be shared by MPS."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from igniter_instances import FLEET, MODELS, V100, solo_tables, table_3
+from instances import problem_of
+
+from sliceplan.solver.api import compare, planners_for, solve
+from sliceplan.solver.check import check
+from sliceplan.solver.formats.plan_files import dump_plan
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.plan import Status
+from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.planners.igniter import placed_by_igniter
+
+MPS_PLANNERS = ("exact", "best-split", "ffd", "ffd-interference", "gpulets-igniter", "gslice", "igniter")
+
+FLEETS = st.sampled_from(
+    [
+        [{"gpu": V100, "sharing": ["mps"]}],
+        [{"gpu": V100, "sharing": ["mps"], "count": 2}],
+        [{"gpu": V100, "sharing": ["mps", "exclusive"]}, {"gpu": "T4", "sharing": ["mps"]}],
+        [{"gpu": "T4", "sharing": ["exclusive"]}],
+        [{"gpu": "A100-80GB", "sharing": ["mig"], "count": 3}, {"gpu": V100, "sharing": ["mps"], "count": 3}],
+    ]
+)
+
+
+@st.composite
+def mps_problems(draw, most=5):
+    """Draws small problems on fleets that mix kinds of sharing; some cannot be served."""
+    workloads = draw(
+        st.lists(
+            st.fixed_dictionaries(
+                {
+                    "model": st.sampled_from(MODELS),
+                    "rate_rps": st.floats(0.5, 1500),
+                    "slo_ms": st.floats(5, 300),
+                },
+                optional={
+                    "max_replicas": st.integers(1, 3),
+                    "batch_sizes": st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=3, unique=True),
+                    "memory_mib": st.floats(100, 9000),
+                },
+            ),
+            min_size=1,
+            max_size=most,
+        )
+    )
+    return problem_of(
+        workloads,
+        fleet=draw(FLEETS),
+        mps_rules=draw(st.sampled_from(["free", "igniter"])),
+        headroom=draw(st.sampled_from([0.0, 0.2])),
+        shadow_percent=draw(st.sampled_from([0.0, 0.0, 10.0])),
+        time_limit_s=10,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(mps_problems())
+def test_every_plan_holds_or_says_what_does_not_and_none_is_below_the_bound(problem):
+    """Property: `check` finds in a violating plan what the plan states, and nothing in any other."""
+    try:
+        comparison = compare(problem)
+    except InputError:  # models that have nothing on this fleet
+        return
+    for plan in comparison.plans:
+        found = check(problem, plan, shipped_profiles())
+        assert [v.message for v in found] == [v.message for v in plan.violations]
+        assert bool(plan.violations) == (plan.status is Status.VIOLATING)
+        if plan.violations:
+            assert plan.planner in ("ffd", "gslice", "gpulets-igniter")
+            assert plan.gap is None
+        elif plan.cost_per_hour is not None:
+            assert plan.cost_per_hour >= (comparison.bound.cost_per_hour or 0) - 1e-6
+    exact = comparison.plans[0]
+    assert exact.planner == "exact"
+    if exact.status is Status.INFEASIBLE:
+        assert not [plan for plan in comparison.plans if plan.status is Status.FEASIBLE]
+        assert exact.unserved
+
+
+@settings(max_examples=10, deadline=None)
+@given(mps_problems(most=4))
+def test_the_exact_plan_is_no_dearer_than_any_that_holds(problem):
+    try:
+        plans = compare(problem).plans
+    except InputError:
+        return
+    held = [plan.cost_per_hour for plan in plans if plan.status in (Status.OPTIMAL, Status.FEASIBLE)]
+    if held and plans[0].cost_per_hour is not None and problem.settings.mps_rules == "free":
+        assert plans[0].cost_per_hour <= min(held) + 1e-9
+
+
+@pytest.mark.parametrize("planner", MPS_PLANNERS)
+def test_same_problem_gives_the_same_plan_byte_for_byte(planner):
+    profiles = [*shipped_profiles(), *solo_tables()]
+    one, other = (solve(table_3(), planner, profiles=profiles).model_copy(update={"runtime_s": 0}) for _ in range(2))
+    assert dump_plan(one) == dump_plan(other)
+
+
+def test_only_planners_of_the_allowed_sharing_are_compared():
+    assert set(planners_for(table_3())) == set(MPS_PLANNERS)
+    whole = problem_of(
+        [{"model": "ssd", "rate_rps": 10, "slo_ms": 200}], fleet=[{"gpu": "T4", "sharing": ["exclusive"]}]
+    )
+    assert set(planners_for(whole)) == {"exact", "exact-pulp", "best-split", "whole-gpu"}
+
+
+def test_a_planner_asked_for_a_sharing_that_it_does_not_plan_says_so():
+    plan = solve(table_3(), "parvagpu")
+    assert plan.status is Status.INFEASIBLE
+    assert "parvagpu plans mig, which no GPU type of the fleet allows" in plan.unserved[0].reason
+
+
+def test_a_workload_too_large_for_a_gpu_gets_dedicated_ones_and_a_rest():
+    """The replica rule of the artifact: whole GPUs counted with 0.9 of their throughput, and the rest as usual."""
+    problem = problem_of([{"model": "vgg19", "rate_rps": 1500, "slo_ms": 60}], fleet=FLEET, mps_rules="igniter")
+    plan = solve(problem, "igniter")
+    shares = [part.sm_percent for gpu in plan.gpus for part in gpu.partitions]
+    assert len(shares) > 1
+    assert shares[:-1] == [100.0] * (len(shares) - 1)
+    assert plan.status is Status.FEASIBLE
+    exact = solve(problem)
+    assert exact.cost_per_hour <= plan.cost_per_hour
+
+
+def test_batch_sizes_stay_within_the_measured_range():
+    problem = problem_of([{"model": "alexnet", "rate_rps": 2500, "slo_ms": 400}], fleet=FLEET)
+    plan = solve(problem, "igniter")
+    assert plan.gpus[0].partitions[0].serves[0].batch == 32
+
+
+def test_a_split_workload_keeps_the_numbers_of_the_whole_problem():
+    """`best-split` plans parts of the problem; names and rates in its plan are those of the whole."""
+    fleet = [{"gpu": "A100-80GB", "sharing": ["mig"]}, {"gpu": V100, "sharing": ["mps"]}]
+    workloads = [
+        {"model": "alexnet", "rate_rps": 300, "slo_ms": 40},
+        {"model": "bert", "rate_rps": 60, "slo_ms": 300},
+        {"model": "ssd", "rate_rps": 60, "slo_ms": 100},
+        {"model": "resnet50", "rate_rps": 200, "slo_ms": 100},
+    ]
+    plan = solve(problem_of(workloads, fleet=fleet), "best-split")
+    assert plan.status is Status.FEASIBLE
+    assert {gpu.sharing for gpu in plan.gpus} == {"mig", "mps"}
+    served = {s.workload: s for gpu in plan.gpus for part in gpu.partitions for s in part.serves}
+    assert set(served) == {"w0", "w1", "w2", "w3"}
+
+
+def test_a_restricted_problem_is_the_problem_of_those_workloads():
+    whole = resolve(table_3(), shipped_profiles())
+    part = whole.restricted_to([3, 7, 11])
+    again = resolve(part.problem, shipped_profiles())
+    mps = part.mps[V100]
+    assert [w.name for w in part.problem.workloads] == ["W4", "W8", "W12"]
+    one, other = placed_by_igniter(part, mps), placed_by_igniter(again, again.mps[V100])
+    assert one == other

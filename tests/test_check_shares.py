@@ -1,0 +1,148 @@
+"""`check` finds each kind of mistake on a GPU under MPS, and tells a missed SLO from a wrong plan."""
+
+import pytest
+from igniter_instances import FLEET, V100, table_3
+from instances import problem_of
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.check import check
+from sliceplan.solver.digest import reference
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Plan
+
+PROBLEM = table_3(mps_rules="igniter")
+PLAN = solve(PROBLEM).model_dump(mode="json")
+
+
+def first(plan):
+    """The first partition of a GPU with several."""
+    return next(gpu for gpu in plan["gpus"] if len(gpu["partitions"]) > 1)["partitions"][0]
+
+
+def violations(change, problem=PROBLEM, plan=PLAN):
+    changed = Plan.model_validate(plan).model_dump(mode="json")
+    change(changed)
+    return check(problem, Plan.model_validate(changed), shipped_profiles())
+
+
+def unchanged(_):
+    """Leaves the plan as it is."""
+
+
+def set_partition(**fields):
+    return lambda plan: first(plan).update(fields)
+
+
+def set_served(**fields):
+    return lambda plan: first(plan)["serves"][0].update(fields)
+
+
+def other_causes(plan):
+    first(plan)["serves"][0]["causes_ms"]["throttling"] += 1.0
+
+
+def no_cause(plan):
+    del first(plan)["serves"][0]["causes_ms"]["loading"]
+
+
+def twice_in_one_share(plan):
+    first(plan)["serves"] *= 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (set_partition(mig_profile="1g.5gb", start=0), "no MIG profile or start"),
+        (set_partition(sm_percent=None), "has a share (sm_percent)"),
+        (set_partition(sm_percent=21.3), "multiples of 2.5 %"),
+        (set_served(workload="nobody"), "not in the problem"),
+        (set_served(processes=2), "knows one a share"),
+        (set_served(latency_ms=1.0), "states 1 ms; the interference model gives"),
+        (set_served(capacity_rps=1.0), "states 1 req/s; the model gives"),
+        (set_served(causes_ms=None), "other causes"),
+        (other_causes, "other causes"),
+        (no_cause, "other causes"),
+        (twice_in_one_share, "a share serves one"),
+    ],
+)
+def test_a_wrong_gpu_is_found_out(change, message):
+    assert any(message in str(found) for found in violations(change)), [str(found) for found in violations(change)]
+
+
+def test_the_plan_itself_holds():
+    assert violations(unchanged) == []
+
+
+def test_a_share_too_small_for_the_slo_is_found_by_the_full_model_and_says_by_how_much():
+    found = violations(set_partition(sm_percent=2.5))
+    broken = [one for one in found if one.excess is not None]
+    assert broken
+    assert all(one.workload and one.excess > 0 for one in broken)
+
+
+def test_shares_over_the_whole_gpu_are_found_and_belong_to_no_service():
+    found = violations(set_partition(sm_percent=100.0))
+    (over,) = [one for one in found if "gives away" in one.message]
+    assert over.workload is None
+    assert over.excess > 0
+
+
+def replanned(plan, problem):
+    """Returns a plan that claims to answer another problem."""
+    return {**plan, "problem": reference(problem).model_dump()}
+
+
+@pytest.mark.parametrize(
+    ("workload", "settings", "message"),
+    [
+        ({"memory_mib": 20000}, {}, "MiB of memory; it has"),
+        ({"memory_mib": 9000}, {"shadow_percent": 10}, "MiB of memory; it has"),
+        ({"gpus": ["T4"]}, {}, "allows only T4"),
+        ({"batch_sizes": [31]}, {}, "is not allowed for"),
+        ({}, {"shadow_percent": 95}, "beside 95 % for standby processes"),
+        ({"slo_ms": 3}, {}, "its SLO of 3 ms leaves 1.5 ms"),
+    ],
+)
+def test_limits_of_the_problem_hold_on_a_shared_gpu(workload, settings, message):
+    one = {"model": "resnet50", "rate_rps": 100, "slo_ms": 100}
+    fleet = [{"gpu": V100, "sharing": ["mps"]}, {"gpu": "T4", "sharing": ["mps"]}]
+    plan = solve(problem_of([{**one, "gpus": [V100]}], fleet=fleet)).model_dump(mode="json")
+    stricter = problem_of([{**one, **workload}], fleet=fleet, **settings)
+    found = violations(unchanged, stricter, replanned(plan, stricter))
+    assert any(message in str(one) for one in found), [str(one) for one in found]
+
+
+def test_more_residents_than_mps_clients_are_found_out():
+    one = {"model": "alexnet", "rate_rps": 0.5, "slo_ms": 200}
+    problem = problem_of([one], fleet=FLEET)
+    plan = solve(problem).model_dump(mode="json")
+    plan["gpus"][0]["partitions"] *= 49
+    found = violations(unchanged, problem, plan)
+    assert any("49 MPS clients; at most 48" in str(one) for one in found)
+
+
+def test_a_model_without_coefficients_is_found_out():
+    found = check(PROBLEM, Plan.model_validate(PLAN), [p for p in shipped_profiles() if p.model != "ssd"])
+    assert any("no profile of ssd has interference coefficients" in str(one) for one in found)
+
+
+def whole_gpu():
+    fleet = [{"gpu": "T4", "sharing": ["exclusive"]}]
+    problem = problem_of([{"model": "vgg19", "rate_rps": 20, "slo_ms": 200}], fleet=fleet)
+    return problem, solve(problem).model_dump(mode="json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda plan: plan["gpus"][0]["partitions"][0].update(sm_percent=50.0), "is used whole, but"),
+        (lambda plan: plan["gpus"][0].update(partitions=plan["gpus"][0]["partitions"] * 2), "is used whole, but"),
+        (lambda plan: plan["gpus"][0]["partitions"][0]["serves"][0].update(batch=33), "no profile of vgg19 knows"),
+        (lambda plan: plan["gpus"][0]["partitions"][0]["serves"][0].update(latency_ms=1.0), "states 1 ms"),
+        (lambda plan: plan["gpus"][0].update(sharing="mps"), "the fleet allows exclusive"),
+    ],
+)
+def test_a_wrong_whole_gpu_is_found_out(change, message):
+    problem, plan = whole_gpu()
+    assert violations(unchanged, problem, plan) == []
+    assert any(message in str(found) for found in violations(change, problem, plan))
