@@ -13,9 +13,10 @@ For the residents of one GPU, with share r in percent and batch size b (t in ms;
     t_inf  = t_load + t_gpu + t_feedback,          throughput = b / (t_gpu + t_feedback)             (1, 2)
 
 Power and cache use are not let below 0, which the fitted lines would reach at next to no load. So a resident's
-latency falls in its own share and rises in the share of any other, and a further resident never lowers one: t_sch,
-the sum of c and the sum of p only grow (GpuCoefficients, ModelCoefficients and Interference refuse coefficients for
-which they would not).
+latency rises in the share of any other, and a further resident never lowers one: t_sch, the sum of c and the sum of p
+only grow (GpuCoefficients, ModelCoefficients and Interference refuse coefficients for which they would not). It
+falls in its own share on GPUs that are not given away several times over; far beyond that, a larger share costs
+more in frequency than it gives. Nothing here relies on that.
 """
 
 from collections.abc import Sequence

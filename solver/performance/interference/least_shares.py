@@ -1,11 +1,10 @@
 """
 The least shares with which the services on a GPU keep their SLOs: a least fixed point.
 
-A resident's latency falls in its own share and rises in those of the others (igniter.py). So if two allocations
-keep every SLO, does the smaller share of each resident? Take the least vector that the iteration below reaches from
-solo shares: a share is raised only when every feasible allocation has a greater one, because the others' shares
-are no greater than theirs in any feasible allocation. Hence the result is below every feasible allocation in each
-component, and it is feasible or no allocation is. It follows that a set of workloads fits a GPU exactly if its least
+A resident's latency rises in the shares of the others (igniter.py). The iteration below starts with shares that no
+feasible allocation goes below, and raises a share only to what it needs beside the others' present ones, power of its
+own present share included. In any feasible allocation all of these are at least as great, so its share there is too.
+Hence the result is below every feasible allocation in each component, and it is feasible or no allocation is. It follows that a set of workloads fits a GPU exactly if its least
 shares fit, that every subset of a set that fits does too, and that iGniter's loop (algorithm 2), which raises
 by one unit at a time, ends at the same point.
 
