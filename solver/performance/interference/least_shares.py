@@ -4,9 +4,10 @@ The least shares with which the services on a GPU keep their SLOs: a least fixed
 A resident's latency rises in the shares of the others (igniter.py). The iteration below starts with shares that no
 feasible allocation goes below, and raises a share only to what it needs beside the others' present ones, power of its
 own present share included. In any feasible allocation all of these are at least as great, so its share there is too.
-Hence the result is below every feasible allocation in each component, and it is feasible or no allocation is. It follows that a set of workloads fits a GPU exactly if its least
-shares fit, that every subset of a set that fits does too, and that iGniter's loop (algorithm 2), which raises
-by one unit at a time, ends at the same point.
+Hence the result is below every feasible allocation in each component, and it is feasible or no allocation is.
+
+It follows that a set of workloads fits a GPU exactly if its least shares fit, that every subset of a set that fits
+does too, and that iGniter's loop (algorithm 2), which raises by one unit at a time, ends at the same point.
 
 Shares are counted in units of the GPU's granularity, as integers, so that sums carry no rounding.
 """
