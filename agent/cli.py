@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from ..solver.model.errors import SliceplanError
-from .commands import commands_of, describe, interrupts_gpu
+from .commands import MPS_NOTES, commands_of, describe, interrupts_gpu
 from .dry_run import DryRun, dry_run
 from .node import NodeState, unused
 from .plan_files import node_share, read_plan
@@ -68,11 +68,11 @@ def plan(
 
 
 def _print_steps(node: str, tried: DryRun, start: NodeState, desired: NodeState) -> None:
-    instances = sum(len(state.instances) for state in desired.values())
-    kept = sum(len(state.instances & desired[i].instances) for i, state in start.items() if i in desired)
-    print(f"Node {node}: {instances} MIG instances on {len(desired)} GPUs; {kept} stay as they are.")
+    print(_summary(node, start, desired))
     if disruptive := sorted({step.gpu_index for step in tried.steps if interrupts_gpu(step)}):
         print(f"! MIG mode changes on GPU {', '.join(map(str, disruptive))}: stop everything that runs there first.")
+    if any(state.shares for state in desired.values()):
+        print("\n".join(MPS_NOTES))
     print()
     for number, step in enumerate(tried.steps, 1):
         mark = "!" if interrupts_gpu(step) else " "
@@ -80,7 +80,7 @@ def _print_steps(node: str, tried: DryRun, start: NodeState, desired: NodeState)
         for command in commands_of(step, start):
             print(indent(command, "       "))
     print()
-    print("`gi` and `uuid` read ids on the node; `sliceplan export --format commands` writes them out.")
+    print("`gi`, `uuid` and `gpu_uuid` read ids on the node; `sliceplan export --format commands` has them.")
     if tried.reached:
         print(f"Simulated node: {len(tried.steps)} steps reach exactly the planned state.")
     else:
@@ -89,6 +89,19 @@ def _print_steps(node: str, tried: DryRun, start: NodeState, desired: NodeState)
         if tried.refused:
             print(f"Simulated node refused {tried.refused}")
     print("Dry run: nothing was changed.")
+
+
+def _summary(node: str, start: NodeState, desired: NodeState) -> str:
+    instances = sum(len(state.instances) for state in desired.values())
+    shares = sum(len(state.shares) for state in desired.values())
+    kept = sum(
+        len(state.instances & desired[index].instances) + len(state.shares & desired[index].shares)
+        for index, state in start.items()
+        if index in desired
+    )
+    counts = [f"{instances} MIG instances"] if instances or not shares else []
+    counts += [f"{shares} MPS shares"] if shares else []
+    return f"Node {node}: {' and '.join(counts)} on {len(desired)} GPUs; {kept} stay as they are."
 
 
 def _as_data(node: str, tried: DryRun, start: NodeState) -> dict[str, object]:

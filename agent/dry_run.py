@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ..solver.model.catalogue import load_catalogue
 from .devices.device import DeviceError
 from .devices.simulated import SimulatedNode
-from .node import NodeState, mode_change_needs_reset, unused
+from .node import NodeState, Share, mode_change_needs_reset, service_name, unused
 from .steps import Step, steps_between
 
 
@@ -44,7 +44,10 @@ def dry_run(current: NodeState, desired: NodeState) -> DryRun:
         except DeviceError as error:
             return DryRun(steps, f"step {number}: {error}", ())
     wanted = {index: desired.get(index, unused(state)) for index, state in current.items()}
-    return DryRun(steps, None, tuple(_differences(node.state(), wanted)))
+    # A daemon without clients is no part of a state.
+    idle = node.mps_gpus() - {index for index, state in wanted.items() if state.shares}
+    left_over = [f"GPU {index}: an MPS daemon is left over" for index in sorted(idle)]
+    return DryRun(steps, None, (*_differences(node.state(), wanted), *left_over))
 
 
 def _differences(found: NodeState, wanted: NodeState) -> list[str]:
@@ -56,4 +59,10 @@ def _differences(found: NodeState, wanted: NodeState) -> list[str]:
             differences.append(f"GPU {index}: MIG mode is {'on' if found[index].mig_enabled else 'off'}")
         differences += [f"GPU {index}: {p} at {s} is missing" for s, p, _ in sorted(should_be - is_there)]
         differences += [f"GPU {index}: {p} at {s} is left over" for s, p, _ in sorted(is_there - should_be)]
+        differences += [f"GPU {index}: {_text(one)} is missing" for one in sorted(state.shares - found[index].shares)]
+        differences += [f"GPU {index}: {_text(one)} is left over" for one in sorted(found[index].shares - state.shares)]
     return differences
+
+
+def _text(share: Share) -> str:
+    return f"{service_name(share)} at {share.sm_percent:g} %"

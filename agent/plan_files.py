@@ -1,5 +1,6 @@
 """A node's share of a plan file: read, and refused unless every name in it is known and every place is single."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..solver.model.catalogue import load_catalogue
@@ -7,6 +8,9 @@ from ..solver.model.errors import Finding, InputError
 from ..solver.model.parsing import closest, parse_record, parse_text, read_text
 from ..solver.model.plan import Plan, PlannedGpu
 from .node import NodeState, planned_state
+
+ROUNDING = 1e-6
+"""How far a sum of percentages may pass 100 by rounding alone."""
 
 
 def read_plan(path: Path) -> Plan:
@@ -50,7 +54,7 @@ def _wrong_gpu(path: str, gpu: PlannedGpu) -> list[tuple[str, str]]:
     if gpu.gpu not in catalogue:
         return [(f"{path}.gpu", f"is {gpu.gpu!r}; not in the catalogue. {closest(gpu.gpu, catalogue)}")]
     if gpu.sharing == "mps":
-        return [(f"{path}.sharing", "is 'mps'; this version of the agent knows mig and exclusive")]
+        return list(_wrong_shares(path, gpu))
     mig = catalogue[gpu.gpu].mig
     if gpu.sharing == "exclusive":
         return []
@@ -71,3 +75,20 @@ def _wrong_gpu(path: str, gpu: PlannedGpu) -> list[tuple[str, str]]:
         elif any(partition.start == earlier.start for earlier in gpu.partitions[:j]):
             found.append((f"{where}.start", f"is {partition.start}; another instance starts there"))
     return found
+
+
+def _wrong_shares(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
+    """Yields path and message of everything about a GPU under MPS that cannot be."""
+    for j, partition in enumerate(gpu.partitions):
+        where = f"{path}.partitions[{j}]"
+        if partition.mig_profile is not None:
+            yield f"{where}.mig_profile", f"is {partition.mig_profile!r}; a GPU under MPS has no MIG instances"
+        if partition.start is not None:
+            yield f"{where}.start", f"is {partition.start}; a share of a GPU under MPS has no start"
+        if partition.sm_percent is None:
+            yield f"{where}.sm_percent", "is null; a share of a GPU under MPS needs its percentage of the SMs"
+        if len(partition.serves) > 1:
+            yield f"{where}.serves", f"has {len(partition.serves)} workloads; a share of a GPU under MPS serves one"
+    percent = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
+    if percent > 100 + ROUNDING:
+        yield f"{path}.partitions", f"take {percent:.9g} % of the SMs in all; there are 100 %"

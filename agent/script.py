@@ -2,7 +2,7 @@
 
 from ..solver.model.errors import Finding, InputError
 from ..solver.model.plan import Plan
-from .commands import FUNCTIONS, commands_of, describe
+from .commands import FUNCTIONS, MPS_NOTES, commands_of, describe
 from .dry_run import dry_run
 from .node import unused
 from .plan_files import node_share
@@ -37,6 +37,8 @@ def node_script(plan: Plan, node: str, source: str) -> str:
         raise InputError([Finding(source, node, tried.refused or "; ".join(tried.differences))])
     title = f"Plan {plan.problem.name} of sliceplan, node {node}: {len(desired)} GPUs"
     lines = [HEADER.format(title=title, functions=FUNCTIONS)]
+    if any(state.shares for state in desired.values()):
+        lines += [f"# {note}" for note in MPS_NOTES]
     for step in tried.steps:
         lines += [f"# GPU {step.gpu_index}: {describe(step)}", *commands_of(step, current)]
     return "\n".join(lines) + "\n"

@@ -1,15 +1,18 @@
 """
 The steps that bring a GPU from one state to another, in an order that the driver accepts.
 
-Within a GPU: mode on, MPS daemons of what goes, destroy, create, MPS daemons of what comes, mode off.
+Within a GPU: services and MPS daemon of the whole GPU that go, mode on, MPS daemons of instances that go, destroy,
+create, MPS daemons of instances that come, mode off, MPS daemon of the whole GPU, its services.
 Instances that are the same before and after (profile and start) are not touched; if only their processes change,
 only their MPS daemon does. Destroying comes before creating because the new instances may need the room.
+Shares that are the same before and after are not touched either. The daemon of a whole GPU stays as long as the GPU
+has any: a percentage is fixed when a process starts, so a change of it concerns one service and not the daemon.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .node import GpuState, Instance, NodeState, unused
+from .node import GpuState, Instance, NodeState, Share, unused
 
 
 @dataclass(frozen=True)
@@ -63,17 +66,67 @@ class StartMps(InstanceStep):
     processes: int
 
 
-Step = SetMigMode | ResetGpu | CreateInstance | DestroyComputeInstance | DestroyInstance | StartMps | StopMps
+@dataclass(frozen=True)
+class StartGpuMps:
+    """Starts the MPS daemon of a whole GPU."""
+
+    gpu_index: int
+
+
+@dataclass(frozen=True)
+class StopGpuMps:
+    """Stops the MPS daemon of a whole GPU."""
+
+    gpu_index: int
+
+
+@dataclass(frozen=True)
+class ServiceStep:
+    """A step on one service behind the MPS daemon of a whole GPU."""
+
+    gpu_index: int
+    share: Share
+
+
+@dataclass(frozen=True)
+class StartService(ServiceStep):
+    """Gives a service that comes the settings that its processes start with."""
+
+
+@dataclass(frozen=True)
+class RestartService(ServiceStep):
+    """Gives a running service other settings, which it takes over when it restarts."""
+
+
+@dataclass(frozen=True)
+class StopService(ServiceStep):
+    """Removes the settings of a service that goes."""
+
+
+Step = (
+    SetMigMode
+    | ResetGpu
+    | CreateInstance
+    | DestroyComputeInstance
+    | DestroyInstance
+    | StartMps
+    | StopMps
+    | StartGpuMps
+    | StopGpuMps
+    | StartService
+    | RestartService
+    | StopService
+)
 
 
 def steps_between(current: NodeState, desired: NodeState, resets: Sequence[int] = ()) -> list[Step]:
     """
-    Returns the steps from one state of a node to another: those that change a mode first, then GPU by GPU.
+    Returns the steps from one state of a node to another: first what switches MIG on, then GPU by GPU.
 
     Parameters
     ----------
     desired
-        GPUs that it leaves out are freed: their instances go and MIG is switched off.
+        GPUs that it leaves out are freed: their instances and shares go and MIG is switched off.
     resets
         GPUs of which a change of MIG mode takes a reset.
     """
@@ -82,10 +135,14 @@ def steps_between(current: NodeState, desired: NodeState, resets: Sequence[int] 
     for index in sorted(current):
         before, after = current[index], desired.get(index, unused(current[index]))
         if after.mig_enabled and not before.mig_enabled:
-            modes += _mode_steps(index, True, resets)
+            # The daemon holds the GPU, whose mode changes only when it is idle.
+            modes += [*_leaving_steps(index, before, after), *_mode_steps(index, True, resets)]
+        else:
+            others += _leaving_steps(index, before, after)
         others += _instance_steps(index, before, after)
         if before.mig_enabled and not after.mig_enabled:
             others += _mode_steps(index, False, resets)
+        others += _coming_steps(index, before, after)
     return [*modes, *others]
 
 
@@ -116,3 +173,27 @@ def _instance_steps(index: int, before: GpuState, after: GpuState) -> Iterator[S
 
 def _start_mps(index: int, instance: Instance, processes: int) -> StartMps:
     return StartMps(index, instance.profile, instance.start, processes)
+
+
+def _leaving_steps(index: int, before: GpuState, after: GpuState) -> Iterator[Step]:
+    """Yields the steps for services that go, and for the daemon if none stays or comes."""
+    stay = {share.service for share in after.shares}
+    for share in sorted(before.shares):
+        if share.service not in stay:
+            yield StopService(index, share)
+    if before.shares and not after.shares:
+        yield StopGpuMps(index)
+
+
+def _coming_steps(index: int, before: GpuState, after: GpuState) -> Iterator[Step]:
+    """Yields the steps for services that change or come, and for the daemon if there was none."""
+    if after.shares and not before.shares:
+        yield StartGpuMps(index)
+    present = {share.service: share for share in before.shares}
+    changed = [share for share in after.shares - before.shares if share.service in present]
+    # Those that give up processes go first, or the clients could pass the limit of the GPU on the way.
+    for share in sorted(changed, key=lambda one: (one.processes - present[one.service].processes, one)):
+        yield RestartService(index, share)
+    for share in sorted(after.shares):
+        if share.service not in present:
+            yield StartService(index, share)

@@ -5,24 +5,33 @@ Rules (NVIDIA MIG User Guide; nvml.h): an instance needs MIG mode, a legal start
 GPU instance is destroyed only after its compute instance, and a compute instance only when no client (here: its
 MPS daemon or an attached process) uses it; MIG mode changes only on a GPU without instances, and on Ampere takes
 effect with a reset. Instance ids are reused, UUIDs never.
+
+An MPS daemon of a whole GPU holds that GPU: it needs MIG off, keeps the mode from changing, and takes a limited number
+of clients. Two rules are stricter than NVIDIA's tools. A service whose daemon is missing is refused, where it would run
+without MPS and its cap; and so is a stop of a daemon with clients, where it would wait for them.
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ...solver.model.catalogue import load_catalogue
 from ...solver.model.hardware import Engine, Gpu, MigGeometry, MigProfile
-from ..node import GpuState, Instance, NodeState, mode_change_needs_reset
+from ..node import GpuState, Instance, NodeState, Share, mode_change_needs_reset, service_name
 from ..steps import (
     CreateInstance,
     DestroyComputeInstance,
     DestroyInstance,
     ResetGpu,
+    RestartService,
     SetMigMode,
+    StartGpuMps,
     StartMps,
+    StartService,
     Step,
+    StopGpuMps,
     StopMps,
+    StopService,
 )
 from .device import DeviceError
 
@@ -52,6 +61,8 @@ class _LiveGpu:
     pending: bool = False
     """MIG mode that the next reset makes effective."""
     instances: list[_LiveInstance] = field(default_factory=list)
+    services: dict[tuple[str, int], Share] | None = None
+    """Clients of the MPS daemon of the whole GPU; None: no such daemon."""
 
 
 class SimulatedNode:
@@ -72,6 +83,10 @@ class SimulatedNode:
                 node._create(index, instance.profile, instance.start)
                 if instance.processes > 1:
                     node._start_mps(index, instance.start, instance.processes)
+            if gpu.shares:
+                node._start_gpu_mps(index)
+            for share in sorted(gpu.shares):
+                node._start_service(index, share)
         return node
 
     def state(self) -> NodeState:
@@ -85,6 +100,7 @@ class SimulatedNode:
                     for instance in live.instances
                     if instance.uuid is not None
                 ),
+                frozenset((live.services or {}).values()),
             )
             for index, live in self._gpus.items()
         }
@@ -92,6 +108,10 @@ class SimulatedNode:
     def uuids(self, index: int) -> dict[int, str]:
         """Returns the UUIDs of the MIG devices of a GPU by the start of their instance."""
         return {one.start: one.uuid for one in self._gpus[index].instances if one.uuid is not None}
+
+    def mps_gpus(self) -> set[int]:
+        """Returns the GPUs with an MPS daemon for the whole GPU, with or without clients."""
+        return {index for index, live in self._gpus.items() if live.services is not None}
 
     def attach(self, index: int, start: int, pid: int) -> None:
         """Lets a process hold an instance open, as a service does while it runs."""
@@ -114,6 +134,16 @@ class SimulatedNode:
                 self._start_mps(step.gpu_index, step.start, step.processes)
             case StopMps():
                 self._instance(step.gpu_index, step.start).mps_processes = 0
+            case StartGpuMps():
+                self._start_gpu_mps(step.gpu_index)
+            case StopGpuMps():
+                self._stop_gpu_mps(step.gpu_index)
+            case StartService():
+                self._start_service(step.gpu_index, step.share)
+            case RestartService():
+                self._restart_service(step.gpu_index, step.share)
+            case StopService():
+                del self._with_service(step.gpu_index, step.share)[step.share.service]
 
     def _set_mode(self, index: int, enabled: bool) -> None:
         live = self._gpu(index)
@@ -172,9 +202,57 @@ class SimulatedNode:
             raise DeviceError("INSUFFICIENT_RESOURCES", 23, message)
         instance.mps_processes = processes
 
+    def _start_gpu_mps(self, index: int) -> None:
+        live = self._gpu(index)
+        if live.mig_enabled:
+            raise DeviceError("NOT_SUPPORTED", 3, f"GPU {index} is in MIG mode; each instance has its own MPS daemon")
+        if live.services is not None:
+            raise DeviceError("IN_USE", 19, f"GPU {index} has an MPS daemon already")
+        live.services = {}
+
+    def _stop_gpu_mps(self, index: int) -> None:
+        if services := self._services(index):
+            clients = ", ".join(service_name(share) for share in sorted(services.values()))
+            raise DeviceError("IN_USE", 19, f"GPU {index}: its MPS daemon has clients: {clients}")
+        self._gpu(index).services = None
+
+    def _start_service(self, index: int, share: Share) -> None:
+        services = self._services(index)
+        if share.service in services:
+            raise DeviceError("IN_USE", 19, f"GPU {index} runs {service_name(share)} already")
+        self._refuse_too_many_clients(index, [*services.values(), share])
+        services[share.service] = share
+
+    def _restart_service(self, index: int, share: Share) -> None:
+        services = self._with_service(index, share)
+        self._refuse_too_many_clients(index, (services | {share.service: share}).values())
+        services[share.service] = share
+
+    def _refuse_too_many_clients(self, index: int, shares: Iterable[Share]) -> None:
+        limit = self._gpu(index).facts.mps_client_limit(None)
+        clients = sum(share.processes for share in shares)
+        if clients > limit:
+            message = f"GPU {index}: {clients} MPS clients; at most {limit}"
+            raise DeviceError("INSUFFICIENT_RESOURCES", 23, message)
+
+    def _services(self, index: int) -> dict[tuple[str, int], Share]:
+        services = self._gpu(index).services
+        if services is None:
+            raise DeviceError("NOT_FOUND", 6, f"GPU {index} has no MPS daemon")
+        return services
+
+    def _with_service(self, index: int, share: Share) -> dict[tuple[str, int], Share]:
+        """Returns the services of a GPU, of which the share's is one."""
+        services = self._services(index)
+        if share.service not in services:
+            raise DeviceError("NOT_FOUND", 6, f"GPU {index} does not run {service_name(share)}")
+        return services
+
     def _refuse_if_in_use(self, index: int, live: _LiveGpu) -> None:
         if live.instances:
             raise DeviceError("IN_USE", 19, f"GPU {index} has {len(live.instances)} MIG instance(s)")
+        if live.services is not None:
+            raise DeviceError("IN_USE", 19, f"GPU {index} has an MPS daemon")
 
     def _gpu(self, index: int) -> _LiveGpu:
         if index not in self._gpus:

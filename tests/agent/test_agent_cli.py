@@ -77,7 +77,6 @@ def test_plan_without_nodes_names_the_command_that_assigns_them(plan, tmp_path):
     [
         ({"gpu": "A100-80G"}, "Did you mean 'A100-80GB'?"),
         ({"index": None}, "needs its index"),
-        ({"sharing": "mps"}, "knows mig and exclusive"),
         ({"gpu": "T4"}, "has no MIG"),
         ({"node": "n1; reboot"}, "letters, digits"),
     ],

@@ -4,15 +4,20 @@ import pytest
 
 from sliceplan.agent.devices.device import DeviceError
 from sliceplan.agent.devices.simulated import SimulatedNode
-from sliceplan.agent.node import GpuState
+from sliceplan.agent.node import GpuState, Share
 from sliceplan.agent.steps import (
     CreateInstance,
     DestroyComputeInstance,
     DestroyInstance,
     ResetGpu,
+    RestartService,
     SetMigMode,
+    StartGpuMps,
     StartMps,
+    StartService,
+    StopGpuMps,
     StopMps,
+    StopService,
 )
 
 
@@ -113,3 +118,68 @@ def test_an_instance_made_anew_has_another_uuid(node):
 def test_what_is_not_there_is_not_found(node):
     assert refusal(node, DestroyInstance(0, "1g.10gb", 0)).name == "NOT_FOUND"
     assert refusal(node, CreateInstance(5, "1g.10gb", 0)).name == "NOT_FOUND"
+
+
+@pytest.fixture
+def whole():
+    """An H100, whose MIG mode takes effect at once, with MIG off and nothing on it."""
+    return SimulatedNode({0: "H100-80GB-SXM"})
+
+
+def test_an_mps_daemon_of_a_whole_gpu_needs_mig_off(node):
+    error = refusal(node, StartGpuMps(0))
+    assert error.name == "NOT_SUPPORTED"
+    assert "MIG mode" in str(error)
+
+
+def test_a_gpu_takes_one_mps_daemon(whole):
+    assert refusal(whole, StartGpuMps(0), StartGpuMps(0)).name == "IN_USE"
+
+
+def test_a_service_needs_the_daemon(whole):
+    assert refusal(whole, StartService(0, Share("bert", 50.0))).name == "NOT_FOUND"
+    assert refusal(whole, RestartService(0, Share("bert", 50.0))).name == "NOT_FOUND"
+
+
+def test_a_gpu_takes_as_many_mps_clients_as_the_catalogue_says(whole):
+    whole.apply(StartGpuMps(0))
+    whole.apply(StartService(0, Share("bert", 50.0, 40)))
+    error = refusal(whole, StartService(0, Share("vgg", 50.0, 9)))
+    assert error.name == "INSUFFICIENT_RESOURCES"
+    assert "49 MPS clients; at most 48" in str(error)
+    assert "at most 48" in str(refusal(whole, RestartService(0, Share("bert", 50.0, 49))))
+    whole.apply(StartService(0, Share("vgg", 50.0, 8)))
+    whole.apply(RestartService(0, Share("bert", 30.0, 40)))
+
+
+def test_a_daemon_with_clients_does_not_stop_and_names_them(whole):
+    share = Share("bert", 50.0)
+    error = refusal(whole, StartGpuMps(0), StartService(0, share), StopGpuMps(0))
+    assert error.name == "IN_USE"
+    assert "bert" in str(error)
+    whole.apply(StopService(0, share))
+    whole.apply(StopGpuMps(0))
+    assert refusal(whole, StopGpuMps(0)).name == "NOT_FOUND"
+
+
+def test_mig_mode_cannot_change_while_an_mps_daemon_runs(whole):
+    assert refusal(whole, StartGpuMps(0), SetMigMode(0, True)).name == "IN_USE"
+    assert refusal(whole, ResetGpu(0)).name == "IN_USE"
+    whole.apply(StopGpuMps(0))
+    whole.apply(SetMigMode(0, True))
+    assert whole.state()[0].mig_enabled
+
+
+def test_a_service_runs_once_and_stops_or_changes_only_while_it_runs(whole):
+    share = Share("bert", 50.0)
+    assert refusal(whole, StartGpuMps(0), StartService(0, share), StartService(0, share)).name == "IN_USE"
+    other = Share("bert", 50.0, replica=2)
+    assert refusal(whole, StopService(0, other)).name == "NOT_FOUND"
+    assert refusal(whole, RestartService(0, other)).name == "NOT_FOUND"
+    whole.apply(StartService(0, other))
+    assert whole.state()[0].shares == {share, other}
+
+
+def test_shares_of_a_gpu_in_mig_mode_are_no_state():
+    with pytest.raises(DeviceError, match="MIG mode"):
+        SimulatedNode.in_state({0: GpuState("A100-80GB", True, shares=frozenset({Share("bert", 50.0)}))})

@@ -1,0 +1,227 @@
+"""GPUs that are shared by MPS: from the plan file to the commands, and what those do in a shell."""
+
+import os
+import subprocess
+
+import pytest
+from instances import problem_of
+from typer.testing import CliRunner
+
+from sliceplan.agent.cli import app
+from sliceplan.agent.commands import commands_of, describe, service_file
+from sliceplan.agent.node import GpuState, Share
+from sliceplan.agent.plan_files import node_share
+from sliceplan.agent.script import node_script
+from sliceplan.agent.steps import RestartService, StartGpuMps, StartService, StopGpuMps, StopService
+from sliceplan.solver.api import solve
+from sliceplan.solver.formats.plan_files import dump_plan
+from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.plan import Plan
+
+ROUGH = 100 / 54
+"""One of the 54 units of an A100: no short decimal."""
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """A plan whose GPUs are to be replaced."""
+    workloads = [{"model": "resnet50", "rate_rps": 100, "slo_ms": 200}]
+    return solve(problem_of(workloads, fleet=[{"gpu": "A100-80GB"}])).model_dump(mode="json")
+
+
+def part(workload="bert", sm_percent=None, processes=1, **update):
+    served = {
+        "workload": workload,
+        "batch": 8,
+        "processes": processes,
+        "latency_ms": 10,
+        "capacity_rps": 100,
+        "rate_rps": 90,
+        "basis": "measured",
+        "causes_ms": None,
+    }
+    none = {"mig_profile": None, "start": None, "duty_cycle_ms": None}
+    return {**none, "sm_percent": sm_percent, "serves": [served], **update}
+
+
+def gpu(*partitions, sharing="mps", index=0, gpu_type="A100-80GB"):
+    place = {"id": f"{gpu_type}/{index}", "gpu": gpu_type, "node": "n1", "index": index}
+    return {**place, "sharing": sharing, "partitions": list(partitions)}
+
+
+def planned(frame, *gpus):
+    return Plan.model_validate({**frame, "gpus": gpus})
+
+
+def state_of(frame, *gpus):
+    return node_share(planned(frame, *gpus), "n1", "p.json")
+
+
+def agent_plan(tmp_path, plan, *options):
+    path = tmp_path / "plan.json"
+    path.write_text(dump_plan(plan))
+    return CliRunner().invoke(app, ["plan", "--node", "n1", *options, str(path)])
+
+
+def test_partitions_of_a_gpu_under_mps_become_shares(frame):
+    state = state_of(frame, gpu(part("bert", 37.5), part("vgg", ROUGH, processes=2), gpu_type="V100-SXM2-16GB"))
+    shares = frozenset({Share("bert", 37.5), Share("vgg", ROUGH, 2)})
+    assert state == {0: GpuState("V100-SXM2-16GB", mig_enabled=False, shares=shares)}
+
+
+def test_a_workload_with_several_shares_of_a_gpu_has_a_service_for_each_in_any_order(frame):
+    shares = {Share("bert", 25.0), Share("bert", 25.0, replica=2), Share("bert", 50.0, replica=3)}
+    parts = [part("bert", 25.0), part("bert", 50.0), part("bert", 25.0)]
+    assert state_of(frame, gpu(*parts))[0].shares == shares
+    assert state_of(frame, gpu(*reversed(parts)))[0].shares == shares
+    assert len({service_file(0, share) for share in shares}) == 3
+
+
+def test_a_gpu_used_whole_takes_a_daemon_only_for_several_processes(frame):
+    one, three = part("bert"), part("bert", processes=3)
+    assert state_of(frame, gpu(one, sharing="exclusive"))[0].shares == frozenset()
+    assert state_of(frame, gpu(three, sharing="exclusive"))[0].shares == {Share("bert", 100.0, 3)}
+
+
+@pytest.mark.parametrize(
+    ("partitions", "path", "message"),
+    [
+        ([part()], "partitions[0].sm_percent", "is null"),
+        ([part("a", 50.0), part("b", 50.00001)], "partitions", "take 100.00001 %"),
+        ([part("a", 50.0, mig_profile="1g.10gb")], "partitions[0].mig_profile", "has no MIG instances"),
+        ([part("a", 50.0, start=0)], "partitions[0].start", "has no start"),
+        ([part("a", 50.0, serves=part()["serves"] * 2)], "partitions[0].serves", "serves one"),
+    ],
+)
+def test_what_cannot_be_under_mps_is_refused_where_it_stands(frame, partitions, path, message):
+    with pytest.raises(InputError) as caught:
+        state_of(frame, gpu(*partitions))
+    (finding,) = caught.value.findings
+    assert finding.path == f"gpus[0].{path}"
+    assert message in finding.message
+
+
+def test_shares_that_pass_a_hundred_by_rounding_alone_are_taken(frame):
+    parts = [part(f"w{i}", 100 / 7 + 1e-8) for i in range(7)]
+    assert len(state_of(frame, gpu(*parts))[0].shares) == 7
+
+
+@pytest.mark.parametrize("name", ["a; reboot", "../a", "$(id)", "a\n"])
+def test_a_workload_name_that_the_shell_could_read_is_no_name(frame, name):
+    with pytest.raises(ValueError, match="workload"):
+        planned(frame, gpu(part(name, 50.0)))
+
+
+def test_commands_name_the_gpu_and_one_folder_a_gpu():
+    folder = "/run/sliceplan/mps/gpu3"
+    environment = f"CUDA_MPS_PIPE_DIRECTORY={folder}/pipe \\\n  CUDA_MPS_LOG_DIRECTORY={folder}/log"
+    assert commands_of(StartGpuMps(3), {}) == [
+        f"mkdir -p {folder}/pipe {folder}/log",
+        f"CUDA_VISIBLE_DEVICES=$(gpu_uuid 3) \\\n  {environment} \\\n  nvidia-cuda-mps-control -d",
+    ]
+    assert commands_of(StopGpuMps(3), {}) == [f"echo quit | \\\n  {environment} \\\n  nvidia-cuda-mps-control"]
+
+
+def test_a_service_gets_a_file_of_its_environment_and_loses_it():
+    share = Share("bert-base.v1", 37.5, 2)
+    path = "/run/sliceplan/services/bert-base.v1-gpu3.env"
+    written = commands_of(StartService(3, share), {})
+    assert written == [
+        "mkdir -p /run/sliceplan/services",
+        "printf '%s\\n' \\\n"
+        "  '# bert-base.v1: 2 processes, each on at most 37.5 % of the SMs' \\\n"
+        "  CUDA_MPS_PIPE_DIRECTORY=/run/sliceplan/mps/gpu3/pipe \\\n"
+        "  CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=37.5 \\\n"
+        f"  > {path}",
+    ]
+    assert commands_of(RestartService(3, share), {}) == written
+    assert commands_of(StopService(3, share), {}) == [f"rm -f {path}"]
+
+
+def test_a_name_that_no_plan_file_can_hold_is_quoted_all_the_same():
+    assert commands_of(StopService(0, Share("a; reboot", 50.0)), {}) == [
+        "rm -f '/run/sliceplan/services/a; reboot-gpu0.env'"
+    ]
+
+
+def test_a_changed_percentage_says_that_the_service_must_be_restarted():
+    assert describe(RestartService(0, Share("bert", 37.5))).endswith("restart the service")
+    assert "restart" not in describe(StartService(0, Share("bert", 37.5)))
+
+
+def test_the_script_starts_one_daemon_a_gpu_and_writes_what_each_service_needs(frame, tmp_path):
+    """The script of a node runs in a shell, with NVIDIA's tools replaced by ones that note what they are given."""
+    plan = planned(
+        frame,
+        gpu(part("bert", 37.5), part("vgg", ROUGH), gpu_type="V100-SXM2-16GB"),
+        gpu(part("yolo", processes=3), sharing="exclusive", index=1, gpu_type="V100-SXM2-16GB"),
+        gpu(part("lone"), sharing="exclusive", index=2, gpu_type="V100-SXM2-16GB"),
+    )
+    tools = {
+        "nvidia-smi": 'test "$3 $4" = "--query-gpu=uuid --format=csv,noheader" && echo "GPU-of-$2"',
+        "nvidia-cuda-mps-control": f'echo "$CUDA_VISIBLE_DEVICES $CUDA_MPS_PIPE_DIRECTORY $CUDA_MPS_LOG_DIRECTORY $*" '
+        f'>> {tmp_path}/daemons; test -d "$CUDA_MPS_PIPE_DIRECTORY" && test -d "$CUDA_MPS_LOG_DIRECTORY"',
+    }
+    for name, body in tools.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    run = tmp_path / "run"
+    script = node_script(plan, "n1", "p.json").replace("/run/sliceplan", str(run))
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(["sh", "-eu", "-c", script], env={"PATH": path}, check=True)
+
+    assert (tmp_path / "daemons").read_text().splitlines() == [
+        f"GPU-of-{i} {run}/mps/gpu{i}/pipe {run}/mps/gpu{i}/log -d" for i in (0, 1)
+    ]
+    assert {file.name: settings(file) for file in (run / "services").iterdir()} == {
+        "bert-gpu0.env": [f"CUDA_MPS_PIPE_DIRECTORY={run}/mps/gpu0/pipe", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=37.5"],
+        "vgg-gpu0.env": [
+            f"CUDA_MPS_PIPE_DIRECTORY={run}/mps/gpu0/pipe",
+            "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=1.85185185185185",
+        ],
+        "yolo-gpu1.env": [f"CUDA_MPS_PIPE_DIRECTORY={run}/mps/gpu1/pipe", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100"],
+    }
+
+
+def settings(file):
+    """Returns the lines of a service's file that are no comment."""
+    return [line for line in file.read_text().splitlines() if not line.startswith("#")]
+
+
+def test_plan_counts_shares_and_says_once_that_a_percentage_isolates_nothing(frame, tmp_path):
+    cut = part("resnet", mig_profile="7g.80gb", start=0)
+    done = agent_plan(
+        tmp_path, planned(frame, gpu(part("bert", 60.0), part("vgg", 40.0)), gpu(cut, sharing="mig", index=1))
+    )
+    assert done.exit_code == 0, done.output
+    assert "Node n1: 1 MIG instances and 2 MPS shares on 2 GPUs; 0 stay as they are." in done.output
+    assert done.output.count("isolates nothing") == 1
+    assert "steps reach exactly the planned state" in done.output
+    assert max(map(len, done.output.splitlines())) <= 100
+
+
+def test_plan_of_shares_alone_speaks_of_no_instances_and_knows_what_stays(frame, tmp_path):
+    running = tmp_path / "running.json"
+    running.write_text(dump_plan(planned(frame, gpu(part("bert", 60.0), part("vgg", 30.0)))))
+    done = agent_plan(tmp_path, planned(frame, gpu(part("bert", 60.0), part("vgg", 40.0))), "--current", str(running))
+    assert "Node n1: 2 MPS shares on 1 GPUs; 1 stay as they are." in done.output
+    assert "  1. GPU 0: new settings of vgg: 1 process on at most 40 % of the SMs; restart the service" in done.output
+    assert "1 steps reach" in done.output
+
+
+def test_plan_without_shares_says_nothing_of_mps(frame, tmp_path):
+    done = agent_plan(tmp_path, planned(frame, gpu(part("lone"), sharing="exclusive")))
+    assert "Node n1: 0 MIG instances on 1 GPUs" in done.output
+    assert "MPS" not in done.output
+
+
+def test_more_processes_than_a_gpu_takes_clients_do_not_reach_the_plan(frame, tmp_path):
+    done = agent_plan(tmp_path, planned(frame, gpu(part("a", 50.0, processes=40), part("b", 50.0, processes=9))))
+    assert done.exit_code == 1
+    assert "49 MPS clients; at most 48" in done.output
+
+
+def test_json_steps_hold_the_share(frame, tmp_path):
+    done = agent_plan(tmp_path, planned(frame, gpu(part("bert", 60.0))), "--json")
+    assert '"kind": "StartService"' in done.output
+    assert '"sm_percent": 60.0' in done.output
