@@ -326,3 +326,115 @@ def test_one_gpu_of_the_catalogue_is_printed_with_its_sources():
     done = sliceplan("gpus", "A100-80GB")
     assert done.stdout.count("source:") > 15
     assert_refused(sliceplan("gpus", "A100-8GB"), "Did you mean 'A100-80GB'?")
+
+
+IGNITER = ROOT / "plans" / "igniter.yaml"
+
+
+def test_import_igniter_fits_and_reports_the_residual_of_every_point(tmp_path):
+    source = REFERENCE / "igniter" / "v100_profile.jsonl"
+    if not source.is_file():
+        pytest.skip(f"the published measurements are not in {source}")
+    done = sliceplan("import-profile", "igniter", source, "-o", tmp_path / "v100.yaml")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stderr.splitlines()]
+    assert sum(row[:3] == ["ssd", "active", "ms"] for row in rows) == 9
+    assert all(len(line.rstrip()) <= 80 for line in done.stderr.splitlines() if not line.startswith(str(tmp_path)))
+    assert "fitted" in done.stderr.splitlines()[-1]
+    assert "T4" in sliceplan("profiles", "--profiles", tmp_path / "v100.yaml").stdout
+    refused = sliceplan("import-profile", "igniter", source, "--fit", "-o", tmp_path / "x.yaml")
+    assert_refused(refused, "--fit", "is for parvagpu")
+
+
+def test_import_gpulets_names_what_it_leaves_out(tmp_path):
+    source = REFERENCE / "igniter" / "v100_gpulet_profile.jsonl"
+    if not source.is_file():
+        pytest.skip(f"the published solo tables are not in {source}")
+    done = sliceplan("import-profile", "gpulets", source, "-o", tmp_path / "solo.yaml")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("left out\n") == 8
+    assert "750 pairs" in done.stderr
+    compared = sliceplan("compare", IGNITER, "--planner", "gpulets-igniter", "--profiles", tmp_path / "solo.yaml")
+    assert "3 miss, +7%" in compared.stdout
+
+
+def test_estimated_profiles_say_so_wherever_they_are_shown(tmp_path):
+    done = sliceplan("estimate-profile", "L4", "--from", "V100-SXM2-16GB", "-o", tmp_path / "l4.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "nothing was measured on L4" in done.stderr
+    shown = sliceplan("profiles", "--profiles", tmp_path / "l4.yaml").stdout
+    assert [line.split()[2] for line in shown.splitlines() if " L4 " in line] == ["estimated"] * 4
+    problem = {**GOOD, "fleet": [{"gpu": "L4", "sharing": ["mps"]}]}
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(problem))
+    solved = sliceplan("solve", path, "--profiles", tmp_path / "l4.yaml")
+    assert solved.returncode == 0, solved.stderr
+    assert "resnet50 on L4 is estimated from V100-SXM2-16GB" in solved.stderr
+    assert json.loads(solved.stdout)["gpus"][0]["partitions"][0]["serves"][0]["basis"] == "estimated"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("L5", "--from", "V100-SXM2-16GB"), "GPU: L5 is not in the catalogue. Known: "),
+        (("L4", "--from", "V100"), "--from: V100 is not in the catalogue"),
+        (("L4", "--from", "T4"), "has no measured profile with interference coefficients"),
+    ],
+)
+def test_an_estimate_from_or_for_the_wrong_gpu_is_refused(tmp_path, arguments, message):
+    assert_refused(sliceplan("estimate-profile", *arguments, "-o", tmp_path / "x.yaml"), message)
+    assert not (tmp_path / "x.yaml").exists()
+
+
+def test_a_plan_that_misses_slos_is_written_with_exit_code_1_and_says_which(tmp_path):
+    plan = tmp_path / "ffd.plan.json"
+    done = sliceplan("solve", IGNITER, "--planner", "ffd", "-o", plan)
+    assert done.returncode == 1
+    assert "it does not hold: 9 services miss the SLO, by up to 10.1%" in done.stderr
+    assert json.loads(plan.read_text())["status"] == "violating"
+    checked = sliceplan("check", IGNITER, plan)
+    assert checked.returncode == 2
+    assert "W4: takes 11.01 ms; its SLO of 20 ms leaves 10 ms" in checked.stderr
+    assert "miss" in sliceplan("show", plan).stdout
+
+
+def test_compare_shows_how_many_services_miss_their_slo_on_80_columns():
+    done = sliceplan("compare", IGNITER, env={"COLUMNS": "80", "PATH": ""})
+    assert "9 miss, +10%" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    assert done.returncode == 0
+
+
+def test_show_draws_shares_to_scale(tmp_path):
+    plan = tmp_path / "plan.json"
+    assert sliceplan("solve", IGNITER, "-o", plan).returncode == 0
+    shown = sliceplan("show", plan).stdout
+    assert "V100-SXM2-16GB/0  MPS" in shown
+    (widest,) = [line for line in shown.splitlines() if "92.5 %" in line]
+    assert widest.index("·") - widest.index("▌") == round(0.925 * 72)
+    assert "extrapolates; measured were 10 to 100 %" in shown
+
+
+def test_standby_processes_have_their_price(file):
+    problem = {**GOOD, "fleet": [{"gpu": "V100-SXM2-16GB", "sharing": ["mps"]}], "settings": {"shadow_percent": 10}}
+    done = sliceplan("solve", file(problem))
+    assert "($0.00 of it for standby processes)" in done.stderr
+    assert json.loads(done.stdout)["shadow"]["percent"] == 10
+    compared = sliceplan("compare", file(problem), "--planner", "igniter")
+    assert "igniter: $0.00/h of it for standby processes (10 % a GPU)" in compared.stderr
+
+
+def test_a_share_that_the_gpu_cannot_express_is_named(file, tmp_path):
+    plan = tmp_path / "plan.json"
+    assert sliceplan("solve", IGNITER, "-o", plan).returncode == 0
+    data = json.loads(plan.read_text())
+    data["gpus"][0]["partitions"][0]["sm_percent"] = 91.3
+    done = sliceplan("check", IGNITER, file(data, "changed.json"))
+    assert done.returncode == 2
+    assert "has a share of 91.3 %; shares of a V100-SXM2-16GB are multiples of 2.5 %" in done.stderr
+
+
+def test_a_model_that_has_nothing_for_mps_is_named_with_what_would_be_needed(file):
+    problem = {**GOOD, "fleet": [{"gpu": "A100-80GB", "sharing": ["mps"]}]}
+    done = sliceplan("solve", file(problem))
+    assert_refused(done, "workloads[0].model", "mps interference coefficients")

@@ -6,6 +6,15 @@ import sys
 from instances import ROOT
 
 
+def test_the_growth_benchmark_draws_the_times_of_mps_planners(tmp_path):
+    script, plot = ROOT / "tests" / "benchmarks" / "growth.py", tmp_path / "growth.svg"
+    options = ["--family", "mps-table", "--most", "30", "--seeds", "1", "--plot", str(plot)]
+    planners = ["--planner", "igniter", "--planner", "ffd"]
+    subprocess.run([sys.executable, str(script), *options, *planners], capture_output=True, text=True, check=True)
+    assert plot.read_text().startswith("<svg")
+    assert "igniter" in plot.read_text()
+
+
 def test_the_growth_benchmark_prints_a_row_for_each_planner():
     script = ROOT / "tests" / "benchmarks" / "growth.py"
     command = [
