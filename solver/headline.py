@@ -21,10 +21,19 @@ def headline(plan: Plan, gap: float | None) -> str:
     return f"{cost}: at most {100 * gap:.1f} % above the cheapest possible"
 
 
+def missed_slos(plan: Plan) -> dict[str, float]:
+    """Returns the services that a plan gives less than it promises, each with its worst excess over a limit."""
+    worst: dict[str, float] = {}
+    for violation in plan.violations:
+        if violation.workload is not None:
+            worst[violation.workload] = max(violation.excess, worst.get(violation.workload, 0.0))
+    return worst
+
+
 def misses(plan: Plan) -> str:
     """Returns how many services of a violating plan miss their SLO, and by how much at most."""
-    services = {violation.workload for violation in plan.violations if violation.workload is not None}
-    worst = max((violation.excess for violation in plan.violations if violation.workload is not None), default=0.0)
+    services = missed_slos(plan)
+    worst = max(services.values(), default=0.0)
     parts = [f"{len(services)} service{'' if len(services) == 1 else 's'} miss the SLO, by up to {worst:.1%}"]
     gpus = {violation.gpu for violation in plan.violations if violation.workload is None}
     if gpus:

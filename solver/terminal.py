@@ -7,6 +7,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from .headline import missed_slos
 from .model.catalogue import load_catalogue
 from .model.hardware import Gpu
 from .model.plan import Plan, PlannedGpu
@@ -58,11 +59,8 @@ def compare_table(plans: Iterable[Plan], gaps: Iterable[float | None]) -> Table:
 
 def _status(plan: Plan) -> str:
     """Returns the status; of a violating plan how many services miss their SLO, and by how much at most."""
-    missing = {violation.workload for violation in plan.violations if violation.workload is not None}
-    if not plan.violations or not missing:
-        return plan.status.value
-    worst = max(violation.excess for violation in plan.violations if violation.workload is not None)
-    return f"{len(missing)} miss, +{worst:.0%}"
+    missed = missed_slos(plan)
+    return f"{len(missed)} miss, +{max(missed.values()):.0%}" if missed else plan.status.value
 
 
 def gpu_table(gpus: Iterable[Gpu]) -> Table:

@@ -1,5 +1,8 @@
 """The instances of iGniter's paper: the illustrative example (sec. 2.3) and the 12 workloads of table 3."""
 
+import math
+import random
+
 import pytest
 from instances import REFERENCE, problem_of
 
@@ -41,6 +44,20 @@ def example(**settings):
     rows = (("alexnet", 15, 500), ("resnet50", 40, 400), ("vgg19", 60, 200))
     workloads = [{"name": m, "model": m, "slo_ms": slo, "rate_rps": rate} for m, slo, rate in rows]
     return problem_of(workloads, fleet=FLEET, name="igniter-example", **settings)
+
+
+def random_mps_problem(count, seed):
+    """Returns workloads that differ from each other, with SLOs from table 3's to twice them and rates up to its."""
+    draw = random.Random(seed)
+    workloads = []
+    for _ in range(count):
+        model = draw.randrange(4)
+        rate = RATE_RPS[3 * model + draw.randrange(3)] * math.exp(min(0.0, draw.gauss(-0.7, 0.5)))
+        slo = draw.uniform(SLO_MS[3 * model + 2], 2 * SLO_MS[3 * model + 2])
+        workloads.append(
+            {"model": MODELS[model], "rate_rps": round(rate, 2), "slo_ms": round(slo, 2), "max_replicas": 1}
+        )
+    return problem_of(workloads, fleet=FLEET, name=f"random-mps-{count}-{seed}")
 
 
 def measured_file():

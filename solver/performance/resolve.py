@@ -87,7 +87,7 @@ class ResolvedProblem:
     mps: Mapping[str, MpsType]
     """GPU types that may be shared by MPS, by name."""
 
-    @property
+    @cached_property
     def limit_ms(self) -> Floats:
         """Shape (workload,): the latency that execution may take."""
         return limit_ms(self.problem)

@@ -196,10 +196,13 @@ class _Search:
             return None
         part = self._resolved.restricted_to(members)
         placed = lane.place(part, lane.entry)
-        gpus = [one for one in placed if not isinstance(one, Unserved)]
-        if len(gpus) < len(placed) or over_limits(part, "best-split", lane.entry, gpus):
+        if any(isinstance(one, Unserved) for one in placed):
             return None
-        return [_renumbered(gpu, members) for gpu in gpus if gpu.workloads]
+        # ParvaGPU's last phase leaves GPUs empty.
+        gpus = [one for one in placed if not isinstance(one, Unserved) and one.workloads]
+        if over_limits(part, "best-split", lane.entry, gpus):
+            return None
+        return [_renumbered(gpu, members) for gpu in gpus]
 
 
 def _renumbered(gpu: DecidedGpu, members: Sequence[int]) -> DecidedGpu:

@@ -15,7 +15,8 @@ are those of the published port all the same (50, 60, 40 and 50 %). A leftover o
 used at the next smaller measured share.
 """
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,33 +53,58 @@ class _Gpulet:
     point: MeasuredPoint
 
 
+@dataclass(frozen=True)
+class _Leftover:
+    """What is left of a GPU with one gpu-let; all GPUs of which the same is left are one, so that 10,000 are few."""
+
+    percent: float
+    neighbour: MeasuredPoint
+    neighbour_mib: float
+
+
 def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
     mps, gpu = resolved.mps[entry.gpu.name], entry.gpu.name
     profiles = [resolved.profiles.get((workload.model, gpu)) for workload in resolved.problem.workloads]
+    measured = {
+        profile.model
+        for profile in {id(profile): profile for profile in profiles if profile is not None}.values()
+        if len(_shares(profile)) >= 3 and profile.neighbours is not None
+    }
     missing = [
         Unserved(
             workload=workload.name,
             reason=f"there is no measured solo table of {workload.model} on {gpu} (`sliceplan import-profile gpulets`)",
         )
         for workload, profile in zip(resolved.problem.workloads, profiles, strict=True)
-        if profile is None or len(_shares(profile)) < 3 or profile.neighbours is None
+        if profile is None or profile.model not in measured
     ]
     known = [profile for profile in profiles if profile is not None]
     if missing:
         return missing
     tables = NeighbourTables(known, next(p.neighbours for p in known if p.neighbours is not None))
-    knees = {profile.model: knee_percent(profile) for profile in known}
+    knees = {model: knee_percent(profile) for model, profile in {p.model: p for p in known}.items()}
     wanted = [knees[profile.model] for profile in known]
     gpus: list[list[_Gpulet]] = []
+    leftovers: dict[_Leftover, deque[int]] = {}
     order = sorted(range(len(known)), key=lambda w: -resolved.required_rps[w])
     for w in order:
         rest = float(resolved.required_rps[w])
         while rest > 1e-9 * resolved.required_rps[w]:
-            let = _find(resolved, mps, tables, gpus, w, wanted[w], rest)
-            if let is None:
+            if found := _find_leftover(resolved, mps, tables, leftovers, w, wanted[w], rest):
+                leftover, point = found
+                gpus[leftovers[leftover].popleft()].append(_Gpulet(w, leftover.percent, point))
+                if not leftovers[leftover]:
+                    del leftovers[leftover]
+            elif first := _first_let(resolved, mps, tables, w, wanted[w], rest):
+                gpus.append([first])
+                if first.percent < WHOLE:
+                    leftover = _Leftover(WHOLE - first.percent, first.point, float(mps.demand_mib[w]))
+                    leftovers.setdefault(leftover, deque()).append(len(gpus) - 1)
+                point = first.point
+            else:
                 reason = f"no gpu-let of {gpu} is fast enough for it by gpu-lets' own rule"
                 return [Unserved(workload=resolved.problem.workloads[w].name, reason=reason)]
-            rest -= let.point.throughput_rps
+            rest -= point.throughput_rps
     return [
         SharedGpu(gpu, tuple(Resident(let.workload, let.point.batch, _expressible(mps, let.percent)) for let in lets))
         for lets in gpus
@@ -110,31 +136,33 @@ def _curvature(points: Sequence[tuple[float, float]]) -> float:
     return float(2 * abs(ddx * dy - ddy * dx) / (dx**2 + dy**2) ** 1.5)
 
 
-def _find(
+def _find_leftover(
     resolved: ResolvedProblem,
     mps: MpsType,
     tables: NeighbourTables,
-    gpus: list[list[_Gpulet]],
+    leftovers: Mapping[_Leftover, deque[int]],
     w: int,
     wanted: float,
     rest: float,
-) -> _Gpulet | None:
-    """Puts a workload into the best leftover, or into a new GPU; None: it is fast enough nowhere."""
-    leftovers = [
-        (WHOLE - lets[0].percent, g) for g, lets in enumerate(gpus) if len(lets) == 1 and lets[0].percent < WHOLE
-    ]
-    for percent, g in sorted(leftovers):
-        if percent < wanted or not _memory_fits(mps, gpus[g], w):
+) -> tuple[_Leftover, MeasuredPoint] | None:
+    """Returns the smallest leftover that is large and fast enough, of the GPU that came first, and the point there."""
+    for leftover in sorted(leftovers, key=lambda one: (one.percent, leftovers[one][0])):
+        if leftover.percent < wanted or leftover.neighbour_mib + mps.demand_mib[w] > mps.memory_mib:
             continue
-        point = _point(resolved, mps, tables, w, percent, rest, gpus[g][0].point)
+        point = _point(resolved, mps, tables, w, leftover.percent, rest, leftover.neighbour)
         if point is not None:
-            gpus[g].append(_Gpulet(w, percent, point))
-            return gpus[g][-1]
+            return leftover, point
+    return None
+
+
+def _first_let(
+    resolved: ResolvedProblem, mps: MpsType, tables: NeighbourTables, w: int, wanted: float, rest: float
+) -> _Gpulet | None:
+    """Returns the first gpu-let of a new GPU: the knee's share, or the next that is fast enough; None if none is."""
     for percent in (share for share in tables.percents(w) if share >= wanted):
         point = _point(resolved, mps, tables, w, percent, rest, None)
         if point is not None:
-            gpus.append([_Gpulet(w, percent, point)])
-            return gpus[-1][0]
+            return _Gpulet(w, percent, point)
     return None
 
 
@@ -163,10 +191,6 @@ def _point(
         if point.throughput_rps >= rest:
             break
     return chosen
-
-
-def _memory_fits(mps: MpsType, lets: Sequence[_Gpulet], w: int) -> bool:
-    return float(sum(mps.demand_mib[let.workload] for let in lets) + mps.demand_mib[w]) <= mps.memory_mib
 
 
 def _expressible(mps: MpsType, percent: float) -> float:

@@ -16,7 +16,6 @@ Times are this machine's.
 
 import argparse
 import math
-import random
 import statistics
 import sys
 from collections import defaultdict
@@ -24,28 +23,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from igniter_instances import FLEET, MODELS, RATE_RPS, SLO_MS, SOLO_TABLES, table_3
-from instances import problem_of, random_problem
+from igniter_instances import SOLO_TABLES, random_mps_problem, table_3
+from instances import random_problem
 
 from sliceplan.solver.api import compare, planners_for
 from sliceplan.solver.formats.gpulets import read_gpulets
 from sliceplan.solver.formats.profile_files import shipped_profiles
 
 SIZES = (10, 30, 100, 300, 1000, 3000, 10_000)
-
-
-def random_mps_problem(count, seed):
-    """Returns workloads that differ from each other, with SLOs from table 3's to twice them and rates up to its."""
-    draw = random.Random(seed)
-    workloads = []
-    for _ in range(count):
-        model = draw.randrange(4)
-        rate = RATE_RPS[3 * model + draw.randrange(3)] * math.exp(min(0.0, draw.gauss(-0.7, 0.5)))
-        slo = draw.uniform(SLO_MS[3 * model + 2], 2 * SLO_MS[3 * model + 2])
-        workloads.append(
-            {"model": MODELS[model], "rate_rps": round(rate, 2), "slo_ms": round(slo, 2), "max_replicas": 1}
-        )
-    return problem_of(workloads, fleet=FLEET, name=f"random-mps-{count}-{seed}")
 
 
 def repeated_table(count, _):

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from igniter_instances import FLEET, MODELS, V100, solo_tables, table_3
+from igniter_instances import FLEET, MODELS, V100, random_mps_problem, solo_tables, table_3
 from instances import problem_of
 
 from sliceplan.solver.api import compare, planners_for, solve
@@ -158,3 +158,12 @@ def test_a_restricted_problem_is_the_problem_of_those_workloads():
     assert [w.name for w in part.problem.workloads] == ["W4", "W8", "W12"]
     one, other = placed_by_igniter(part, mps), placed_by_igniter(again, again.mps[V100])
     assert one == other
+
+
+def test_exact_is_never_dearer_than_a_valid_heuristic_even_out_of_time():
+    """With no time to search, the plan is the best of the heuristics', which its bound is stated for."""
+    problem = random_mps_problem(300, 0)
+    comparison = compare(problem, ["exact", "igniter", "ffd-interference"], time_limit_s=0.1)
+    exact, *others = comparison.plans
+    assert exact.cost_per_hour <= min(plan.cost_per_hour for plan in others)
+    assert exact.bound.cost_per_hour <= exact.cost_per_hour

@@ -114,3 +114,17 @@ def test_time_limit_gives_the_best_plan_so_far_with_its_bound_or_says_that_there
     else:
         assert plan.status is Status.TIMEOUT
         assert plan.gpus == ()
+
+
+def test_a_gpu_that_parvagpu_emptied_does_not_hide_a_broken_limit_on_replicas():
+    """ParvaGPU needs three GPUs here, and four before its last phase, with one replica of a workload that wants two."""
+    workloads = [
+        {"model": "bert", "rate_rps": 1, "slo_ms": 34, "batch_sizes": [1], "min_replicas": 2},
+        {"model": "resnet101", "rate_rps": 220, "slo_ms": 23},
+        {"model": "resnet50", "rate_rps": 2897, "slo_ms": 20},
+    ]
+    fleet = [{"gpu": "A100-80GB", "count": 3}]
+    problem = problem_of(workloads, fleet=fleet, slo_fraction=0.4, max_processes=2)
+    plans = {plan.planner: plan for plan in compare(problem, ["exact", "best-split", "parvagpu"]).plans}
+    assert plans["exact"].status is Status.OPTIMAL
+    assert plans["best-split"].status is plans["parvagpu"].status is Status.INFEASIBLE

@@ -68,7 +68,8 @@ class NeighbourTables:
     """The model with the solo measurements of the workloads; an `InterferenceModel` for measured batches and shares."""
 
     def __init__(self, profiles: Sequence[Profile], neighbours: NeighbourModel) -> None:
-        self._tables = [_table(profile) for profile in profiles]
+        by_profile = {id(profile): _table(profile) for profile in profiles}
+        self._tables = [by_profile[id(profile)] for profile in profiles]
         self._neighbours = neighbours
 
     def solo(self, workload: int, batch: int, percent: float) -> MeasuredPoint | None:
