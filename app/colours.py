@@ -19,6 +19,8 @@ PALETTE = (
 
 FREE = "#EDEDED"
 WASTED = "#BDBDBD"
+MISSES = "#D00000"
+"""Outlines what breaks a promise."""
 
 
 def colours_of(names: Iterable[str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from sliceplan.solver.api import Comparison
+from sliceplan.solver.headline import missed_slos
 
 GOOD, WORSE = "#009E73", "#E69F00"
 
@@ -13,6 +14,7 @@ def comparison_table(comparison: Comparison) -> pd.DataFrame:
     rows = []
     for plan in comparison.plans:
         gap, metrics = comparison.gap_to_bound(plan), plan.metrics
+        missed = missed_slos(plan)
         rows.append(
             {
                 "planner": plan.planner,
@@ -23,17 +25,19 @@ def comparison_table(comparison: Comparison) -> pd.DataFrame:
                 "fragmentation": 100 * metrics.external_fragmentation
                 if metrics and metrics.external_fragmentation is not None
                 else None,
+                "missed SLOs": len(missed),
+                "worst miss": 100 * max(missed.values()) if missed else None,
                 "time (s)": plan.runtime_s,
                 "status": plan.status.value,
             }
         )
     frame = pd.DataFrame(rows)
-    floats = ["cost per hour", "gap", "slack", "fragmentation", "time (s)"]
+    floats = ["cost per hour", "gap", "slack", "fragmentation", "worst miss", "time (s)"]
     return frame.astype({**dict.fromkeys(floats, "float64"), "GPUs": "Int64"})
 
 
 def gap_chart(comparison: Comparison) -> go.Figure:
-    """Returns one bar a planner: how far its cost is above the proven bound, in percent."""
+    """Returns one bar a planner: how far its cost is above the proven bound, in percent; none for what has no gap."""
     gaps = [(plan.planner, comparison.gap_to_bound(plan)) for plan in comparison.plans]
     known = [(planner, 100 * gap) for planner, gap in gaps if gap is not None]
     figure = go.Figure()

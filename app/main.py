@@ -11,12 +11,17 @@ from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import dump_problem, example_problems, parse_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.headline import headline
+from sliceplan.solver.headline import headline, misses
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import FleetEntry, Problem, Settings, Workload
 from sliceplan.solver.performance.resolve import resolve
+
+SETTINGS_IN_A_ROW = 4
+MOST_REASONS = 3
+"""Services of one planner for which the comparison says why they have no place."""
+EXCESS = {"excess": st.column_config.NumberColumn("above the limit", format="%.1f %%")}
 
 
 def main() -> None:
@@ -24,8 +29,8 @@ def main() -> None:
     st.set_page_config(page_title="sliceplan", layout="wide")
     st.title("sliceplan")
     st.caption(
-        "State your GPUs and services, then solve: sliceplan finds the cheapest way to cut the GPUs with MIG, and "
-        "proves it. The demo is loaded; change any cell, or load your own problem."
+        "State your GPUs and services, then solve: sliceplan finds the cheapest way to cut GPUs with MIG, share them "
+        "with MPS or use them whole, and proves it. The demo is loaded; change any cell, or load your own problem."
     )
     state = st.session_state
     if "problem" not in state:
@@ -134,9 +139,10 @@ def _show_marks(findings: tuple[Finding, ...], table: str, frame: pd.DataFrame) 
 def _edit_settings(settings: Settings) -> dict[str, Any]:
     with st.expander("Settings"):
         edited: dict[str, Any] = {}
-        for column, (name, field) in zip(
-            st.columns(len(Settings.model_fields)), Settings.model_fields.items(), strict=True
-        ):
+        columns: list[Any] = []
+        for name, field in Settings.model_fields.items():
+            columns = columns or st.columns(SETTINGS_IN_A_ROW)
+            column = columns.pop(0)
             value = getattr(settings, name)
             key = f"{name}_{st.session_state.version}"
             if options := get_args(field.annotation):
@@ -222,10 +228,26 @@ def _show_plan(problem: Problem | None) -> None:
     st.subheader(headline(plan, plan.gap))
     if plan.unserved:
         st.dataframe(pd.DataFrame([item.model_dump() for item in plan.unserved]), hide_index=True, width="stretch")
+    if plan.violations:
+        st.error("Do not deploy this plan: " + misses(plan) + ".")
+        table = pd.DataFrame([one.model_dump() for one in plan.violations])
+        st.dataframe(table.assign(excess=100 * table["excess"]), hide_index=True, column_config=EXCESS, width="stretch")
     if not plan.gpus:
         return
     st.plotly_chart(fleet_chart.fleet_chart(plan, solved_problem), width="stretch", key="fleet_chart")
-    st.caption("One bar a GPU, to scale. Point at a slice for batch, processes, latency against SLO, and load.")
+    st.caption(
+        "One bar a GPU, to scale. Point at a slice or share for batch, processes, latency against SLO and its causes, "
+        "and load."
+    )
+    if plan.warnings:
+        noun = "thing" if len(plan.warnings) == 1 else "things"
+        with st.expander(f"{len(plan.warnings)} {noun} to know about these predictions"):
+            st.markdown("\n".join(f"- {warning}" for warning in plan.warnings))
+    if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
+        st.caption(
+            f"Standby processes: {plan.shadow.percent:g} % of each MPS GPU is kept free for them, which costs "
+            f"${plan.shadow.extra_cost_per_hour:,.2f} of the plan's ${plan.cost_per_hour:,.2f} per hour."
+        )
     if plan.bound.cost_per_hour is not None:
         st.caption(f"Proof: no plan costs less than ${plan.bound.cost_per_hour:,.2f} per hour ({plan.bound.method}).")
     st.download_button(
@@ -252,11 +274,17 @@ def _show_comparison(problem: Problem | None) -> None:
             **percent,
             "cost per hour": column.NumberColumn("cost per hour", format="$%.2f"),
             "time (s)": column.NumberColumn("time (s)", format="%.3f"),
+            "missed SLOs": column.NumberColumn(
+                "missed SLOs", help="services whose latency, by the full interference model, passes what the SLO leaves"
+            ),
+            "worst miss": column.NumberColumn("worst miss", format="%.1f %%"),
         },
     )
     for plan in compared.plans:
-        for item in plan.unserved:
+        for item in plan.unserved[:MOST_REASONS]:
             st.caption(f"{plan.planner}: {item.workload}: {item.reason}")
+        if len(plan.unserved) > MOST_REASONS:
+            st.caption(f"{plan.planner}: … and {len(plan.unserved) - MOST_REASONS} more services")
 
 
 def _show_fragmentation() -> None:
@@ -267,15 +295,19 @@ def _show_fragmentation() -> None:
     if plan.metrics is None:
         return
     slack, holes, wasted = st.columns(3)
+    has_instances = any(gpu.sharing == "mig" for gpu in plan.gpus)
     slack.metric(
         "Internal slack", f"{plan.metrics.internal_slack or 0:.1%}", help="part of the allocated SMs that idles"
     )
     holes.metric(
-        "External fragmentation", f"{plan.metrics.external_fragmentation or 0:.1%}", help="part of the SMs in no slice"
+        "External fragmentation",
+        f"{plan.metrics.external_fragmentation or 0:.1%}",
+        help="part of the SMs in no slice or share",
     )
-    wasted.metric(
-        "Wasted compute slices", plan.metrics.wasted_compute_slices, help="free, but out of any profile's reach"
-    )
+    if has_instances:
+        wasted.metric(
+            "Wasted compute slices", plan.metrics.wasted_compute_slices, help="free, but out of any profile's reach"
+        )
     st.dataframe(fragmentation.fragmentation_table(plan), hide_index=True, width="stretch")
 
 

@@ -46,6 +46,24 @@ def test_another_example_replaces_the_problem_and_its_plan(page):
     assert "12 GPUs" in texts(page.subheader)
 
 
+def test_a_mixed_fleet_is_drawn_with_what_its_predictions_rest_on(page):
+    page.selectbox(key="example").set_value("mixed").run()
+    page.button(key="load_example").click().run()
+    page.button(key="solve").click().run()
+    assert not page.exception
+    assert "3 GPUs, $9.92 per hour: proven cheapest" in texts(page.subheader)
+    assert "extrapolates" in texts(page.markdown)
+
+
+def test_standby_processes_have_their_price_on_the_page(page):
+    page.selectbox(key="example").set_value("igniter").run()
+    page.button(key="load_example").click().run()
+    page.number_input(key=f"shadow_percent_{page.session_state['version']}").set_value(20.0).run()
+    page.button(key="solve").click().run()
+    assert not page.exception
+    assert "20 % of each MPS GPU is kept free" in texts(page.caption)
+
+
 def test_a_changed_setting_marks_the_shown_plan_as_outdated(page):
     page.button(key="solve").click().run()
     version = page.session_state["version"]

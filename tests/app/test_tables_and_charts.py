@@ -9,7 +9,8 @@ from instances import problem_of, problems, random_problem
 
 from sliceplan.app.colours import PALETTE, text_on
 from sliceplan.app.comparison import comparison_table, gap_chart
-from sliceplan.app.fleet_chart import blocks_of, fleet_chart
+from sliceplan.app.fleet_blocks import blocks_of
+from sliceplan.app.fleet_chart import fleet_chart, place_of
 from sliceplan.app.fragmentation import fragmentation_table
 from sliceplan.app.problem_tables import elsewhere, fleet_table, marks_of, workload_table
 from sliceplan.app.problem_tables import problem_of as stated
@@ -92,7 +93,7 @@ def test_hover_tells_batch_processes_latency_against_slo_and_load():
     served = plan.gpus[0].partitions[0].serves[0]
     hover = " ".join(block.hover for block in blocks_of(plan, PROBLEM))
     assert f"batch {served.batch}" in hover
-    assert f"latency {served.latency_ms:.1f} ms, SLO" in hover
+    assert f"latency {served.latency_ms:.1f} ms (fitted), SLO 200 ms" in hover
     assert "load " in hover
     assert len(fleet_chart(plan, PROBLEM).data) >= 2
 
@@ -127,6 +128,58 @@ def test_headline_says_how_good_a_plan_is_proven_to_be():
     other = solve(PROBLEM, "whole-gpu")
     assert "at most 50.0 % above the cheapest possible" in headline(other, 0.5)
     assert "nothing is proven" in headline(other, None)
+
+
+def test_shares_and_whole_gpus_are_drawn_to_scale_with_causes_on_hover():
+    problem = example_problems()["mixed"].model_copy(update={"fleet": example_problems()["mixed"].fleet[1:2]})
+    names = {"photo-tags", "thumbnails", "checkout-camera"}
+    problem = problem.model_copy(update={"workloads": tuple(w for w in problem.workloads if w.name in names)})
+    plan = solve(problem)
+    shared = [gpu for gpu in plan.gpus if gpu.sharing == "mps"]
+    assert shared
+    for gpu in shared:
+        own = [block for block in blocks_of(plan, problem) if block.gpu_id == gpu.id]
+        widths = [block.width * 100 for block in own if block.workload is not None]
+        assert widths == pytest.approx([partition.sm_percent for partition in gpu.partitions])
+        assert own[-1].start + own[-1].width == pytest.approx(1)
+        causes = gpu.partitions[0].serves[0].causes_ms
+        assert all(f"{ms:.2f} ms {cause}" in own[0].hover for cause, ms in causes.items())
+    whole = solve(problem, "whole-gpu")
+    assert {gpu.sharing for gpu in whole.gpus} == {"exclusive"}
+    assert {(block.start, block.width, block.size) for block in blocks_of(whole, problem)} == {(0.0, 1.0, "whole GPU")}
+
+
+def test_a_gpu_under_mps_shows_its_predicted_power_and_clock():
+    plan = solve(example_problems()["igniter"], "igniter")
+    gpu, cut = plan.gpus[0], plan.metrics.gpus[0]
+    assert place_of(gpu, cut) == f"{gpu.id}<br>MPS, {cut.power_demand_w:.0f} W, {cut.frequency_mhz:.0f} MHz"
+    assert place_of(gpu, None) == f"{gpu.id}<br>MPS"
+
+
+def test_services_that_miss_their_slo_are_outlined_and_counted():
+    problem = example_problems()["igniter"]
+    plan = solve(problem, "ffd")
+    missed = {one.workload for one in plan.violations}
+    blocks = blocks_of(plan, problem)
+    assert {block.workload for block in blocks if block.misses} == missed
+    assert all("misses its SLO" in block.hover for block in blocks if block.misses)
+    outlined = {bar.name for bar in fleet_chart(plan, problem).data if 4 in bar.marker.line.width}
+    assert outlined == missed
+    comparison = compare(problem, ["exact", "ffd", "igniter"])
+    table = comparison_table(comparison).set_index("planner")
+    assert table.loc["ffd", "missed SLOs"] == len(missed)
+    assert table.loc["ffd", "worst miss"] == pytest.approx(100 * max(one.excess for one in plan.violations))
+    assert pd.isna(table.loc["ffd", "gap"])
+    assert list(gap_chart(comparison).data[0].y) == ["exact", "igniter"]
+
+
+def test_fragmentation_of_a_mixed_fleet_has_what_each_kind_of_gpu_leaves():
+    table = fragmentation_table(solve(example_problems()["mixed"])).set_index("sharing")
+    assert table.loc["mps", "free share (%)"] > 0
+    assert pd.isna(table.loc["mps", "free compute slices"])
+    assert table.loc["mig", "free compute slices"].notna().all()
+    only_shares = fragmentation_table(solve(example_problems()["igniter"], "igniter"))
+    assert "could still be added" not in only_shares.columns
 
 
 def test_text_on_every_colour_is_black_or_white():

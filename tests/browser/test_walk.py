@@ -103,6 +103,13 @@ def edit_first_rate(page: Page, value: str) -> None:
     page.keyboard.press("Enter")
 
 
+def load_example(page: Page, name: str) -> None:
+    page.get_by_test_id("stSelectbox").locator("input").first.click()
+    page.get_by_role("option", name=name).click()
+    press(page, "Load example")
+    expect(page.get_by_text("Press Solve to see the cheapest")).to_be_visible(timeout=10_000)
+
+
 def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
     look(page, "1-start")
     press(page, "Solve")
@@ -147,13 +154,33 @@ def test_an_edited_rate_changes_the_plan_and_a_wrong_one_is_marked(page):
 
 
 def test_a_large_example_is_readable(page):
-    page.get_by_test_id("stSelectbox").locator("input").first.click()
-    page.get_by_role("option", name="parvagpu-s6").click()
-    press(page, "Load example")
-    expect(page.get_by_text("Press Solve to see the cheapest")).to_be_visible(timeout=10_000)
+    load_example(page, "parvagpu-s6")
     press(page, "Solve")
     expect(page.get_by_text("17 GPUs")).to_be_visible(timeout=20_000)
     look(page, "6-large")
+
+
+def test_a_mixed_fleet_shows_shares_beside_slices_and_causes_on_hover(page):
+    load_example(page, "mixed")
+    press(page, "Solve")
+    expect(page.get_by_text("3 GPUs, $9.92 per hour: proven cheapest")).to_be_visible(timeout=20_000)
+    expect(page.locator(".js-plotly-plot").get_by_text("MPS, ").first).to_be_visible()
+    share = page.locator(".js-plotly-plot .bars").filter(has_text="checkout-camera").locator(".point path").first
+    share.hover(force=True)
+    expect(page.locator(".hoverlayer text").first).to_contain_text("cache contention", timeout=5_000)
+    look(page, "8-mixed")
+    page.get_by_role("tab", name="Fragmentation").click()
+    look(page, "9-mixed-fragmentation")
+
+
+def test_planners_that_ignore_interference_are_shown_to_miss_slos(page):
+    load_example(page, "igniter")
+    press(page, "Compare planners")
+    expect(page.get_by_text("6 GPUs, $18.36 per hour: proven cheapest")).to_be_visible(timeout=30_000)
+    look(page, "10-shared")
+    page.get_by_role("tab", name="Compare").click()
+    expect(page.get_by_text("Proven: no plan costs less than $18.36 per hour")).to_be_visible(timeout=30_000)
+    look(page, "11-shared-compare")
 
 
 def test_a_wrong_upload_is_explained_and_a_right_one_replaces_the_problem(page, tmp_path):

@@ -1,0 +1,122 @@
+"""A plan's GPUs as blocks along each GPU's axis: MIG instances where they stand, MPS shares to scale, whole GPUs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.hardware import MigGeometry
+from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu, Served
+from sliceplan.solver.model.problem import Problem
+
+
+@dataclass(frozen=True)
+class Block:
+    """A rectangle of the picture: a partition, or the free room between partitions."""
+
+    gpu_id: str
+    start: float
+    """Part of the GPU's axis, 0 to 1."""
+    width: float
+    workload: str | None
+    """None: free."""
+    size: str
+    """What of the GPU it is, in a word or two: a MIG profile, a percentage."""
+    hover: str
+    reachable: bool = True
+    """False: free room in which no instance of any profile could start."""
+    misses: bool = False
+    """Whether the service misses its SLO here."""
+
+
+@dataclass(frozen=True)
+class _Promises:
+    """What the services were promised and do not get."""
+
+    slo_ms: Mapping[str, float]
+    broken: Mapping[tuple[str, str], str]
+    """(GPU, workload) -> what is missed."""
+
+
+def blocks_of(plan: Plan, problem: Problem) -> list[Block]:
+    """Returns the blocks of every GPU of a plan, from the left."""
+    promises = _Promises(
+        {workload.name: workload.slo_ms for workload in problem.workloads},
+        {(one.gpu, one.workload): one.message for one in plan.violations if one.workload is not None},
+    )
+    return [block for gpu in plan.gpus for block in _blocks_of_gpu(gpu, promises)]
+
+
+def _blocks_of_gpu(gpu: PlannedGpu, promises: _Promises) -> list[Block]:
+    mig = load_catalogue()[gpu.gpu].mig
+    if gpu.sharing == "mig" and mig is not None:
+        return _instances(gpu, mig, promises)
+    if gpu.sharing == "mps":
+        return _shares(gpu, promises)
+    (partition, *_) = gpu.partitions
+    return [_block(gpu, partition, 0.0, 1.0, "whole GPU", f"the whole of {gpu.id}", promises)]
+
+
+def _instances(gpu: PlannedGpu, mig: MigGeometry, promises: _Promises) -> list[Block]:
+    units, blocks, at = mig.placement_units, [], 0
+    for partition in sorted(gpu.partitions, key=lambda partition: partition.start or 0):
+        name, start = partition.mig_profile or "", partition.start or 0
+        profile = mig.profile(name)
+        size = profile.memory_slices if profile else units
+        if start > at:
+            blocks.append(_free_slices(gpu.id, mig, at, start))
+        blocks.append(
+            _block(gpu, partition, start / units, size / units, name, f"{name} at {start} on {gpu.id}", promises)
+        )
+        at = start + size
+    if at < units:
+        blocks.append(_free_slices(gpu.id, mig, at, units))
+    return blocks
+
+
+def _shares(gpu: PlannedGpu, promises: _Promises) -> list[Block]:
+    # A GPU of which a planner gave away more than there is, is drawn with its shares squeezed to fit.
+    given = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
+    whole = max(100.0, given)
+    blocks, at = [], 0.0
+    for partition in gpu.partitions:
+        percent = partition.sm_percent or 0.0
+        text = f"{percent:g} %"
+        place = f"{text} of the SMs of {gpu.id}"
+        blocks.append(_block(gpu, partition, at / whole, percent / whole, text, place, promises))
+        at += percent
+    if whole - at > 1e-9:
+        hover = f"free: {whole - at:g} % of the SMs of {gpu.id}"
+        blocks.append(Block(gpu.id, at / whole, 1 - at / whole, None, "free", hover))
+    return blocks
+
+
+def _block(
+    gpu: PlannedGpu, partition: Partition, start: float, width: float, size: str, place: str, promises: _Promises
+) -> Block:
+    served = partition.serves[0]
+    missed = promises.broken.get((gpu.id, served.workload))
+    lines = [f"<b>{served.workload}</b>", place, *_figures(served, promises.slo_ms)]
+    if missed:
+        lines.append(f"<b>misses its SLO:</b> {missed}")
+    return Block(gpu.id, start, width, served.workload, size, "<br>".join(lines), misses=missed is not None)
+
+
+def _figures(served: Served, slo_ms: Mapping[str, float]) -> list[str]:
+    slo = slo_ms.get(served.workload)
+    latency = f"latency {served.latency_ms:.1f} ms ({served.basis})"
+    lines = [
+        f"batch {served.batch}, {served.processes} process{'es' if served.processes > 1 else ''}",
+        latency if slo is None else f"{latency}, SLO {slo:g} ms",
+    ]
+    lines += [f"  {ms:.2f} ms {cause.replace('_', ' ')}" for cause, ms in (served.causes_ms or {}).items()]
+    load = served.rate_rps / served.capacity_rps
+    return [*lines, f"load {load:.0%}: {served.rate_rps:,.0f} of {served.capacity_rps:,.0f} requests/s"]
+
+
+def _free_slices(gpu_id: str, mig: MigGeometry, start: int, end: int) -> Block:
+    units = mig.placement_units
+    reachable = any(start <= at <= end - profile.memory_slices for profile in mig.profiles for at in profile.starts)
+    slices = f"memory slice {start}" if end - start == 1 else f"memory slices {start} to {end - 1}"
+    hover = f"free: {slices} of {gpu_id}" + ("" if reachable else "<br>no MIG profile can start here")
+    size = "free" if reachable else "out of reach"
+    return Block(gpu_id, start / units, (end - start) / units, None, size, hover, reachable)
