@@ -9,6 +9,7 @@ from rich.text import Text
 
 from .headline import missed_slos
 from .model.catalogue import load_catalogue
+from .model.fit_error import FitError
 from .model.hardware import Gpu
 from .model.plan import Plan, PlannedGpu
 from .model.profile import Profile
@@ -84,18 +85,19 @@ def gpu_table(gpus: Iterable[Gpu]) -> Table:
 
 
 def profile_table(profiles: Iterable[Profile]) -> Table:
-    """Returns what profiles there are and how good they are."""
+    """Returns what profiles there are, for which kinds of sharing, and how good they are."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("model", "GPU", "kind"):
+    for column in ("model", "GPU", "for", "kind"):
         table.add_column(column, no_wrap=True)
     for column in ("points", "error p95", "max"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("odd points", justify="right")
     for profile in profiles:
-        error = profile.error
+        error = profile.error or _error_alone(profile)
         table.add_row(
             profile.model,
             profile.gpu,
+            " ".join(sharing for sharing, known in _known_for(profile) if known),
             profile.quality,
             str(error.points if error else len(profile.points)),
             f"{error.p95:.1%}" if error else "-",
@@ -103,6 +105,17 @@ def profile_table(profiles: Iterable[Profile]) -> Table:
             str(len(profile.odd_points)) if profile.curves else "-",
         )
     return table
+
+
+def _known_for(profile: Profile) -> list[tuple[str, bool]]:
+    mps = profile.interference is not None
+    return [("mig", bool(profile.mig_points or profile.curves)), ("mps", mps), ("solo", bool(profile.share_points))]
+
+
+def _error_alone(profile: Profile) -> FitError | None:
+    """Returns the error of the fitted time alone on a share of the GPU, where that was measured."""
+    known = profile.interference
+    return known.errors.get("active ms") if known is not None and known.estimated_from is None else None
 
 
 def residual_table(rows: Iterable[tuple[str, "Residual"]]) -> Table:

@@ -363,7 +363,7 @@ def test_estimated_profiles_say_so_wherever_they_are_shown(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "nothing was measured on L4" in done.stderr
     shown = sliceplan("profiles", "--profiles", tmp_path / "l4.yaml").stdout
-    assert [line.split()[2] for line in shown.splitlines() if " L4 " in line] == ["estimated"] * 4
+    assert [line.split()[3] for line in shown.splitlines() if " L4 " in line] == ["estimated"] * 4
     problem = {**GOOD, "fleet": [{"gpu": "L4", "sharing": ["mps"]}]}
     path = tmp_path / "p.json"
     path.write_text(json.dumps(problem))
