@@ -6,7 +6,9 @@ import sys
 
 import jsonschema
 import pytest
-from instances import MODELS, REFERENCE, ROOT
+from instances import REFERENCE, ROOT, second_type, two_type_problem
+
+from sliceplan.solver.formats.profile_files import write_profiles
 
 DEMO = ROOT / "plans" / "demo.yaml"
 GOOD = {
@@ -253,12 +255,10 @@ def test_a_plan_of_another_problem_does_not_pass_check(file, tmp_path):
     assert_refused(sliceplan("check", DEMO, plan), "answers the problem 'shop'")
 
 
-def test_a_time_limit_gives_exit_code_3(file):
-    workloads = [
-        {"name": f"w{i}", "model": MODELS[i % 11], "rate_rps": 100 + 37 * i % 1900, "slo_ms": 150 + i % 300}
-        for i in range(1500)
-    ]
-    done = sliceplan("solve", file(dict(GOOD, workloads=workloads)), "--time-limit", "1")
+def test_a_time_limit_gives_exit_code_3(file, tmp_path):
+    write_profiles(second_type(), tmp_path / "second.yaml")
+    problem = file(two_type_problem(100, seed=1).model_dump(mode="json"))
+    done = sliceplan("solve", problem, "--profiles", tmp_path / "second.yaml", "--time-limit", "0.1")
     assert done.returncode == 3, done.stderr
     assert json.loads(done.stdout)["search"]["stopped"] == "time_limit"
 

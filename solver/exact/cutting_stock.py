@@ -28,27 +28,21 @@ Among the plans of least cost a second program looks for one that takes the fewe
 
 import time
 from dataclasses import dataclass
-from datetime import timedelta
-from math import ceil, gcd, inf
+from math import ceil, inf
 from typing import Any, Literal
 
 import numpy as np
 from ortools.math_opt.python import mathopt
-from ortools.math_opt.solvers import highs_pb2
 
 from ..geometry import Multiset, maximal_multisets, placement_rules
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.operating_points import WHOLE_GPU
 from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
+from .cost_steps import scaled_prices, unit_price
+from .highs import TIE_BREAK_NODES, run_highs
 from .shared_program import PartBuilder, SharedAnswer, SharedPart
 
-TIE_BREAK_NODES = 20
-"""Branch-and-bound nodes for the second program; a count and not a time, so that equal runs give equal plans."""
-
 NO_SHARES = SharedAnswer((), {})
-
-LARGEST_SCALED_PRICE = 10_000
-"""Prices are made integers by a common divisor only while they stay below this, for the solver's arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +89,8 @@ def solve_cutting_stock(
     counts: bool = True,
     shared: PartBuilder | None = None,
     fewest_slices: bool = True,
+    known_bound: float | None = None,
+    known_plan: "CuttingStockAnswer | None" = None,
 ) -> CuttingStockAnswer:
     """
     Solves the MIG cutting stock with HiGHS.
@@ -107,15 +103,23 @@ def solve_cutting_stock(
         Adds GPUs under MPS; None: there are none.
     fewest_slices
         Whether to look for a plan of the same cost that takes fewer slices.
+    known_bound
+        A proven lower bound on the cost, USD per hour, which helps the search.
+    known_plan
+        A plan to start from.
     """
     started = time.monotonic()
     program = _Program(resolved, counts, shared=shared)
-    price, exact = _scaled_prices(resolved)
+    price, exact = scaled_prices(resolved)
     cost = mathopt.LinearSum(price[gpu] * x for gpu, x in program.gpus)
     program.model.minimize(cost)
-    result = _run(program.model, time_limit_s, absolute_gap=0.999 if exact else None)
+    unit = unit_price(resolved, price)
+    if known_bound is not None:
+        program.model.add_linear_constraint(cost >= known_bound / unit * (1 - 1e-9), name="bound")
+    start = None if known_plan is None else program.values(known_plan)
+    result = run_highs(program.model, time_limit_s, absolute_gap=0.999 if exact else None, start=start)
 
-    reason, unit = result.termination.reason, _unit_price(resolved, price)
+    reason = result.termination.reason
     stopped = _STOPPED.get(reason)
     if stopped is None:
         raise RuntimeError(f"HiGHS ended with {reason.name}: {result.termination.detail}")
@@ -151,7 +155,7 @@ def most_served(resolved: ResolvedProblem, *, time_limit_s: float, shared: PartB
     """
     program = _Program(resolved, counts=True, all_served=False, shared=shared)
     program.model.maximize(mathopt.LinearSum(program.is_served))
-    result = _run(program.model, time_limit_s, absolute_gap=0.999)
+    result = run_highs(program.model, time_limit_s, absolute_gap=0.999)
     if not result.has_primal_feasible_solution():
         return [False] * len(program.is_served)
     values = result.variable_values()
@@ -194,6 +198,14 @@ class _Program:
         for (w, k), variable in self.served.items():
             partitions[w, k] = round(values[variable])
         return partitions
+
+    def values(self, answer: CuttingStockAnswer) -> dict[Any, float] | None:
+        """Returns a plan without GPUs under MPS as values of the variables; None: it is no plan."""
+        if answer.patterns is None or answer.partitions is None:
+            return None
+        times = dict(answer.patterns)
+        values = {x: float(times.get(pattern, 0)) for pattern, x in self.patterns}
+        return values | {variable: float(answer.partitions[at]) for at, variable in self.served.items()}
 
     def _served_variables(self) -> dict[tuple[int, int], Any]:
         capacity, required = self.resolved.capacity_rps, self.resolved.required_rps
@@ -256,57 +268,6 @@ _STOPPED: dict[mathopt.TerminationReason, Literal["proved", "time_limit", "infea
 }
 
 
-def _run(
-    model: mathopt.Model,
-    time_limit_s: float,
-    *,
-    absolute_gap: float | None,
-    node_limit: int | None = None,
-    start: dict[Any, float] | None = None,
-) -> mathopt.SolveResult:
-    parameters = mathopt.SolveParameters(
-        time_limit=timedelta(seconds=max(time_limit_s, 0.01)),
-        random_seed=1,
-        relative_gap_tolerance=0.0 if absolute_gap is not None else 1e-9,
-        absolute_gap_tolerance=absolute_gap,
-        node_limit=node_limit,
-        highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
-    )
-    hints = [] if start is None else [mathopt.SolutionHint(variable_values=start)]
-    return mathopt.solve(
-        model,
-        mathopt.SolverType.HIGHS,
-        params=parameters,
-        model_params=mathopt.ModelSolveParameters(solution_hints=hints),
-    )
-
-
-def next_cost(resolved: ResolvedProblem, bound: float) -> float:
-    """Returns the least cost of whole GPUs that a bound allows: the next multiple where all prices have a divisor."""
-    price, exact = _scaled_prices(resolved)
-    unit = _unit_price(resolved, price)
-    return unit * ceil(bound / unit - 1e-6) if exact else bound
-
-
-def _scaled_prices(resolved: ResolvedProblem) -> tuple[dict[str, float], bool]:
-    """Returns prices divided by a common divisor, and whether they are integers now."""
-    micro = {entry.gpu.name: round(entry.price_per_hour * 1e6) for entry in resolved.fleet}
-    divisor = gcd(*micro.values())
-    scaled = {name: price // divisor for name, price in micro.items()}
-    exact = all(abs(entry.price_per_hour * 1e6 - micro[entry.gpu.name]) < 1e-3 for entry in resolved.fleet)
-    if len(scaled) == 1:
-        return dict.fromkeys(scaled, 1.0), True
-    if exact and max(scaled.values()) <= LARGEST_SCALED_PRICE:
-        return {name: float(price) for name, price in scaled.items()}, True
-    return {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}, False
-
-
-def _unit_price(resolved: ResolvedProblem, scaled: dict[str, float]) -> float:
-    """Returns the USD per hour that one unit of the scaled prices stands for."""
-    first = resolved.fleet[0]
-    return first.price_per_hour / scaled[first.gpu.name]
-
-
 def _with_fewest_slices(
     resolved: ResolvedProblem,
     program: _Program,
@@ -318,17 +279,17 @@ def _with_fewest_slices(
     """Returns a solution of the least cost that takes fewer slices, None if none was found."""
     if time_limit_s <= 0:
         return None
-    slices: Floats = np.array([_slices(resolved, size) for size in resolved.sizes], float)
+    slices: Floats = np.array([slices_of(resolved, size) for size in resolved.sizes], float)
     program.model.add_linear_constraint(cost <= least + 1e-6 * max(least, 1.0), name="least_cost")
     taken = [float(slices[k]) * variable for (_, k), variable in program.served.items()]
     program.model.minimize(mathopt.LinearSum([*taken, *program.shared.slices]))
-    result = _run(
+    result = run_highs(
         program.model, time_limit_s, absolute_gap=0.999 if taken else 0.05, node_limit=TIE_BREAK_NODES, start=best
     )
     return result.variable_values() if result.has_primal_feasible_solution() else None
 
 
-def _slices(resolved: ResolvedProblem, size: PartitionSize) -> int:
+def slices_of(resolved: ResolvedProblem, size: PartitionSize) -> int:
     """Returns the compute and memory slices that a partition takes; a GPU without MIG counts as one."""
     if size.mig is not None:
         return size.mig.compute_slices + size.mig.memory_slices

@@ -20,7 +20,8 @@ import numpy as np
 
 from ..assembly import DecidedGpu, SharedGpu
 from ..performance.resolve import ResolvedProblem
-from .cutting_stock import CuttingStockAnswer, next_cost, solve_cutting_stock
+from .cost_steps import next_cost
+from .cutting_stock import CuttingStockAnswer, solve_cutting_stock
 from .decoding import cut_gpus, shared_gpus
 from .generated_columns import generate_columns
 from .shared_columns import Column, ItemTable, enumerate_columns, maximal

@@ -1,8 +1,8 @@
 """The exact planner: type, sharing mode and cut of every GPU, to proven optimality or to a stated gap."""
 
 from ..assembly import SharedGpu, assemble, without_plan
-from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import cut_gpus
+from ..exact.decomposition import solve_by_prices
 from ..exact.shared_fleet import solve_shared_fleet
 from ..exact.shortfall import shared_shortfall, shortfall
 from ..model.plan import Bound, Plan, Search, Status
@@ -10,11 +10,6 @@ from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
 from .igniter import Fit, placed_by_igniter
 from .single_type import over_limits
-
-METHOD = (
-    "dual bound of the MIG cutting stock (solver/exact/cutting_stock.py) by branch and bound: every plan is a "
-    "solution of that program, so none costs less than the bound of its relaxations"
-)
 
 
 class Exact:
@@ -31,12 +26,13 @@ class Exact:
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         if resolved.mps:
             return self._plan_shared(resolved, time_limit_s)
-        answer = solve_cutting_stock(resolved, time_limit_s=time_limit_s)
+        solved = solve_by_prices(resolved, time_limit_s=time_limit_s)
+        answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == "infeasible":
             unserved = shortfall(resolved, time_limit_s=time_limit_s)
             return without_plan(resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search)
-        bound = _bound(resolved, answer.cost_bound, METHOD)
+        bound = _bound(resolved, answer.cost_bound, solved.method)
         if answer.patterns is None or answer.partitions is None:
             return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
         return assemble(

@@ -1,0 +1,214 @@
+"""
+Cheapest covers: which partitions a workload takes when each partition size has a price.
+
+    min  sum_k price_k n_k    s.t.  sum_k t_k n_k >= 1,   least <= sum_k n_k <= most,   n integer >= 0
+
+t_k: part of the workload's rate that a partition of size k carries, at most 1. This integer covering knapsack is solved
+exactly, for all workloads at once, by enumeration within a bound:
+
+- b is the size with the least price per part carried; v = price_b / t_b. A fluid of b is a lower bound: what remains
+  to be carried costs at least v times it.
+- A good cover comes first: as many b as fit, and the cheapest size for the rest.
+- Numbers of the other sizes are enumerated, worst price per part first, as long as cost + v * rest stays within the
+  cost of that good cover (plus `slack`). The number of b follows. Any cover within slack of the cheapest is
+  found, but for those that hold a partition which they do not need.
+
+A workload with fewer partitions than `least` is filled up with the cheapest size, which is what the unneeded ones of
+any cover can be exchanged for.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..performance.interference.prediction import Floats, Ints
+
+TOLERANCE = 1e-9
+"""How much of a rate may be missing, and how far a cost may pass its limit, by rounding alone."""
+
+CHUNK = 1 << 16
+"""Workloads enumerated at once."""
+
+MOST_STATES = 1 << 22
+"""Partial covers held at once; a chunk with more is halved."""
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class Demands:
+    """What has to be covered. Shapes (workload, size) and (workload,)."""
+
+    part: Floats
+    """t: part of the rate that one partition carries, at most 1; 0: the size does not serve the workload."""
+    least: Ints
+    most: Ints
+
+    def of(self, rows: Ints) -> "Demands":
+        """Returns the demands of some workloads."""
+        return Demands(self.part[rows], self.least[rows], self.most[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Covers:
+    """
+    Covers of workloads, sorted by workload.
+
+    workload, counts
+        Shapes (cover,) and (cover, size): whose cover it is, and the partitions of each size.
+    floor
+        Shape (workload,): lower bound on what any cover costs at the prices of the enumeration.
+    """
+
+    workload: Ints
+    counts: Ints
+    floor: Floats
+
+    def first(self) -> Ints:
+        """Returns the position of each workload's first cover; every workload has one."""
+        return np.searchsorted(self.workload, np.arange(len(self.floor)))
+
+
+def cheapest_covers(demands: Demands, price: Floats, slack: Floats) -> Covers:
+    """
+    Returns for each workload every cover that costs at most `slack` more than its cheapest.
+
+    Parameters
+    ----------
+    demands
+        Every workload must have a cover.
+    price
+        Shape (size,), above 0.
+    slack
+        Shape (workload,), of the prices' unit.
+    """
+    parts = [
+        _enumerated(demands, price, slack, np.arange(at, min(at + CHUNK, len(slack))))
+        for at in range(0, len(slack), CHUNK)
+    ]
+    return Covers(
+        np.concatenate([part.workload for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.floor for part in parts]),
+    )
+
+
+def _enumerated(demands: Demands, price: Floats, slack: Floats, rows: Ints) -> Covers:
+    """Enumerates the covers of some workloads; in halves where there are too many partial ones."""
+    own = demands.of(rows)
+    found = _within(own, price, slack[rows])
+    if found is not None:
+        workload, counts, cost = found
+        first = np.searchsorted(workload, np.arange(len(rows)))
+        floor = np.minimum.reduceat(cost, first)
+        kept = cost <= (floor + slack[rows])[workload] * (1 + TOLERANCE)
+        return Covers(rows[workload[kept]], counts[kept], floor)
+    if len(rows) == 1:
+        # Too many to list: its good cover, and the fluid bound.
+        return Covers(rows, _good_covers(own, price)[0], _fluid(own, price))
+    half = len(rows) // 2
+    one, other = (_enumerated(demands, price, slack, part) for part in (rows[:half], rows[half:]))
+    return Covers(*(np.concatenate(pair) for pair in zip(_fields(one), _fields(other), strict=True)))
+
+
+def _fields(covers: Covers) -> tuple[Ints, Ints, Floats]:
+    return covers.workload, covers.counts, covers.floor
+
+
+def _fluid(demands: Demands, price: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.min(price / demands.part, axis=1), dtype=np.float64)
+
+
+def _within(demands: Demands, price: Floats, slack: Floats) -> tuple[Ints, Ints, Floats] | None:
+    """Returns workload, counts and cost of every cover within a good one's cost plus slack; None: too many."""
+    workloads, sizes = demands.part.shape
+    with np.errstate(divide="ignore"):
+        order = np.argsort(price / demands.part, axis=1, kind="stable")
+    part = np.take_along_axis(demands.part, order, axis=1)
+    cost_of = price[order]
+    value = cost_of[:, 0] / part[:, 0]
+    limit = (_good_covers(demands, price)[1] + slack) * (1 + TOLERANCE)
+
+    workload = np.arange(workloads)
+    rest, cost = np.ones(workloads), np.zeros(workloads)
+    room = demands.most.copy()
+    counts = np.zeros((workloads, sizes), dtype=np.int64)
+    for at in range(sizes - 1, 0, -1):
+        t, p = part[workload, at], cost_of[workload, at]
+        open_rest = np.maximum(rest, 0.0)
+        spare = limit[workload] - cost - value[workload] * open_rest
+        worse = p - t * value[workload]
+        usable = (t > 0) & (open_rest > TOLERANCE)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            most = np.where(usable, np.ceil(open_rest / t - TOLERANCE), 0)
+            most = np.minimum(most, np.floor(np.maximum(spare, 0.0) / np.maximum(worse, TOLERANCE * p)) + 1)
+        times = np.minimum(most, room).astype(np.int64) + 1
+        if int(times.sum()) > MOST_STATES:
+            return None
+        if not (times > 1).any():
+            continue
+        source = np.repeat(np.arange(len(times)), times)
+        number = np.arange(len(source)) - np.repeat(np.cumsum(times) - times, times)
+        new_rest = rest[source] - number * t[source]
+        new_cost = cost[source] + number * p[source]
+        bound = new_cost + value[workload[source]] * np.maximum(new_rest, 0.0)
+        kept = (number == 0) | (bound <= limit[workload[source]])
+        source, number = source[kept], number[kept]
+        rest, cost, workload, room = new_rest[kept], new_cost[kept], workload[source], room[source] - number
+        counts = counts[source]
+        counts[:, at] = number
+    t, p = part[workload, 0], cost_of[workload, 0]
+    number = np.ceil(np.maximum(rest - TOLERANCE, 0.0) / t - TOLERANCE).astype(np.int64)
+    number = np.maximum(number, 0)
+    counts[:, 0] = number
+    cost = cost + number * p
+    room = room - number
+    plain = np.zeros_like(counts)
+    np.put_along_axis(plain, order[workload], counts, axis=1)
+    missing = demands.least[workload] - (demands.most[workload] - room)
+    cost = _fill(plain, missing, demands.part[workload], price, cost)
+    kept = (room >= 0) & (cost <= limit[workload])
+    workload, plain, cost = workload[kept], plain[kept], cost[kept]
+    return workload, plain, cost
+
+
+def _fill(counts: Ints, missing: Ints, part: Floats, price: Floats, cost: Floats) -> Floats:
+    """Adds the cheapest partitions up to the least number of replicas; changes counts, returns the costs."""
+    short = np.flatnonzero(missing > 0)
+    if not short.size:
+        return cost
+    cheapest = np.argmin(np.where(part[short] > 0, price, np.inf), axis=1)
+    counts[short, cheapest] += missing[short].astype(counts.dtype)
+    filled = cost.copy()
+    filled[short] += missing[short] * price[cheapest]
+    return filled
+
+
+def _good_covers(demands: Demands, price: Floats) -> tuple[Ints, Floats]:
+    """Returns counts and cost of a good cover of each workload: b, or fewer b and one other size, or another alone."""
+    part = demands.part
+    workloads, sizes = part.shape
+    rows = np.arange(workloads)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        b = np.argmin(price / part, axis=1)
+        full = np.floor(1 / part[rows, b] + TOLERANCE)
+        tried = [full, np.maximum(full - 1, 0), np.zeros(workloads)]
+        best_cost, best = np.full(workloads, np.inf), np.zeros((workloads, sizes), dtype=np.int64)
+        for of_b in tried:
+            rest = np.maximum(1 - of_b * part[rows, b] - TOLERANCE, 0.0)
+            other = np.where(part > 0, np.ceil(rest[:, None] / part - TOLERANCE), np.inf)
+            other = np.maximum(other, 0.0)
+            total = of_b[:, None] + other
+            missing = np.maximum(demands.least[:, None] - total, 0.0)
+            cheapest = np.min(np.where(part > 0, price, np.inf), axis=1)
+            cost = (of_b * price[b])[:, None] + other * price + missing * cheapest[:, None]
+            cost = np.where((total <= demands.most[:, None]) & np.isfinite(other), cost, np.inf)
+            k = np.argmin(cost, axis=1)
+            better = np.flatnonzero(cost[rows, k] < best_cost)
+            best_cost[better] = cost[better, k[better]]
+            best[better] = 0
+            best[better, b[better]] += of_b[better].astype(np.int64)
+            best[better, k[better]] += other[better, k[better]].astype(np.int64)
+    _fill(best, demands.least - best.sum(axis=1), part, price, best_cost)
+    return best, best_cost

@@ -1,0 +1,201 @@
+"""
+The MIG cutting stock at any scale: prices, covers at these prices, and the whole program only for the last gap.
+
+1. slice_prices.py finds the prices with the greatest lower bound.
+2. choosing_covers.py makes an integer plan of the covers that are cheapest at them, or nearly.
+3. If that costs more than the bound allows, and the problem is small enough, the program of cutting_stock.py searches
+   for the rest of the time. Its bound joins the one of the prices.
+
+The bound is valid at any moment (slice_prices.py), so a time limit or an interruption costs quality, never the proof.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from ..performance.interference.prediction import Floats, Ints
+from ..performance.resolve import ResolvedProblem
+from .choosing_covers import ChosenCovers, choose_covers
+from .cost_steps import next_cost, scaled_prices, unit_price
+from .covers import NO_LIMIT, Demands
+from .cutting_stock import NO_SHARES, CuttingStockAnswer, Pattern, patterns_of, slices_of, solve_cutting_stock
+from .slice_prices import Supply, best_prices
+
+PRICES = (
+    "Lagrangian bound at the slice prices (solver/exact/slice_prices.py): no cut of a GPU is worth more than the GPU, "
+    "and every workload costs at least its cheapest cover"
+)
+WHOLE = (
+    "dual bound of the MIG cutting stock (solver/exact/cutting_stock.py) by branch and bound: every plan is a "
+    "solution of that program, so none costs less than the bound of its relaxations"
+)
+
+MOST_FOR_WHOLE = 3_000
+"""Workloads up to which the whole program is tried for a gap that is left."""
+
+MOST_FOR_SLICES = 3_000
+"""Workloads up to which a second goal looks for fewest slices among the plans of the same cost."""
+
+LAST_RESORT_S = 1.0
+"""Time for a plan of everyone's cheapest covers where none was found in time: a program of a few rows."""
+
+PRICES_TIME = 0.6
+"""Part of the time that finding prices may take."""
+
+
+@dataclass(frozen=True, eq=False)
+class DecomposedAnswer:
+    """The plan, which bound proves it, and the prices."""
+
+    answer: CuttingStockAnswer
+    method: str
+    price: Floats
+    """Shape (size,): USD per hour."""
+    rent: Floats
+    """Shape (fleet entry,): USD per hour."""
+
+
+def solve_by_prices(resolved: ResolvedProblem, *, start: Floats | None = None, time_limit_s: float) -> DecomposedAnswer:
+    """
+    Solves the MIG cutting stock; the module says how.
+
+    Parameters
+    ----------
+    start
+        Prices of a similar problem, shape (size,); None: there are none.
+    """
+    deadline = time.monotonic() + time_limit_s
+    patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
+    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
+    supply, demands = _supply(resolved, patterns, sizes), _demands(resolved, sizes)
+    most = _most_to_pay(resolved, supply)
+    priced = best_prices(
+        demands,
+        supply,
+        start=None if start is None else start[sizes],
+        enough=most,
+        deadline=time.monotonic() + PRICES_TIME * time_limit_s,
+    )
+    price = np.zeros(len(resolved.sizes))
+    price[sizes] = priced.price
+    if priced.bound > most * (1 + 1e-6):
+        answer = CuttingStockAnswer("infeasible", "slice prices: the bound passes the cost of all GPUs", *NOTHING)
+        return DecomposedAnswer(answer, PRICES, price, priced.rent)
+    bound = next_cost(resolved, priced.bound)
+    unit = unit_price(resolved, scaled_prices(resolved)[0]) if scaled_prices(resolved)[1] else None
+    small = len(demands.least) <= MOST_FOR_SLICES
+    choose = partial(
+        choose_covers,
+        priced.covers,
+        supply,
+        priced.price,
+        least_cost=bound,
+        cost_step=unit,
+        slices=np.array([slices_of(resolved, resolved.sizes[k]) for k in sizes], float) if small else None,
+    )
+    chosen = choose(time_limit_s=_left(deadline)) or choose(most_classes=0, time_limit_s=LAST_RESORT_S)
+    if chosen is not None:
+        partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
+        partitions[:, sizes] = chosen.partitions
+        chosen = replace(chosen, partitions=partitions)
+    answer = _answer(patterns, chosen, bound)
+    left = _left(deadline)
+    if answer.stopped == "proved" or len(demands.least) > MOST_FOR_WHOLE or left < 0.1:
+        return DecomposedAnswer(answer, PRICES, price, priced.rent)
+    return DecomposedAnswer(*_with_whole_program(resolved, answer, chosen, bound, left), price, priced.rent)
+
+
+NOTHING = (None, None, None, NO_SHARES)
+
+
+def _with_whole_program(
+    resolved: ResolvedProblem,
+    answer: CuttingStockAnswer,
+    chosen: ChosenCovers | None,
+    bound: float,
+    time_limit_s: float,
+) -> tuple[CuttingStockAnswer, str]:
+    """Spends the rest of the time on the whole program; returns the better plan and bound, and the bound's method."""
+    whole = solve_cutting_stock(resolved, time_limit_s=time_limit_s, known_bound=bound, known_plan=answer)
+    if whole.stopped == "infeasible" and chosen is None:
+        return whole, WHOLE
+    method, proven = PRICES, bound
+    if whole.cost_bound is not None and whole.cost_bound > bound * (1 + 1e-9):
+        method, proven = WHOLE, whole.cost_bound
+    cost = _cost(resolved, whole)
+    if cost is not None and (chosen is None or cost < chosen.cost * (1 - 1e-9)):
+        answer = whole
+    else:
+        cost = chosen.cost if chosen is not None else None
+    stopped: Literal["proved", "time_limit"] = (
+        "proved" if cost is not None and cost <= proven * (1 + 1e-9) else "time_limit"
+    )
+    return CuttingStockAnswer(stopped, whole.solver, proven, answer.patterns, answer.partitions, NO_SHARES), method
+
+
+def _answer(patterns: list[Pattern], chosen: ChosenCovers | None, bound: float) -> CuttingStockAnswer:
+    solver = "slice prices, then HiGHS through MathOpt"
+    if chosen is None:
+        return CuttingStockAnswer("time_limit", solver, bound, None, None, NO_SHARES)
+    used = tuple((pattern, int(times)) for pattern, times in zip(patterns, chosen.cuts, strict=True) if times)
+    stopped: Literal["proved", "time_limit"] = "proved" if chosen.cost <= bound * (1 + 1e-9) else "time_limit"
+    return CuttingStockAnswer(stopped, solver, bound, used, chosen.partitions, NO_SHARES)
+
+
+def _supply(resolved: ResolvedProblem, patterns: list[Pattern], sizes: Ints) -> Supply:
+    number = {entry.gpu.name: g for g, entry in enumerate(resolved.fleet)}
+    of_size = [resolved.sizes[k] for k in sizes]
+    instances = [
+        [pattern.profiles.count(size.name) if size.gpu == pattern.gpu else 0 for size in of_size]
+        for pattern in patterns
+    ]
+    return Supply(
+        np.array(instances, dtype=np.int64).reshape(len(patterns), len(sizes)),
+        np.array([number[pattern.gpu] for pattern in patterns], dtype=np.int64),
+        np.array([resolved.fleet_by_name[pattern.gpu].price_per_hour for pattern in patterns]),
+        np.array([np.inf if entry.available is None else float(entry.available) for entry in resolved.fleet]),
+    )
+
+
+def _demands(resolved: ResolvedProblem, sizes: Ints) -> Demands:
+    workloads = resolved.problem.workloads
+    return Demands(
+        np.minimum(resolved.capacity_rps[:, sizes] / resolved.required_rps[:, None], 1.0),
+        np.array([workload.min_replicas for workload in workloads], dtype=np.int64),
+        np.array([workload.max_replicas or NO_LIMIT for workload in workloads], dtype=np.int64),
+    )
+
+
+def _most_to_pay(resolved: ResolvedProblem, supply: Supply) -> float:
+    """
+    Returns what a cheapest plan costs at most, if there is one.
+
+    All limited GPUs, and every workload that unlimited types can serve alone on as many GPUs as it has partitions.
+    """
+    limited = np.isfinite(supply.available)
+    prices = np.array([entry.price_per_hour for entry in resolved.fleet])
+    most = float(supply.available[limited] @ prices[limited])
+    number = {entry.gpu.name: g for g, entry in enumerate(resolved.fleet)}
+    of_size = np.array([number[size.gpu] for size in resolved.sizes])
+    free = np.flatnonzero(~limited[of_size])
+    if not free.size:
+        return most
+    capacity = resolved.capacity_rps[:, free]
+    with np.errstate(divide="ignore"):
+        copies = np.ceil(resolved.required_rps[:, None] / capacity)
+    least = np.array([workload.min_replicas for workload in resolved.problem.workloads])
+    alone = np.min(np.maximum(copies, least[:, None]) * prices[of_size[free]], axis=1)
+    return most + float(alone[np.isfinite(alone)].sum())
+
+
+def _cost(resolved: ResolvedProblem, answer: CuttingStockAnswer) -> float | None:
+    if answer.patterns is None:
+        return None
+    return sum(resolved.fleet_by_name[pattern.gpu].price_per_hour * times for pattern, times in answer.patterns)
+
+
+def _left(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0.05)

@@ -1,0 +1,274 @@
+"""
+Prices of partition sizes: the Lagrangian dual of the MIG cutting stock (cutting_stock.py), and the bound that it gives.
+
+The rates, the counts and the replica limits couple a workload's partitions only among themselves; workloads meet only
+in the few constraints that say that partitions are cut from GPUs, one a size. Give each size k a price p_k >= 0 and
+each limited GPU type g a rent m_g >= 0 for its scarcity:
+
+    L(p, m) = sum_w min { p n : n covers w }  -  sum_g N_g m_g     with  a_q p <= c_g + m_g  for every cut q of type g
+
+L is a lower bound on the cost of any plan, for any such prices: a plan pays at least p for its partitions by the second
+condition, and its partitions cost at least the cheapest covers (covers.py). So the bound is valid whenever the search
+for good prices stops. L is concave, and it is the sum of the cheapest covers: D p for the demand D of the covers chosen
+there. The greatest of it is found by cutting planes, theta <= D_i p for every demand seen, in a box around the best
+prices so far; with a handful of sizes that is a tiny linear program. Its own dual mixes the demands and counts the
+GPUs, as a fractional plan of the same cost.
+
+Many workloads: good prices come from a sample; then every workload's covers that could be cheapest in a small box
+around them are listed once, and only workloads with more than one such cover are looked at again.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ..performance.interference.prediction import Floats, Ints
+from .covers import Covers, Demands, cheapest_covers
+
+PRECISION = 1e-7
+"""Part of the bound that better prices could still add when the search stops."""
+
+MOST_ROUNDS = 200
+
+SAMPLE = 2_000
+"""Workloads from which the first prices of a larger problem come."""
+
+BOX = 0.015
+"""How far prices may move, up or down, from where the covers of a larger problem were listed."""
+
+LEAST_PRICE = 1e-6
+"""Of the greatest price: what a size costs that nobody wants."""
+
+
+@dataclass(frozen=True, eq=False)
+class Supply:
+    """How GPUs may be cut, and what they cost. Shapes (cut, size), (cut,), (type,) and (type,)."""
+
+    instances: Ints
+    """a: instances of each size in a cut."""
+    gpu_type: Ints
+    cost: Floats
+    available: Floats
+    """N: GPUs of a type; inf: as many as needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class PricedDemand:
+    """Prices, the bound that they prove, and what they leave open."""
+
+    price: Floats
+    """Shape (size,): USD per hour of a partition."""
+    rent: Floats
+    """Shape (type,): USD per hour by which the scarcity of a GPU type raises its partitions; 0: enough of them."""
+    bound: float
+    """Lower bound on the cost per hour of any plan."""
+    covers: Covers
+    """Every cover that could be cheapest near these prices."""
+    converged: bool
+    """Whether better prices could add no more than PRECISION of the bound."""
+
+
+def best_prices(
+    demands: Demands, supply: Supply, *, start: Floats | None, enough: float, deadline: float
+) -> PricedDemand:
+    """
+    Returns the prices with the greatest bound that the time allows.
+
+    Parameters
+    ----------
+    start
+        Prices to start from, shape (size,); None: in proportion to what a GPU can be cut into.
+    enough
+        A bound above which the search stops, because no plan can cost so much: there are too few GPUs.
+    deadline
+        As time.monotonic() has it. At least one bound is computed.
+    """
+    workloads = len(demands.least)
+    price = _feasible(supply, _proportional(supply) if start is None else np.maximum(start, 0.0))
+    if workloads > 4 * SAMPLE:
+        rows = np.linspace(0, workloads - 1, SAMPLE).astype(np.int64)
+        part = Supply(supply.instances, supply.gpu_type, supply.cost, supply.available * SAMPLE / workloads)
+        price = _ascend(
+            _Enumerated(demands.of(rows)), part, price, deadline, precision=1e-5, enough=enough * SAMPLE / workloads
+        ).price
+        while True:
+            listed = _Listed(demands, price)
+            search = _ascend(listed, supply, price, deadline, precision=PRECISION, enough=enough)
+            if search.converged or search.bound > enough or time.monotonic() > deadline:
+                break
+            price = search.price
+        covers = listed.covers
+    else:
+        search = _ascend(_Enumerated(demands), supply, price, deadline, precision=PRECISION, enough=enough)
+        covers = cheapest_covers(demands, search.price, _slack(cheapest_floor(demands, search.price)))
+    return PricedDemand(search.price, search.rent, search.bound, covers, search.converged)
+
+
+def cheapest_floor(demands: Demands, price: Floats) -> Floats:
+    """Returns what the cheapest cover of each workload costs, shape (workload,)."""
+    return cheapest_covers(demands, price, np.zeros(len(demands.least))).floor
+
+
+def _slack(floor: Floats) -> Floats:
+    """
+    How much dearer a cover may be and still be listed, for any to be cheapest within BOX.
+
+    A cover that costs more than floor + slack costs at least (1 - BOX) (floor + slack) = (1 + BOX) floor in the
+    box, and the cheapest one at most that.
+    """
+    return np.asarray(floor * 2 * BOX / (1 - BOX), dtype=np.float64)
+
+
+class _Enumerated:
+    """Evaluates prices by enumerating the covers anew."""
+
+    def __init__(self, demands: Demands) -> None:
+        self._demands = demands
+        self.box: tuple[Floats, Floats] | None = None
+
+    def demand(self, price: Floats) -> tuple[float, Floats]:
+        """Returns the cost of the cheapest covers, and the partitions of each size that they take."""
+        covers = cheapest_covers(self._demands, price, np.zeros(len(self._demands.least)))
+        chosen = covers.counts[covers.first()]
+        return float(covers.floor.sum()), np.asarray(chosen.sum(axis=0), dtype=np.float64)
+
+
+class _Listed:
+    """Evaluates prices within a box, by the covers listed there; workloads with one cover are added up once."""
+
+    def __init__(self, demands: Demands, centre: Floats) -> None:
+        floor = cheapest_floor(demands, centre)
+        self.covers = cheapest_covers(demands, centre, _slack(floor))
+        self.box = (centre * (1 - BOX), centre * (1 + BOX))
+        first = self.covers.first()
+        number = np.diff(np.append(first, len(self.covers.workload)))
+        self._decided = np.asarray(self.covers.counts[first[number == 1]].sum(axis=0), dtype=np.float64)
+        rows = np.flatnonzero(number[self.covers.workload] > 1)
+        self._counts = self.covers.counts[rows].astype(np.float64)
+        of = self.covers.workload[rows]
+        self._first = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else np.zeros(0, dtype=np.int64)
+        self._group = np.repeat(np.arange(len(self._first)), np.diff(np.append(self._first, len(of))))
+        # Where covers were too many to list, the floor is a fluid's and below the cheapest that is listed.
+        cheapest = np.minimum.reduceat(self.covers.counts @ centre, first)
+        self._unlisted = float(np.maximum(cheapest - self.covers.floor, 0.0).sum()) * (1 + BOX)
+
+    def demand(self, price: Floats) -> tuple[float, Floats]:
+        demand = self._decided.copy()
+        if len(self._first):
+            cost = self._counts @ price
+            least = np.minimum.reduceat(cost, self._first)
+            at = np.flatnonzero(cost <= least[self._group])
+            group = self._group[at]
+            demand += self._counts[at[np.append(True, group[1:] != group[:-1])]].sum(axis=0)
+        return float(demand @ price) - self._unlisted, demand
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    price: Floats
+    rent: Floats
+    bound: float
+    converged: bool
+
+
+def _ascend(
+    covers: _Enumerated | _Listed,
+    supply: Supply,
+    price: Floats,
+    deadline: float,
+    *,
+    precision: float,
+    enough: float,
+) -> _Search:
+    """Raises the bound by cutting planes in a box around the best prices."""
+    limited = np.flatnonzero(np.isfinite(supply.available))
+    rent = _least_rent(supply, price)
+    value, demand = covers.demand(price)
+    best = _Search(price, rent, value - float(supply.available[limited] @ rent[limited]), False)
+    demands, radius = [demand], 0.25
+    for _ in range(MOST_ROUNDS):
+        if time.monotonic() > deadline or best.bound > enough * (1 + 1e-6):
+            return best
+        low, high = best.price * (1 - radius), best.price * (1 + radius) + LEAST_PRICE * best.price.max()
+        if covers.box is not None:
+            low, high = np.maximum(low, covers.box[0]), np.minimum(high, covers.box[1])
+        planned = _master(supply, demands, low, high)
+        if planned is None:
+            return best
+        price, hoped = planned
+        at_edge = bool(np.any((price <= low * (1 + 1e-9)) & (low > 0) | (price >= high * (1 - 1e-9))))
+        gain = hoped - best.bound
+        if gain <= precision * max(abs(best.bound), 1e-9):
+            # Nothing to gain in this box; in a concave function nothing beyond it either, if the box does not bind.
+            inside = not at_edge or (covers.box is None and radius >= 0.25)
+            if inside:
+                return _Search(best.price, best.rent, best.bound, True)
+            if covers.box is not None and radius >= 0.25:
+                return best
+            radius = 0.25
+            continue
+        value, demand = covers.demand(price)
+        rent = _least_rent(supply, price)
+        bound = value - float(supply.available[limited] @ rent[limited])
+        demands.append(demand)
+        if bound > best.bound:
+            if bound - best.bound >= 0.5 * gain and at_edge:
+                radius = min(2 * radius, 0.5)
+            best = _Search(price, rent, bound, False)
+        else:
+            radius = max(radius / 2, 1e-7)
+    return best
+
+
+def _master(supply: Supply, demands: Sequence[Floats], low: Floats, high: Floats) -> tuple[Floats, float] | None:
+    """Returns the prices that the cutting planes like best within the box, and the bound that they hope for there."""
+    sizes, types = len(low), len(supply.available)
+    scale = max(float(np.max([demand.sum() for demand in demands])), 1.0)
+    cuts = np.array(demands) / scale
+    limited = np.isfinite(supply.available)
+    # Columns: prices, rents, theta.
+    planes = np.hstack([-cuts, np.zeros((len(cuts), types)), np.ones((len(cuts), 1))])
+    rents = np.where((supply.gpu_type[:, None] == np.arange(types)) & limited, -1.0, 0.0)
+    worth = np.hstack([supply.instances, rents, np.zeros((len(supply.instances), 1))])
+    objective = np.concatenate([np.zeros(sizes), np.where(limited, supply.available, 0.0) / scale, [-1.0]])
+    bounds = [*zip(low, high, strict=True), *[(0, None)] * types, (None, None)]
+    answer = linprog(
+        objective,
+        A_ub=np.vstack([planes, worth]),
+        b_ub=np.concatenate([np.zeros(len(cuts)), supply.cost]),
+        bounds=bounds,
+        method="highs-ds",
+    )
+    if answer.x is None or answer.fun is None:
+        return None
+    return _feasible_unlimited(supply, answer.x[:sizes]), float(-answer.fun * scale)
+
+
+def _least_rent(supply: Supply, price: Floats) -> Floats:
+    """Returns for each type how much more than its cost the most valuable cut of it is worth."""
+    excess = supply.instances @ price - supply.cost
+    rent = np.zeros(len(supply.available))
+    np.maximum.at(rent, supply.gpu_type, excess)
+    return rent
+
+
+def _feasible_unlimited(supply: Supply, price: Floats) -> Floats:
+    """Returns prices scaled down so far that no cut of a type without limit is worth more than it costs."""
+    unlimited = ~np.isfinite(supply.available[supply.gpu_type])
+    worth = supply.instances[unlimited] @ price
+    excess = float(np.max(worth / supply.cost[unlimited], initial=1.0))
+    return np.asarray(price / excess if excess > 1 else price, dtype=np.float64)
+
+
+def _feasible(supply: Supply, price: Floats) -> Floats:
+    floored = np.maximum(price, LEAST_PRICE * max(float(price.max()), 1e-9))
+    return _feasible_unlimited(supply, floored)
+
+
+def _proportional(supply: Supply) -> Floats:
+    """Returns prices by which a size costs its part of the cheapest GPU that can be cut into it alone."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.min(supply.cost[:, None] / supply.instances, axis=0), dtype=np.float64)

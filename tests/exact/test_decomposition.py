@@ -1,0 +1,139 @@
+"""The price decomposition against brute force, against the whole program, and what its prices promise."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from instances import problem_of, problems, random_problem, second_type, two_type_problem
+
+from sliceplan.solver.exact.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.cutting_stock import patterns_of, solve_cutting_stock
+from sliceplan.solver.exact.decomposition import solve_by_prices
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.performance.unservable import unservable
+
+BOTH_TYPES = [*shipped_profiles(), *second_type()]
+
+PARTS = st.lists(st.one_of(st.just(0.0), st.floats(0.12, 1.0)), min_size=1, max_size=4).filter(any)
+PRICES = st.lists(st.floats(0.05, 2.0), min_size=4, max_size=4)
+
+
+def brute_force(part, price, least, most):
+    """Returns the cost of the cheapest cover of one workload, by trying every number of partitions up to 10."""
+    best = math.inf
+    ranges = [range(11 if t > 0 else 1) for t in part]
+    for counts in product(*ranges):
+        total = sum(counts)
+        if least <= total <= most and sum(n * t for n, t in zip(counts, part, strict=True)) >= 1 - 1e-9:
+            best = min(best, sum(n * p for n, p in zip(counts, price, strict=True)))
+    return best
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(PARTS.filter(lambda part: len(part) == 3), min_size=1, max_size=4), PRICES, st.data())
+def test_cheapest_covers_are_those_of_brute_force(parts, prices, data):
+    price = np.array(prices[:3])
+    least = np.array([data.draw(st.integers(1, 3)) for _ in parts])
+    # Enough partitions for the largest size, so that there is a cover.
+    most = np.array(
+        [
+            max(low, math.ceil(1 / max(part))) + data.draw(st.integers(0, 2))
+            for low, part in zip(least, parts, strict=True)
+        ]
+    )
+    demands = Demands(np.array(parts), least, most)
+    covers = cheapest_covers(demands, price, np.zeros(len(parts)))
+    for w, part in enumerate(parts):
+        assert covers.floor[w] == pytest.approx(brute_force(part, price, least[w], most[w]))
+    chosen = covers.counts[covers.first()]
+    assert np.all((chosen * demands.part).sum(axis=1) >= 1 - 1e-6)
+    assert chosen @ price == pytest.approx(covers.floor)
+
+
+@settings(max_examples=60, deadline=None)
+@given(PARTS.filter(lambda part: len(part) == 3), PRICES, st.floats(0, 0.5))
+def test_every_cover_within_the_slack_is_listed(part, prices, slack):
+    """All covers without an unneeded partition that cost at most `slack` more than the cheapest."""
+    price = np.array(prices[:3])
+    demands = Demands(np.array([part]), np.array([1]), np.array([NO_LIMIT]))
+    covers = cheapest_covers(demands, price, np.array([slack]))
+    found = {tuple(counts) for counts in covers.counts.tolist()}
+    for counts in product(*[range(10 if t > 0 else 1) for t in part]):
+        carried = sum(n * t for n, t in zip(counts, part, strict=True))
+        needed = all(carried - t < 1 - 1e-6 for n, t in zip(counts, part, strict=True) if n)
+        if carried >= 1 + 1e-6 and needed and np.dot(counts, price) < covers.floor[0] + slack - 1e-9:
+            assert counts in found
+
+
+def test_covers_too_many_to_list_leave_a_lower_bound_and_a_cover(monkeypatch):
+    monkeypatch.setattr("sliceplan.solver.exact.covers.MOST_STATES", 8)
+    demands = Demands(np.array([[0.011, 0.0101, 0.0203]]), np.array([1]), np.array([NO_LIMIT]))
+    price = np.array([1.0, 0.92, 1.85])
+    covers = cheapest_covers(demands, price, np.array([0.5]))
+    assert len(covers.workload) == 1
+    assert covers.floor[0] <= covers.counts[0] @ price
+    assert covers.floor[0] == pytest.approx(1.0 / 0.011)
+    assert covers.counts[0] @ demands.part[0] >= 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems())
+def test_prices_prove_what_the_whole_program_proves(problem):
+    resolved = resolve(problem, shipped_profiles())
+    if unservable(resolved):
+        return
+    priced = solve_by_prices(resolved, time_limit_s=20).answer
+    whole = solve_cutting_stock(resolved, time_limit_s=20)
+    assert priced.stopped == whole.stopped
+    assert priced.cost_bound == pytest.approx(whole.cost_bound) or priced.stopped == "infeasible"
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(3, 14), st.integers(0, 1000))
+def test_two_types_with_counts_give_the_cost_of_the_whole_program(count, seed):
+    resolved = resolve(two_type_problem(count, seed), BOTH_TYPES)
+    priced = solve_by_prices(resolved, time_limit_s=20).answer
+    whole = solve_cutting_stock(resolved, time_limit_s=20)
+    assert priced.stopped == whole.stopped
+    assert (priced.cost_bound or 0) == pytest.approx(whole.cost_bound or 0)
+
+
+@pytest.mark.parametrize("count", [30, 3000, 12_000])
+def test_no_cut_of_a_gpu_is_worth_more_than_it_costs(count):
+    """The condition that makes the bound valid; 12,000 workloads go by a sample first."""
+    resolved = resolve(random_problem(count, seed=2), shipped_profiles())
+    solved = solve_by_prices(resolved, time_limit_s=30)
+    (entry,) = resolved.fleet
+    worth = [
+        sum(solved.price[k] * pattern.profiles.count(size.name) for k, size in enumerate(resolved.sizes))
+        for pattern in patterns_of(resolved, entry)
+    ]
+    assert max(worth) <= entry.price_per_hour * (1 + 1e-9)
+    assert solved.rent.tolist() == [0.0]
+    assert solved.answer.stopped == "proved"
+
+
+def test_a_scarce_type_has_a_rent():
+    resolved = resolve(two_type_problem(300, seed=1), BOTH_TYPES)
+    solved = solve_by_prices(resolved, time_limit_s=5)
+    cost = sum(resolved.fleet_by_name[pattern.gpu].price_per_hour * times for pattern, times in solved.answer.patterns)
+    assert solved.rent[1] > 0.1
+    assert solved.answer.cost_bound <= cost <= solved.answer.cost_bound * 1.01
+
+
+def test_too_few_gpus_are_proven_to_be_too_few():
+    problem = problem_of([{"model": "bert", "rate_rps": 4000, "slo_ms": 300}], fleet=[{"gpu": "A100-80GB", "count": 3}])
+    answer = solve_by_prices(resolve(problem, shipped_profiles()), time_limit_s=10).answer
+    assert answer.stopped == "infeasible"
+
+
+def test_prices_of_a_similar_problem_are_a_start():
+    resolved = resolve(random_problem(300, seed=4), shipped_profiles())
+    first = solve_by_prices(resolved, time_limit_s=10)
+    again = solve_by_prices(resolved, start=first.price, time_limit_s=10)
+    assert again.answer.cost_bound == first.answer.cost_bound
+    assert again.answer.stopped == "proved"
