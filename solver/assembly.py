@@ -1,17 +1,23 @@
 """From a planner's decision (which partitions stand on which GPU) to a complete plan."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from .digest import reference
-from .geometry import Layout, placement_rules, roomiest_layout
-from .model.plan import Bound, Partition, Plan, PlannedGpu, Search, Served, Status, Unserved
+from .geometry import Layout, Multiset, placement_rules, roomiest_layout
+from .model.catalogue import load_catalogue
+from .model.plan import Bound, Plan, PlannedGpu, Search, Status, Unserved
 from .model.problem import Sharing
 from .performance.interference.prediction import SharedPrediction
 from .performance.resolve import FleetType, ResolvedProblem
+
+GPUS = TypeAdapter(tuple[PlannedGpu, ...])
 
 UNKNOWN_BOUND = Bound(cost_per_hour=None, gpus=None, method="none: this planner computes no bound")
 
@@ -107,18 +113,23 @@ def assemble(
         for figures in content:
             total_rps[figures.workload] += figures.capacity_rps
     numbers: Counter[str] = Counter()
-    gpus = []
+    rows = []
     for one, content in zip(used, contents, strict=True):
         number = numbers[one.gpu]
         numbers[one.gpu] += 1
         node, index = _node_of(resolved.fleet_by_name[one.gpu], resolved, number)
-        sharing = _sharing(content[0])
-        partitions = tuple(_partition(resolved, one.gpu, figures, total_rps) for figures in content)
-        gpus.append(
-            PlannedGpu(
-                id=f"{one.gpu}/{number}", gpu=one.gpu, node=node, index=index, sharing=sharing, partitions=partitions
-            )
+        rows.append(
+            {
+                "id": f"{one.gpu}/{number}",
+                "gpu": one.gpu,
+                "node": node,
+                "index": index,
+                "sharing": _sharing(content[0]),
+                "partitions": [_partition(resolved, one.gpu, figures, total_rps) for figures in content],
+            }
         )
+    # All at once: a plan may have hundreds of thousands of partitions.
+    gpus = GPUS.validate_python(rows)
     cost = sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in gpus)
     return Plan(
         version=1,
@@ -131,7 +142,7 @@ def assemble(
         gap=gap(cost, bound),
         search=search,
         runtime_s=0.0,
-        gpus=tuple(gpus),
+        gpus=gpus,
         unserved=(),
         violations=(),
         warnings=(),
@@ -204,16 +215,25 @@ def _placed(resolved: ResolvedProblem, cut: CutGpu) -> list[tuple[int, Segment]]
         return list(zip(cut.starts, cut.segments, strict=True))
     if resolved.sizes[cut.segments[0].size].mig is None:
         return [(0, segment) for segment in cut.segments]
-    geometry = resolved.fleet_by_name[cut.gpu].geometry
     names = [resolved.sizes[segment.size].name for segment in cut.segments]
-    usual = {profile.name for profile in geometry.profiles if profile.kind == "base"}
-    layout: Layout | None = roomiest_layout(placement_rules(geometry, usual | set(names)), tuple(sorted(names)))
-    if layout is None:
-        raise RuntimeError(f"{', '.join(names)} do not fit on one {cut.gpu}")
+    layout = _layout(cut.gpu, tuple(sorted(names)))
     by_name: dict[str, list[Segment]] = {}
     for segment, name in sorted(zip(cut.segments, names, strict=True), reverse=True):
         by_name.setdefault(name, []).append(segment)
     return [(placement.start, by_name[placement.profile].pop()) for placement in layout]
+
+
+@cache
+def _layout(gpu: str, names: Multiset) -> Layout:
+    """Returns where instances of these profiles stand on a GPU; raises RuntimeError if they do not fit."""
+    geometry = load_catalogue()[gpu].mig
+    if geometry is None:
+        raise RuntimeError(f"{gpu} has no MIG")
+    usual = {profile.name for profile in geometry.profiles if profile.kind == "base"}
+    layout = roomiest_layout(placement_rules(geometry, usual | set(names)), names)
+    if layout is None:
+        raise RuntimeError(f"{', '.join(names)} do not fit on one {gpu}")
+    return layout
 
 
 def _predicted(resolved: ResolvedProblem, shared: Sequence[SharedGpu]) -> Iterator[tuple[SharedPrediction, int]]:
@@ -252,30 +272,33 @@ def _shared_figures(one: SharedGpu, prediction: SharedPrediction, row: int) -> l
     ]
 
 
-def _partition(resolved: ResolvedProblem, gpu: str, figures: _Figures, total_rps: defaultdict[int, float]) -> Partition:
+def _partition(
+    resolved: ResolvedProblem, gpu: str, figures: _Figures, total_rps: Mapping[int, float]
+) -> dict[str, Any]:
+    """Returns the fields of a partition."""
     workload = resolved.problem.workloads[figures.workload]
     required = float(resolved.required_rps[figures.workload])
     share = figures.capacity_rps / total_rps[figures.workload]
     # Where all partitions together suffice, no rounding may put one above its capacity.
     enough = total_rps[figures.workload] >= required * (1 - 1e-9)
     rate = required * share
-    served = Served(
-        workload=workload.name,
-        batch=figures.batch,
-        processes=figures.processes,
-        latency_ms=figures.latency_ms,
-        capacity_rps=figures.capacity_rps,
-        rate_rps=min(figures.capacity_rps, rate) if enough else rate,
-        basis=resolved.profiles[workload.model, gpu].basis(_sharing(figures)),
-        causes_ms=figures.causes_ms,
-    )
-    return Partition(
-        mig_profile=figures.mig_profile,
-        start=figures.start,
-        sm_percent=figures.sm_percent,
-        duty_cycle_ms=None,
-        serves=(served,),
-    )
+    served = {
+        "workload": workload.name,
+        "batch": figures.batch,
+        "processes": figures.processes,
+        "latency_ms": figures.latency_ms,
+        "capacity_rps": figures.capacity_rps,
+        "rate_rps": min(figures.capacity_rps, rate) if enough else rate,
+        "basis": resolved.profiles[workload.model, gpu].basis(_sharing(figures)),
+        "causes_ms": figures.causes_ms,
+    }
+    return {
+        "mig_profile": figures.mig_profile,
+        "start": figures.start,
+        "sm_percent": figures.sm_percent,
+        "duty_cycle_ms": None,
+        "serves": [served],
+    }
 
 
 def _sharing(figures: _Figures) -> Sharing:

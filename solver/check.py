@@ -6,13 +6,15 @@ that planners use to choose operating points or places is imported here, so that
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
 from itertools import combinations
 
 from .check_shares import wrong_shares
 from .digest import reference
 from .model.catalogue import load_catalogue
-from .model.hardware import Gpu, MigProfile
+from .model.hardware import Gpu, MigGeometry, MigProfile
 from .model.plan import Partition, Plan, PlannedGpu, Served, Status
 from .model.problem import FleetEntry, Problem, Workload
 from .model.profile import Profile, merged
@@ -36,11 +38,23 @@ def check(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Vio
         return found
     found += _wrong_totals(problem, plan)
     found += _wrong_fleet(problem, plan)
+    asked = _Asked(problem, workloads, by_key, cache(partial(_point, by_key)))
     for gpu in plan.gpus:
-        found += _wrong_gpu(problem, workloads, gpu, by_key)
+        found += _wrong_gpu(asked, gpu)
     if plan.status in (Status.OPTIMAL, Status.FEASIBLE, Status.VIOLATING):
         found += _wrong_rates(problem, plan)
     return found
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The problem and what is known of its models."""
+
+    problem: Problem
+    workloads: dict[str, Workload]
+    profiles: dict[tuple[str, str], Profile]
+    predict: Callable[[str, str, str | None, int, int], Prediction | None]
+    """Of a model on a GPU type, MIG profile or whole, with a batch and processes; computed once each."""
 
 
 def _wrong_problem(problem: Problem, plan: Plan) -> Iterator[Violation]:
@@ -117,18 +131,16 @@ def _wrong_fleet(problem: Problem, plan: Plan) -> Iterator[Violation]:
                 yield Violation(gpu.id, f"is GPU {gpu.index} of node {gpu.node}, which has {count} of this type")
 
 
-def _wrong_gpu(
-    problem: Problem, workloads: dict[str, Workload], gpu: PlannedGpu, profiles: dict[tuple[str, str], Profile]
-) -> Iterator[Violation]:
+def _wrong_gpu(asked: _Asked, gpu: PlannedGpu) -> Iterator[Violation]:
     facts = load_catalogue().get(gpu.gpu)
     if facts is None:
         yield Violation(gpu.id, f"{gpu.gpu} is not in the catalogue")
         return
     if gpu.sharing == "mps":
-        yield from wrong_shares(problem, workloads, gpu, facts, profiles)
+        yield from wrong_shares(asked.problem, asked.workloads, gpu, facts, asked.profiles)
         return
     if gpu.sharing == "exclusive":
-        yield from _wrong_whole(problem, workloads, gpu, facts, profiles)
+        yield from _wrong_whole(asked, gpu, facts)
         return
     instances = []
     for partition in gpu.partitions:
@@ -137,64 +149,62 @@ def _wrong_gpu(
             yield Violation(gpu.id, f"{partition.mig_profile} at {partition.start} is no MIG instance of {gpu.gpu}")
             continue
         instances.append((partition.start, profile))
-        yield from _wrong_partition(problem, workloads, gpu, facts, partition, profile, profiles)
-    yield from _wrong_geometry(gpu, facts, instances)
+        yield from _wrong_partition(asked, gpu, facts, partition, profile)
+    places = tuple((start, profile.name) for start, profile in instances)
+    yield from (Violation(gpu.id, message) for message in _wrong_geometry(gpu.gpu, places))
 
 
-def _wrong_geometry(gpu: PlannedGpu, facts: Gpu, instances: list[tuple[int, MigProfile]]) -> Iterator[Violation]:
+@cache
+def _wrong_geometry(gpu: str, places: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
+    """Returns what is wrong with instances on a GPU type, given by start and MIG profile."""
+    geometry = load_catalogue()[gpu].mig
+    if geometry is None:
+        return ()
+    known = [(start, geometry.profile(name)) for start, name in places]
+    return tuple(_misplaced(geometry, [(start, profile) for start, profile in known if profile is not None]))
+
+
+def _misplaced(geometry: MigGeometry, instances: list[tuple[int, MigProfile]]) -> Iterator[str]:
     """Instances start where they may, do not overlap, and share out slices and engines."""
-    if facts.mig is None:
-        return
     for start, profile in instances:
         if start not in profile.starts:
             legal = ", ".join(map(str, profile.starts))
-            yield Violation(gpu.id, f"{profile.name} starts at {start}; legal starts are {legal}")
+            yield f"{profile.name} starts at {start}; legal starts are {legal}"
     for (start, profile), (other_start, other) in combinations(instances, 2):
         if start < other_start + other.memory_slices and other_start < start + profile.memory_slices:
-            yield Violation(gpu.id, f"{profile.name} at {start} overlaps {other.name} at {other_start}")
+            yield f"{profile.name} at {start} overlaps {other.name} at {other_start}"
     slices = sum(profile.compute_slices for _, profile in instances)
-    if slices > facts.mig.compute_slices:
-        yield Violation(gpu.id, f"takes {slices} compute slices; there are {facts.mig.compute_slices}")
+    if slices > geometry.compute_slices:
+        yield f"takes {slices} compute slices; there are {geometry.compute_slices}"
     for name, times in Counter(profile.name for _, profile in instances).items():
         most = next(profile.max_count for _, profile in instances if profile.name == name)
         if times > most:
-            yield Violation(gpu.id, f"has {times} x {name}; at most {most} fit")
-    budget = facts.mig.full.engines
+            yield f"has {times} x {name}; at most {most} fit"
+    budget = geometry.full.engines
     for engine in ("dec", "enc", "jpeg", "ofa") if budget else ():
         taken = sum((profile.engines or {}).get(engine, 0) for _, profile in instances)
         if budget is not None and taken > budget.get(engine, 0):
-            yield Violation(gpu.id, f"takes {taken} {engine.upper()} engines; there are {budget.get(engine, 0)}")
+            yield f"takes {taken} {engine.upper()} engines; there are {budget.get(engine, 0)}"
 
 
-def _wrong_whole(
-    problem: Problem,
-    workloads: dict[str, Workload],
-    gpu: PlannedGpu,
-    facts: Gpu,
-    profiles: dict[tuple[str, str], Profile],
-) -> Iterator[Violation]:
+def _wrong_whole(asked: _Asked, gpu: PlannedGpu, facts: Gpu) -> Iterator[Violation]:
     """A GPU that is used whole has one partition without a MIG profile or a share."""
     whole = gpu.partitions[0]
     if len(gpu.partitions) > 1 or whole.mig_profile or whole.start is not None or whole.sm_percent is not None:
         yield Violation(gpu.id, "is used whole, but has several partitions, a MIG profile or a share")
         return
-    yield from _wrong_partition(problem, workloads, gpu, facts, whole, None, profiles)
+    yield from _wrong_partition(asked, gpu, facts, whole, None)
 
 
 def _wrong_partition(
-    problem: Problem,
-    workloads: dict[str, Workload],
-    gpu: PlannedGpu,
-    facts: Gpu,
-    partition: Partition,
-    mig: MigProfile | None,
-    profiles: dict[tuple[str, str], Profile],
+    asked: _Asked, gpu: PlannedGpu, facts: Gpu, partition: Partition, mig: MigProfile | None
 ) -> Iterator[Violation]:
+    problem = asked.problem
     where = f"{gpu.id} {mig.name} at {partition.start}" if mig else gpu.id
     if len(partition.serves) > 1:
         yield Violation(where, "serves several workloads; without a duty cycle an instance serves one")
     for served in partition.serves:
-        workload = workloads.get(served.workload)
+        workload = asked.workloads.get(served.workload)
         if workload is None:
             yield Violation(where, f"serves {served.workload!r}, which is not in the problem")
             continue
@@ -207,15 +217,17 @@ def _wrong_partition(
         if workload.batch_sizes is not None and served.batch not in workload.batch_sizes:
             yield Violation(where, f"batch {served.batch} is not allowed for {workload.name}")
         memory_mib = mig.memory_mib if mig else facts.memory_mib
-        profile = profiles.get((workload.model, gpu.gpu))
-        point = _point(profile, mig, served) if profile else None
+        point = asked.predict(workload.model, gpu.gpu, mig.name if mig else None, served.batch, served.processes)
         yield from _wrong_prediction(problem, where, workload, served, memory_mib, point)
 
 
-def _point(profile: Profile, mig: MigProfile | None, served: Served) -> Prediction | None:
-    if mig is None:
-        return predict_whole(profile, served.batch, served.processes)
-    return predict(profile, mig.name, served.batch, served.processes)
+def _point(
+    profiles: dict[tuple[str, str], Profile], model: str, gpu: str, mig: str | None, batch: int, processes: int
+) -> Prediction | None:
+    profile = profiles.get((model, gpu))
+    if profile is None:
+        return None
+    return predict_whole(profile, batch, processes) if mig is None else predict(profile, mig, batch, processes)
 
 
 def _wrong_prediction(

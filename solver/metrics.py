@@ -95,7 +95,7 @@ def _cut(gpu: PlannedGpu, model_of: dict[str, str], profiles: dict[tuple[str, st
             frequency_mhz=frequency_mhz,
         )
     layout = tuple(sorted(Placement(part.start or 0, part.mig_profile) for part in gpu.partitions if part.mig_profile))
-    free_compute, free_memory, wasted_compute, wasted_memory, addable = _room(placement_rules(mig), layout)
+    free_compute, free_memory, wasted_compute, wasted_memory, addable = _room(gpu.gpu, layout)
     return GpuCut(
         id=gpu.id,
         free_compute_slices=free_compute,
@@ -131,8 +131,12 @@ def _power(
 
 
 @cache
-def _room(rules: PlacementRules, layout: Layout) -> tuple[int, int, int, int, tuple[tuple[str, int], ...]]:
+def _room(gpu: str, layout: Layout) -> tuple[int, int, int, int, tuple[tuple[str, int], ...]]:
     """Returns free compute and memory slices, the wasted ones of each, and what could still be added."""
+    geometry = load_catalogue()[gpu].mig
+    if geometry is None:
+        return 0, 0, 0, 0, ()
+    rules = placement_rules(geometry)
     compute, memory = _slices(rules, layout)
     present = set(layout)
     completions = [_slices(rules, other) for other in valid_layouts(rules) if present <= set(other)]

@@ -25,9 +25,6 @@ from .covers import Covers
 from .highs import TIE_BREAK_NODES, run_highs
 from .slice_prices import Supply
 
-MOST_CLASSES = 1_500
-"""Classes of undecided workloads in the program; further ones take their cheapest cover."""
-
 MOST_COVERS = 8
 """Covers of a class in the program."""
 
@@ -59,7 +56,7 @@ def choose_covers(
     cost_step: float | None,
     slices: Floats | None,
     time_limit_s: float,
-    most_classes: int = MOST_CLASSES,
+    most_classes: int,
 ) -> ChosenCovers | None:
     """
     Returns a cheap integer plan; None: the time was too short, or the counts of GPUs too small for these covers.
@@ -73,7 +70,7 @@ def choose_covers(
     slices
         Shape (size,): what the second goal counts; None: there is no second goal.
     most_classes
-        Classes of undecided workloads in the program; 0: each takes its cheapest cover.
+        Classes of undecided workloads in the program; further ones take their cheapest cover.
     """
     cost = covers.counts @ price
     first = covers.first()

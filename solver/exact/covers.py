@@ -10,7 +10,7 @@ exactly, for all workloads at once, by enumeration within a bound:
   to be carried costs at least v times it.
 - A good cover comes first: as many b as fit, and the cheapest size for the rest.
 - Numbers of the other sizes are enumerated, worst price per part first, as long as cost + v * rest stays within the
-  cost of that good cover (plus `slack`). The number of b follows. Any cover within slack of the cheapest is
+  cost of that good cover (times 1 + slack). The number of b follows. Any cover within slack of the cheapest is
   found, but for those that hold a partition which they do not need.
 
 A workload with fewer partitions than `least` is filled up with the cheapest size, which is what the unneeded ones of
@@ -69,9 +69,9 @@ class Covers:
         return np.searchsorted(self.workload, np.arange(len(self.floor)))
 
 
-def cheapest_covers(demands: Demands, price: Floats, slack: Floats) -> Covers:
+def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Covers:
     """
-    Returns for each workload every cover that costs at most `slack` more than its cheapest.
+    Returns for each workload every cover that costs at most (1 + slack) times its cheapest.
 
     Parameters
     ----------
@@ -79,12 +79,11 @@ def cheapest_covers(demands: Demands, price: Floats, slack: Floats) -> Covers:
         Every workload must have a cover.
     price
         Shape (size,), above 0.
-    slack
-        Shape (workload,), of the prices' unit.
     """
+    workloads = len(demands.least)
     parts = [
-        _enumerated(demands, price, slack, np.arange(at, min(at + CHUNK, len(slack))))
-        for at in range(0, len(slack), CHUNK)
+        _enumerated(demands, price, slack, np.arange(at, min(at + CHUNK, workloads)))
+        for at in range(0, workloads, CHUNK)
     ]
     return Covers(
         np.concatenate([part.workload for part in parts]),
@@ -93,15 +92,15 @@ def cheapest_covers(demands: Demands, price: Floats, slack: Floats) -> Covers:
     )
 
 
-def _enumerated(demands: Demands, price: Floats, slack: Floats, rows: Ints) -> Covers:
+def _enumerated(demands: Demands, price: Floats, slack: float, rows: Ints) -> Covers:
     """Enumerates the covers of some workloads; in halves where there are too many partial ones."""
     own = demands.of(rows)
-    found = _within(own, price, slack[rows])
+    found = _within(own, price, slack)
     if found is not None:
         workload, counts, cost = found
         first = np.searchsorted(workload, np.arange(len(rows)))
         floor = np.minimum.reduceat(cost, first)
-        kept = cost <= (floor + slack[rows])[workload] * (1 + TOLERANCE)
+        kept = cost <= floor[workload] * (1 + slack) * (1 + TOLERANCE)
         return Covers(rows[workload[kept]], counts[kept], floor)
     if len(rows) == 1:
         # Too many to list: its good cover, and the fluid bound.
@@ -120,15 +119,15 @@ def _fluid(demands: Demands, price: Floats) -> Floats:
         return np.asarray(np.min(price / demands.part, axis=1), dtype=np.float64)
 
 
-def _within(demands: Demands, price: Floats, slack: Floats) -> tuple[Ints, Ints, Floats] | None:
-    """Returns workload, counts and cost of every cover within a good one's cost plus slack; None: too many."""
+def _within(demands: Demands, price: Floats, slack: float) -> tuple[Ints, Ints, Floats] | None:
+    """Returns workload, counts and cost of every cover within a good one's cost times 1 + slack; None: too many."""
     workloads, sizes = demands.part.shape
     with np.errstate(divide="ignore"):
         order = np.argsort(price / demands.part, axis=1, kind="stable")
     part = np.take_along_axis(demands.part, order, axis=1)
     cost_of = price[order]
     value = cost_of[:, 0] / part[:, 0]
-    limit = (_good_covers(demands, price)[1] + slack) * (1 + TOLERANCE)
+    limit = _good_covers(demands, price)[1] * (1 + slack) * (1 + TOLERANCE)
 
     workload = np.arange(workloads)
     rest, cost = np.ones(workloads), np.zeros(workloads)

@@ -10,6 +10,7 @@ The bound is valid at any moment (slice_prices.py), so a time limit or an interr
 """
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -38,6 +39,15 @@ MOST_FOR_WHOLE = 3_000
 
 MOST_FOR_SLICES = 3_000
 """Workloads up to which a second goal looks for fewest slices among the plans of the same cost."""
+
+FEW_CLASSES = (400, 1_500)
+"""Classes of undecided workloads in the program, first and where the first leaves a gap."""
+
+MANY_CLASSES = (1_500, 6_000)
+"""The same where counts are limited, so that too few undecided workloads may leave no plan at all."""
+
+GOOD_ENOUGH = 1e-4
+"""Gap with which no larger program is tried."""
 
 LAST_RESORT_S = 1.0
 """Time for a plan of everyone's cheapest covers where none was found in time: a program of a few rows."""
@@ -96,7 +106,7 @@ def solve_by_prices(resolved: ResolvedProblem, *, start: Floats | None = None, t
         cost_step=unit,
         slices=np.array([slices_of(resolved, resolved.sizes[k]) for k in sizes], float) if small else None,
     )
-    chosen = choose(time_limit_s=_left(deadline)) or choose(most_classes=0, time_limit_s=LAST_RESORT_S)
+    chosen = _chosen(choose, bound, deadline, FEW_CLASSES if np.isinf(supply.available).all() else MANY_CLASSES)
     if chosen is not None:
         partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
         partitions[:, sizes] = chosen.partitions
@@ -106,6 +116,21 @@ def solve_by_prices(resolved: ResolvedProblem, *, start: Floats | None = None, t
     if answer.stopped == "proved" or len(demands.least) > MOST_FOR_WHOLE or left < 0.1:
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
     return DecomposedAnswer(*_with_whole_program(resolved, answer, chosen, bound, left), price, priced.rent)
+
+
+def _chosen(
+    choose: Callable[..., ChosenCovers | None], bound: float, deadline: float, classes: Sequence[int]
+) -> ChosenCovers | None:
+    """Returns the best plan with more and more undecided workloads in the program; None: there is none, or no time."""
+    best: ChosenCovers | None = None
+    for most in classes:
+        left = deadline - time.monotonic()
+        found = choose(most_classes=most, time_limit_s=left / 2) if left > 0 else None
+        if found is not None and (best is None or found.cost < best.cost):
+            best = found
+        if best is not None and best.cost <= bound * (1 + GOOD_ENOUGH):
+            return best
+    return best or choose(most_classes=0, time_limit_s=LAST_RESORT_S)
 
 
 NOTHING = (None, None, None, NO_SHARES)

@@ -39,6 +39,14 @@ SAMPLE = 2_000
 BOX = 0.015
 """How far prices may move, up or down, from where the covers of a larger problem were listed."""
 
+SLACK = 2 * BOX / (1 - BOX)
+"""
+How much dearer than the cheapest cover one may be and still be listed, for any that could be cheapest within BOX.
+
+A cover that costs more than (1 + SLACK) times the cheapest costs at least (1 - BOX) (1 + SLACK) = 1 + BOX times it in
+the box, and the cheapest one at most that.
+"""
+
 LEAST_PRICE = 1e-6
 """Of the greatest price: what a size costs that nobody wants."""
 
@@ -103,23 +111,8 @@ def best_prices(
         covers = listed.covers
     else:
         search = _ascend(_Enumerated(demands), supply, price, deadline, precision=PRECISION, enough=enough)
-        covers = cheapest_covers(demands, search.price, _slack(cheapest_floor(demands, search.price)))
+        covers = cheapest_covers(demands, search.price, SLACK)
     return PricedDemand(search.price, search.rent, search.bound, covers, search.converged)
-
-
-def cheapest_floor(demands: Demands, price: Floats) -> Floats:
-    """Returns what the cheapest cover of each workload costs, shape (workload,)."""
-    return cheapest_covers(demands, price, np.zeros(len(demands.least))).floor
-
-
-def _slack(floor: Floats) -> Floats:
-    """
-    How much dearer a cover may be and still be listed, for any to be cheapest within BOX.
-
-    A cover that costs more than floor + slack costs at least (1 - BOX) (floor + slack) = (1 + BOX) floor in the
-    box, and the cheapest one at most that.
-    """
-    return np.asarray(floor * 2 * BOX / (1 - BOX), dtype=np.float64)
 
 
 class _Enumerated:
@@ -131,7 +124,7 @@ class _Enumerated:
 
     def demand(self, price: Floats) -> tuple[float, Floats]:
         """Returns the cost of the cheapest covers, and the partitions of each size that they take."""
-        covers = cheapest_covers(self._demands, price, np.zeros(len(self._demands.least)))
+        covers = cheapest_covers(self._demands, price)
         chosen = covers.counts[covers.first()]
         return float(covers.floor.sum()), np.asarray(chosen.sum(axis=0), dtype=np.float64)
 
@@ -140,8 +133,7 @@ class _Listed:
     """Evaluates prices within a box, by the covers listed there; workloads with one cover are added up once."""
 
     def __init__(self, demands: Demands, centre: Floats) -> None:
-        floor = cheapest_floor(demands, centre)
-        self.covers = cheapest_covers(demands, centre, _slack(floor))
+        self.covers = cheapest_covers(demands, centre, SLACK)
         self.box = (centre * (1 - BOX), centre * (1 + BOX))
         first = self.covers.first()
         number = np.diff(np.append(first, len(self.covers.workload)))

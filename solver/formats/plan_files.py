@@ -1,6 +1,5 @@
 """Plan files: JSON, one partition a line."""
 
-import json
 from pathlib import Path
 
 from ..model.parsing import parse_record, parse_text, read_text
@@ -18,7 +17,7 @@ def read_plan(path: Path) -> Plan:
 
 def dump_plan(plan: Plan) -> str:
     """Returns a plan as JSON; equal plans give equal text."""
-    return json.dumps(plan.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
+    return plan.model_dump_json(indent=1) + "\n"
 
 
 def write_plan(plan: Plan, path: Path) -> None:

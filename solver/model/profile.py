@@ -11,6 +11,7 @@ throughput of all processes of the partition together.
 """
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -98,12 +99,12 @@ class Profile(Record):
             raise ValueError("an operating point is listed twice")
         return self
 
-    @property
+    @cached_property
     def mig_points(self) -> tuple[MeasuredPoint, ...]:
         """The points on MIG profiles."""
         return tuple(point for point in self.points if point.mig_profile is not None)
 
-    @property
+    @cached_property
     def share_points(self) -> tuple[MeasuredPoint, ...]:
         """The points at shares of the whole GPU."""
         return tuple(point for point in self.points if point.mig_profile is None)

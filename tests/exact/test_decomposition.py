@@ -46,7 +46,7 @@ def test_cheapest_covers_are_those_of_brute_force(parts, prices, data):
         ]
     )
     demands = Demands(np.array(parts), least, most)
-    covers = cheapest_covers(demands, price, np.zeros(len(parts)))
+    covers = cheapest_covers(demands, price)
     for w, part in enumerate(parts):
         assert covers.floor[w] == pytest.approx(brute_force(part, price, least[w], most[w]))
     chosen = covers.counts[covers.first()]
@@ -57,15 +57,15 @@ def test_cheapest_covers_are_those_of_brute_force(parts, prices, data):
 @settings(max_examples=60, deadline=None)
 @given(PARTS.filter(lambda part: len(part) == 3), PRICES, st.floats(0, 0.5))
 def test_every_cover_within_the_slack_is_listed(part, prices, slack):
-    """All covers without an unneeded partition that cost at most `slack` more than the cheapest."""
+    """All covers without an unneeded partition that cost at most 1 + slack times the cheapest."""
     price = np.array(prices[:3])
     demands = Demands(np.array([part]), np.array([1]), np.array([NO_LIMIT]))
-    covers = cheapest_covers(demands, price, np.array([slack]))
+    covers = cheapest_covers(demands, price, slack)
     found = {tuple(counts) for counts in covers.counts.tolist()}
     for counts in product(*[range(10 if t > 0 else 1) for t in part]):
         carried = sum(n * t for n, t in zip(counts, part, strict=True))
         needed = all(carried - t < 1 - 1e-6 for n, t in zip(counts, part, strict=True) if n)
-        if carried >= 1 + 1e-6 and needed and np.dot(counts, price) < covers.floor[0] + slack - 1e-9:
+        if carried >= 1 + 1e-6 and needed and np.dot(counts, price) < covers.floor[0] * (1 + slack) - 1e-9:
             assert counts in found
 
 
@@ -73,7 +73,7 @@ def test_covers_too_many_to_list_leave_a_lower_bound_and_a_cover(monkeypatch):
     monkeypatch.setattr("sliceplan.solver.exact.covers.MOST_STATES", 8)
     demands = Demands(np.array([[0.011, 0.0101, 0.0203]]), np.array([1]), np.array([NO_LIMIT]))
     price = np.array([1.0, 0.92, 1.85])
-    covers = cheapest_covers(demands, price, np.array([0.5]))
+    covers = cheapest_covers(demands, price, 0.01)
     assert len(covers.workload) == 1
     assert covers.floor[0] <= covers.counts[0] @ price
     assert covers.floor[0] == pytest.approx(1.0 / 0.011)
