@@ -120,3 +120,19 @@ def two_type_problem(count, seed, gpu="H100-80GB-SXM"):
     ]
     data = {**problem.model_dump(mode="json"), "fleet": fleet, "name": f"two-types-{count}-{seed}"}
     return Problem.model_validate(data)
+
+
+def scenario_problem(count, seed):
+    """
+    Returns services around those of ParvaGPU's scenarios 1 to 6: rates log-normal around theirs, SLOs x 0.8 to 1.5.
+
+    Skips the test where the published scenarios are not there.
+    """
+    known = [workload for number in range(1, 7) for workload in published_scenario(number).workloads]
+    draw = random.Random(seed)
+    workloads = []
+    for _ in range(count):
+        one = draw.choice(known)
+        rate, slo = one.rate_rps * math.exp(draw.gauss(0, 0.5)), one.slo_ms * draw.uniform(0.8, 1.5)
+        workloads.append({"model": one.model, "rate_rps": round(rate, 3), "slo_ms": round(slo, 3)})
+    return problem_of(workloads, name=f"scenarios-{count}-{seed}", slo_fraction=0.45)

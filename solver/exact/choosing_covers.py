@@ -25,6 +25,9 @@ from .covers import Covers
 from .highs import TIE_BREAK_NODES, run_highs
 from .slice_prices import Supply
 
+TIED = 1e-9
+"""Part of a cover's cost by which another may be dearer and still be as cheap."""
+
 MOST_COVERS = 8
 """Covers of a class in the program."""
 
@@ -133,8 +136,9 @@ def choose_covers(
 
 
 def _cheapest(covers: Covers, regret: Floats) -> Ints:
-    """Returns the position of each workload's cheapest cover, the first of equals."""
-    at = np.flatnonzero(regret <= 0)
+    """Returns the position of each workload's cheapest cover; of equals that of most partitions, which fit anywhere."""
+    at = np.flatnonzero(regret <= TIED * covers.floor[covers.workload])
+    at = at[np.lexsort((-covers.counts[at].sum(axis=1), covers.workload[at]))]
     own = covers.workload[at]
     return np.asarray(at[np.append(True, own[1:] != own[:-1])], dtype=np.int64)
 
@@ -145,7 +149,7 @@ def _classes(covers: Covers, regret: Floats, most: int) -> _Classes:
     workload, counts, regret = covers.workload[kept], covers.counts[kept], regret[kept]
     _, number = np.unique(workload, return_inverse=True)
     several = np.bincount(number)[number] > 1
-    workload, counts, regret, number = workload[several], counts[several], regret[several], number[several]
+    workload, counts, regret, floor = workload[several], counts[several], regret[several], covers.floor
     if not len(workload):
         return _Classes([], [])
     # A number for each different cover, and for each different set of covers: sums of random words tell them apart.
@@ -157,7 +161,7 @@ def _classes(covers: Covers, regret: Floats, most: int) -> _Classes:
         sets = np.zeros(owner.max() + 1, dtype=np.int64)
         np.add.at(sets, owner, mixed)
     second = np.full(len(sets), np.inf)
-    positive = regret > 0
+    positive = regret > TIED * floor[workload]
     np.minimum.at(second, owner[positive], regret[positive])
     ties = np.bincount(owner, weights=~positive) > 1
     second[ties] = 0.0
