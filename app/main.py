@@ -1,11 +1,12 @@
 """The planner in the browser: state a problem, solve it, compare planners, see what is left. Holds no algorithm."""
 
+from functools import partial
 from typing import Any, get_args
 
 import pandas as pd
 import streamlit as st
 
-from sliceplan.app import comparison, fleet_chart, fragmentation, problem_tables
+from sliceplan.app import comparison, fleet_chart, fragmentation, price_tables, problem_tables
 from sliceplan.solver import api
 from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.plan_files import dump_plan
@@ -17,10 +18,11 @@ from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import FleetEntry, Problem, Settings, Workload
 from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.pricing import price_report
 
 SETTINGS_IN_A_ROW = 4
+# Services of one planner for which the comparison says why they have no place. No string below it: it would be shown.
 MOST_REASONS = 3
-"""Services of one planner for which the comparison says why they have no place."""
 EXCESS = {"excess": st.column_config.NumberColumn("above the limit", format="%.1f %%")}
 
 
@@ -36,13 +38,16 @@ def main() -> None:
     if "problem" not in state:
         _load(next(iter(example_problems().values())))
     _offer_problems()
+    st.caption(f"Problem: {state.problem.name}")
     problem = _edit_problem()
     _offer_actions(problem)
-    plan_tab, compare_tab, room_tab = st.tabs(["Plan", "Compare", "Fragmentation"])
+    plan_tab, compare_tab, price_tab, room_tab = st.tabs(["Plan", "Compare", "Prices", "Fragmentation"])
     with plan_tab:
         _show_plan(problem)
     with compare_tab:
         _show_comparison(problem)
+    with price_tab:
+        _show_prices(problem)
     with room_tab:
         _show_fragmentation()
 
@@ -285,6 +290,45 @@ def _show_comparison(problem: Problem | None) -> None:
             st.caption(f"{plan.planner}: {item.workload}: {item.reason}")
         if len(plan.unserved) > MOST_REASONS:
             st.caption(f"{plan.planner}: … and {len(plan.unserved) - MOST_REASONS} more services")
+
+
+def _show_prices(problem: Problem | None) -> None:
+    if st.session_state.solved is None or not st.session_state.solved[1].gpus:
+        st.info("Press Solve to see what each partition size and each service costs, and what changes would.")
+        return
+    solved_problem, plan = st.session_state.solved
+    _warn_if_outdated(solved_problem, problem)
+    report = price_report(solved_problem, plan, shipped_profiles())
+    if plan.prices is None or report is None:
+        st.info("Slice prices are known for fleets cut by MIG or used whole; this one allows MPS.")
+        return
+    st.subheader("What services cost")
+    usd = partial(st.column_config.NumberColumn, format="$%.3f")
+    st.dataframe(
+        price_tables.service_table(report),
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "per hour": usd("per hour", help="its share of the plan's cost; all shares add up to it"),
+            "per million requests": usd("per million requests"),
+            "+10 % rate": usd("+10 % rate", help="what 10 % more requests would add per hour"),
+            "-10 % SLO": usd("-10 % SLO", help="what an SLO shorter by 10 % would add; empty: nothing could serve it"),
+            "to move": usd("to move", help="how much dearer its next best partitions are; the least would move first"),
+        },
+    )
+    st.caption(
+        f"The shares add up to ${report.cost_per_hour:,.2f} per hour. ${report.unattributed_usd_per_hour:,.2f} of that "
+        "is what buying whole GPUs adds; it is spread in proportion. Changes are priced at today's slice prices."
+    )
+    st.subheader("What partitions cost")
+    st.dataframe(
+        price_tables.size_table(plan.prices),
+        hide_index=True,
+        column_config={
+            "price per hour": usd("price per hour", help="what one more of them would add to the least cost"),
+            "scarcity of the GPU": usd("scarcity of the GPU", help="what one more GPU of the type would save per hour"),
+        },
+    )
 
 
 def _show_fragmentation() -> None:

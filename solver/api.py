@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import assembly
@@ -11,12 +11,14 @@ from .check import check
 from .formats.profile_files import shipped_profiles
 from .metrics import measure
 from .model.plan import Bound, Plan, PlanViolation, Search, ShadowCapacity, Status
+from .model.price_report import PriceReport
 from .model.problem import Problem
 from .model.profile import Profile
 from .performance.resolve import ResolvedProblem, resolve
 from .performance.unservable import unservable
 from .planners import registry
 from .planners.planner import Planner
+from .pricing import price_report
 from .violation import Violation
 
 UNSERVABLE = Search(stopped="infeasible", time_limit_s=None, solver=None)
@@ -32,6 +34,8 @@ class Comparison:
 
     plans: tuple[Plan, ...]
     bound: Bound
+    services: PriceReport | None = None
+    """What each service costs in the first plan that has slice prices; None: none has."""
 
     def gap_to_bound(self, plan: Plan) -> float | None:
         """Returns (cost - bound) / bound with the best bound; None if the bound or a plan that holds is missing."""
@@ -53,12 +57,14 @@ class Comparison:
             "violations",
             "shadow",
             "metrics",
+            "prices",
         }
         rows = [
             {**plan.model_dump(mode="json", include=keep), "gap_to_best_bound": self.gap_to_bound(plan)}
             for plan in self.plans
         ]
-        return {"bound": self.bound.model_dump(mode="json"), "planners": rows}
+        services = None if self.services is None else self.services.model_dump(mode="json")
+        return {"bound": self.bound.model_dump(mode="json"), "planners": rows, "services": services}
 
 
 def solve(
@@ -67,6 +73,7 @@ def solve(
     *,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
+    start: Plan | None = None,
     source: str | None = None,
 ) -> Plan:
     """
@@ -78,6 +85,9 @@ def solve(
         None: the shipped ones. A later profile wins over an earlier one of the same model and GPU.
     time_limit_s
         None: the problem's own limit.
+    start
+        A plan of a similar problem. Its slice prices are where the search begins; they change the time that it
+        takes, and not what is proven.
     source
         Where the problem comes from, for error messages; None: its name.
 
@@ -89,7 +99,24 @@ def solve(
         If the plan does not hold.
     """
     known = shipped_profiles() if profiles is None else list(profiles)
-    return _planned(resolve(problem, known, source), registry.planner_named(planner), known, time_limit_s)
+    resolved = resolve(problem, known, source)
+    if start is not None and start.prices is not None:
+        prices = {(one.gpu, one.mig_profile): one.usd_per_hour for one in start.prices.sizes}
+        resolved = replace(resolved, known_prices=prices)
+    return _planned(resolved, registry.planner_named(planner), known, time_limit_s)
+
+
+def price(
+    problem: Problem,
+    *,
+    profiles: Sequence[Profile] | None = None,
+    time_limit_s: float | None = None,
+    source: str | None = None,
+) -> tuple[Plan, PriceReport | None]:
+    """Returns the exact plan and what each service costs in it; None: it has no slice prices. Else as `solve`."""
+    known = shipped_profiles() if profiles is None else list(profiles)
+    plan = solve(problem, profiles=known, time_limit_s=time_limit_s, source=source)
+    return plan, price_report(problem, plan, known)
 
 
 def compare(
@@ -128,7 +155,9 @@ def compare(
         raise WrongPlanError(
             f"{', '.join(below)} costs less than the bound ${best.cost_per_hour:.6f}/h ({best.method})"
         )
-    return Comparison(tuple(plans), best)
+    priced = next((plan for plan in plans if plan.prices is not None), None)
+    services = price_report(problem, priced, known) if priced is not None else None
+    return Comparison(tuple(plans), best, services)
 
 
 def planner_names() -> tuple[str, ...]:

@@ -115,20 +115,24 @@ def solve(
     problem: ProblemArgument,
     planner: Annotated[str, typer.Option(help="Name of a planner (`sliceplan planners`).")] = "exact",
     time_limit: TimeLimitOption = None,
+    start: Annotated[
+        Path | None, typer.Option(help="Plan of a similar problem; its slice prices speed up `exact`.")
+    ] = None,
     profiles: ProfilesOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
 ) -> None:
     """Find the cheapest plan for a problem."""
     from . import api
-    from .formats.plan_files import dump_plan, write_plan
+    from .formats.plan_files import dump_plan, read_plan, write_plan
     from .formats.problem_files import read_problem
     from .headline import headline
     from .terminal import draw_plan
 
     known = _known_profiles(profiles)
     parsed = read_problem(problem, known)
+    earlier = read_plan(start) if start is not None else None
     with _spinner(f"{planner} is planning {len(parsed.workloads)} workloads"):
-        plan = api.solve(parsed, planner, profiles=known, time_limit_s=time_limit, source=str(problem))
+        plan = api.solve(parsed, planner, profiles=known, time_limit_s=time_limit, start=earlier, source=str(problem))
     if output is not None:
         write_plan(plan, output)
     elif sys.stdout.isatty():
@@ -192,6 +196,59 @@ def compare(
     _say("No bound was proven." if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h.")
     codes = [_exit_code(plan) for plan in comparison.plans]
     raise typer.Exit(0 if 0 in codes else max(codes, key=lambda code: code == 3))
+
+
+@app.command()
+def price(
+    problem: ProblemArgument,
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="Show at most so many services.")] = 20,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the prices as JSON; `-`: to stdout instead of the tables.")
+    ] = None,
+) -> None:
+    """Show what each partition size and each service costs, and what changes would."""
+    from . import api
+    from .formats.problem_files import read_problem
+    from .formats.text_files import write_text
+    from .headline import headline
+    from .terminal import price_table, service_table
+
+    known = _known_profiles(profiles)
+    parsed = read_problem(problem, known)
+    with _spinner(f"pricing {len(parsed.workloads)} workloads"):
+        plan, report = api.price(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
+    if plan.prices is None or report is None:
+        for item in plan.unserved:
+            _say(f"  {item.workload}: {item.reason}")
+        if plan.gpus:
+            message = "slice prices are known for fleets cut by MIG or used whole; this one allows mps"
+            raise InputError([Finding(str(problem), "fleet", message)])
+        _say(headline(plan, plan.gap))
+        raise typer.Exit(_exit_code(plan))
+    if json_file is not None:
+        data = {
+            "problem": parsed.name,
+            "prices": plan.prices.model_dump(mode="json"),
+            "bound": plan.bound.model_dump(mode="json"),
+            **report.model_dump(mode="json"),
+        }
+        text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+        if str(json_file) == "-":
+            sys.stdout.write(text)
+        else:
+            write_text(json_file, text)
+    if str(json_file) != "-":
+        _print(price_table(plan.prices))
+        _print("")
+        _print(service_table(report, most))
+    _say(headline(plan, plan.gap))
+    _say(
+        f"The services' shares add up to it; ${report.unattributed_usd_per_hour:,.2f}/h of it is what whole GPUs add, "
+        "spread in proportion."
+    )
+    raise typer.Exit(_exit_code(plan))
 
 
 @app.command()

@@ -11,7 +11,8 @@ from .headline import missed_slos
 from .model.catalogue import load_catalogue
 from .model.fit_error import FitError
 from .model.hardware import Gpu
-from .model.plan import Plan, PlannedGpu
+from .model.plan import Plan, PlannedGpu, Prices
+from .model.price_report import PriceReport
 from .model.profile import Profile
 
 if TYPE_CHECKING:
@@ -116,6 +117,40 @@ def _error_alone(profile: Profile) -> FitError | None:
     """Returns the error of the fitted time alone on a share of the GPU, where that was measured."""
     known = profile.interference
     return known.errors.get("active ms") if known is not None and known.estimated_from is None else None
+
+
+def price_table(prices: Prices) -> Table:
+    """Returns the price of each partition size, and of the scarcity of its GPU type."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("GPU", no_wrap=True)
+    table.add_column("partition", no_wrap=True)
+    table.add_column("$/h", justify="right", no_wrap=True)
+    table.add_column("scarcity of the GPU, $/h", justify="right", no_wrap=True)
+    for size in prices.sizes:
+        rent = prices.rents.get(size.gpu, 0.0)
+        table.add_row(size.gpu, size.mig_profile or "whole", f"{size.usd_per_hour:.4f}", f"{rent:.2f}" if rent else "-")
+    return table
+
+
+def service_table(report: PriceReport, most: int) -> Table:
+    """Returns what the dearest services cost, and what changes of them would."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("service", no_wrap=True, overflow="ellipsis", max_width=24)
+    for column in ("$/h", "$/M requests", "+10% rate", "-10% SLO", "to move"):
+        table.add_column(column, justify="right", no_wrap=True)
+    dearest = sorted(report.services, key=lambda service: -service.usd_per_hour)
+    for service in dearest[:most]:
+        table.add_row(
+            service.workload,
+            f"{service.usd_per_hour:.3f}",
+            f"{service.usd_per_million_requests:.3f}",
+            f"+{service.rate_up_usd_per_hour:.3f}",
+            "impossible" if service.slo_down_usd_per_hour is None else f"{service.slo_down_usd_per_hour:+.3f}",
+            "-" if service.move_usd_per_hour is None else f"+{service.move_usd_per_hour:.3f}",
+        )
+    if len(dearest) > most:
+        table.add_row(f"… {len(dearest) - most:,} more", "", "", "", "", "")
+    return table
 
 
 def residual_table(rows: Iterable[tuple[str, "Residual"]]) -> Table:

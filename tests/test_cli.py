@@ -438,3 +438,28 @@ def test_a_model_that_has_nothing_for_mps_is_named_with_what_would_be_needed(fil
     problem = {**GOOD, "fleet": [{"gpu": "A100-80GB", "sharing": ["mps"]}]}
     done = sliceplan("solve", file(problem))
     assert_refused(done, "workloads[0].model", "mps interference coefficients")
+
+
+def test_price_shows_what_slices_and_services_cost_on_80_columns(tmp_path):
+    done = sliceplan("price", DEMO, env={"COLUMNS": "80", "PATH": ""})
+    assert done.returncode == 0, done.stderr
+    assert "4g.40gb 1.9605" in " ".join(done.stdout.split())
+    assert all(len(line.rstrip()) <= 80 for line in done.stdout.splitlines())
+    assert "shares add up" in done.stderr
+    target = tmp_path / "prices.json"
+    assert sliceplan("price", DEMO, "--json", target, "--most", "2").returncode == 0
+    data = json.loads(target.read_text())
+    assert sum(service["usd_per_hour"] for service in data["services"]) == pytest.approx(data["cost_per_hour"])
+
+
+def test_price_says_for_which_fleets_there_are_prices():
+    assert_refused(sliceplan("price", IGNITER), "slice prices are known for fleets cut by MIG or used whole")
+
+
+def test_solve_starts_from_an_earlier_plan(tmp_path):
+    first = tmp_path / "first.json"
+    assert sliceplan("solve", DEMO, "-o", first).returncode == 0
+    again = sliceplan("solve", DEMO, "--start", first)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["cost_per_hour"] == json.loads(first.read_text())["cost_per_hour"]
+    assert_refused(sliceplan("solve", DEMO, "--start", tmp_path / "none.json"), "cannot be read")

@@ -25,7 +25,7 @@ from .covers import Covers
 from .highs import TIE_BREAK_NODES, run_highs
 from .slice_prices import Supply
 
-TIED = 1e-9
+TIED = 1e-6
 """Part of a cover's cost by which another may be dearer and still be as cheap."""
 
 MOST_COVERS = 8

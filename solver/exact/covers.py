@@ -83,7 +83,7 @@ def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Cove
     workloads = len(demands.least)
     parts = [
         _enumerated(demands, price, slack, np.arange(at, min(at + CHUNK, workloads)))
-        for at in range(0, workloads, CHUNK)
+        for at in range(0, max(workloads, 1), CHUNK)
     ]
     return Covers(
         np.concatenate([part.workload for part in parts]),
@@ -95,6 +95,8 @@ def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Cove
 def _enumerated(demands: Demands, price: Floats, slack: float, rows: Ints) -> Covers:
     """Enumerates the covers of some workloads; in halves where there are too many partial ones."""
     own = demands.of(rows)
+    if not len(rows):
+        return Covers(rows, np.zeros((0, len(price)), dtype=np.int64), np.zeros(0))
     found = _within(own, price, slack)
     if found is not None:
         workload, counts, cost = found

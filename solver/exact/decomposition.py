@@ -68,15 +68,8 @@ class DecomposedAnswer:
     """Shape (fleet entry,): USD per hour."""
 
 
-def solve_by_prices(resolved: ResolvedProblem, *, start: Floats | None = None, time_limit_s: float) -> DecomposedAnswer:
-    """
-    Solves the MIG cutting stock; the module says how.
-
-    Parameters
-    ----------
-    start
-        Prices of a similar problem, shape (size,); None: there are none.
-    """
+def solve_by_prices(resolved: ResolvedProblem, *, time_limit_s: float) -> DecomposedAnswer:
+    """Solves the MIG cutting stock; the module says how. Starts from the problem's known prices, if it has some."""
     deadline = time.monotonic() + time_limit_s
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
@@ -85,7 +78,7 @@ def solve_by_prices(resolved: ResolvedProblem, *, start: Floats | None = None, t
     priced = best_prices(
         demands,
         supply,
-        start=None if start is None else start[sizes],
+        start=_known_prices(resolved, sizes),
         enough=most,
         deadline=time.monotonic() + PRICES_TIME * time_limit_s,
     )
@@ -168,6 +161,14 @@ def _answer(patterns: list[Pattern], chosen: ChosenCovers | None, bound: float) 
     used = tuple((pattern, int(times)) for pattern, times in zip(patterns, chosen.cuts, strict=True) if times)
     stopped: Literal["proved", "time_limit"] = "proved" if chosen.cost <= bound * (1 + 1e-9) else "time_limit"
     return CuttingStockAnswer(stopped, solver, bound, used, chosen.partitions, NO_SHARES)
+
+
+def _known_prices(resolved: ResolvedProblem, sizes: Ints) -> Floats | None:
+    """Returns the known prices of these sizes, shape (size,); None: some are not known."""
+    keys = [(resolved.sizes[k].gpu, resolved.sizes[k].mig.name if resolved.sizes[k].mig else None) for k in sizes]
+    if not all(key in resolved.known_prices for key in keys):
+        return None
+    return np.array([resolved.known_prices[key] for key in keys])
 
 
 def _supply(resolved: ResolvedProblem, patterns: list[Pattern], sizes: Ints) -> Supply:

@@ -47,6 +47,9 @@ A cover that costs more than (1 + SLACK) times the cheapest costs at least (1 - 
 the box, and the cheapest one at most that.
 """
 
+MOST_RAISES = 10
+"""Rounds in which prices are raised at the same bound."""
+
 LEAST_PRICE = 1e-6
 """Of the greatest price: what a size costs that nobody wants."""
 
@@ -110,7 +113,9 @@ def best_prices(
             price = search.price
         covers = listed.covers
     else:
-        search = _ascend(_Enumerated(demands), supply, price, deadline, precision=PRECISION, enough=enough)
+        enumerated = _Enumerated(demands)
+        search = _ascend(enumerated, supply, price, deadline, precision=PRECISION, enough=enough)
+        search = _highest(enumerated, supply, search, deadline)
         covers = cheapest_covers(demands, search.price, SLACK)
     return PricedDemand(search.price, search.rent, search.bound, covers, search.converged)
 
@@ -164,6 +169,35 @@ class _Search:
     rent: Floats
     bound: float
     converged: bool
+    demands: Sequence[Floats]
+    """Demands seen: the cutting planes."""
+
+
+def _highest(covers: _Enumerated, supply: Supply, search: _Search, deadline: float) -> _Search:
+    """
+    Returns the highest of the prices that prove the same bound.
+
+    Where the best prices are not unique, a size that nobody wants now may have any price up to what making room for
+    it would cost. The highest say what one more of a size costs; the lowest, what one less saves. Rents stay. With more
+    workloads than are enumerated at once every size is wanted, so there the first prices are left as they are.
+    """
+    if not search.converged:
+        return search
+    demands, wanted = list(search.demands), search.bound * (1 - PRECISION)
+    low, high = search.price, np.full(len(search.price), np.inf)
+    for _ in range(MOST_RAISES):
+        planned = _master(supply, demands, low, high, at_least=wanted, most_rent=search.rent)
+        if planned is None or time.monotonic() > deadline:
+            return search
+        price = planned[0]
+        value, demand = covers.demand(price)
+        rent = _least_rent(supply, price)
+        limited = np.flatnonzero(np.isfinite(supply.available))
+        bound = value - float(supply.available[limited] @ rent[limited])
+        if bound >= wanted:
+            return _Search(price, rent, max(bound, 0.0), True, demands)
+        demands.append(demand)
+    return search
 
 
 def _ascend(
@@ -179,8 +213,8 @@ def _ascend(
     limited = np.flatnonzero(np.isfinite(supply.available))
     rent = _least_rent(supply, price)
     value, demand = covers.demand(price)
-    best = _Search(price, rent, value - float(supply.available[limited] @ rent[limited]), False)
     demands, radius = [demand], 0.25
+    best = _Search(price, rent, value - float(supply.available[limited] @ rent[limited]), False, demands)
     for _ in range(MOST_ROUNDS):
         if time.monotonic() > deadline or best.bound > enough * (1 + 1e-6):
             return best
@@ -197,7 +231,7 @@ def _ascend(
             # Nothing to gain in this box; in a concave function nothing beyond it either, if the box does not bind.
             inside = not at_edge or (covers.box is None and radius >= 0.25)
             if inside:
-                return _Search(best.price, best.rent, best.bound, True)
+                return _Search(best.price, best.rent, best.bound, True, demands)
             if covers.box is not None and radius >= 0.25:
                 return best
             radius = 0.25
@@ -209,14 +243,28 @@ def _ascend(
         if bound > best.bound:
             if bound - best.bound >= 0.5 * gain and at_edge:
                 radius = min(2 * radius, 0.5)
-            best = _Search(price, rent, bound, False)
+            best = _Search(price, rent, bound, False, demands)
         else:
             radius = max(radius / 2, 1e-7)
     return best
 
 
-def _master(supply: Supply, demands: Sequence[Floats], low: Floats, high: Floats) -> tuple[Floats, float] | None:
-    """Returns the prices that the cutting planes like best within the box, and the bound that they hope for there."""
+def _master(
+    supply: Supply,
+    demands: Sequence[Floats],
+    low: Floats,
+    high: Floats,
+    at_least: float | None = None,
+    most_rent: Floats | None = None,
+) -> tuple[Floats, float] | None:
+    """
+    Returns the prices that the cutting planes like best within the box, and the bound that they hope for there.
+
+    at_least
+        A bound to keep: of the prices that do, by the planes, those with the greatest sum; None: the greatest bound.
+    most_rent
+        Shape (type,): limits on the rents; None: there are none.
+    """
     sizes, types = len(low), len(supply.available)
     scale = max(float(np.max([demand.sum() for demand in demands])), 1.0)
     cuts = np.array(demands) / scale
@@ -226,14 +274,13 @@ def _master(supply: Supply, demands: Sequence[Floats], low: Floats, high: Floats
     rents = np.where((supply.gpu_type[:, None] == np.arange(types)) & limited, -1.0, 0.0)
     worth = np.hstack([supply.instances, rents, np.zeros((len(supply.instances), 1))])
     objective = np.concatenate([np.zeros(sizes), np.where(limited, supply.available, 0.0) / scale, [-1.0]])
-    bounds = [*zip(low, high, strict=True), *[(0, None)] * types, (None, None)]
-    answer = linprog(
-        objective,
-        A_ub=np.vstack([planes, worth]),
-        b_ub=np.concatenate([np.zeros(len(cuts)), supply.cost]),
-        bounds=bounds,
-        method="highs-ds",
-    )
+    rent_bounds = [(0, None)] * types if most_rent is None else [(0, rent) for rent in most_rent]
+    bounds = [*zip(low, high, strict=True), *rent_bounds, (None, None)]
+    rows, limits = np.vstack([planes, worth]), np.concatenate([np.zeros(len(cuts)), supply.cost])
+    if at_least is not None:
+        rows, limits = np.vstack([rows, objective]), np.append(limits, -at_least / scale)
+        objective = np.concatenate([-np.ones(sizes), np.zeros(types + 1)])
+    answer = linprog(objective, A_ub=rows, b_ub=limits, bounds=bounds, method="highs-ds")
     if answer.x is None or answer.fun is None:
         return None
     return _feasible_unlimited(supply, answer.x[:sizes]), float(-answer.fun * scale)

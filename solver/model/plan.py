@@ -95,6 +95,23 @@ class ShadowCapacity(Record):
     )
 
 
+class SizePrice(Record):
+    """What one more partition of a size would add to the least cost, had it not to come in whole GPUs."""
+
+    gpu: str
+    mig_profile: str | None = Field(description="null: the whole GPU")
+    usd_per_hour: float = Field(ge=0)
+
+
+class Prices(Record):
+    """The slice prices at which the bound was proven (solver/exact/slice_prices.py)."""
+
+    sizes: tuple[SizePrice, ...]
+    rents: dict[str, float] = Field(
+        description="GPU type -> USD per hour by which too few of them raise the prices of its partitions; 0: enough"
+    )
+
+
 class ProblemReference(Record):
     """Which problem a plan answers."""
 
@@ -157,3 +174,4 @@ class Plan(Record):
     warnings: tuple[str, ...] = Field(description="what the predictions rest on: extrapolations and estimates")
     shadow: ShadowCapacity | None = Field(description="null: shadow_percent is 0")
     metrics: Metrics | None = Field(description="null: no plan")
+    prices: Prices | None = Field(default=None, description="null: the planner finds none, or GPUs are shared by MPS")

@@ -6,7 +6,7 @@ plan with the same numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -86,6 +86,8 @@ class ResolvedProblem:
     """Profiles by (model, GPU type), one each."""
     mps: Mapping[str, MpsType]
     """GPU types that may be shared by MPS, by name."""
+    known_prices: Mapping[tuple[str, str | None], float] = field(default_factory=dict)
+    """Slice prices of a similar problem by (GPU type, MIG profile or whole GPU), to start from, in USD per hour."""
 
     @cached_property
     def limit_ms(self) -> Floats:

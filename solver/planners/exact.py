@@ -2,14 +2,17 @@
 
 from ..assembly import SharedGpu, assemble, without_plan
 from ..exact.decoding import cut_gpus
-from ..exact.decomposition import solve_by_prices
+from ..exact.decomposition import DecomposedAnswer, solve_by_prices
 from ..exact.shared_fleet import solve_shared_fleet
 from ..exact.shortfall import shared_shortfall, shortfall
-from ..model.plan import Bound, Plan, Search, Status
+from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status
 from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
 from .igniter import Fit, placed_by_igniter
 from .single_type import over_limits
+
+RENT = 1e-9
+"""USD per hour up to which a rent is rounding."""
 
 
 class Exact:
@@ -35,7 +38,7 @@ class Exact:
         bound = _bound(resolved, answer.cost_bound, solved.method)
         if answer.patterns is None or answer.partitions is None:
             return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
-        return assemble(
+        plan = assemble(
             resolved,
             cut_gpus(resolved, answer.patterns, answer.partitions),
             planner=self.name,
@@ -43,6 +46,7 @@ class Exact:
             bound=bound,
             search=search,
         )
+        return plan.model_copy(update={"prices": _prices(resolved, solved)})
 
     def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""
@@ -72,6 +76,16 @@ class Exact:
             bound=bound,
             search=search,
         )
+
+
+def _prices(resolved: ResolvedProblem, solved: DecomposedAnswer) -> Prices:
+    sizes = [
+        SizePrice(gpu=size.gpu, mig_profile=size.mig.name if size.mig else None, usd_per_hour=round(float(price), 9))
+        for size, price in zip(resolved.sizes, solved.price, strict=True)
+        if price > 0
+    ]
+    rents = {entry.gpu.name: float(rent) for entry, rent in zip(resolved.fleet, solved.rent, strict=True)}
+    return Prices(sizes=tuple(sizes), rents={gpu: rent if rent > RENT else 0.0 for gpu, rent in rents.items()})
 
 
 def _bound(resolved: ResolvedProblem, cost: float | None, method: str) -> Bound:

@@ -64,6 +64,22 @@ def test_standby_processes_have_their_price_on_the_page(page):
     assert "20 % of each MPS GPU is kept free" in texts(page.caption)
 
 
+def test_prices_of_services_add_up_on_the_page(page):
+    page.button(key="solve").click().run()
+    assert not page.exception
+    (services,) = [frame.value for frame in page.dataframe if "per million requests" in frame.value.columns]
+    assert services["per hour"].sum() == pytest.approx(10.292643)
+    assert list(services["per hour"]) == sorted(services["per hour"], reverse=True)
+
+
+def test_a_fleet_under_mps_says_that_it_has_no_slice_prices(page):
+    page.selectbox(key="example").set_value("igniter").run()
+    page.button(key="load_example").click().run()
+    page.button(key="solve").click().run()
+    assert not page.exception
+    assert "Slice prices are known for fleets cut by MIG" in texts(page.info)
+
+
 def test_a_changed_setting_marks_the_shown_plan_as_outdated(page):
     page.button(key="solve").click().run()
     version = page.session_state["version"]

@@ -107,6 +107,7 @@ def load_example(page: Page, name: str) -> None:
     page.get_by_test_id("stSelectbox").locator("input").first.click()
     page.get_by_role("option", name=name).click()
     press(page, "Load example")
+    expect(page.get_by_text(f"Problem: {name}")).to_be_visible(timeout=10_000)
     expect(page.get_by_text("Press Solve to see the cheapest")).to_be_visible(timeout=10_000)
 
 
@@ -135,6 +136,9 @@ def test_comparing_shows_gaps_and_the_rooms_left(page):
     expect(page.get_by_text("Proven: no plan costs less than $10.29 per hour")).to_be_visible(timeout=30_000)
     expect(page.locator(".js-plotly-plot").get_by_text("+33.3 %").first).to_be_visible()
     look(page, "3-compare")
+    page.get_by_role("tab", name="Prices").click()
+    expect(page.get_by_text("The shares add up to $10.29 per hour")).to_be_visible(timeout=10_000)
+    look(page, "12-prices")
     page.get_by_role("tab", name="Fragmentation").click()
     expect(page.get_by_text("External fragmentation")).to_be_visible()
     look(page, "4-fragmentation")
@@ -144,7 +148,7 @@ def test_an_edited_rate_changes_the_plan_and_a_wrong_one_is_marked(page):
     press(page, "Solve")
     expect(page.get_by_text("proven cheapest")).to_be_visible(timeout=20_000)
     edit_first_rate(page, "2200")
-    expect(page.get_by_text("solve again")).to_be_visible(timeout=10_000)
+    expect(page.get_by_text("solve again").first).to_be_visible(timeout=10_000)
     press(page, "Solve")
     expect(page.get_by_text("GPUs, $").first).not_to_contain_text("3 GPUs", timeout=20_000)
     edit_first_rate(page, "-5")

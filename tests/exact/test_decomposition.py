@@ -129,11 +129,3 @@ def test_too_few_gpus_are_proven_to_be_too_few():
     problem = problem_of([{"model": "bert", "rate_rps": 4000, "slo_ms": 300}], fleet=[{"gpu": "A100-80GB", "count": 3}])
     answer = solve_by_prices(resolve(problem, shipped_profiles()), time_limit_s=10).answer
     assert answer.stopped == "infeasible"
-
-
-def test_prices_of_a_similar_problem_are_a_start():
-    resolved = resolve(random_problem(300, seed=4), shipped_profiles())
-    first = solve_by_prices(resolved, time_limit_s=10)
-    again = solve_by_prices(resolved, start=first.price, time_limit_s=10)
-    assert again.answer.cost_bound == first.answer.cost_bound
-    assert again.answer.stopped == "proved"

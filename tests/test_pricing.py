@@ -1,0 +1,92 @@
+"""What services cost: the shares add up, and the prices say what small changes do."""
+
+import pytest
+from hypothesis import given, settings
+from instances import problem_of, problems, random_problem, second_type, two_type_problem
+
+from sliceplan.solver.api import compare, price, solve
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Status
+
+SLICE = 3.430881 / 7
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems())
+def test_shares_add_up_to_the_cost_of_the_plan(problem):
+    plan, report = price(problem)
+    if report is None:
+        assert plan.status is Status.INFEASIBLE
+        return
+    assert sum(service.usd_per_hour for service in report.services) == pytest.approx(plan.cost_per_hour)
+    assert report.unattributed_usd_per_hour >= -1e-6
+    assert [service.workload for service in report.services] == [workload.name for workload in problem.workloads]
+
+
+def test_a_service_in_one_slice_pays_for_one_slice():
+    plan, report = price(problem_of([{"model": "bert", "rate_rps": 70 / 7, "slo_ms": 300} for _ in range(7)]))
+    assert plan.gpus_used == 1
+    assert [service.usd_per_hour for service in report.services] == pytest.approx([SLICE] * 7)
+    (million,) = {round(service.usd_per_million_requests, 9) for service in report.services}
+    assert million == pytest.approx(SLICE / (10 * 3600) * 1e6)
+
+
+def test_the_price_of_more_rate_is_what_many_such_services_add():
+    """Hundreds of services: the difference of two optima, by service, is the price of the change."""
+    workloads = [{"model": "bert", "rate_rps": 135, "slo_ms": 300} for _ in range(280)]
+    plan, report = price(problem_of(workloads))
+    more = solve(problem_of([{**workload, "rate_rps": 135 * 1.1} for workload in workloads]))
+    (up,) = {service.rate_up_usd_per_hour for service in report.services}
+    assert up > 0
+    assert more.cost_per_hour - plan.cost_per_hour == pytest.approx(280 * up, abs=3.430881)
+
+
+def test_a_tighter_slo_that_nothing_serves_has_no_price():
+    problem = problem_of([{"model": "bert", "rate_rps": 5, "slo_ms": 30}], slo_fraction=0.5)
+    tightest = next(
+        slo for slo in range(10, 300) if solve(with_slo(problem, float(slo))).status is not Status.INFEASIBLE
+    )
+    _, report = price(with_slo(problem, float(tightest)))
+    assert report.services[0].slo_down_usd_per_hour is None
+    _, relaxed = price(with_slo(problem, 10.0 * tightest))
+    assert relaxed.services[0].slo_down_usd_per_hour == 0.0
+
+
+def with_slo(problem, slo_ms):
+    return problem.model_copy(update={"workloads": (problem.workloads[0].model_copy(update={"slo_ms": slo_ms}),)})
+
+
+def test_scarce_gpus_have_a_rent_that_their_partitions_carry():
+    problem = two_type_problem(300, seed=1)
+    plan = solve(problem, profiles=[*shipped_profiles(), *second_type()], time_limit_s=3)
+    assert plan.prices.rents["A100-80GB"] < 0.01
+    assert plan.prices.rents["H100-80GB-SXM"] > 0.1
+    one = {(size.gpu, size.mig_profile): size.usd_per_hour for size in plan.prices.sizes}
+    assert 7 * one["H100-80GB-SXM", "1g.10gb"] > 6.25
+
+
+def test_the_comparison_holds_prices_and_costs_for_json():
+    data = compare(example_problems()["demo"], ["exact", "parvagpu"]).as_data()
+    exact, parvagpu = data["planners"]
+    assert exact["prices"]["sizes"][0]["gpu"] == "A100-80GB"
+    assert parvagpu["prices"] is None
+    assert sum(service["usd_per_hour"] for service in data["services"]["services"]) == pytest.approx(
+        exact["cost_per_hour"]
+    )
+
+
+def test_a_fleet_under_mps_has_no_slice_prices():
+    plan, report = price(example_problems()["igniter"])
+    assert plan.gpus_used == 6
+    assert plan.prices is None
+    assert report is None
+
+
+def test_an_earlier_plan_is_a_start_and_changes_no_result():
+    problem = random_problem(200, seed=5)
+    first = solve(problem)
+    workloads = list(problem.workloads)
+    workloads[3] = workloads[3].model_copy(update={"rate_rps": 2 * workloads[3].rate_rps})
+    changed = problem.model_copy(update={"workloads": tuple(workloads)})
+    assert solve(changed, start=first).cost_per_hour == solve(changed).cost_per_hour
