@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import assembly
+from .capacity import growth_limits, least_value_to_shed, scaled, short_of
 from .caveats import caveats
 from .check import check
 from .formats.profile_files import shipped_profiles
 from .metrics import measure
+from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.plan import Bound, Plan, PlanViolation, Search, ShadowCapacity, Status
 from .model.price_report import PriceReport
 from .model.problem import Problem
@@ -117,6 +119,74 @@ def price(
     known = shipped_profiles() if profiles is None else list(profiles)
     plan = solve(problem, profiles=known, time_limit_s=time_limit_s, source=source)
     return plan, price_report(problem, plan, known)
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """How far all rates can grow on the GPUs that there are, and the plan for that."""
+
+    report: HeadroomReport
+    problem: Problem | None
+    """The problem with the grown rates; None: no factor was found that fits."""
+    plan: Plan | None
+
+
+def headroom(
+    problem: Problem,
+    *,
+    profiles: Sequence[Profile] | None = None,
+    time_limit_s: float | None = None,
+    source: str | None = None,
+) -> Headroom:
+    """Returns by which factor all rates can grow; arguments and errors as for `solve`, and every type needs a count."""
+    known = shipped_profiles() if profiles is None else list(profiles)
+    resolved = resolve(problem, known, source)
+    limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
+    limits = growth_limits(resolved, time_limit_s=limit_s)
+    report = HeadroomReport(
+        factor=limits.fits,
+        factor_limit=limits.too_much,
+        first_short=None if limits.too_much is None else short_of(resolved, limits.too_much),
+    )
+    if limits.fits is None:
+        return Headroom(report, None, None)
+    grown = scaled(problem, limits.fits)
+    return Headroom(report, grown, solve(grown, profiles=known, time_limit_s=time_limit_s, source=source))
+
+
+@dataclass(frozen=True)
+class Shedding:
+    """Which services to leave out at least value, and the plan for the others."""
+
+    report: ShedReport
+    problem: Problem | None
+    """The problem without them; None: none is left."""
+    plan: Plan | None
+
+
+def shed(
+    problem: Problem,
+    *,
+    profiles: Sequence[Profile] | None = None,
+    time_limit_s: float | None = None,
+    source: str | None = None,
+) -> Shedding:
+    """Returns the services to leave out at least value so that the rest fits; arguments and errors as for `solve`."""
+    known = shipped_profiles() if profiles is None else list(profiles)
+    resolved = resolve(problem, known, source)
+    limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
+    left_out, least = least_value_to_shed(resolved, time_limit_s=limit_s)
+    gone = [problem.workloads[w] for w in left_out]
+    report = ShedReport(
+        value_lost=sum(workload.worth for workload in gone),
+        least_value_lost=least,
+        shed=tuple(Shed(workload=workload.name, value=workload.worth) for workload in gone),
+    )
+    kept = tuple(workload for w, workload in enumerate(problem.workloads) if w not in set(left_out))
+    if not kept:
+        return Shedding(report, None, None)
+    rest = problem.model_copy(update={"workloads": kept})
+    return Shedding(report, rest, solve(rest, profiles=known, time_limit_s=time_limit_s, source=source))
 
 
 def compare(

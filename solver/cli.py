@@ -20,6 +20,7 @@ from .model.errors import Finding, InputError, MissingExtraError, SliceplanError
 from .model.plan import Plan, Status
 
 if TYPE_CHECKING:
+    from .model.problem import Problem
     from .model.profile import Profile
 
 app = typer.Typer(
@@ -43,6 +44,15 @@ ProfilesOption = Annotated[
 TimeLimitOption = Annotated[
     float | None, typer.Option("--time-limit", min=0.1, help="Seconds for the solver; default: the problem's.")
 ]
+
+PlanOutputOption = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Plan file to write, for what the fleet carries.")
+]
+ProblemOutputOption = Annotated[
+    Path | None, typer.Option("--problem-output", help="Problem file to write, which that plan answers.")
+]
+CLOSE = 1 + 2e-5
+"""How close a proven limit is to what was found where the search is complete."""
 
 
 class RecordKind(StrEnum):
@@ -249,6 +259,87 @@ def price(
         "spread in proportion."
     )
     raise typer.Exit(_exit_code(plan))
+
+
+@app.command()
+def headroom(
+    problem: ProblemArgument,
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    output: PlanOutputOption = None,
+    problem_output: ProblemOutputOption = None,
+) -> None:
+    """Show by which factor all rates can grow on the GPUs that there are."""
+    from . import api
+    from .formats.problem_files import read_problem
+    from .headline import headline
+
+    known = _known_profiles(profiles)
+    parsed = read_problem(problem, known)
+    with _spinner("looking for the greatest factor that fits"):
+        found = api.headroom(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
+    _write_outcome(found.problem, found.plan, problem_output, output)
+    report = found.report
+    if report.factor is None:
+        _print("No factor was found that fits." if report.factor_limit is None else "Nothing fits, at any rate.")
+        raise typer.Exit(3 if report.factor_limit is None else 1)
+    if report.factor >= 1:
+        _print(f"All rates can grow to {report.factor:.5f} times what they are.")
+    else:
+        _print(f"The GPUs are too few: {report.factor:.5f} times the rates can be served.")
+    if report.factor_limit is None:
+        _say("Nothing is proven about more; allow more time.")
+    else:
+        why = f", because of the limits of {report.first_short}" if report.first_short else ""
+        _say(f"Proven: {report.factor_limit:.5f} times is too much{why}.")
+    if found.plan is not None:
+        _say(headline(found.plan, found.plan.gap))
+    close = report.factor_limit is not None and report.factor_limit <= report.factor * CLOSE
+    raise typer.Exit(0 if close else 3)
+
+
+@app.command()
+def shed(
+    problem: ProblemArgument,
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    output: PlanOutputOption = None,
+    problem_output: ProblemOutputOption = None,
+) -> None:
+    """Show which services to leave out, at least value, so that the rest fits on the GPUs that there are."""
+    from . import api
+    from .formats.problem_files import read_problem
+    from .headline import headline
+
+    known = _known_profiles(profiles)
+    parsed = read_problem(problem, known)
+    with _spinner("looking for the least valuable services to leave out"):
+        found = api.shed(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
+    _write_outcome(found.problem, found.plan, problem_output, output)
+    report = found.report
+    if not report.shed:
+        _print("Nothing need be left out: all services fit.")
+    for one in report.shed:
+        _print(f"leave out {one.workload}, value {one.value:g}")
+    if report.shed:
+        proven = report.value_lost <= report.least_value_lost + 1e-9
+        least = "no choice loses less" if proven else f"no choice loses less than {report.least_value_lost:g}"
+        _say(f"Value lost: {report.value_lost:g}; proven: {least}.")
+    if found.plan is not None:
+        _say(headline(found.plan, found.plan.gap))
+    raise typer.Exit(0 if report.value_lost <= report.least_value_lost + 1e-9 else 3)
+
+
+def _write_outcome(
+    problem: "Problem | None", plan: Plan | None, problem_output: Path | None, plan_output: Path | None
+) -> None:
+    from .formats.plan_files import write_plan
+    from .formats.problem_files import write_problem
+
+    if problem is not None and problem_output is not None:
+        write_problem(problem, problem_output)
+    if plan is not None and plan_output is not None:
+        write_plan(plan, plan_output)
 
 
 @app.command()

@@ -463,3 +463,31 @@ def test_solve_starts_from_an_earlier_plan(tmp_path):
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["cost_per_hour"] == json.loads(first.read_text())["cost_per_hour"]
     assert_refused(sliceplan("solve", DEMO, "--start", tmp_path / "none.json"), "cannot be read")
+
+
+SMALL_FLEET = {
+    **GOOD,
+    "fleet": [{"gpu": "A100-80GB", "count": 1}],
+    "workloads": [
+        {"name": "a", "model": "resnet50", "rate_rps": 2400, "slo_ms": 200},
+        {"name": "b", "model": "vgg16", "rate_rps": 940, "slo_ms": 200, "value": 2},
+    ],
+}
+
+
+def test_headroom_writes_the_plan_and_the_problem_that_it_answers(file, tmp_path):
+    plan, grown = tmp_path / "plan.json", tmp_path / "grown.yaml"
+    done = sliceplan("headroom", file(SMALL_FLEET), "-o", plan, "--problem-output", grown)
+    assert done.returncode == 0, done.stderr
+    assert "The GPUs are too few: 0." in done.stdout
+    assert "times is too much" in done.stderr
+    assert sliceplan("check", grown, plan).returncode == 0
+    assert_refused(sliceplan("headroom", file(GOOD)), "fleet[0].count is missing")
+
+
+def test_shed_names_what_to_leave_out_and_what_it_is_worth(file):
+    done = sliceplan("shed", file(SMALL_FLEET))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "leave out a, value 1\n"
+    assert "Value lost: 1; proven: no choice loses less." in done.stderr
+    assert "Nothing need be left out" in sliceplan("shed", DEMO).stdout

@@ -24,6 +24,7 @@ ALLOWED = {
     "metrics": {"model", "performance", "geometry"},
     "geometry": {"model"},
     "exact": {"model", "performance", "geometry", "assembly", "exact"},
+    "capacity": {"model", "performance", "exact"},
     "pricing": {"model", "performance", "exact"},
     "planners": {"model", "performance", "geometry", "assembly", "exact", "planners"},
 }

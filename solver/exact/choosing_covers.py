@@ -60,6 +60,7 @@ def choose_covers(
     slices: Floats | None,
     time_limit_s: float,
     most_classes: int,
+    any_plan: bool = False,
 ) -> ChosenCovers | None:
     """
     Returns a cheap integer plan; None: the time was too short, or the counts of GPUs too small for these covers.
@@ -74,6 +75,8 @@ def choose_covers(
         Shape (size,): what the second goal counts; None: there is no second goal.
     most_classes
         Classes of undecided workloads in the program; further ones take their cheapest cover.
+    any_plan
+        Whether any plan that keeps the counts of GPUs will do.
     """
     cost = covers.counts @ price
     first = covers.first()
@@ -109,7 +112,8 @@ def choose_covers(
     unit = cost_step or float(supply.cost.min())
     total = mathopt.LinearSum(float(supply.cost[q] / unit) * x[q] for q in range(len(x)))
     model.add_linear_constraint(total >= least_cost / unit * (1 - 1e-9), name="bound")
-    model.minimize(total)
+    if not any_plan:
+        model.minimize(total)
     result = run_highs(model, time_limit_s, absolute_gap=0.999 if cost_step else None)
     if not result.has_primal_feasible_solution():
         return None

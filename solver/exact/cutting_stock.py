@@ -27,8 +27,9 @@ Among the plans of least cost a second program looks for one that takes the fewe
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil, floor, inf
 from typing import Any, Literal
 
 import numpy as np
@@ -147,19 +148,24 @@ def solve_cutting_stock(
     )
 
 
-def most_served(resolved: ResolvedProblem, *, time_limit_s: float, shared: PartBuilder | None = None) -> list[bool]:
+def most_served(
+    resolved: ResolvedProblem, *, worth: Sequence[float], time_limit_s: float, shared: PartBuilder | None = None
+) -> tuple[list[bool], float]:
     """
-    Returns for each workload whether it is in a largest set of workloads that the fleet can serve.
+    Returns for each workload whether it is in a most valuable set that the fleet can serve, and a bound on the value.
 
-    If the time limit ends the search, the set is the largest one found until then.
+    If the time limit ends the search, the set is the best one found until then.
     """
     program = _Program(resolved, counts=True, all_served=False, shared=shared)
-    program.model.maximize(mathopt.LinearSum(program.is_served))
-    result = run_highs(program.model, time_limit_s, absolute_gap=0.999)
+    terms = zip(worth, program.is_served, strict=True)
+    program.model.maximize(mathopt.LinearSum(value * variable for value, variable in terms))
+    whole = all(float(value).is_integer() for value in worth)
+    result = run_highs(program.model, time_limit_s, absolute_gap=0.999 if whole else None)
+    most = min(result.termination.objective_bounds.dual_bound, float(sum(worth)))
     if not result.has_primal_feasible_solution():
-        return [False] * len(program.is_served)
+        return [False] * len(program.is_served), most
     values = result.variable_values()
-    return [values[variable] > 0.5 for variable in program.is_served]
+    return [values[variable] > 0.5 for variable in program.is_served], floor(most + 1e-6) if whole else most
 
 
 class _Program:

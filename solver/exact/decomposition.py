@@ -68,8 +68,15 @@ class DecomposedAnswer:
     """Shape (fleet entry,): USD per hour."""
 
 
-def solve_by_prices(resolved: ResolvedProblem, *, time_limit_s: float) -> DecomposedAnswer:
-    """Solves the MIG cutting stock; the module says how. Starts from the problem's known prices, if it has some."""
+def solve_by_prices(resolved: ResolvedProblem, *, any_plan: bool = False, time_limit_s: float) -> DecomposedAnswer:
+    """
+    Solves the MIG cutting stock; the module says how. Starts from the problem's known prices, if it has some.
+
+    Parameters
+    ----------
+    any_plan
+        Whether any plan that keeps the counts of GPUs will do, whatever it costs.
+    """
     deadline = time.monotonic() + time_limit_s
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
@@ -89,7 +96,7 @@ def solve_by_prices(resolved: ResolvedProblem, *, time_limit_s: float) -> Decomp
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
     bound = next_cost(resolved, priced.bound)
     unit = unit_price(resolved, scaled_prices(resolved)[0]) if scaled_prices(resolved)[1] else None
-    small = len(demands.least) <= MOST_FOR_SLICES
+    small = len(demands.least) <= MOST_FOR_SLICES and not any_plan
     choose = partial(
         choose_covers,
         priced.covers,
@@ -97,16 +104,19 @@ def solve_by_prices(resolved: ResolvedProblem, *, time_limit_s: float) -> Decomp
         priced.price,
         least_cost=bound,
         cost_step=unit,
+        any_plan=any_plan,
         slices=np.array([slices_of(resolved, resolved.sizes[k]) for k in sizes], float) if small else None,
     )
-    chosen = _chosen(choose, bound, deadline, FEW_CLASSES if np.isinf(supply.available).all() else MANY_CLASSES)
+    target = np.inf if any_plan else bound
+    chosen = _chosen(choose, target, deadline, FEW_CLASSES if np.isinf(supply.available).all() else MANY_CLASSES)
     if chosen is not None:
         partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
         partitions[:, sizes] = chosen.partitions
         chosen = replace(chosen, partitions=partitions)
     answer = _answer(patterns, chosen, bound)
     left = _left(deadline)
-    if answer.stopped == "proved" or len(demands.least) > MOST_FOR_WHOLE or left < 0.1:
+    settled = answer.stopped == "proved" or (any_plan and chosen is not None)
+    if settled or len(demands.least) > MOST_FOR_WHOLE or left < 0.1:
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
     return DecomposedAnswer(*_with_whole_program(resolved, answer, chosen, bound, left), price, priced.rent)
 

@@ -1,7 +1,7 @@
 """
 Why there are too few GPUs: which workloads cannot be served, and how many GPUs of which type would do.
 
-    max   sum_w s_w            s_w in {0, 1}: workload w is served
+    max   sum_w v_w s_w        s_w in {0, 1}: workload w is served; v_w = 1, or its value
     s.t.  the constraints of the cutting stock, with R_w s_w for R_w and min_w s_w for min_w
 
 The answer names a largest set of workloads that the fleet does serve; the others are unserved. How many GPUs
@@ -38,8 +38,20 @@ def shared_shortfall(resolved: ResolvedProblem, *, time_limit_s: float) -> list[
     return _reasons(resolved, by_columns(resolved, shared, feasible), time_limit_s)
 
 
+def most_valuable(resolved: ResolvedProblem, *, time_limit_s: float) -> tuple[list[bool], float]:
+    """Returns for each workload whether to serve it, for most value in all, and a bound on that value."""
+    worth = [workload.worth for workload in resolved.problem.workloads]
+    builder = None
+    if resolved.mps:
+        shared = shared_items(resolved, parts=False)
+        columns = [column for table in tables_of(resolved, shared) for column in enumerate_columns(table).columns]
+        builder = by_columns(resolved, shared, [column for column in columns if column.batches is not None])
+    return most_served(resolved, worth=worth, time_limit_s=time_limit_s, shared=builder)
+
+
 def _reasons(resolved: ResolvedProblem, builder: PartBuilder | None, time_limit_s: float) -> list[Unserved]:
-    served = most_served(resolved, time_limit_s=time_limit_s, shared=builder)
+    ones = [1.0] * len(resolved.required_rps)
+    served, _ = most_served(resolved, worth=ones, time_limit_s=time_limit_s, shared=builder)
     without_counts = solve_cutting_stock(
         resolved, time_limit_s=time_limit_s, counts=False, shared=builder, fewest_slices=False
     )

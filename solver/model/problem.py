@@ -84,6 +84,14 @@ class Workload(Record):
     memory_mib: float | None = Field(
         default=None, gt=0, le=1e9, description="memory of one process in MiB; omitted: the profile's"
     )
+    value: float | None = Field(
+        default=None, ge=0, le=1e12, description="what is lost when it is left out (`sliceplan shed`); omitted: 1"
+    )
+
+    @property
+    def worth(self) -> float:
+        """Its value, 1 if none is given."""
+        return 1.0 if self.value is None else self.value
 
     @model_validator(mode="after")
     def _replica_limits_agree(self) -> "Workload":
