@@ -75,7 +75,9 @@ def mode_change_needs_reset(gpu: Gpu) -> bool:
 def _instance(partition: Partition) -> Instance:
     if partition.mig_profile is None or partition.start is None:
         raise ValueError("a partition of a MIG GPU has no MIG profile or no start")
-    return Instance(partition.start, partition.mig_profile, max(served.processes for served in partition.serves))
+    return Instance(
+        partition.start, partition.mig_profile, max((served.processes for served in partition.serves), default=1)
+    )
 
 
 def _shares(gpu: PlannedGpu) -> frozenset[Share]:

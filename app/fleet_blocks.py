@@ -93,6 +93,8 @@ def _shares(gpu: PlannedGpu, promises: _Promises) -> list[Block]:
 def _block(
     gpu: PlannedGpu, partition: Partition, start: float, width: float, size: str, place: str, promises: _Promises
 ) -> Block:
+    if not partition.serves:
+        return Block(gpu.id, start, width, None, "kept free", f"kept free for trouble: {place}")
     served = partition.serves[0]
     missed = promises.broken.get((gpu.id, served.workload))
     lines = [f"<b>{served.workload}</b>", place, *_figures(served, promises.slo_ms)]

@@ -153,6 +153,9 @@ def _edit_settings(settings: Settings) -> dict[str, Any]:
             if options := get_args(field.annotation):
                 edited[name] = column.selectbox(name, options, options.index(value), help=field.description, key=key)
                 continue
+            if isinstance(value, bool):
+                edited[name] = column.checkbox(name, value=value, help=field.description, key=key)
+                continue
             step = 1 if isinstance(value, int) else 0.05 if value < 1 else 5.0
             edited[name] = column.number_input(name, value=value, step=step, help=field.description, key=key)
     return edited

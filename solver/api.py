@@ -1,7 +1,7 @@
 """The library's front door: solve one problem, or put all planners side by side."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from .check import check
 from .formats.profile_files import shipped_profiles
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
-from .model.plan import Bound, Plan, PlanViolation, Search, ShadowCapacity, Status
+from .model.errors import Finding, InputError
+from .model.plan import Bound, Insurance, Plan, PlanViolation, Search, ShadowCapacity, Status
 from .model.price_report import PriceReport
 from .model.problem import Problem
 from .model.profile import Profile
@@ -236,9 +237,14 @@ def planner_names() -> tuple[str, ...]:
 
 
 def planners_for(problem: Problem) -> tuple[str, ...]:
-    """Returns the names of the planners that plan a kind of sharing which the fleet of a problem allows."""
+    """Returns the names of the planners that plan what a problem asks for: kinds of sharing, free partitions."""
     allowed = {sharing for entry in problem.fleet for sharing in entry.sharing}
-    return tuple(name for name, planner in registry.planners().items() if allowed.intersection(planner.sharing))
+    spares = problem.settings.keeps_spares
+    return tuple(
+        name
+        for name, planner in registry.planners().items()
+        if allowed.intersection(planner.sharing) and (name in SPARE_PLANNERS or not spares)
+    )
 
 
 def planner_sources() -> dict[str, str]:
@@ -250,16 +256,48 @@ def _planned(
     resolved: ResolvedProblem, planner: Planner, profiles: Sequence[Profile], time_limit_s: float | None
 ) -> Plan:
     """Runs a planner, measures its plan, verifies it and says what its standby processes cost."""
+    asked = resolved.problem.settings
+    if asked.keeps_spares and planner.name not in SPARE_PLANNERS:
+        message = f"asks for free partitions, which {planner.name} does not plan; use {' or '.join(SPARE_PLANNERS)}"
+        raise InputError([Finding(resolved.problem.name, SPARE_SETTINGS, message)])
+    if asked.keeps_spares and resolved.mps:
+        message = (
+            f"asks for free partitions, which are planned for MIG and whole GPUs; not by mps: {', '.join(resolved.mps)}"
+        )
+        raise InputError([Finding(resolved.problem.name, SPARE_SETTINGS, message)])
     plan = _verified(resolved, planner, profiles, time_limit_s)
-    percent = resolved.problem.settings.shadow_percent
-    if not percent:
-        return plan
-    settings = resolved.problem.settings.model_copy(update={"shadow_percent": 0.0})
+    if asked.shadow_percent:
+        cost, extra = _cost_without({"shadow_percent": 0.0}, plan, resolved, planner, profiles, time_limit_s)
+        shadow = ShadowCapacity(percent=asked.shadow_percent, cost_without_per_hour=cost, extra_cost_per_hour=extra)
+        plan = plan.model_copy(update={"shadow": shadow})
+    if asked.keeps_spares:
+        cost, extra = _cost_without(NO_SPARES, plan, resolved, planner, profiles, time_limit_s)
+        insurance = Insurance(cost_without_per_hour=cost, extra_cost_per_hour=extra)
+        plan = plan.model_copy(update={"insurance": insurance})
+    return plan
+
+
+SPARE_PLANNERS = ("exact",)
+"""Planners that keep partitions free."""
+
+SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
+
+NO_SPARES = {"spare_services": 0, "spare_rate": 0.0, "spare_gpu_loss": False}
+
+
+def _cost_without(
+    changes: Mapping[str, Any],
+    plan: Plan,
+    resolved: ResolvedProblem,
+    planner: Planner,
+    profiles: Sequence[Profile],
+    time_limit_s: float | None,
+) -> tuple[float | None, float | None]:
+    """Returns what the planner's plan costs with other settings, and how much more the plan costs."""
+    settings = resolved.problem.settings.model_copy(update=changes)
     without = resolve(resolved.problem.model_copy(update={"settings": settings}), profiles)
     cost = _verified(without, planner, profiles, time_limit_s).cost_per_hour
-    extra = None if plan.cost_per_hour is None or cost is None else plan.cost_per_hour - cost
-    shadow = ShadowCapacity(percent=percent, cost_without_per_hour=cost, extra_cost_per_hour=extra)
-    return plan.model_copy(update={"shadow": shadow})
+    return cost, None if plan.cost_per_hour is None or cost is None else plan.cost_per_hour - cost
 
 
 def _verified(

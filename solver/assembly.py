@@ -22,6 +22,10 @@ GPUS = TypeAdapter(tuple[PlannedGpu, ...])
 UNKNOWN_BOUND = Bound(cost_per_hour=None, gpus=None, method="none: this planner computes no bound")
 
 
+SPARE = -1
+"""Stands for the workload of a partition that is kept free."""
+
+
 @dataclass(frozen=True, order=True)
 class Segment:
     """One partition of a size for a workload, at the best operating point; without a place yet."""
@@ -41,8 +45,13 @@ class CutGpu:
 
     @property
     def workloads(self) -> tuple[int, ...]:
-        """The workload of each partition."""
-        return tuple(segment.workload for segment in self.segments)
+        """The workload of each partition that is not kept free."""
+        return tuple(segment.workload for segment in self.segments if segment.workload != SPARE)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything stands on it."""
+        return bool(self.segments)
 
 
 @dataclass(frozen=True, order=True)
@@ -66,13 +75,18 @@ class SharedGpu:
         """The workload of each partition."""
         return tuple(resident.workload for resident in self.residents)
 
+    @property
+    def is_used(self) -> bool:
+        """Whether anything stands on it."""
+        return bool(self.residents)
+
 
 DecidedGpu = CutGpu | SharedGpu
 
 
 @dataclass(frozen=True)
 class _Figures:
-    """A partition that lacks only its share of the workload's rate."""
+    """A partition that lacks only its share of the workload's rate; one that is kept free has only a place."""
 
     workload: int
     mig_profile: str | None
@@ -101,7 +115,7 @@ def assemble(
     loaded equally. Residents of a GPU under MPS get the figures of the full interference model, whatever
     their planner believed. GPUs of a fleet entry with nodes fill its nodes in their order.
     """
-    used = [one for one in decided if one.workloads]
+    used = [one for one in decided if one.is_used]
     order = {entry.gpu.name: i for i, entry in enumerate(resolved.fleet)}
     used.sort(key=lambda one: order[one.gpu])
     shared = _predicted(resolved, [one for one in used if isinstance(one, SharedGpu)])
@@ -111,7 +125,8 @@ def assemble(
     total_rps: defaultdict[int, float] = defaultdict(float)
     for content in contents:
         for figures in content:
-            total_rps[figures.workload] += figures.capacity_rps
+            if figures.workload != SPARE:
+                total_rps[figures.workload] += figures.capacity_rps
     numbers: Counter[str] = Counter()
     rows = []
     for one, content in zip(used, contents, strict=True):
@@ -276,6 +291,14 @@ def _partition(
     resolved: ResolvedProblem, gpu: str, figures: _Figures, total_rps: Mapping[int, float]
 ) -> dict[str, Any]:
     """Returns the fields of a partition."""
+    place = {
+        "mig_profile": figures.mig_profile,
+        "start": figures.start,
+        "sm_percent": figures.sm_percent,
+        "duty_cycle_ms": None,
+    }
+    if figures.workload == SPARE:
+        return {**place, "serves": []}
     workload = resolved.problem.workloads[figures.workload]
     required = float(resolved.required_rps[figures.workload])
     share = figures.capacity_rps / total_rps[figures.workload]
@@ -292,13 +315,7 @@ def _partition(
         "basis": resolved.profiles[workload.model, gpu].basis(_sharing(figures)),
         "causes_ms": figures.causes_ms,
     }
-    return {
-        "mig_profile": figures.mig_profile,
-        "start": figures.start,
-        "sm_percent": figures.sm_percent,
-        "duty_cycle_ms": None,
-        "serves": [served],
-    }
+    return {**place, "serves": [served]}
 
 
 def _sharing(figures: _Figures) -> Sharing:

@@ -12,6 +12,7 @@ from functools import cache, partial
 from itertools import combinations
 
 from .check_shares import wrong_shares
+from .check_spares import wrong_spares
 from .digest import reference
 from .model.catalogue import load_catalogue
 from .model.hardware import Gpu, MigGeometry, MigProfile
@@ -43,6 +44,7 @@ def check(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Vio
         found += _wrong_gpu(asked, gpu)
     if plan.status in (Status.OPTIMAL, Status.FEASIBLE, Status.VIOLATING):
         found += _wrong_rates(problem, plan)
+        found += wrong_spares(problem, plan, by_key, asked.predict)
     return found
 
 

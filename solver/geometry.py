@@ -164,6 +164,12 @@ def maximal_multisets(rules: PlacementRules) -> tuple[Multiset, ...]:
     )
 
 
+@cache
+def all_multisets(rules: PlacementRules) -> tuple[Multiset, ...]:
+    """Returns every multiset of profiles that fits on one GPU, but the empty one."""
+    return tuple(sorted({multiset(layout) for layout in valid_layouts(rules)} - {()}))
+
+
 def multiset(layout: Layout) -> Multiset:
     """Returns the profiles of a layout, positions forgotten."""
     return tuple(sorted(placement.profile for placement in layout))

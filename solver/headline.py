@@ -12,6 +12,8 @@ def headline(plan: Plan, gap: float | None) -> str:
     cost = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}, ${plan.cost_per_hour:,.2f} per hour"
     if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
         cost += f" (${plan.shadow.extra_cost_per_hour:,.2f} of it for standby processes)"
+    if plan.insurance is not None and plan.insurance.extra_cost_per_hour is not None:
+        cost += f" (${plan.insurance.extra_cost_per_hour:,.2f} of it for partitions that are kept free)"
     if plan.status is Status.VIOLATING:
         return f"{cost}, but it does not hold: {misses(plan)}"
     if plan.status is Status.OPTIMAL:

@@ -11,7 +11,7 @@ from .headline import missed_slos
 from .model.catalogue import load_catalogue
 from .model.fit_error import FitError
 from .model.hardware import Gpu
-from .model.plan import Plan, PlannedGpu, Prices
+from .model.plan import Partition, Plan, PlannedGpu, Prices
 from .model.price_report import PriceReport
 from .model.profile import Profile
 
@@ -191,31 +191,34 @@ def _draw_gpu(gpu: PlannedGpu, colours: dict[str, str]) -> list[Text]:
         profile = mig.profile(partition.mig_profile or "")
         start, size = partition.start or 0, profile.memory_slices if profile else 1
         _append_free(lines, (start - at) * unit)
-        served = partition.serves[0]
-        texts = (
-            f"{partition.mig_profile}",
-            served.workload,
-            f"b{served.batch}x{served.processes} {served.rate_rps / served.capacity_rps:.0%}",
-        )
-        for line, text in zip(lines, texts, strict=True):
-            line.append("▌", style=colours[served.workload])
-            line.append(_cell(text, size * unit - 1), style=colours[served.workload])
+        name, point = _content(partition)
+        for line, text in zip(lines, (f"{partition.mig_profile}", name, point), strict=True):
+            line.append("▌", style=colours.get(name, "dim"))
+            line.append(_cell(text, size * unit - 1), style=colours.get(name, "dim"))
         at = start + size
     _append_free(lines, (mig.placement_units - at) * unit)
     return [heading, *lines]
 
 
+def _content(partition: Partition) -> tuple[str, str]:
+    """Returns what a partition serves, and at which operating point and load."""
+    if not partition.serves:
+        return "spare", "kept free"
+    (served, *_) = partition.serves
+    processes = f"x{served.processes}" if partition.sm_percent is None else ""
+    return served.workload, f"b{served.batch}{processes} {served.rate_rps / served.capacity_rps:.0%}"
+
+
 def _append_shares(lines: list[Text], gpu: PlannedGpu, colours: dict[str, str]) -> None:
     """Shares to scale, or shrunk where they are more than the GPU; a whole GPU is one share of all of it."""
-    shares = [(partition.sm_percent or 100.0, partition.serves[0]) for partition in gpu.partitions]
-    scale = AXIS_WIDTH / max(100.0, sum(percent for percent, _ in shares))
+    shares = [(partition.sm_percent or 100.0, *_content(partition)) for partition in gpu.partitions]
+    scale = AXIS_WIDTH / max(100.0, sum(percent for percent, _, _ in shares))
     at = 0
-    for percent, served in shares:
+    for percent, name, point in shares:
         width = max(round(percent * scale), 2)
-        texts = (f"{percent:g} %", served.workload, f"b{served.batch} {served.rate_rps / served.capacity_rps:.0%}")
-        for line, text in zip(lines, texts, strict=True):
-            line.append("▌", style=colours[served.workload])
-            line.append(_cell(text, width - 1), style=colours[served.workload])
+        for line, text in zip(lines, (f"{percent:g} %", name, point), strict=True):
+            line.append("▌", style=colours.get(name, "dim"))
+            line.append(_cell(text, width - 1), style=colours.get(name, "dim"))
         at += width
     _append_free(lines, AXIS_WIDTH - at)
 

@@ -35,13 +35,14 @@ from typing import Any, Literal
 import numpy as np
 from ortools.math_opt.python import mathopt
 
-from ..geometry import Multiset, maximal_multisets, placement_rules
+from ..geometry import Multiset, all_multisets, maximal_multisets, placement_rules
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.operating_points import WHOLE_GPU
 from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
 from .cost_steps import scaled_prices, unit_price
 from .highs import TIE_BREAK_NODES, run_highs
 from .shared_program import PartBuilder, SharedAnswer, SharedPart
+from .spare_capacity import SpareRules, add_spares
 
 NO_SHARES = SharedAnswer((), {})
 
@@ -68,10 +69,19 @@ class CuttingStockAnswer:
     """Shape (workload, size): partitions of each size for each workload."""
     shared: SharedAnswer
     """GPUs under MPS."""
+    spares: Ints | None = None
+    """Shape (size,): partitions of each size that are kept free; None: none are asked for."""
 
 
-def patterns_of(resolved: ResolvedProblem, entry: FleetType) -> list[Pattern]:
-    """Returns the ways to cut a GPU of one type into partitions that some workload can use."""
+def patterns_of(resolved: ResolvedProblem, entry: FleetType, *, every: bool = False) -> list[Pattern]:
+    """
+    Returns the ways to cut a GPU of one type into partitions that some workload can use.
+
+    Parameters
+    ----------
+    every
+        Also the cuts that leave room for more; else only the maximal ones, of which every plan uses a part.
+    """
     whole = resolved.whole_of(entry.gpu.name)
     patterns = []
     if whole is not None and resolved.capacity_rps[:, whole].any():
@@ -79,7 +89,8 @@ def patterns_of(resolved: ResolvedProblem, entry: FleetType) -> list[Pattern]:
     used = [resolved.sizes[k].name for k in resolved.sizes_of(entry.gpu.name) if resolved.capacity_rps[:, k].any()]
     if used:
         rules = placement_rules(entry.geometry, used)
-        patterns += [Pattern(entry.gpu.name, profiles) for profiles in maximal_multisets(rules)]
+        cuts = all_multisets(rules) if every else maximal_multisets(rules)
+        patterns += [Pattern(entry.gpu.name, profiles) for profiles in cuts]
     return patterns
 
 
@@ -92,6 +103,7 @@ def solve_cutting_stock(
     fewest_slices: bool = True,
     known_bound: float | None = None,
     known_plan: "CuttingStockAnswer | None" = None,
+    spare: SpareRules | None = None,
 ) -> CuttingStockAnswer:
     """
     Solves the MIG cutting stock with HiGHS.
@@ -108,9 +120,11 @@ def solve_cutting_stock(
         A proven lower bound on the cost, USD per hour, which helps the search.
     known_plan
         A plan to start from.
+    spare
+        What partitions are kept free for (spare_capacity.py); None: nothing.
     """
     started = time.monotonic()
-    program = _Program(resolved, counts, shared=shared)
+    program = _Program(resolved, counts, shared=shared, spare=spare)
     price, exact = scaled_prices(resolved)
     cost = mathopt.LinearSum(price[gpu] * x for gpu, x in program.gpus)
     program.model.minimize(cost)
@@ -145,6 +159,7 @@ def solve_cutting_stock(
         tuple((p, round(best[x])) for p, x in program.patterns if round(best[x])),
         program.partitions(best),
         program.shared.decode(best),
+        program.spares(best),
     )
 
 
@@ -177,14 +192,19 @@ class _Program:
     """
 
     def __init__(
-        self, resolved: ResolvedProblem, counts: bool, all_served: bool = True, shared: PartBuilder | None = None
+        self,
+        resolved: ResolvedProblem,
+        counts: bool,
+        all_served: bool = True,
+        shared: PartBuilder | None = None,
+        spare: SpareRules | None = None,
     ) -> None:
         self.resolved = resolved
         self.model = model = mathopt.Model(name="mig_cutting_stock")
         self.patterns = [
             (pattern, model.add_integer_variable(lb=0, name=f"x_{i}_{j}"))
             for i, entry in enumerate(resolved.fleet)
-            for j, pattern in enumerate(patterns_of(resolved, entry))
+            for j, pattern in enumerate(patterns_of(resolved, entry, every=spare is not None and spare.gpu_loss))
         ]
         self.is_served: list[Any] = [
             1 if all_served else model.add_binary_variable(name=f"s_{w}") for w in range(len(resolved.required_rps))
@@ -192,6 +212,7 @@ class _Program:
         self.shared = shared(model, self.is_served) if shared else SharedPart()
         self.gpus = [*((pattern.gpu, x) for pattern, x in self.patterns), *self.shared.gpus]
         self.served = self._served_variables()
+        self.kept_free = self._kept_free(spare)
         self._rates_are_met()
         self._partitions_are_cut_from_gpus()
         if counts:
@@ -204,6 +225,21 @@ class _Program:
         for (w, k), variable in self.served.items():
             partitions[w, k] = round(values[variable])
         return partitions
+
+    def spares(self, values: dict[Any, float]) -> Ints | None:
+        """Returns F, shape (size,), from a solution; None: no partitions are kept free."""
+        if not self.kept_free:
+            return None
+        return np.array([round(values[self.kept_free[k]]) for k in range(len(self.resolved.sizes))], dtype=np.int64)
+
+    def _kept_free(self, spare: SpareRules | None) -> dict[int, Any]:
+        if spare is None:
+            return {}
+        cuts = [
+            ([pattern.profiles.count(size.name) * (pattern.gpu == size.gpu) for size in self.resolved.sizes], x)
+            for pattern, x in self.patterns
+        ]
+        return add_spares(self.model, self.resolved, spare, self.served, cuts)
 
     def values(self, answer: CuttingStockAnswer) -> dict[Any, float] | None:
         """Returns a plan without GPUs under MPS as values of the variables; None: it is no plan."""
@@ -236,9 +272,9 @@ class _Program:
             self.model.add_linear_constraint(mathopt.LinearSum(of_workload) - self.is_served[w] >= 0, name=f"rate_{w}")
 
     def _partitions_are_cut_from_gpus(self) -> None:
-        """Partitions of a size are at most what the cut GPUs give: sum_w n_wk <= sum_p a_kp x_p."""
+        """Partitions of a size, free ones too, are at most what GPUs are cut into: sum_w n_wk + F_k <= sum_p a_kp x_p."""
         taken: dict[int, list[Any]] = {k: [] for k in range(len(self.resolved.sizes))}
-        for (_, k), variable in self.served.items():
+        for (_, k), variable in [*self.served.items(), *(((-1, k), kept) for k, kept in self.kept_free.items())]:
             taken[k].append(variable)
         for k, size in enumerate(self.resolved.sizes):
             cut = [p.profiles.count(size.name) * x for p, x in self.patterns if p.gpu == size.gpu]
@@ -288,6 +324,7 @@ def _with_fewest_slices(
     slices: Floats = np.array([slices_of(resolved, size) for size in resolved.sizes], float)
     program.model.add_linear_constraint(cost <= least + 1e-6 * max(least, 1.0), name="least_cost")
     taken = [float(slices[k]) * variable for (_, k), variable in program.served.items()]
+    taken += [float(slices[k]) * variable for k, variable in program.kept_free.items()]
     program.model.minimize(mathopt.LinearSum([*taken, *program.shared.slices]))
     result = run_highs(
         program.model, time_limit_s, absolute_gap=0.999 if taken else 0.05, node_limit=TIE_BREAK_NODES, start=best

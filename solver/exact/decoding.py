@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..assembly import CutGpu, Resident, Segment, SharedGpu
+from ..assembly import SPARE, CutGpu, Resident, Segment, SharedGpu
 from ..performance.interference.least_shares import least_shares
 from ..performance.interference.prediction import Ints
 from ..performance.resolve import ResolvedProblem
@@ -14,18 +14,25 @@ from .shared_items import Item
 from .shared_program import SharedAnswer
 
 
-def cut_gpus(resolved: ResolvedProblem, patterns: Iterable[tuple[Pattern, int]], partitions: Ints) -> list[CutGpu]:
+def cut_gpus(
+    resolved: ResolvedProblem,
+    patterns: Iterable[tuple[Pattern, int]],
+    partitions: Ints,
+    spares: Ints | None = None,
+) -> list[CutGpu]:
     """
     Deals the partitions to the cut GPUs.
 
     Partitions of a size are dealt in the order of the workloads, so that those of one workload stand close
-    together and what stays free is left on the last GPUs.
+    together and what stays free is left on the last GPUs; partitions that are kept free come last.
     """
     waiting: dict[tuple[str, str], deque[Segment]] = {}
     for k, size in enumerate(resolved.sizes):
         waiting[size.gpu, size.name] = deque(
-            Segment(k, w) for w in range(partitions.shape[0]) for _ in range(int(partitions[w, k]))
+            Segment(k, int(w)) for w in np.repeat(np.arange(partitions.shape[0]), partitions[:, k])
         )
+        if spares is not None:
+            waiting[size.gpu, size.name].extend([Segment(k, SPARE)] * int(spares[k]))
     dealt = []
     for pattern, times in patterns:
         for _ in range(times):

@@ -47,7 +47,9 @@ class Partition(Record):
     start: int | None = Field(ge=0, description="first placement unit of the MIG instance")
     sm_percent: float | None = Field(gt=0, le=100, description="active thread percentage of an MPS share")
     duty_cycle_ms: float | None = Field(gt=0, description="length of a round where workloads take turns")
-    serves: tuple[Served, ...] = Field(min_length=1)
+    serves: tuple[Served, ...] = Field(
+        description="workloads; empty: it is kept free (`spare_services`, `spare_gpu_loss`)"
+    )
 
 
 class PlannedGpu(Record):
@@ -112,6 +114,13 @@ class Prices(Record):
     )
 
 
+class Insurance(Record):
+    """What the partitions that are kept free cost."""
+
+    cost_without_per_hour: float | None = Field(ge=0, description="cost of this planner's plan without them")
+    extra_cost_per_hour: float | None = Field(description="what they add; null: one of the plans is missing")
+
+
 class ProblemReference(Record):
     """Which problem a plan answers."""
 
@@ -174,4 +183,5 @@ class Plan(Record):
     warnings: tuple[str, ...] = Field(description="what the predictions rest on: extrapolations and estimates")
     shadow: ShadowCapacity | None = Field(description="null: shadow_percent is 0")
     metrics: Metrics | None = Field(description="null: no plan")
+    insurance: Insurance | None = Field(default=None, description="null: no partitions are kept free")
     prices: Prices | None = Field(default=None, description="null: the planner finds none, or GPUs are shared by MPS")

@@ -123,8 +123,31 @@ class Settings(Record):
         description="share of each MPS GPU kept free for standby processes (iGniter, sec. 4.2: 10), which also "
         "double the memory and the MPS clients; 0: no standby processes",
     )
+    spare_services: int = Field(
+        default=0, ge=0, le=100_000, description="services that may need `spare_rate` more at once; 0: none"
+    )
+    spare_rate: float = Field(
+        default=0.0,
+        ge=0,
+        le=100,
+        description="extra rate, as a fraction, that any `spare_services` services can be given in free partitions",
+    )
+    spare_gpu_loss: bool = Field(
+        default=False, description="keep partitions free so that whatever ran on any one lost GPU fits elsewhere"
+    )
     headroom: float = Field(default=0.0, ge=0, le=100, description="extra rate to provision, as a fraction")
     time_limit_s: float = Field(default=30.0, gt=0, le=86_400, description="time limit of the solver in seconds")
+
+    @property
+    def keeps_spares(self) -> bool:
+        """Whether partitions are to be kept free."""
+        return self.spare_gpu_loss or (self.spare_services > 0 and self.spare_rate > 0)
+
+    @model_validator(mode="after")
+    def _spares_are_complete(self) -> "Settings":
+        if (self.spare_services > 0) != (self.spare_rate > 0):
+            raise ValueError("spare_services and spare_rate go together; one of them is 0")
+        return self
 
 
 class Problem(Record):

@@ -1,15 +1,22 @@
 """The exact planner: type, sharing mode and cut of every GPU, to proven optimality or to a stated gap."""
 
 from ..assembly import SharedGpu, assemble, without_plan
+from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import cut_gpus
 from ..exact.decomposition import DecomposedAnswer, solve_by_prices
 from ..exact.shared_fleet import solve_shared_fleet
 from ..exact.shortfall import shared_shortfall, shortfall
-from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status
+from ..exact.spare_capacity import SpareRules, spare_rules
+from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
 from .igniter import Fit, placed_by_igniter
 from .single_type import over_limits
+
+WITH_SPARES = (
+    "dual bound of the MIG cutting stock with partitions that are kept free (solver/exact/spare_capacity.py) by branch "
+    "and bound: every plan that keeps them is a solution of that program"
+)
 
 RENT = 1e-9
 """USD per hour up to which a rent is rounding."""
@@ -27,6 +34,9 @@ class Exact:
     )
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        rules = spare_rules(resolved.problem.settings)
+        if rules is not None:
+            return self._plan_with_spares(resolved, rules, time_limit_s)
         if resolved.mps:
             return self._plan_shared(resolved, time_limit_s)
         solved = solve_by_prices(resolved, time_limit_s=time_limit_s)
@@ -47,6 +57,28 @@ class Exact:
             search=search,
         )
         return plan.model_copy(update={"prices": _prices(resolved, solved)})
+
+    def _plan_with_spares(self, resolved: ResolvedProblem, rules: SpareRules, time_limit_s: float) -> Plan:
+        """Plans with partitions that are kept free."""
+        answer = solve_cutting_stock(resolved, spare=rules, time_limit_s=time_limit_s)
+        search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
+        if answer.stopped == "infeasible":
+            reason = (
+                "with the partitions that are to be kept free, there are too few GPUs (spare_services, spare_gpu_loss)"
+            )
+            unserved = [Unserved(workload=w.name, reason=reason) for w in resolved.problem.workloads]
+            return without_plan(resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search)
+        bound = _bound(resolved, answer.cost_bound, WITH_SPARES)
+        if answer.patterns is None or answer.partitions is None:
+            return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
+        return assemble(
+            resolved,
+            cut_gpus(resolved, answer.patterns, answer.partitions, answer.spares),
+            planner=self.name,
+            status=Status.OPTIMAL if answer.stopped == "proved" else Status.FEASIBLE,
+            bound=bound,
+            search=search,
+        )
 
     def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""
