@@ -272,7 +272,7 @@ class _Program:
             self.model.add_linear_constraint(mathopt.LinearSum(of_workload) - self.is_served[w] >= 0, name=f"rate_{w}")
 
     def _partitions_are_cut_from_gpus(self) -> None:
-        """Partitions of a size, free ones too, are at most what GPUs are cut into: sum_w n_wk + F_k <= sum_p a_kp x_p."""
+        """Partitions of a size, free ones too, are at most what GPUs have: sum_w n_wk + F_k <= sum_p a_kp x_p."""
         taken: dict[int, list[Any]] = {k: [] for k in range(len(self.resolved.sizes))}
         for (_, k), variable in [*self.served.items(), *(((-1, k), kept) for k, kept in self.kept_free.items())]:
             taken[k].append(variable)
