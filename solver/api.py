@@ -1,8 +1,12 @@
 """The library's front door: solve one problem, or put all planners side by side."""
 
+import gc
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event
 from typing import Any
 
 from . import assembly
@@ -10,6 +14,7 @@ from .capacity import growth_limits, least_value_to_shed, scaled, short_of
 from .caveats import caveats
 from .check import check
 from .formats.profile_files import shipped_profiles
+from .incumbent import run_until
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.errors import Finding, InputError
@@ -77,6 +82,7 @@ def solve(
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
     start: Plan | None = None,
+    stop: Event | None = None,
     source: str | None = None,
 ) -> Plan:
     """
@@ -91,6 +97,8 @@ def solve(
     start
         A plan of a similar problem. Its slice prices are where the search begins; they change the time that it
         takes, and not what is proven.
+    stop
+        When set, the search ends with the best plan so far; None: it is never.
     source
         Where the problem comes from, for error messages; None: its name.
 
@@ -106,7 +114,7 @@ def solve(
     if start is not None and start.prices is not None:
         prices = {(one.gpu, one.mig_profile): one.usd_per_hour for one in start.prices.sizes}
         resolved = replace(resolved, known_prices=prices)
-    return _planned(resolved, registry.planner_named(planner), known, time_limit_s)
+    return _planned(resolved, registry.planner_named(planner), known, time_limit_s, stop)
 
 
 def price(
@@ -253,7 +261,11 @@ def planner_sources() -> dict[str, str]:
 
 
 def _planned(
-    resolved: ResolvedProblem, planner: Planner, profiles: Sequence[Profile], time_limit_s: float | None
+    resolved: ResolvedProblem,
+    planner: Planner,
+    profiles: Sequence[Profile],
+    time_limit_s: float | None,
+    stop: Event | None = None,
 ) -> Plan:
     """Runs a planner, measures its plan, verifies it and says what its standby processes cost."""
     asked = resolved.problem.settings
@@ -265,7 +277,7 @@ def _planned(
             f"asks for free partitions, which are planned for MIG and whole GPUs; not by mps: {', '.join(resolved.mps)}"
         )
         raise InputError([Finding(resolved.problem.name, SPARE_SETTINGS, message)])
-    plan = _verified(resolved, planner, profiles, time_limit_s)
+    plan = _verified(resolved, planner, profiles, time_limit_s, stop)
     if asked.shadow_percent:
         cost, extra = _cost_without({"shadow_percent": 0.0}, plan, resolved, planner, profiles, time_limit_s)
         shadow = ShadowCapacity(percent=asked.shadow_percent, cost_without_per_hour=cost, extra_cost_per_hour=extra)
@@ -301,7 +313,34 @@ def _cost_without(
 
 
 def _verified(
-    resolved: ResolvedProblem, planner: Planner, profiles: Sequence[Profile], time_limit_s: float | None
+    resolved: ResolvedProblem,
+    planner: Planner,
+    profiles: Sequence[Profile],
+    time_limit_s: float | None,
+    stop: Event | None = None,
+) -> Plan:
+    with _collector_paused():
+        return _run_and_checked(resolved, planner, profiles, time_limit_s, stop)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pauses the cyclic garbage collector: a plan is up to millions of objects without a cycle, all of them kept."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _run_and_checked(
+    resolved: ResolvedProblem,
+    planner: Planner,
+    profiles: Sequence[Profile],
+    time_limit_s: float | None,
+    stop: Event | None,
 ) -> Plan:
     started = time.perf_counter()
     if impossible := unservable(resolved):
@@ -310,7 +349,9 @@ def _verified(
         )
     else:
         limit = resolved.problem.settings.time_limit_s if time_limit_s is None else time_limit_s
-        plan = planner.plan(resolved, time_limit_s=limit)
+        search = partial(planner.plan, resolved, time_limit_s=limit)
+        found = search() if stop is None else run_until(stop, search)
+        plan = _interrupted(resolved, planner, limit) if found is None else found
     runtime_s = time.perf_counter() - started
     problem = resolved.problem
     plan = plan.model_copy(
@@ -327,6 +368,11 @@ def _verified(
     if violations:
         raise WrongPlanError(f"{planner.name} returned a plan that does not hold: {'; '.join(map(str, violations))}")
     return plan
+
+
+def _interrupted(resolved: ResolvedProblem, planner: Planner, limit_s: float) -> Plan:
+    search = Search(stopped="interrupted", time_limit_s=limit_s, solver=None)
+    return assembly.without_plan(resolved, (), planner=planner.name, status=Status.TIMEOUT, search=search)
 
 
 def _broken(violation: Violation) -> PlanViolation:

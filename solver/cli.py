@@ -7,7 +7,10 @@ stderr.
 """
 
 import json
+import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -97,7 +100,8 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted; nothing was written", file=sys.stderr)
-        sys.exit(130)
+        sys.stderr.flush()
+        os._exit(130)  # a solver may still run in a thread that nothing can stop
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
@@ -141,8 +145,16 @@ def solve(
     known = _known_profiles(profiles)
     parsed = read_problem(problem, known)
     earlier = read_plan(start) if start is not None else None
-    with _spinner(f"{planner} is planning {len(parsed.workloads)} workloads"):
-        plan = api.solve(parsed, planner, profiles=known, time_limit_s=time_limit, start=earlier, source=str(problem))
+    with _spinner(f"{planner} is planning {len(parsed.workloads)} workloads"), _stopped_by_interrupt() as stop:
+        plan = api.solve(
+            parsed,
+            planner,
+            profiles=known,
+            time_limit_s=time_limit,
+            start=earlier,
+            stop=stop,
+            source=str(problem),
+        )
     if output is not None:
         write_plan(plan, output)
     elif sys.stdout.isatty():
@@ -636,6 +648,24 @@ def _print(renderable: Any, *, stderr: bool = False) -> None:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
+
+
+@contextmanager
+def _stopped_by_interrupt() -> Iterator[threading.Event]:
+    """Yields an event that the first Ctrl-C sets; the second interrupts as usual."""
+    stop = threading.Event()
+
+    def on_interrupt(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        _say("interrupted: ending with the best plan so far; once more to give it up")
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

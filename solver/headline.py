@@ -8,6 +8,8 @@ def headline(plan: Plan, gap: float | None) -> str:
     if plan.status is Status.INFEASIBLE:
         return f"No plan: {len(plan.unserved)} workload{'' if len(plan.unserved) == 1 else 's'} cannot be served."
     if plan.status is Status.TIMEOUT:
+        if plan.search.stopped == "interrupted":
+            return "Interrupted before a plan was found."
         return "No plan was found within the time limit. Allow more time."
     cost = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}, ${plan.cost_per_hour:,.2f} per hour"
     if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:

@@ -210,11 +210,11 @@ def test_a_broken_file_is_refused_with_its_place(file, text, message):
     assert_refused(sliceplan("solve", file(text)), "problem.yaml", message)
 
 
-def test_a_file_of_100_mb_is_refused_at_once(tmp_path):
+def test_a_file_of_two_gigabytes_is_refused_at_once(tmp_path):
     path = tmp_path / "big.yaml"
     with path.open("wb") as out:
-        out.truncate(100 * 2**20)
-    assert_refused(sliceplan("solve", path), "has 100 MiB; at most 64 MiB are read")
+        out.truncate(2 * 2**30)
+    assert_refused(sliceplan("solve", path), "has 2048 MiB; at most 1024 MiB are read")
 
 
 def test_a_missing_file_a_folder_and_binary_text_are_refused(tmp_path):

@@ -68,7 +68,13 @@ class DecomposedAnswer:
     """Shape (fleet entry,): USD per hour."""
 
 
-def solve_by_prices(resolved: ResolvedProblem, *, any_plan: bool = False, time_limit_s: float) -> DecomposedAnswer:
+def solve_by_prices(
+    resolved: ResolvedProblem,
+    *,
+    any_plan: bool = False,
+    on_plan: Callable[[DecomposedAnswer], None] | None = None,
+    time_limit_s: float,
+) -> DecomposedAnswer:
     """
     Solves the MIG cutting stock; the module says how. Starts from the problem's known prices, if it has some.
 
@@ -76,6 +82,8 @@ def solve_by_prices(resolved: ResolvedProblem, *, any_plan: bool = False, time_l
     ----------
     any_plan
         Whether any plan that keeps the counts of GPUs will do, whatever it costs.
+    on_plan
+        Called with the first plan, before the search for a better one.
     """
     deadline = time.monotonic() + time_limit_s
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
@@ -118,6 +126,8 @@ def solve_by_prices(resolved: ResolvedProblem, *, any_plan: bool = False, time_l
     settled = answer.stopped == "proved" or (any_plan and chosen is not None)
     if settled or len(demands.least) > MOST_FOR_WHOLE or left < 0.1:
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
+    if on_plan is not None and chosen is not None:
+        on_plan(DecomposedAnswer(answer, PRICES, price, priced.rent))
     return DecomposedAnswer(*_with_whole_program(resolved, answer, chosen, bound, left), price, priced.rent)
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from .errors import Finding, InputError
 
-MAX_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 1024 * 1024 * 1024
 """Largest file that is read; a problem of 100,000 workloads takes about 15 MB."""
 
 MAX_FINDINGS = 50

@@ -1,5 +1,7 @@
 """The exact planner: type, sharing mode and cut of every GPU, to proven optimality or to a stated gap."""
 
+from functools import partial
+
 from ..assembly import SharedGpu, assemble, without_plan
 from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import cut_gpus
@@ -7,6 +9,7 @@ from ..exact.decomposition import DecomposedAnswer, solve_by_prices
 from ..exact.shared_fleet import solve_shared_fleet
 from ..exact.shortfall import shared_shortfall, shortfall
 from ..exact.spare_capacity import SpareRules, spare_rules
+from ..incumbent import offer
 from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
@@ -39,12 +42,21 @@ class Exact:
             return self._plan_with_spares(resolved, rules, time_limit_s)
         if resolved.mps:
             return self._plan_shared(resolved, time_limit_s)
-        solved = solve_by_prices(resolved, time_limit_s=time_limit_s)
+
+        def interrupted(first: DecomposedAnswer) -> None:
+            search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=first.answer.solver)
+            offer(partial(self._assembled, resolved, first, search))
+
+        solved = solve_by_prices(resolved, on_plan=interrupted, time_limit_s=time_limit_s)
         answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == "infeasible":
             unserved = shortfall(resolved, time_limit_s=time_limit_s)
             return without_plan(resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search)
+        return self._assembled(resolved, solved, search)
+
+    def _assembled(self, resolved: ResolvedProblem, solved: DecomposedAnswer, search: Search) -> Plan:
+        answer = solved.answer
         bound = _bound(resolved, answer.cost_bound, solved.method)
         if answer.patterns is None or answer.partitions is None:
             return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
