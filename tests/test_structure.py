@@ -27,7 +27,8 @@ ALLOWED = {
     "exact": {"model", "performance", "geometry", "assembly", "exact"},
     "capacity": {"model", "performance", "exact"},
     "pricing": {"model", "performance", "exact"},
-    "planners": {"model", "performance", "geometry", "assembly", "exact", "planners"},
+    "planners": {"model", "performance", "geometry", "assembly", "exact", "incumbent", "planners"},
+    "incumbent": {"model"},
 }
 
 

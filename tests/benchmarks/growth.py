@@ -19,6 +19,7 @@ import math
 import statistics
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -73,10 +74,10 @@ def main() -> None:
             print(f"| {size} | {planner} | {times[planner][size]:.3f} s | {runs[0][1]} | {worst} |", flush=True)
         planners = [planner for planner in planners if times[planner][size] <= 2 * arguments.time_limit]
     if arguments.plot:
-        draw_times(times, f"seconds, family {arguments.family}", arguments.plot)
+        draw_times(times, f"seconds, family {arguments.family}", arguments.plot, SIZES)
 
 
-def draw_times(times: dict[str, dict[int, float]], title: str, path: Path) -> None:
+def draw_times(times: dict[str, dict[int, float]], title: str, path: Path, sizes: Sequence[int]) -> None:
     """Draws time over size, both logarithmic, one line a planner."""
     import urllib.parse
 
@@ -92,7 +93,7 @@ def draw_times(times: dict[str, dict[int, float]], title: str, path: Path) -> No
         )
     figure.update_layout(
         template="plotly_white",
-        xaxis={"type": "log", "title": "workloads", "tickvals": list(SIZES)},
+        xaxis={"type": "log", "title": "workloads", "tickvals": list(sizes)},
         yaxis={"type": "log", "title": title, "exponentformat": "power"},
         width=900,
         height=500,

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from instances import ROOT
+from instances import ROOT, published_scenario
 
 
 def test_the_growth_benchmark_draws_the_times_of_mps_planners(tmp_path):
@@ -32,3 +32,14 @@ def test_the_growth_benchmark_prints_a_row_for_each_planner():
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     rows = [line.split("|")[2].strip() for line in done.stdout.splitlines()[2:]]
     assert rows == ["exact", "parvagpu"]
+
+
+def test_the_scale_benchmark_measures_both_exact_methods_in_the_same_run():
+    published_scenario(1)  # skips where the published scenarios are not there
+    script = ROOT / "tests" / "benchmarks" / "scale.py"
+    options = ["--most", "10", "--method", "slice prices", "--method", "whole program", "--method", "parvagpu"]
+    done = subprocess.run([sys.executable, str(script), *options], capture_output=True, text=True, check=True)
+    rows = [line.split("|")[1:] for line in done.stdout.splitlines()[2:]]
+    assert [row[1].strip() for row in rows] == ["slice prices", "whole program", "parvagpu"]
+    assert rows[0][4] == rows[1][4]
+    assert rows[0][5].strip() == "0.000%"

@@ -1,0 +1,133 @@
+"""
+MIG-serving (arXiv 2109.11067): its fast and its slow algorithm, as planners.
+
+Reconstructed from what is cited of the paper, of whose full text only the abstract could be read; numbers that the
+abstract does not give are recalled or ours, and the modules say which. The parts:
+
+- `migserving_configs`: a GPU configuration is a legal partition and a workload for each instance. Its utility for
+  workload i is u_i, the part of i's rate that it carries; c_i is the sum over the configurations chosen so far.
+- `migserving_greedy`, the fast algorithm: the configuration of best score, sum_i (1 - c_i) u_i, is added until every
+  c_i reaches 1. At most MIXING workloads share a GPU, LAST_MILE_MIXING when few are unfinished (the figures of the
+  successor Jormungandr; for MIG-serving itself 2 or 3 are recalled).
+- `migserving_search`, the slow algorithm: a genetic algorithm that refills erased GPUs by Monte Carlo tree search.
+
+The score as printed does not cap u_i: a configuration that carries ten times a low rate counts ten times, so large
+instances go to small rates. `migserving-greedy-uncapped` keeps this. The other two cap u_i at 1 - c_i, ours.
+
+Partitions are those that the catalogue's placement rules allow, a 4g beside a 3g included, which the driver
+of the paper's day is said to have refused. As the paper has it, every instance of a partition is created,
+even where its workload's rate is met already.
+"""
+
+import time
+
+import numpy as np
+
+from ..assembly import CutGpu, Segment, without_plan
+from ..model.plan import Plan, Search, Status
+from ..model.problem import Sharing
+from ..performance.resolve import FleetType, ResolvedProblem
+from .migserving_configs import Configuration, ConfigurationSpace, Scoring, configuration_space
+from .migserving_greedy import OutOfTimeError, greedy
+from .migserving_search import search
+from .single_type import cheapest_single_type
+
+MIXING, LAST_MILE_MIXING = 3, 4
+
+SEED = 1
+
+
+class MigservingGreedy:
+    """The fast algorithm."""
+
+    def __init__(self, name: str, source: str, scoring: Scoring) -> None:
+        self.name = name
+        self.sharing: tuple[Sharing, ...] = ("mig",)
+        self.own_model = False
+        self.source = source
+        self._scoring = scoring
+
+    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        deadline = time.monotonic() + time_limit_s
+
+        def place(resolved: ResolvedProblem, entry: FleetType) -> list[CutGpu]:
+            space = configuration_space(resolved, entry)
+            everything = np.ones(len(space.utility))
+            return _cut(entry, space, greedy(space, everything, self._scoring, deadline=deadline))
+
+        try:
+            return cheapest_single_type(resolved, self.name, place, self.sharing)
+        except OutOfTimeError:
+            return _out_of_time(resolved, self.name, time_limit_s)
+
+
+class MigservingSlow:
+    """The slow algorithm. GPU types share the time limit in equal parts."""
+
+    def __init__(self, name: str, source: str, scoring: Scoring) -> None:
+        self.name = name
+        self.sharing: tuple[Sharing, ...] = ("mig",)
+        self.own_model = False
+        self.source = source
+        self._scoring = scoring
+
+    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        types = sum("mig" in entry.sharing for entry in resolved.fleet)
+        cut_short = []
+
+        def place(resolved: ResolvedProblem, entry: FleetType) -> list[CutGpu]:
+            deadline = time.monotonic() + time_limit_s / types
+            space = configuration_space(resolved, entry)
+            start = greedy(space, np.ones(len(space.utility)), self._scoring, deadline=deadline)
+            found, late = search(space, start, self._scoring, seed=SEED, deadline=deadline)
+            cut_short.append(late)
+            return _cut(entry, space, found)
+
+        try:
+            plan = cheapest_single_type(resolved, self.name, place, self.sharing)
+        except OutOfTimeError:
+            return _out_of_time(resolved, self.name, time_limit_s)
+        stopped = Search(stopped="time_limit", time_limit_s=time_limit_s, solver=None)
+        return plan.model_copy(update={"search": stopped}) if any(cut_short) else plan
+
+
+def _out_of_time(resolved: ResolvedProblem, planner: str, time_limit_s: float) -> Plan:
+    search = Search(stopped="time_limit", time_limit_s=time_limit_s, solver=None)
+    return without_plan(resolved, (), planner=planner, status=Status.TIMEOUT, search=search)
+
+
+def paper_lower_bound(resolved: ResolvedProblem, entry: FleetType) -> int:
+    """
+    Returns the GPUs of one type that any plan by MIG alone needs at least, as the paper bounds its own results.
+
+    Which instances fit together and that they come in whole numbers is left out: every workload's rate R_i takes its
+    compute slices on the size that carries most per slice, LB = ceil(1/7 sum_i min_k k R_i / T_ik), on a GPU of 7
+    slices. Reconstructed. It is weak where rates are small. Every workload must be able to use some size.
+    """
+    space = configuration_space(resolved, entry)
+    return space.bound(np.ones(len(space.utility)))
+
+
+def _cut(entry: FleetType, space: ConfigurationSpace, configurations: list[Configuration]) -> list[CutGpu]:
+    return [CutGpu(entry.gpu.name, _segments(space, config)) for config in configurations]
+
+
+def _segments(space: ConfigurationSpace, config: Configuration) -> tuple[Segment, ...]:
+    return tuple(
+        Segment(k, w)
+        for w, own in zip(config.workloads, config.instances, strict=True)
+        for k, number in zip(space.sizes, own, strict=True)
+        for _ in range(number)
+    )
+
+
+CAPPED = Scoring(capped=True, mixing=MIXING, last_mile_mixing=LAST_MILE_MIXING)
+UNCAPPED = Scoring(capped=False, mixing=MIXING, last_mile_mixing=LAST_MILE_MIXING)
+
+PLANNERS = (
+    MigservingGreedy("migserving-greedy", "MIG-serving (arXiv 2109.11067), fast algorithm, utilities capped", CAPPED),
+    MigservingGreedy(
+        "migserving-greedy-uncapped", "MIG-serving (arXiv 2109.11067), fast algorithm, its score", UNCAPPED
+    ),
+    MigservingSlow("migserving-slow", "MIG-serving (arXiv 2109.11067), slow algorithm: GA and MCTS", CAPPED),
+)
