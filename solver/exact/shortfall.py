@@ -5,23 +5,59 @@ Why there are too few GPUs: which workloads cannot be served, and how many GPUs 
     s.t.  the constraints of the cutting stock, with R_w s_w for R_w and min_w s_w for min_w
 
 The answer names a largest set of workloads that the fleet does serve; the others are unserved. How many GPUs
-would do is the cutting stock without counts.
+would do is the cutting stock without counts. Of many workloads, those are named that stand beyond the counts in
+that plan.
 """
 
 from collections import Counter
+from dataclasses import replace
 
 from ..model.plan import Unserved
 from ..performance.resolve import ResolvedProblem
 from .cutting_stock import most_served, solve_cutting_stock
+from .decoding import cut_gpus
+from .decomposition import solve_by_prices
 from .shared_columns import enumerate_columns
 from .shared_fleet import tables_of
 from .shared_items import shared_items
 from .shared_program import PartBuilder, by_columns
 
+MOST_FOR_LARGEST_SET = 3_000
+"""Workloads up to which a largest set that can be served is looked for."""
+
 
 def shortfall(resolved: ResolvedProblem, *, time_limit_s: float) -> list[Unserved]:
     """Returns the unserved workloads of a problem whose counts of GPUs are too small."""
+    if len(resolved.required_rps) > MOST_FOR_LARGEST_SET:
+        return _beyond_the_counts(resolved, time_limit_s)
     return _reasons(resolved, None, time_limit_s)
+
+
+def _beyond_the_counts(resolved: ResolvedProblem, time_limit_s: float) -> list[Unserved]:
+    """Returns the workloads that stand beyond the counts in a plan that ignores them."""
+    endless = replace(resolved, fleet=tuple(replace(entry, available=None) for entry in resolved.fleet))
+    answer = solve_by_prices(endless, time_limit_s=time_limit_s).answer
+    if answer.patterns is None or answer.partitions is None:
+        return [Unserved(workload=w.name, reason="there are too few GPUs") for w in resolved.problem.workloads]
+    gpus = cut_gpus(endless, answer.patterns, answer.partitions)
+    needed = Counter(gpu.gpu for gpu in gpus)
+    enough = " and ".join(f"{count:,} x {gpu}" for gpu, count in needed.items())
+    numbers: Counter[str] = Counter()
+    beyond: set[int] = set()
+    for gpu in gpus:
+        available = resolved.fleet_by_name[gpu.gpu].available
+        if available is not None and numbers[gpu.gpu] >= available:
+            beyond.update(gpu.workloads)
+        numbers[gpu.gpu] += 1
+    reason = f"too few GPUs: {enough} would do for all {len(resolved.required_rps):,} workloads, and it stands beyond"
+    return [
+        Unserved(workload=resolved.problem.workloads[w].name, reason=f"{reason} {_counts(resolved)}")
+        for w in sorted(beyond)
+    ]
+
+
+def _counts(resolved: ResolvedProblem) -> str:
+    return ", ".join(f"{entry.available} x {entry.gpu.name}" for entry in resolved.fleet if entry.available is not None)
 
 
 def shared_shortfall(resolved: ResolvedProblem, *, time_limit_s: float) -> list[Unserved]:
@@ -64,9 +100,7 @@ def _reasons(resolved: ResolvedProblem, builder: PartBuilder | None, time_limit_
             used[column.gpu] += times
         would_do = " and ".join(f"{times} x {gpu}" for gpu, times in used.items())
         enough = f"{would_do} would do for all workloads"
-    there_are = ", ".join(
-        f"{entry.available} x {entry.gpu.name}" for entry in resolved.fleet if entry.available is not None
-    )
+    there_are = _counts(resolved)
     missing = [w for w, is_served in enumerate(served) if not is_served]
     reason = f"too few GPUs: beside the workloads that fit on {there_are} it has no place; {enough}"
     return [Unserved(workload=resolved.problem.workloads[w].name, reason=reason) for w in missing]
