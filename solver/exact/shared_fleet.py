@@ -48,6 +48,9 @@ ALL_COLUMNS = 1_000
 GENERATING = 0.4
 """Part of the time that generating columns may take."""
 
+PLANNING = 0.6
+"""Part of the time then left that the first plan may take."""
+
 MOST_PARTS = 30_000
 """Possible sets of a GPU type, parts of workloads included, after which their enumeration is given up."""
 
@@ -101,7 +104,9 @@ def solve_shared_fleet(
         until = time.monotonic() + GENERATING * _left(deadline)
         generated = generate_columns(resolved, shared, tables, known, deadline=until)
         columns, generated_bound = generated.columns, generated.cost_bound
-    answer = _planned(resolved, shared, _few(columns), deadline)
+    # The rest is for the bound: a plan without one says nothing.
+    planned_by = time.monotonic() + PLANNING * _left(deadline)
+    answer = _planned(resolved, shared, _few(columns), planned_by)
     if shared.splits or not complete:
         bound = _fluid_bound(resolved, generated_bound, deadline)
     else:
