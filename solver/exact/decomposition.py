@@ -37,7 +37,7 @@ WHOLE = (
 MOST_FOR_WHOLE = 3_000
 """Workloads up to which the whole program is tried for a gap that is left."""
 
-MOST_FOR_SLICES = 3_000
+MOST_FOR_SLICES = 500
 """Workloads up to which a second goal looks for fewest slices among the plans of the same cost."""
 
 FEW_CLASSES = (400, 1_500)
