@@ -19,6 +19,7 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import FleetEntry, Problem, Settings, Workload
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.pricing import price_report
+from sliceplan.solver.progress import listening
 
 SETTINGS_IN_A_ROW = 4
 # Services of one planner for which the comparison says why they have no place. No string below it: it would be shown.
@@ -198,7 +199,7 @@ def _offer_actions(problem: Problem | None) -> None:
     solve_column, compare_column, save_column, _ = st.columns([1, 1, 1, 3])
     can_run = problem is not None
     if solve_column.button("Solve", type="primary", disabled=not can_run, key="solve", width="stretch") and problem:
-        with st.status("Looking for the cheapest plan", expanded=False) as status:
+        with st.status("Looking for the cheapest plan", expanded=False) as status, listening(st.write):
             state.solved = (problem, api.solve(problem))
             status.update(label=f"Solved in {state.solved[1].runtime_s:.2f} s", state="complete")
     if compare_column.button("Compare planners", disabled=not can_run, key="compare", width="stretch") and problem:

@@ -21,6 +21,7 @@ import typer
 
 from .model.errors import Finding, InputError, MissingExtraError, SliceplanError
 from .model.plan import Plan, Status
+from .progress import listening
 
 if TYPE_CHECKING:
     from .model.problem import Problem
@@ -145,7 +146,8 @@ def solve(
     known = _known_profiles(profiles)
     parsed = read_problem(problem, known)
     earlier = read_plan(start) if start is not None else None
-    with _spinner(f"{planner} is planning {len(parsed.workloads)} workloads"), _stopped_by_interrupt() as stop:
+    searching = f"{planner} is planning {len(parsed.workloads)} workloads"
+    with _spinner(searching) as update, listening(update), _stopped_by_interrupt() as stop:
         plan = api.solve(
             parsed,
             planner,
@@ -188,7 +190,7 @@ def compare(
     known = _known_profiles(profiles)
     parsed = read_problem(problem, known)
     names = planner or list(api.planners_for(parsed))
-    with _spinner("planning") as update:
+    with _spinner("planning") as update, listening(update):
         done = 0
 
         def show_progress(plan: Plan) -> None:

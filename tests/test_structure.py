@@ -24,11 +24,12 @@ ALLOWED = {
     "caveats": {"model"},
     "metrics": {"model", "performance", "geometry"},
     "geometry": {"model"},
-    "exact": {"model", "performance", "geometry", "assembly", "exact"},
+    "exact": {"model", "performance", "geometry", "assembly", "exact", "progress"},
     "capacity": {"model", "performance", "exact"},
     "pricing": {"model", "performance", "exact"},
-    "planners": {"model", "performance", "geometry", "assembly", "exact", "incumbent", "planners"},
+    "planners": {"model", "performance", "geometry", "assembly", "exact", "incumbent", "planners", "progress"},
     "incumbent": {"model"},
+    "progress": set(),
 }
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.resolve import ResolvedProblem
+from ..progress import report
 from .choosing_covers import ChosenCovers, choose_covers
 from .cost_steps import next_cost, scaled_prices, unit_price
 from .covers import NO_LIMIT, Demands
@@ -103,6 +104,7 @@ def solve_by_prices(
         answer = CuttingStockAnswer("infeasible", "slice prices: the bound passes the cost of all GPUs", *NOTHING)
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
     bound = next_cost(resolved, priced.bound)
+    report(f"exact: no plan costs less than ${bound:,.2f}/h")
     unit = unit_price(resolved, scaled_prices(resolved)[0]) if scaled_prices(resolved)[1] else None
     small = len(demands.least) <= MOST_FOR_SLICES and not any_plan
     choose = partial(
@@ -126,6 +128,8 @@ def solve_by_prices(
     settled = answer.stopped == "proved" or (any_plan and chosen is not None)
     if settled or len(demands.least) > MOST_FOR_WHOLE or left < 0.1:
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
+    if chosen is not None:
+        report(f"exact: a plan of ${chosen.cost:,.2f}/h, none costs less than ${bound:,.2f}/h")
     if on_plan is not None and chosen is not None:
         on_plan(DecomposedAnswer(answer, PRICES, price, priced.rent))
     return DecomposedAnswer(*_with_whole_program(resolved, answer, chosen, bound, left), price, priced.rent)

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..performance.interference.prediction import Floats, Ints
+from ..progress import report
 from .migserving_configs import (
     DONE,
     Configuration,
@@ -81,7 +82,8 @@ def search(
     bound = space.bound(np.ones(len(space.utility)))
     population = [start]
     idle = 0
-    for _ in range(MOST_GENERATIONS):
+    for generation in range(1, MOST_GENERATIONS + 1):
+        report(f"migserving-slow: generation {generation}, {len(population[0])} GPUs, at least {bound}")
         if idle == IDLE_GENERATIONS or len(population[0]) <= bound:
             break
         children: list[Deployment] = []
