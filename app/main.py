@@ -185,7 +185,7 @@ def _workload_columns() -> dict[str, Any]:
     texts = {name: column.TextColumn(name, help=fields[name].description) for name in ("name", "batch_sizes", "gpus")}
     numbers = {
         name: column.NumberColumn(name, help=fields[name].description)
-        for name in ("rate_rps", "slo_ms", "min_replicas", "max_replicas", "memory_mib")
+        for name in ("rate_rps", "slo_ms", "min_replicas", "max_replicas", "memory_mib", "value")
     }
     return {
         **texts,
@@ -197,14 +197,16 @@ def _workload_columns() -> dict[str, Any]:
 def _offer_actions(problem: Problem | None) -> None:
     state = st.session_state
     solve_column, compare_column, save_column, _ = st.columns([1, 1, 1, 3])
+    # Always there, so that what comes below keeps its place, and the tabs the one that is open.
+    under_way = st.container()
     can_run = problem is not None
     if solve_column.button("Solve", type="primary", disabled=not can_run, key="solve", width="stretch") and problem:
-        with st.status("Looking for the cheapest plan", expanded=False) as status, listening(st.write):
+        with under_way.status("Looking for the cheapest plan", expanded=False) as status, listening(st.write):
             state.solved = (problem, api.solve(problem))
             status.update(label=f"Solved in {state.solved[1].runtime_s:.2f} s", state="complete")
     if compare_column.button("Compare planners", disabled=not can_run, key="compare", width="stretch") and problem:
         names = api.planners_for(problem)
-        progress, done = st.progress(0.0, "Comparing planners"), []
+        progress, done = under_way.progress(0.0, "Comparing planners"), []
 
         def show(plan: Plan) -> None:
             done.append(plan)

@@ -25,6 +25,7 @@ WORKLOAD_COLUMNS = (
     "batch_sizes",
     "gpus",
     "memory_mib",
+    "value",
 )
 MARK = "what is wrong"
 """Column that says what is wrong with a row."""
@@ -63,7 +64,7 @@ def workload_table(problem: Problem) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(rows, columns=list(WORKLOAD_COLUMNS))
     integers = dict.fromkeys(("min_replicas", "max_replicas"), "Int64")
-    floats = dict.fromkeys(("rate_rps", "slo_ms", "memory_mib"), "float64")
+    floats = dict.fromkeys(("rate_rps", "slo_ms", "memory_mib", "value"), "float64")
     texts = dict.fromkeys(("name", "model", "batch_sizes", "gpus"), "object")
     return frame.astype({**integers, **floats, **texts})
 

@@ -78,6 +78,7 @@ def problems(draw, max_workloads=6):
                     "min_replicas": st.integers(1, 3),
                     "batch_sizes": st.lists(st.sampled_from([1, 2, 4, 8, 16, 32]), min_size=1, max_size=4, unique=True),
                     "memory_mib": st.floats(100, 20000),
+                    "value": st.floats(0, 100),
                 },
             ),
             min_size=1,

@@ -21,7 +21,7 @@ from sliceplan.solver.model.errors import InputError
 
 PROBLEM = problem_of(
     [
-        {"model": "resnet50", "rate_rps": 900, "slo_ms": 200, "max_replicas": 3, "batch_sizes": [8, 16]},
+        {"model": "resnet50", "rate_rps": 900, "slo_ms": 200, "max_replicas": 3, "batch_sizes": [8, 16], "value": 2},
         {"model": "bert", "rate_rps": 60, "slo_ms": 500, "gpus": ["A100-80GB"], "min_replicas": 2},
     ],
     fleet=[

@@ -132,6 +132,7 @@ def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
 
 def test_comparing_shows_gaps_and_the_rooms_left(page):
     press(page, "Compare planners")
+    # The open tab stays open when the comparison comes in.
     page.get_by_role("tab", name="Compare").click()
     expect(page.get_by_text("Proven: no plan costs less than $10.29 per hour")).to_be_visible(timeout=30_000)
     expect(page.locator(".js-plotly-plot").get_by_text("+33.3 %").first).to_be_visible()
