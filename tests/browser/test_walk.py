@@ -95,9 +95,12 @@ def look(page: Page, name: str) -> None:
 def edit_first_rate(page: Page, value: str) -> None:
     """Types into the rate of the first service, as one does in a spreadsheet."""
     grid = page.get_by_test_id("stDataFrame").nth(1)
-    grid.click(position={"x": 335, "y": 52})
+    # From the first service's name two columns to the right, wherever they are.
+    grid.click(position={"x": 100, "y": 52})
     page.wait_for_timeout(300)
-    grid.dblclick(position={"x": 335, "y": 52})
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
     editor = page.locator(".gdg-input, #portal input, #portal textarea").first
     editor.fill(value)
     page.keyboard.press("Enter")
