@@ -12,7 +12,7 @@ abstract does not give are recalled or ours, and the modules say which. The part
 - `migserving_search`, the slow algorithm: a genetic algorithm that refills erased GPUs by Monte Carlo tree search.
 
 The score as printed does not cap u_i: a configuration that carries ten times a low rate counts ten times, so large
-instances go to small rates. `migserving-greedy-uncapped` keeps this. The other two cap u_i at 1 - c_i, ours.
+instances go to small rates. `migserving-uncapped` keeps this. The other two cap u_i at 1 - c_i, ours.
 
 Partitions are those that the catalogue's placement rules allow, a 4g beside a 3g included, which the driver
 of the paper's day is said to have refused. As the paper has it, every instance of a partition is created,
@@ -126,8 +126,6 @@ UNCAPPED = Scoring(capped=False, mixing=MIXING, last_mile_mixing=LAST_MILE_MIXIN
 
 PLANNERS = (
     MigservingGreedy("migserving-greedy", "MIG-serving (arXiv 2109.11067), fast algorithm, utilities capped", CAPPED),
-    MigservingGreedy(
-        "migserving-greedy-uncapped", "MIG-serving (arXiv 2109.11067), fast algorithm, its score", UNCAPPED
-    ),
+    MigservingGreedy("migserving-uncapped", "MIG-serving (arXiv 2109.11067), fast algorithm, its score", UNCAPPED),
     MigservingSlow("migserving-slow", "MIG-serving (arXiv 2109.11067), slow algorithm: GA and MCTS", CAPPED),
 )
