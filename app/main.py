@@ -306,7 +306,10 @@ def _show_prices(problem: Problem | None) -> None:
     _warn_if_outdated(solved_problem, problem)
     report = price_report(solved_problem, plan, shipped_profiles())
     if plan.prices is None or report is None:
-        st.info("Slice prices are known for fleets cut by MIG or used whole; this one allows MPS.")
+        st.info(
+            "Slice prices are known for fleets cut by MIG or used whole, without partitions that are kept free; "
+            "this one allows MPS or keeps some free."
+        )
         return
     st.subheader("What services cost")
     usd = partial(st.column_config.NumberColumn, format="$%.3f")

@@ -247,8 +247,12 @@ def price(
         for item in plan.unserved:
             _say(f"  {item.workload}: {item.reason}")
         if plan.gpus:
-            message = "slice prices are known for fleets cut by MIG or used whole; this one allows mps"
-            raise InputError([Finding(str(problem), "fleet", message)])
+            known_for = (
+                "slice prices are known for fleets cut by MIG or used whole, without partitions that are kept free"
+            )
+            if parsed.settings.keeps_spares:
+                raise InputError([Finding(str(problem), "settings", f"keeps partitions free; {known_for}")])
+            raise InputError([Finding(str(problem), "fleet", f"allows mps; {known_for}")])
         _say(headline(plan, plan.gap))
         raise typer.Exit(_exit_code(plan))
     if json_file is not None:

@@ -452,8 +452,10 @@ def test_price_shows_what_slices_and_services_cost_on_80_columns(tmp_path):
     assert sum(service["usd_per_hour"] for service in data["services"]) == pytest.approx(data["cost_per_hour"])
 
 
-def test_price_says_for_which_fleets_there_are_prices():
-    assert_refused(sliceplan("price", IGNITER), "slice prices are known for fleets cut by MIG or used whole")
+def test_price_says_for_which_fleets_there_are_prices(file):
+    assert_refused(sliceplan("price", IGNITER), "fleet", "allows mps; slice prices are known for")
+    kept = file({**GOOD, "settings": {"spare_gpu_loss": True}})
+    assert_refused(sliceplan("price", kept), "settings", "keeps partitions free; slice prices are known for")
 
 
 def test_solve_starts_from_an_earlier_plan(tmp_path):
