@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from instances import ROOT
 from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import parse_problem, read_problem
@@ -95,13 +97,19 @@ def look(page: Page, name: str) -> None:
 def edit_first_rate(page: Page, value: str) -> None:
     """Types into the rate of the first service, as one does in a spreadsheet."""
     grid = page.get_by_test_id("stDataFrame").nth(1)
-    # From the first service's name two columns to the right, wherever they are.
-    grid.click(position={"x": 100, "y": 52})
-    page.wait_for_timeout(300)
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
     editor = page.locator(".gdg-input, #portal input, #portal textarea").first
+    for attempt in range(5):
+        # From the first service's name two columns to the right, wherever they are. A page that is still being drawn
+        # takes the focus away, so look whether the editor came.
+        page.keyboard.press("Escape")
+        grid.click(position={"x": 100, "y": 52})
+        page.wait_for_timeout(400 * (attempt + 1))
+        for key in ("ArrowRight", "ArrowRight", "Enter"):
+            page.keyboard.press(key)
+            page.wait_for_timeout(100)
+        with suppress(PlaywrightTimeoutError):
+            editor.wait_for(timeout=2_000)
+            break
     editor.fill(value)
     page.keyboard.press("Enter")
 
