@@ -5,6 +5,8 @@ from .model.plan import Plan, Status
 
 def headline(plan: Plan, gap: float | None) -> str:
     """Returns cost, GPUs, and how good they are proven to be; `gap` is that to the best bound known."""
+    if plan.status is Status.INFEASIBLE and plan.search.stopped == "gap_left":
+        return "No plan was found, and it is not proven that there is none."
     if plan.status is Status.INFEASIBLE:
         return f"No plan: {len(plan.unserved)} workload{'' if len(plan.unserved) == 1 else 's'} cannot be served."
     if plan.status is Status.TIMEOUT:

@@ -11,6 +11,7 @@ from instances import problem_of, problems, random_problem, second_type, two_typ
 from sliceplan.solver.api import headroom, shed, solve
 from sliceplan.solver.capacity import scaled
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.headline import headline
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
 
@@ -116,3 +117,19 @@ def test_a_service_that_nothing_can_serve_is_left_out_with_its_value():
     found = shed(problem_of(workloads, fleet=[{"gpu": "A100-80GB", "count": 1}]))
     assert [(one.workload, one.value) for one in found.report.shed] == [("w0", 4.0)]
     assert found.plan.status is Status.OPTIMAL
+
+
+def test_failure_of_the_sets_that_were_tried_proves_nothing_where_rates_may_be_split():
+    """Only the bound that holds for every split may call a factor too much."""
+    problem = scaled(with_count(table_3(), 5), 1.05)
+    plan = solve(problem, time_limit_s=20)
+    assert plan.status is Status.INFEASIBLE
+    assert plan.search.stopped == "gap_left"
+    assert "not proven" in headline(plan, None)
+    # The limit is the fluid bound's, well above what a plan was found for.
+    limits = headroom(with_count(table_3(), 5), time_limit_s=15).report
+    assert limits.factor_limit is None or limits.factor_limit > 1.05
+
+
+def test_failure_of_all_sets_is_a_proof_where_nothing_may_be_split():
+    assert solve(with_count(table_3(mps_rules="igniter"), 5)).search.stopped == "infeasible"

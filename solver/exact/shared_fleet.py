@@ -122,7 +122,9 @@ def solve_shared_fleet(
         split_cost = _cost(resolved, split)
         if split_cost is not None and (cost is None or split_cost < cost - 1e-9):
             answer, cost, shared = split, split_cost, parts
-    found_plan = _answer(resolved, shared, answer, cost, bound)
+    # Only where every feasible set was listed, and no rate may be split further, does their failure prove anything.
+    exhaustive = complete and not shared.splits
+    found_plan = _answer(resolved, shared, answer, cost, bound, exhaustive)
     for plan in plans:
         price = sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in plan)
         if cost is None or price < cost - 1e-9:
@@ -203,10 +205,17 @@ def tables_of(resolved: ResolvedProblem, shared: SharedItems) -> list[ItemTable]
 
 
 def _answer(
-    resolved: ResolvedProblem, shared: SharedItems, answer: CuttingStockAnswer, cost: float | None, bound: _Bound
+    resolved: ResolvedProblem,
+    shared: SharedItems,
+    answer: CuttingStockAnswer,
+    cost: float | None,
+    bound: _Bound,
+    exhaustive: bool,
 ) -> FleetAnswer:
     if cost is None or answer.patterns is None or answer.partitions is None:
-        stopped: Literal["time_limit", "infeasible"] = "infeasible" if answer.stopped == "infeasible" else "time_limit"
+        stopped: Literal["time_limit", "infeasible", "gap_left"] = "time_limit"
+        if answer.stopped == "infeasible":
+            stopped = "infeasible" if exhaustive else "gap_left"
         return FleetAnswer(stopped, answer.solver, bound.cost, bound.method, None)
     gpus: list[DecidedGpu] = [
         *cut_gpus(resolved, answer.patterns, answer.partitions),

@@ -106,10 +106,12 @@ class Exact:
         every_seed = [one for _, gpus in seeds for one in gpus]
         answer = solve_shared_fleet(resolved, every_seed, plans, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
-        if answer.stopped == "infeasible":
-            unserved = shared_shortfall(resolved, time_limit_s=time_limit_s)
-            return without_plan(resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search)
         bound = _bound(resolved, answer.cost_bound, answer.method)
+        if answer.gpus is None and answer.stopped != "time_limit":
+            unserved = shared_shortfall(resolved, time_limit_s=time_limit_s)
+            return without_plan(
+                resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search, bound=bound
+            )
         if answer.gpus is None:
             return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
         return assemble(
