@@ -18,7 +18,7 @@ from .single_type import over_limits
 
 WITH_SPARES = (
     "dual bound of the MIG cutting stock with partitions that are kept free (solver/exact/spare_capacity.py) by branch "
-    "and bound: every plan that keeps them is a solution of that program"
+    "and bound: every plan that keeps them, for further partitions settled beforehand, is a solution of that program"
 )
 
 RENT = 1e-9
