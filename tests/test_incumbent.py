@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from igniter_instances import random_mps_problem
 from instances import random_problem, second_type, two_type_problem
 
 from sliceplan.solver.api import solve
@@ -68,3 +69,12 @@ def test_an_interrupted_solve_has_a_plan_and_its_bound():
     assert plan.status is Status.FEASIBLE
     assert 0 < plan.bound.cost_per_hour < plan.cost_per_hour
     assert plan.runtime_s < 15
+
+
+def test_an_interrupted_solve_under_mps_has_a_heuristic_plan_at_least():
+    """Its search begins with a plan, so there is one from the first moment that anything was looked up."""
+    stop = threading.Event()
+    threading.Timer(3.0, stop.set).start()
+    plan = solve(random_mps_problem(100, 0), time_limit_s=25, stop=stop)
+    assert plan.search.stopped == "interrupted"
+    assert plan.status is Status.FEASIBLE

@@ -73,7 +73,7 @@ def solve_by_prices(
     resolved: ResolvedProblem,
     *,
     any_plan: bool = False,
-    on_plan: Callable[[DecomposedAnswer], None] | None = None,
+    on_answer: Callable[[DecomposedAnswer], None] = lambda _: None,
     time_limit_s: float,
 ) -> DecomposedAnswer:
     """
@@ -83,8 +83,8 @@ def solve_by_prices(
     ----------
     any_plan
         Whether any plan that keeps the counts of GPUs will do, whatever it costs.
-    on_plan
-        Called with the first plan, before the search for a better one.
+    on_answer
+        Called with the bound as soon as it is proven, and with the first plan before the search for a better one.
     """
     deadline = time.monotonic() + time_limit_s
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
@@ -105,6 +105,7 @@ def solve_by_prices(
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
     bound = next_cost(resolved, priced.bound)
     report(f"exact: no plan costs less than ${bound:,.2f}/h")
+    on_answer(DecomposedAnswer(_answer(patterns, None, bound), PRICES, price, priced.rent))
     unit = unit_price(resolved, scaled_prices(resolved)[0]) if scaled_prices(resolved)[1] else None
     small = len(demands.least) <= MOST_FOR_SLICES and not any_plan
     choose = partial(
@@ -130,8 +131,7 @@ def solve_by_prices(
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
     if chosen is not None:
         report(f"exact: a plan of ${chosen.cost:,.2f}/h, none costs less than ${bound:,.2f}/h")
-    if on_plan is not None and chosen is not None:
-        on_plan(DecomposedAnswer(answer, PRICES, price, priced.rent))
+        on_answer(DecomposedAnswer(answer, PRICES, price, priced.rent))
     return DecomposedAnswer(*_with_whole_program(resolved, answer, chosen, bound, left), price, priced.rent)
 
 

@@ -4,8 +4,9 @@ Free partitions kept for two kinds of trouble, as constraints of the MIG cutting
 Recourse, in both: what runs stays where it is; services are started in free instances that are already there. A free
 instance of a size takes a partition of that size. The two kinds of trouble do not come together.
 
-More rate. Any Gamma services at once need (1 + x) times their rate. Each gets e_wk further partitions of size k, settled
-beforehand (with Gamma = 1 that loses nothing; with more, a choice that looks at who else needs some could be cheaper):
+More rate. Any Gamma services at once need (1 + x) times their rate. Each gets e_wk further partitions of size k,
+settled beforehand. With Gamma = 1 that loses nothing; with more, a choice that looks at who else needs some could be
+cheaper.
     sum_k T_wk (n_wk + e_wk) >= (1 + x) R_w                         for every w
     F_k >= the greatest sum of e_wk over any Gamma services         for every k
   The second is Bertsimas and Sim's budget of uncertainty (Operations Research 52(1), 2004): it holds exactly if there

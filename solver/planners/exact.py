@@ -1,8 +1,9 @@
 """The exact planner: type, sharing mode and cut of every GPU, to proven optimality or to a stated gap."""
 
+from collections.abc import Sequence
 from functools import partial
 
-from ..assembly import SharedGpu, assemble, without_plan
+from ..assembly import UNKNOWN_BOUND, SharedGpu, assemble, without_plan
 from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import cut_gpus
 from ..exact.decomposition import DecomposedAnswer, solve_by_prices
@@ -47,7 +48,7 @@ class Exact:
             search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=first.answer.solver)
             offer(partial(self._assembled, resolved, first, search))
 
-        solved = solve_by_prices(resolved, on_plan=interrupted, time_limit_s=time_limit_s)
+        solved = solve_by_prices(resolved, on_answer=interrupted, time_limit_s=time_limit_s)
         answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == "infeasible":
@@ -103,6 +104,10 @@ class Exact:
             for gpu, gpus in seeds
             if gpus and not over_limits(resolved, self.name, resolved.fleet_by_name[gpu], gpus)
         ]
+        if plans:
+            price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
+            cheapest = min(plans, key=lambda gpus: sum(price[gpu.gpu] for gpu in gpus))
+            offer(partial(self._unproven, resolved, cheapest, time_limit_s))
         every_seed = [one for _, gpus in seeds for one in gpus]
         answer = solve_shared_fleet(resolved, every_seed, plans, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
@@ -122,6 +127,11 @@ class Exact:
             bound=bound,
             search=search,
         )
+
+    def _unproven(self, resolved: ResolvedProblem, gpus: Sequence[SharedGpu], time_limit_s: float) -> Plan:
+        """Returns a known plan, for a search that is interrupted before it proves anything."""
+        search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=None)
+        return assemble(resolved, gpus, planner=self.name, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
 
 
 def _prices(resolved: ResolvedProblem, solved: DecomposedAnswer) -> Prices:
