@@ -12,6 +12,7 @@ Services are not started here. Each one behind the MPS daemon of a whole GPU get
 the form that systemd (EnvironmentFile) and docker (--env-file) read.
 """
 
+from math import ceil
 from shlex import quote
 
 from ..solver.model.catalogue import load_catalogue
@@ -173,6 +174,8 @@ def _service_environment(index: int, share: Share) -> list[str]:
         f"CUDA_MPS_PIPE_DIRECTORY={_mps_folder(index)}/pipe",
         # All digits: the driver rounds to whole SMs, so a share that is rounded here could lose or gain some.
         f"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE={share.sm_percent:.15g}",
+        # Its GPU is device 0 of the client, whatever its index in the node.
+        *([f"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0={ceil(share.memory_mib)}M"] if share.memory_mib else []),
     ]
 
 

@@ -28,6 +28,8 @@ class Share:
     processes: int = 1
     replica: int = 1
     """Tells services of one workload on one GPU apart."""
+    memory_mib: float | None = None
+    """GPU memory that each process may take; None: the plan does not know, and nothing limits it."""
 
     @property
     def service(self) -> tuple[str, int]:
@@ -84,7 +86,7 @@ def _shares(gpu: PlannedGpu) -> frozenset[Share]:
     """Returns the services that take an MPS daemon: all under mps, those of several processes on a GPU used whole."""
     shared = gpu.sharing == "mps"
     wanted = [
-        (served.workload, _percent(partition) if shared else 100.0, served.processes)
+        (served.workload, _percent(partition) if shared else 100.0, served.processes, served.memory_mib or 0.0)
         for partition in gpu.partitions
         for served in partition.serves
         if shared or served.processes > 1
@@ -92,9 +94,9 @@ def _shares(gpu: PlannedGpu) -> frozenset[Share]:
     seen: Counter[str] = Counter()
     shares = []
     # Sorted, so that replicas are numbered alike whatever the order of a plan's partitions.
-    for workload, percent, processes in sorted(wanted):
+    for workload, percent, processes, memory_mib in sorted(wanted):
         seen[workload] += 1
-        shares.append(Share(workload, percent, processes, seen[workload]))
+        shares.append(Share(workload, percent, processes, seen[workload], memory_mib or None))
     return frozenset(shares)
 
 

@@ -13,7 +13,7 @@ from .digest import reference
 from .geometry import Layout, Multiset, placement_rules, roomiest_layout
 from .model.catalogue import load_catalogue
 from .model.plan import Bound, Plan, PlannedGpu, Search, Status, Unserved
-from .model.problem import Sharing
+from .model.problem import Sharing, Workload
 from .performance.interference.prediction import SharedPrediction
 from .performance.resolve import FleetType, ResolvedProblem
 
@@ -314,8 +314,15 @@ def _partition(
         "rate_rps": min(figures.capacity_rps, rate) if enough else rate,
         "basis": resolved.profiles[workload.model, gpu].basis(_sharing(figures)),
         "causes_ms": figures.causes_ms,
+        "memory_mib": _memory_mib(resolved, gpu, workload) if figures.sm_percent is not None else None,
     }
     return {**place, "serves": [served]}
+
+
+def _memory_mib(resolved: ResolvedProblem, gpu: str, workload: Workload) -> float | None:
+    """Returns the memory of one process under MPS: the workload's own figure, or its profile's."""
+    known = resolved.profiles[workload.model, gpu].interference
+    return workload.memory_mib or (known.memory_mib if known else None)
 
 
 def _sharing(figures: _Figures) -> Sharing:

@@ -51,6 +51,10 @@ def wrong_shares(
         parts = {cause: float(part[i]) for cause, part in figures.causes_ms.items()}
         if one.causes_ms is None or parts.keys() != one.causes_ms.keys() or not _same(parts, one.causes_ms):
             yield Violation(where, "states other causes of its latency than the interference model gives")
+        fitted = profiles[owner.model, gpu.gpu].interference
+        memory_mib = owner.memory_mib or (fitted.memory_mib if fitted else None)
+        if memory_mib != one.memory_mib:
+            yield Violation(where, f"states {one.memory_mib} MiB of memory; problem and profile give {memory_mib}")
         yield from _broken_slo(problem, gpu.id, owner, one, latency_ms, capacity_rps)
 
 

@@ -56,6 +56,7 @@ def twice_in_one_share(plan):
         (set_partition(sm_percent=None), "has a share (sm_percent)"),
         (set_partition(sm_percent=21.3), "multiples of 2.5 %"),
         (set_served(workload="nobody"), "not in the problem"),
+        (set_served(memory_mib=12.0), "states 12.0 MiB of memory"),
         (set_served(processes=2), "knows one a share"),
         (set_served(latency_ms=1.0), "states 1 ms; the interference model gives"),
         (set_served(capacity_rps=1.0), "states 1 req/s; the model gives"),

@@ -38,6 +38,9 @@ class Served(Record):
     causes_ms: dict[str, float] | None = Field(
         description="parts of the latency by cause, which add up to it (MPS); null: not split"
     )
+    memory_mib: float | None = Field(
+        default=None, gt=0, description="GPU memory of one process that the plan counts on (MPS); null: unknown"
+    )
 
 
 class Partition(Record):

@@ -225,3 +225,17 @@ def test_json_steps_hold_the_share(frame, tmp_path):
     done = agent_plan(tmp_path, planned(frame, gpu(part("bert", 60.0))), "--json")
     assert '"kind": "StartService"' in done.output
     assert '"sm_percent": 60.0' in done.output
+
+
+def test_a_process_whose_memory_is_known_may_take_no_more_on_its_gpu():
+    (_, written) = commands_of(StartService(3, Share("bert", 37.5, memory_mib=2047.5)), {})
+    assert "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=2048M" in written
+    (_, unlimited) = commands_of(StartService(3, Share("bert", 37.5)), {})
+    assert "PINNED" not in unlimited
+
+
+def test_the_memory_that_a_plan_counts_on_is_the_limit_of_its_service():
+    workloads = [{"model": "resnet50", "rate_rps": 100, "slo_ms": 60, "memory_mib": 1500}]
+    fleet = [{"gpu": "V100-SXM2-16GB", "sharing": ["mps"], "nodes": [{"name": "n1", "count": 1}]}]
+    (state,) = node_share(solve(problem_of(workloads, fleet=fleet)), "n1", "p.json").values()
+    assert {share.memory_mib for share in state.shares} == {1500}
