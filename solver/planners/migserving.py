@@ -23,8 +23,8 @@ import time
 
 import numpy as np
 
-from ..assembly import CutGpu, Segment, without_plan
-from ..model.plan import Plan, Search, Status
+from ..assembly import CutGpu, Segment, gap, without_plan
+from ..model.plan import Bound, Plan, Search, Status
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
 from .migserving_configs import Configuration, ConfigurationSpace, Scoring, configuration_space
@@ -35,6 +35,11 @@ from .single_type import cheapest_single_type
 MIXING, LAST_MILE_MIXING = 3, 4
 
 SEED = 1
+
+PAPER_BOUND = (
+    "MIG-serving's lower bound (solver/planners/migserving.py): every rate takes its compute slices on the size that "
+    "carries most per slice, however instances fit together"
+)
 
 
 class MigservingGreedy:
@@ -56,7 +61,7 @@ class MigservingGreedy:
             return _cut(entry, space, greedy(space, everything, self._scoring, deadline=deadline))
 
         try:
-            return cheapest_single_type(resolved, self.name, place, self.sharing)
+            return _with_paper_bound(resolved, cheapest_single_type(resolved, self.name, place, self.sharing))
         except OutOfTimeError:
             return _out_of_time(resolved, self.name, time_limit_s)
 
@@ -84,11 +89,20 @@ class MigservingSlow:
             return _cut(entry, space, found)
 
         try:
-            plan = cheapest_single_type(resolved, self.name, place, self.sharing)
+            plan = _with_paper_bound(resolved, cheapest_single_type(resolved, self.name, place, self.sharing))
         except OutOfTimeError:
             return _out_of_time(resolved, self.name, time_limit_s)
         stopped = Search(stopped="time_limit", time_limit_s=time_limit_s, solver=None)
         return plan.model_copy(update={"search": stopped}) if any(cut_short) else plan
+
+
+def _with_paper_bound(resolved: ResolvedProblem, plan: Plan) -> Plan:
+    """Returns the plan with the paper's bound, where it holds for every plan: one GPU type, cut by MIG only."""
+    if plan.cost_per_hour is None or len(resolved.fleet) > 1 or resolved.fleet[0].sharing != {"mig"}:
+        return plan
+    gpus = paper_lower_bound(resolved, resolved.fleet[0])
+    bound = Bound(cost_per_hour=gpus * resolved.fleet[0].price_per_hour, gpus=gpus, method=PAPER_BOUND)
+    return plan.model_copy(update={"bound": bound, "gap": gap(plan.cost_per_hour, bound)})
 
 
 def _out_of_time(resolved: ResolvedProblem, planner: str, time_limit_s: float) -> Plan:

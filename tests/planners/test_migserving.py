@@ -153,3 +153,15 @@ def test_out_of_time_before_any_plan_is_said_so(planner):
     assert plan.status is Status.TIMEOUT
     assert plan.search.stopped == "time_limit"
     assert plan.gpus == ()
+
+
+def test_plans_carry_the_papers_bound_where_it_holds():
+    problem = random_problem(20, seed=2)
+    exact, plan = solve(problem), solve(problem, "migserving-greedy")
+    assert 0 < plan.bound.gpus <= exact.gpus_used
+    assert "MIG-serving's lower bound" in plan.bound.method
+    assert plan.gap == pytest.approx(plan.gpus_used / plan.bound.gpus - 1)
+    two_types = problem.model_copy(
+        update={"fleet": (*problem.fleet, problem.fleet[0].model_copy(update={"gpu": "H100-80GB-SXM"}))}
+    )
+    assert solve(two_types, "migserving-greedy").bound.gpus is None
