@@ -101,7 +101,7 @@ def _outcome(resolved: ResolvedProblem, factor: float, deadline: float) -> Outco
         return "too_much"
     left = max(deadline - time.monotonic(), 0.05) / 2
     if resolved.mps:
-        found = solve_shared_fleet(grown, [], [], time_limit_s=left)
+        found = solve_shared_fleet(grown, time_limit_s=left)
         stopped, has_plan = found.stopped, found.gpus is not None
     else:
         answer = solve_by_prices(grown, any_plan=True, time_limit_s=left).answer

@@ -41,10 +41,8 @@ from ..performance.operating_points import WHOLE_GPU
 from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
 from .cost_steps import scaled_prices, unit_price
 from .highs import TIE_BREAK_NODES, run_highs
-from .shared_program import PartBuilder, SharedAnswer, SharedPart
+from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
 from .spare_capacity import SpareRules, add_spares
-
-NO_SHARES = SharedAnswer((), {})
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from ..performance.resolve import ResolvedProblem
 from .cutting_stock import most_served, solve_cutting_stock
 from .decoding import cut_gpus
 from .decomposition import solve_by_prices
-from .shared_columns import enumerate_columns
-from .shared_fleet import tables_of
+from .shared_columns import enumerate_columns, item_tables
 from .shared_items import shared_items
 from .shared_program import PartBuilder, by_columns
 
@@ -69,7 +68,7 @@ def shared_shortfall(resolved: ResolvedProblem, *, time_limit_s: float) -> list[
         reason = f"under mps_rules {rules} no allowed number of replicas serves it on the GPU types that it may use"
         names = [resolved.problem.workloads[w].name for one in lost for w in one.members]
         return [Unserved(workload=name, reason=reason) for name in names]
-    columns = [column for table in tables_of(resolved, shared) for column in enumerate_columns(table).columns]
+    columns = [column for table in item_tables(resolved, shared) for column in enumerate_columns(table).columns]
     feasible = [column for column in columns if column.batches is not None]
     return _reasons(resolved, by_columns(resolved, shared, feasible), time_limit_s)
 
@@ -80,7 +79,7 @@ def most_valuable(resolved: ResolvedProblem, *, time_limit_s: float) -> tuple[li
     builder = None
     if resolved.mps:
         shared = shared_items(resolved, parts=False)
-        columns = [column for table in tables_of(resolved, shared) for column in enumerate_columns(table).columns]
+        columns = [column for table in item_tables(resolved, shared) for column in enumerate_columns(table).columns]
         builder = by_columns(resolved, shared, [column for column in columns if column.batches is not None])
     return most_served(resolved, worth=worth, time_limit_s=time_limit_s, shared=builder)
 

@@ -1,18 +1,23 @@
 """The exact planner: type, sharing mode and cut of every GPU, to proven optimality or to a stated gap."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from ..assembly import UNKNOWN_BOUND, SharedGpu, assemble, without_plan
 from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import cut_gpus
 from ..exact.decomposition import DecomposedAnswer, solve_by_prices
+from ..exact.fleet_answer import FleetAnswer
 from ..exact.shared_fleet import solve_shared_fleet
 from ..exact.shortfall import shared_shortfall, shortfall
 from ..exact.spare_capacity import SpareRules, spare_rules
 from ..incumbent import offer
 from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ..model.problem import Sharing
+from ..performance.mps_sharing import alone_on
 from ..performance.resolve import ResolvedProblem
 from .igniter import Fit, placed_by_igniter
 from .single_type import over_limits
@@ -95,9 +100,7 @@ class Exact:
 
     def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""
-        # Both are known to be cheaper than the other at times; the answer is never worse than either.
-        fits: tuple[Fit, ...] = ("least-interference", "first")
-        placed = [(gpu, placed_by_igniter(resolved, mps, fit=fit)) for fit in fits for gpu, mps in resolved.mps.items()]
+        placed = [(gpu, placed_by_igniter(resolved, mps, fit=fit)) for fit in FITS for gpu, mps in resolved.mps.items()]
         seeds = [(gpu, [one for one in gpus if isinstance(one, SharedGpu)]) for gpu, gpus in placed]
         plans = [
             gpus
@@ -108,15 +111,23 @@ class Exact:
             price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
             cheapest = min(plans, key=lambda gpus: sum(price[gpu.gpu] for gpu in gpus))
             offer(partial(self._unproven, resolved, cheapest, time_limit_s))
-        every_seed = [one for _, gpus in seeds for one in gpus]
-        answer = solve_shared_fleet(resolved, every_seed, plans, time_limit_s=time_limit_s)
+
+        def interrupted(first: FleetAnswer) -> None:
+            search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=first.solver)
+            offer(partial(self._assembled_fleet, resolved, first, search))
+
+        answer = solve_shared_fleet(resolved, _placed, plans, on_answer=interrupted, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
-        bound = _bound(resolved, answer.cost_bound, answer.method)
         if answer.gpus is None and answer.stopped != "time_limit":
             unserved = shared_shortfall(resolved, time_limit_s=time_limit_s)
+            bound = _bound(resolved, answer.cost_bound, answer.method)
             return without_plan(
                 resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search, bound=bound
             )
+        return self._assembled_fleet(resolved, answer, search)
+
+    def _assembled_fleet(self, resolved: ResolvedProblem, answer: FleetAnswer, search: Search) -> Plan:
+        bound = _bound(resolved, answer.cost_bound, answer.method)
         if answer.gpus is None:
             return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
         return assemble(
@@ -132,6 +143,28 @@ class Exact:
         """Returns a known plan, for a search that is interrupted before it proves anything."""
         search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=None)
         return assemble(resolved, gpus, planner=self.name, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
+
+
+FITS: tuple[Fit, ...] = ("least-interference", "first")
+"""Each is cheaper than the other at times; the answer is never worse than either."""
+
+
+def _placed(resolved: ResolvedProblem) -> list[SharedGpu]:
+    """Returns GPUs of each type under MPS that host all workloads which it can host, by either of the fits."""
+    return [gpu for name in resolved.mps for fit in FITS for gpu in _placed_on(resolved, name, fit)]
+
+
+def _placed_on(resolved: ResolvedProblem, name: str, fit: Fit) -> list[SharedGpu]:
+    mps = resolved.mps[name]
+    rows = np.flatnonzero(alone_on(mps, resolved.limit_ms).greatest_rps > 0)
+    if not rows.size:
+        return []
+    own = resolved.restricted_to(rows.tolist())
+    return [
+        SharedGpu(name, tuple(replace(one, workload=int(rows[one.workload])) for one in gpu.residents))
+        for gpu in placed_by_igniter(own, own.mps[name], fit=fit)
+        if isinstance(gpu, SharedGpu)
+    ]
 
 
 def _prices(resolved: ResolvedProblem, solved: DecomposedAnswer) -> Prices:
