@@ -68,6 +68,13 @@ def test_no_part_of_the_solver_imports_the_page():
         assert not [name for name in imported(path) if name.startswith("sliceplan.app")], path
 
 
+def test_only_the_command_line_imports_its_commands():
+    commands = ROOT / "solver" / "commands"
+    for path in (ROOT / "solver").rglob("*.py"):
+        if path.name != "cli.py" and commands not in path.parents:
+            assert not [name for name in imported(path) if name.startswith("sliceplan.solver.commands")], path
+
+
 def test_every_package_is_listed_for_the_wheel():
     folders = {
         path.parent
