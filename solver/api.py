@@ -1,4 +1,8 @@
-"""The library's front door: solve one problem, or put all planners side by side."""
+"""
+The library's front door: solve one problem, or put all planners side by side.
+
+Within `incumbent.interruptible_by(event)` every search here ends with its best answer so far when the event is set.
+"""
 
 import gc
 import time
@@ -6,15 +10,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Event
 from typing import Any
 
 from . import assembly
-from .capacity import growth_limits, least_value_to_shed, scaled, short_of
+from .capacity import (
+    Gpus,
+    GrowthLimits,
+    everything_shed,
+    growth_limits,
+    least_value_to_shed,
+    require_counts,
+    scaled,
+    short_of,
+)
 from .caveats import caveats
 from .check import check
 from .formats.profile_files import shipped_profiles
-from .incumbent import run_until
+from .incumbent import best_so_far
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.errors import Finding, InputError
@@ -25,6 +37,7 @@ from .model.profile import Profile
 from .performance.resolve import ResolvedProblem, resolve
 from .performance.unservable import unservable
 from .planners import registry
+from .planners.exact import unproven
 from .planners.planner import Planner
 from .pricing import price_report
 from .violation import Violation
@@ -44,6 +57,8 @@ class Comparison:
     bound: Bound
     services: PriceReport | None = None
     """What each service costs in the first plan that has slice prices; None: none has."""
+    not_run: tuple[str, ...] = ()
+    """Planners whose turn did not come before an interruption."""
 
     def gap_to_bound(self, plan: Plan) -> float | None:
         """Returns (cost - bound) / bound with the best bound; None if the bound or a plan that holds is missing."""
@@ -72,7 +87,12 @@ class Comparison:
             for plan in self.plans
         ]
         services = None if self.services is None else self.services.model_dump(mode="json")
-        return {"bound": self.bound.model_dump(mode="json"), "planners": rows, "services": services}
+        return {
+            "bound": self.bound.model_dump(mode="json"),
+            "planners": rows,
+            "not_run": list(self.not_run),
+            "services": services,
+        }
 
 
 def solve(
@@ -82,7 +102,6 @@ def solve(
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
     start: Plan | None = None,
-    stop: Event | None = None,
     source: str | None = None,
 ) -> Plan:
     """
@@ -97,8 +116,6 @@ def solve(
     start
         A plan of a similar problem. Its slice prices are where the search begins; they change the time that it
         takes, and not what is proven.
-    stop
-        When set, the search ends with the best plan so far; None: it is never.
     source
         Where the problem comes from, for error messages; None: its name.
 
@@ -113,7 +130,7 @@ def solve(
     if start is not None and start.prices is not None:
         prices = {(one.gpu, one.mig_profile): one.usd_per_hour for one in start.prices.sizes}
         task = replace(task, resolved=replace(task.resolved, known_prices=prices))
-    return _planned(task, registry.planner_named(planner), stop)
+    return _planned(task, registry.planner_named(planner))
 
 
 def price(
@@ -123,8 +140,18 @@ def price(
     time_limit_s: float | None = None,
     source: str | None = None,
 ) -> tuple[Plan, PriceReport | None]:
-    """Returns the exact plan and what each service costs in it; None: it has no slice prices. Else as `solve`."""
+    """
+    Returns the exact plan and what each service costs in it; None: no plan was found. Else as `solve`.
+
+    InputError is raised also where there are no slice prices: under MPS, and with partitions that are kept free.
+    """
     task = _task(problem, profiles, time_limit_s, source)
+    known_for = "slice prices are known for fleets cut by MIG or used whole, without partitions that are kept free"
+    where = source or problem.name
+    if problem.settings.keeps_spares:
+        raise InputError([Finding(where, "settings", f"keeps partitions free; {known_for}")])
+    if task.resolved.mps:
+        raise InputError([Finding(where, "fleet", f"allows mps; {known_for}")])
     plan = _planned(task, _exact())
     return plan, price_report(problem, plan, task.profiles)
 
@@ -148,7 +175,8 @@ def headroom(
 ) -> Headroom:
     """Returns by which factor all rates can grow; arguments and errors as for `solve`, and every type needs a count."""
     task = _task(problem, profiles, time_limit_s, source)
-    limits = growth_limits(task.resolved, time_limit_s=task.time_limit_s)
+    require_counts(problem)
+    limits = best_so_far(partial(growth_limits, task.resolved, time_limit_s=task.time_limit_s), nothing=GrowthLimits)
     report = HeadroomReport(
         factor=limits.fits,
         factor_limit=limits.too_much,
@@ -157,7 +185,9 @@ def headroom(
     if limits.fits is None:
         return Headroom(report, None, None)
     grown = scaled(problem, limits.fits)
-    return Headroom(report, grown, _planned(_task(grown, task.profiles, task.time_limit_s, source), _exact()))
+    return Headroom(
+        report, grown, _planned_or_known(replace(task, resolved=resolve(grown, task.profiles)), limits.gpus)
+    )
 
 
 @dataclass(frozen=True)
@@ -179,18 +209,22 @@ def shed(
 ) -> Shedding:
     """Returns the services to leave out at least value so that the rest fits; arguments and errors as for `solve`."""
     task = _task(problem, profiles, time_limit_s, source)
-    left_out, least = least_value_to_shed(task.resolved, time_limit_s=task.time_limit_s)
-    gone = [problem.workloads[w] for w in left_out]
+    found = best_so_far(
+        partial(least_value_to_shed, task.resolved, time_limit_s=task.time_limit_s),
+        nothing=partial(everything_shed, task.resolved),
+    )
+    gone = [problem.workloads[w] for w in found.left_out]
     report = ShedReport(
         value_lost=sum(workload.worth for workload in gone),
-        least_value_lost=least,
+        least_value_lost=found.least,
         shed=tuple(Shed(workload=workload.name, value=workload.worth) for workload in gone),
     )
-    kept = tuple(workload for w, workload in enumerate(problem.workloads) if w not in set(left_out))
+    left_out = set(found.left_out)
+    kept = [w for w in range(len(problem.workloads)) if w not in left_out]
     if not kept:
         return Shedding(report, None, None)
-    rest = problem.model_copy(update={"workloads": kept})
-    return Shedding(report, rest, _planned(_task(rest, task.profiles, task.time_limit_s, source), _exact()))
+    rest = replace(task, resolved=task.resolved.restricted_to(kept))
+    return Shedding(report, rest.resolved.problem, _planned_or_known(rest, found.gpus))
 
 
 def compare(
@@ -219,6 +253,8 @@ def compare(
         plans.append(_planned(task, planner))
         if on_plan is not None:
             on_plan(plans[-1])
+        if plans[-1].search.stopped == "interrupted":
+            break
     bounds = [plan.bound for plan in plans if plan.bound.cost_per_hour is not None]
     best = max(bounds, key=lambda bound: bound.cost_per_hour or 0.0, default=assembly.UNKNOWN_BOUND)
     held = [plan for plan in plans if plan.status in (Status.OPTIMAL, Status.FEASIBLE)]
@@ -230,7 +266,7 @@ def compare(
         )
     priced = next((plan for plan in plans if plan.prices is not None), None)
     services = price_report(problem, priced, task.profiles) if priced is not None else None
-    return Comparison(tuple(plans), best, services)
+    return Comparison(tuple(plans), best, services, tuple(planner.name for planner in chosen[len(plans) :]))
 
 
 def planner_names() -> tuple[str, ...]:
@@ -276,7 +312,14 @@ def _exact() -> Planner:
     return registry.planner_named("exact")
 
 
-def _planned(task: _Task, planner: Planner, stop: Event | None = None) -> Plan:
+def _planned_or_known(task: _Task, gpus: Gpus) -> Plan:
+    """Returns the exact plan; where the search ends before it has one, that of the GPUs that are known to do."""
+    plan = _planned(task, _exact())
+    known = gpus() if plan.status is Status.TIMEOUT else []
+    return _checked(task, _exact(), unproven(task.resolved, known, plan.search)) if known else plan
+
+
+def _planned(task: _Task, planner: Planner) -> Plan:
     """Runs a planner, measures its plan, verifies it and says what its standby processes cost."""
     problem = task.resolved.problem
     asked = problem.settings
@@ -287,7 +330,7 @@ def _planned(task: _Task, planner: Planner, stop: Event | None = None) -> Plan:
         shared = ", ".join(task.resolved.mps)
         message = f"asks for free partitions, which are planned for MIG and whole GPUs; not by mps: {shared}"
         raise InputError([Finding(problem.name, SPARE_SETTINGS, message)])
-    plan = _verified(task, planner, stop)
+    plan = _verified(task, planner)
     if asked.shadow_percent:
         cost, extra = _cost_without({"shadow_percent": 0.0}, plan, task, planner)
         shadow = ShadowCapacity(percent=asked.shadow_percent, cost_without_per_hour=cost, extra_cost_per_hour=extra)
@@ -317,9 +360,9 @@ def _cost_without(
     return cost, None if plan.cost_per_hour is None or cost is None else plan.cost_per_hour - cost
 
 
-def _verified(task: _Task, planner: Planner, stop: Event | None = None) -> Plan:
+def _verified(task: _Task, planner: Planner) -> Plan:
     with _collector_paused():
-        return _run_and_checked(task, planner, stop)
+        return _run_and_checked(task, planner)
 
 
 @contextmanager
@@ -334,7 +377,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _run_and_checked(task: _Task, planner: Planner, stop: Event | None) -> Plan:
+def _run_and_checked(task: _Task, planner: Planner) -> Plan:
     started = time.perf_counter()
     resolved = task.resolved
     if impossible := unservable(resolved):
@@ -343,13 +386,16 @@ def _run_and_checked(task: _Task, planner: Planner, stop: Event | None) -> Plan:
         )
     else:
         search = partial(planner.plan, resolved, time_limit_s=task.time_limit_s)
-        found = search() if stop is None else run_until(stop, search)
-        plan = _interrupted(task, planner) if found is None else found
+        plan = best_so_far(search, nothing=partial(_interrupted, task, planner))
     runtime_s = time.perf_counter() - started
-    problem = resolved.problem
+    return _checked(task, planner, plan.model_copy(update={"runtime_s": round(runtime_s, 6)}))
+
+
+def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:
+    """Measures a plan and verifies it."""
+    problem = task.resolved.problem
     plan = plan.model_copy(
         update={
-            "runtime_s": round(runtime_s, 6),
             "metrics": measure(problem, plan, task.profiles),
             "warnings": tuple(caveats(problem, plan, task.profiles)),
         }

@@ -100,7 +100,7 @@ def solve_shared_fleet(
     generated_bound = None
     complete = all(of_type.complete for of_type in listed)
     if not complete:
-        known = _known_columns(resolved, shared, seeds)
+        known = known_columns(resolved, shared, seeds)
         until = time.monotonic() + GENERATING * _left(deadline)
         generated = generate_columns(resolved, shared, tables, known, deadline=until)
         columns, generated_bound = generated.columns, generated.cost_bound
@@ -163,7 +163,7 @@ def _fluid_bound(resolved: ResolvedProblem, generated: float | None, deadline: f
     return _Bound(fluid.cost_bound, FLUID, fluid.stopped == "infeasible")
 
 
-def _known_columns(resolved: ResolvedProblem, shared: SharedItems, start: Sequence[SharedGpu]) -> list[Column]:
+def known_columns(resolved: ResolvedProblem, shared: SharedItems, start: Sequence[SharedGpu]) -> list[Column]:
     """Returns the sets of residents of known GPUs, as far as their residents are items."""
     class_of = {w: members[0] for members in classes_of(resolved) for w in members}
     number = {(item.gpu, item.workload): i for i, item in enumerate(shared.items) if item.part == 1}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from ..assembly import UNKNOWN_BOUND, SharedGpu, assemble, without_plan
+from ..assembly import UNKNOWN_BOUND, DecidedGpu, assemble, without_plan
 from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import cut_gpus
 from ..exact.decomposition import DecomposedAnswer, solve_by_prices
@@ -14,8 +14,7 @@ from ..incumbent import offer
 from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
-from .igniter import Fit, placed_by_igniter
-from .single_type import over_limits
+from .igniter import placed_on_each, within_limits
 
 WITH_SPARES = (
     "dual bound of the MIG cutting stock with partitions that are kept free (solver/exact/spare_capacity.py) by branch "
@@ -95,20 +94,14 @@ class Exact:
 
     def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""
-        # Both are known to be cheaper than the other at times; the answer is never worse than either.
-        fits: tuple[Fit, ...] = ("least-interference", "first")
-        placed = [(gpu, placed_by_igniter(resolved, mps, fit=fit)) for fit in fits for gpu, mps in resolved.mps.items()]
-        seeds = [(gpu, [one for one in gpus if isinstance(one, SharedGpu)]) for gpu, gpus in placed]
-        plans = [
-            gpus
-            for gpu, gpus in seeds
-            if gpus and not over_limits(resolved, self.name, resolved.fleet_by_name[gpu], gpus)
-        ]
+        seeds = placed_on_each(resolved)
+        plans = within_limits(resolved, seeds)  # the answer is never worse than any of them
         if plans:
             price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
             cheapest = min(plans, key=lambda gpus: sum(price[gpu.gpu] for gpu in gpus))
-            offer(partial(self._unproven, resolved, cheapest, time_limit_s))
-        every_seed = [one for _, gpus in seeds for one in gpus]
+            search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=None)
+            offer(partial(unproven, resolved, cheapest, search))
+        every_seed = [one for gpus in seeds for one in gpus]
         answer = solve_shared_fleet(resolved, every_seed, plans, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         bound = _bound(resolved, answer.cost_bound, answer.method)
@@ -128,10 +121,10 @@ class Exact:
             search=search,
         )
 
-    def _unproven(self, resolved: ResolvedProblem, gpus: Sequence[SharedGpu], time_limit_s: float) -> Plan:
-        """Returns a known plan, for a search that is interrupted before it proves anything."""
-        search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=None)
-        return assemble(resolved, gpus, planner=self.name, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
+
+def unproven(resolved: ResolvedProblem, gpus: Sequence[DecidedGpu], search: Search) -> Plan:
+    """Returns a plan of known GPUs, for a search that is ended before it proves anything."""
+    return assemble(resolved, gpus, planner=Exact.name, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
 
 
 def _prices(resolved: ResolvedProblem, solved: DecomposedAnswer) -> Prices:

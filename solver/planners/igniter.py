@@ -29,7 +29,7 @@ from ..performance.igniter_rules import Demand, demands
 from ..performance.interference.least_shares import least_shares
 from ..performance.mps_sharing import MpsType
 from ..performance.resolve import FleetType, ResolvedProblem
-from .single_type import Placed, cheapest_single_type
+from .single_type import Placed, cheapest_single_type, over_limits
 
 Fit = Literal["least-interference", "first", "first-ignoring-interference"]
 
@@ -69,6 +69,23 @@ def placed_by_igniter(
         for one in asked.dedicated
     ]
     return [*dedicated, *kinds.named(gpus, arrivals)]
+
+
+def placed_on_each(resolved: ResolvedProblem) -> list[list[SharedGpu]]:
+    """
+    Returns GPUs that host all workloads, however many there are: of one type each, by each way to fit.
+
+    Both ways are known to take fewer GPUs than the other at times.
+    """
+    fits: tuple[Fit, ...] = ("least-interference", "first")
+    placed = [placed_by_igniter(resolved, mps, fit=fit) for fit in fits for mps in resolved.mps.values()]
+    hosts = [[one for one in gpus if isinstance(one, SharedGpu)] for gpus in placed]
+    return [gpus for gpus in hosts if gpus]
+
+
+def within_limits(resolved: ResolvedProblem, plans: Sequence[Sequence[SharedGpu]]) -> list[Sequence[SharedGpu]]:
+    """Returns those of the plans, each on GPUs of one type, that keep the counts of GPUs and the limits on replicas."""
+    return [gpus for gpus in plans if not over_limits(resolved, "iGniter", resolved.fleet_by_name[gpus[0].gpu], gpus)]
 
 
 _Content = tuple[tuple[int, int], ...]
