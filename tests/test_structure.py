@@ -25,10 +25,10 @@ ALLOWED = {
     "metrics": {"model", "performance", "geometry"},
     "geometry": {"model"},
     "exact": {"model", "performance", "geometry", "assembly", "exact", "progress"},
-    "capacity": {"model", "performance", "exact"},
+    "capacity": {"model", "performance", "assembly", "exact", "planners", "incumbent", "progress"},
     "pricing": {"model", "performance", "exact"},
     "planners": {"model", "performance", "geometry", "assembly", "exact", "incumbent", "planners", "progress"},
-    "incumbent": {"model"},
+    "incumbent": set(),
     "progress": set(),
 }
 
@@ -66,6 +66,13 @@ def test_the_agent_imports_nothing_of_the_solver_but_its_model():
 def test_no_part_of_the_solver_imports_the_page():
     for path in (ROOT / "solver").rglob("*.py"):
         assert not [name for name in imported(path) if name.startswith("sliceplan.app")], path
+
+
+def test_only_the_command_line_imports_its_commands():
+    commands = ROOT / "solver" / "commands"
+    for path in (ROOT / "solver").rglob("*.py"):
+        if path.name != "cli.py" and commands not in path.parents:
+            assert not [name for name in imported(path) if name.startswith("sliceplan.solver.commands")], path
 
 
 def test_every_package_is_listed_for_the_wheel():

@@ -73,20 +73,9 @@ def shared_shortfall(resolved: ResolvedProblem, *, time_limit_s: float) -> list[
     return _reasons(resolved, by_columns(resolved, shared, feasible), time_limit_s)
 
 
-def most_valuable(resolved: ResolvedProblem, *, time_limit_s: float) -> tuple[list[bool], float]:
-    """Returns for each workload whether to serve it, for most value in all, and a bound on that value."""
-    worth = [workload.worth for workload in resolved.problem.workloads]
-    builder = None
-    if resolved.mps:
-        shared = shared_items(resolved, parts=False)
-        columns = [column for table in item_tables(resolved, shared) for column in enumerate_columns(table).columns]
-        builder = by_columns(resolved, shared, [column for column in columns if column.batches is not None])
-    return most_served(resolved, worth=worth, time_limit_s=time_limit_s, shared=builder)
-
-
 def _reasons(resolved: ResolvedProblem, builder: PartBuilder | None, time_limit_s: float) -> list[Unserved]:
     ones = [1.0] * len(resolved.required_rps)
-    served, _ = most_served(resolved, worth=ones, time_limit_s=time_limit_s, shared=builder)
+    served = most_served(resolved, worth=ones, time_limit_s=time_limit_s, shared=builder).served
     without_counts = solve_cutting_stock(
         resolved, time_limit_s=time_limit_s, counts=False, shared=builder, fewest_slices=False
     )

@@ -1,12 +1,9 @@
 """The exact planner: type, sharing mode and cut of every GPU, to proven optimality or to a stated gap."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
-from ..assembly import UNKNOWN_BOUND, SharedGpu, assemble, without_plan
+from ..assembly import UNKNOWN_BOUND, DecidedGpu, assemble, without_plan
 from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import cut_gpus
 from ..exact.decomposition import DecomposedAnswer, solve_by_prices
@@ -17,10 +14,8 @@ from ..exact.spare_capacity import SpareRules, spare_rules
 from ..incumbent import offer
 from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ..model.problem import Sharing
-from ..performance.mps_sharing import alone_on
 from ..performance.resolve import ResolvedProblem
-from .igniter import Fit, placed_by_igniter
-from .single_type import over_limits
+from .igniter import hosted, placed_on_each, within_limits
 
 WITH_SPARES = (
     "dual bound of the MIG cutting stock with partitions that are kept free (solver/exact/spare_capacity.py) by branch "
@@ -100,23 +95,18 @@ class Exact:
 
     def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""
-        placed = [(gpu, placed_by_igniter(resolved, mps, fit=fit)) for fit in FITS for gpu, mps in resolved.mps.items()]
-        seeds = [(gpu, [one for one in gpus if isinstance(one, SharedGpu)]) for gpu, gpus in placed]
-        plans = [
-            gpus
-            for gpu, gpus in seeds
-            if gpus and not over_limits(resolved, self.name, resolved.fleet_by_name[gpu], gpus)
-        ]
+        plans = within_limits(resolved, placed_on_each(resolved))  # the answer is never worse than any of them
         if plans:
             price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
             cheapest = min(plans, key=lambda gpus: sum(price[gpu.gpu] for gpu in gpus))
-            offer(partial(self._unproven, resolved, cheapest, time_limit_s))
+            search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=None)
+            offer(partial(unproven, resolved, cheapest, search))
 
         def interrupted(first: FleetAnswer) -> None:
             search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=first.solver)
             offer(partial(self._assembled_fleet, resolved, first, search))
 
-        answer = solve_shared_fleet(resolved, _placed, plans, on_answer=interrupted, time_limit_s=time_limit_s)
+        answer = solve_shared_fleet(resolved, hosted, plans, on_answer=interrupted, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None and answer.stopped != "time_limit":
             unserved = shared_shortfall(resolved, time_limit_s=time_limit_s)
@@ -139,32 +129,10 @@ class Exact:
             search=search,
         )
 
-    def _unproven(self, resolved: ResolvedProblem, gpus: Sequence[SharedGpu], time_limit_s: float) -> Plan:
-        """Returns a known plan, for a search that is interrupted before it proves anything."""
-        search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=None)
-        return assemble(resolved, gpus, planner=self.name, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
 
-
-FITS: tuple[Fit, ...] = ("least-interference", "first")
-"""Each is cheaper than the other at times; the answer is never worse than either."""
-
-
-def _placed(resolved: ResolvedProblem) -> list[SharedGpu]:
-    """Returns GPUs of each type under MPS that host all workloads which it can host, by either of the fits."""
-    return [gpu for name in resolved.mps for fit in FITS for gpu in _placed_on(resolved, name, fit)]
-
-
-def _placed_on(resolved: ResolvedProblem, name: str, fit: Fit) -> list[SharedGpu]:
-    mps = resolved.mps[name]
-    rows = np.flatnonzero(alone_on(mps, resolved.limit_ms).greatest_rps > 0)
-    if not rows.size:
-        return []
-    own = resolved.restricted_to(rows.tolist())
-    return [
-        SharedGpu(name, tuple(replace(one, workload=int(rows[one.workload])) for one in gpu.residents))
-        for gpu in placed_by_igniter(own, own.mps[name], fit=fit)
-        if isinstance(gpu, SharedGpu)
-    ]
+def unproven(resolved: ResolvedProblem, gpus: Sequence[DecidedGpu], search: Search) -> Plan:
+    """Returns a plan of known GPUs, for a search that is ended before it proves anything."""
+    return assemble(resolved, gpus, planner=Exact.name, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
 
 
 def _prices(resolved: ResolvedProblem, solved: DecomposedAnswer) -> Prices:

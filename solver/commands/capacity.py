@@ -1,0 +1,108 @@
+"""The commands for fleets of fixed size: how far rates can grow, what to leave out."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..model.plan import Plan
+from .inputs import read_problem_and_profiles
+from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .output import display, say
+from .searching import searching
+
+if TYPE_CHECKING:
+    from ..model.problem import Problem
+
+PlanOutputOption = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Plan file to write, for what the fleet carries.")
+]
+ProblemOutputOption = Annotated[
+    Path | None, typer.Option("--problem-output", help="Problem file to write, which that plan answers.")
+]
+
+CLOSE = 1 + 2e-5
+"""How close a proven limit is to what was found where the search is complete."""
+
+
+def headroom(
+    problem: ProblemArgument,
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    output: PlanOutputOption = None,
+    problem_output: ProblemOutputOption = None,
+) -> None:
+    """Show by which factor all rates can grow on the GPUs that there are."""
+    from .. import api
+    from ..capacity import SMALLEST
+    from ..headline import headline
+
+    parsed, known = read_problem_and_profiles(problem, profiles)
+    with searching("looking for the greatest factor that fits"):
+        found = api.headroom(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
+    _write_outcome(found.problem, found.plan, problem_output, output)
+    report = found.report
+    if report.factor is None and report.factor_limit is not None and report.factor_limit <= SMALLEST:
+        display("Nothing fits, at any rate.")
+        raise typer.Exit(1)
+    if report.factor is None:
+        display("No factor was found that fits; allow more time.")
+    elif report.factor >= 1:
+        display(f"All rates can grow to {report.factor:.5f} times what they are.")
+    else:
+        display(f"The GPUs are too few: {report.factor:.5f} times the rates can be served.")
+    if report.factor_limit is None:
+        say("Nothing is proven about more; allow more time.")
+    else:
+        why = f", because of the limits of {report.first_short}" if report.first_short else ""
+        say(f"Proven: {report.factor_limit:.5f} times is too much{why}.")
+    if found.plan is not None:
+        say(headline(found.plan, found.plan.gap))
+    is_close = report.factor_limit is not None and report.factor_limit <= (report.factor or 0.0) * CLOSE
+    raise typer.Exit(0 if is_close and not _is_interrupted(found.plan) else 3)
+
+
+def shed(
+    problem: ProblemArgument,
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    output: PlanOutputOption = None,
+    problem_output: ProblemOutputOption = None,
+) -> None:
+    """Show which services to leave out, at least value, so that the rest fits on the GPUs that there are."""
+    from .. import api
+    from ..headline import headline
+
+    parsed, known = read_problem_and_profiles(problem, profiles)
+    with searching("looking for the least valuable services to leave out"):
+        found = api.shed(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
+    _write_outcome(found.problem, found.plan, problem_output, output)
+    report = found.report
+    if not report.shed:
+        display("Nothing need be left out: all services fit.")
+    for one in report.shed:
+        display(f"leave out {one.workload}, value {one.value:g}")
+    if report.shed:
+        proven = report.value_lost <= report.least_value_lost + 1e-9
+        least = "no choice loses less" if proven else f"no choice loses less than {report.least_value_lost:g}"
+        say(f"Value lost: {report.value_lost:g}; proven: {least}.")
+    if found.plan is not None:
+        say(headline(found.plan, found.plan.gap))
+    is_least = report.value_lost <= report.least_value_lost + 1e-9
+    raise typer.Exit(0 if is_least and not _is_interrupted(found.plan) else 3)
+
+
+def _is_interrupted(plan: Plan | None) -> bool:
+    return plan is not None and plan.search.stopped == "interrupted"
+
+
+def _write_outcome(
+    problem: "Problem | None", plan: Plan | None, problem_output: Path | None, plan_output: Path | None
+) -> None:
+    from ..formats.plan_files import write_plan
+    from ..formats.problem_files import write_problem
+
+    if problem is not None and problem_output is not None:
+        write_problem(problem, problem_output)
+    if plan is not None and plan_output is not None:
+        write_plan(plan, plan_output)

@@ -1,0 +1,117 @@
+"""The commands that make profile files."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..model.errors import Finding, InputError
+from .inputs import known_profiles
+from .options import ProfilesOption
+from .output import display, say, spinner
+
+if TYPE_CHECKING:
+    from ..model.profile import Profile
+
+
+class ProfileFormat(StrEnum):
+    """What profiles can be imported from."""
+
+    PARVAGPU = "parvagpu"
+    IGNITER = "igniter"
+    GPULETS = "gpulets"
+
+
+def import_profile(
+    source_format: Annotated[ProfileFormat, typer.Argument(metavar="FORMAT", help="parvagpu, igniter or gpulets")],
+    path: Annotated[
+        Path, typer.Argument(help="What to import: for parvagpu the folder of CSV files, else a file of JSON lines.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Profile file to write (YAML, or JSON).")],
+    fit: Annotated[
+        bool, typer.Option("--fit", help="parvagpu: write curves fitted to the points instead of the points.")
+    ] = False,
+) -> None:
+    """Turn measurements into a profile file."""
+    from ..formats.profile_files import write_profiles
+
+    if source_format is ProfileFormat.PARVAGPU:
+        imported = _import_parvagpu(path, fit)
+    elif fit:
+        message = f"is for parvagpu; {source_format} is fitted where there is something to fit"
+        raise InputError([Finding("--fit", "", message)])
+    else:
+        imported = _import_igniter(path) if source_format is ProfileFormat.IGNITER else _import_gpulets(path)
+    write_profiles(imported, output)
+    kinds = ", ".join(dict.fromkeys(profile.quality for profile in imported))
+    say(f"{output}: {len(imported)} profiles, {kinds}.")
+
+
+def _import_parvagpu(path: Path, fit: bool) -> "list[Profile]":
+    from ..formats.parvagpu import read_parvagpu
+    from ..performance.fitting import fit_profile
+
+    measured = read_parvagpu(path)
+    if not fit:
+        return measured
+    with spinner(f"fitting {len(measured)} models"):
+        return [fit_profile(profile) for profile in measured]
+
+
+def _import_igniter(path: Path) -> "list[Profile]":
+    """Fits iGniter's coefficients and prints the residual of every point."""
+    from ..formats.igniter import igniter_profiles
+    from ..terminal import residual_table
+
+    profiles, residuals = igniter_profiles(path)
+    rows = [(name, residual) for name, of_name in residuals.items() for residual in of_name]
+    display(residual_table(rows), stderr=True)
+    return profiles
+
+
+def _import_gpulets(path: Path) -> "list[Profile]":
+    """Says which points were left out, and how well the linear model fits the pairs."""
+    from ..formats.gpulets import read_gpulets
+
+    profiles = read_gpulets(path)
+    for profile in profiles:
+        for odd in profile.odd_points:
+            say(f"  {profile.model} {odd}")
+    model = profiles[0].neighbours
+    if model is not None:
+        held_out = f"; {model.held_out.p95:.1%} on pairs left out of the fit" if model.held_out else ""
+        say(f"  neighbours: {model.pairs} pairs, error of the latency p95 {model.error.p95:.1%}{held_out}")
+    return profiles
+
+
+def estimate_profile(
+    gpu: Annotated[str, typer.Argument(metavar="GPU", help="GPU type to estimate the profiles for.")],
+    measured_on: Annotated[str, typer.Option("--from", metavar="GPU", help="GPU type that they were measured on.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Profile file to write (YAML, or JSON).")],
+    profiles: ProfilesOption = None,
+) -> None:
+    """Carry interference coefficients to another GPU type by roofline ratios; marked as estimated."""
+    from ..formats.profile_files import write_profiles
+    from ..model.catalogue import load_catalogue
+    from ..model.parsing import closest
+    from ..model.profile import merged
+    from ..performance.interference.roofline import carried
+
+    types = load_catalogue()
+    findings = [
+        Finding(where, name, f"is not in the catalogue. {closest(name, types)}")
+        for where, name in (("GPU", gpu), ("--from", measured_on))
+        if name not in types
+    ]
+    if findings:
+        raise InputError(findings)
+    known = [
+        profile
+        for profile in merged(known_profiles(profiles)).values()
+        if profile.gpu == measured_on and profile.interference and not profile.interference.estimated_from
+    ]
+    if not known:
+        raise InputError([Finding("--from", measured_on, "has no measured profile with interference coefficients")])
+    write_profiles([carried(profile, types[measured_on], types[gpu]) for profile in known], output)
+    say(f"{output}: {len(known)} profiles, estimated from {measured_on}; nothing was measured on {gpu}.")

@@ -1,0 +1,18 @@
+"""Arguments and options that several commands take."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ProblemArgument = Annotated[Path, typer.Argument(help="Problem file (YAML or JSON).", show_default=False)]
+PlanArgument = Annotated[Path, typer.Argument(help="Plan file (JSON).", show_default=False)]
+ProfilesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--profiles", help="File or folder of profiles to add; repeatable, later ones win.", show_default=False
+    ),
+]
+TimeLimitOption = Annotated[
+    float | None, typer.Option("--time-limit", min=0.1, help="Seconds for the solver; default: the problem's.")
+]

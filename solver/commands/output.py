@@ -1,0 +1,81 @@
+"""How commands speak: data to stdout or a file, everything else to stderr."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..model.plan import Plan, Status
+
+MOST_LINES = 10
+"""Lines of a list that are printed before the rest is only counted."""
+
+
+def display(renderable: Any, *, stderr: bool = False) -> None:
+    """Prints text, or what rich can draw, for people to read."""
+    from rich.console import Console
+
+    Console(highlight=False, soft_wrap=isinstance(renderable, str), stderr=stderr).print(renderable)
+
+
+def is_stdout(path: Path | None) -> bool:
+    """Tells whether a file named on the command line is `-`, the standard output."""
+    return str(path) == "-"
+
+
+def write_json(data: Any, path: Path) -> None:
+    """Writes data to a file, or to stdout if it is `-`."""
+    from ..formats.text_files import write_text
+
+    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    if is_stdout(path):
+        sys.stdout.write(text)
+    else:
+        write_text(path, text)
+
+
+def say(text: str) -> None:
+    """Prints a line to stderr."""
+    print(text, file=sys.stderr)
+
+
+def say_few(texts: list[str]) -> None:
+    """Prints the first lines of a list, and how many more there are; the plan file has them all."""
+    for text in texts[:MOST_LINES]:
+        say(f"  {text}")
+    if len(texts) > MOST_LINES:
+        say(f"  … and {len(texts) - MOST_LINES} more in the plan")
+
+
+def exit_code(plan: Plan) -> int:
+    """Returns the exit code for a plan; cli.py lists them."""
+    if plan.status in (Status.INFEASIBLE, Status.VIOLATING):
+        return 1
+    return 3 if plan.search.stopped in ("time_limit", "interrupted") else 0
+
+
+def two_columns(rows: dict[str, str]) -> Any:
+    """Returns a table of names and what is said of them."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for name, text in rows.items():
+        table.add_row(name, text)
+    return table
+
+
+@contextmanager
+def spinner(text: str) -> Iterator[Any]:
+    """Shows what is going on while it goes on; silent where stderr is no terminal. Yields a function to change it."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status(text) as status:
+        yield status.update

@@ -1,0 +1,94 @@
+"""The commands that plan: one planner, or several side by side."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..model.plan import Plan
+from .inputs import read_problem_and_profiles
+from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .output import display, exit_code, is_stdout, say, say_few, write_json
+from .searching import searching
+
+
+def solve(
+    problem: ProblemArgument,
+    planner: Annotated[str, typer.Option(help="Name of a planner (`sliceplan planners`).")] = "exact",
+    time_limit: TimeLimitOption = None,
+    start: Annotated[
+        Path | None, typer.Option(help="Plan of a similar problem; its slice prices speed up `exact`.")
+    ] = None,
+    profiles: ProfilesOption = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
+) -> None:
+    """Find the cheapest plan for a problem."""
+    from .. import api
+    from ..formats.plan_files import dump_plan, read_plan, write_plan
+    from ..headline import headline
+    from ..terminal import draw_plan
+
+    parsed, known = read_problem_and_profiles(problem, profiles)
+    earlier = read_plan(start) if start is not None else None
+    with searching(f"{planner} is planning {len(parsed.workloads)} workloads"):
+        plan = api.solve(parsed, planner, profiles=known, time_limit_s=time_limit, start=earlier, source=str(problem))
+    if output is not None:
+        write_plan(plan, output)
+    elif sys.stdout.isatty():
+        display(draw_plan(plan, most=12))
+    else:
+        sys.stdout.write(dump_plan(plan))
+    say(headline(plan, plan.gap))
+    for item in plan.unserved:
+        say(f"  {item.workload}: {item.reason}")
+    say_few([f"{found.gpu} {found.workload or ''}".strip() + f": {found.message}" for found in plan.violations])
+    say_few([f"note: {warning}" for warning in plan.warnings])
+    raise typer.Exit(exit_code(plan))
+
+
+def compare(
+    problem: ProblemArgument,
+    planner: Annotated[list[str] | None, typer.Option(help="Name of a planner; repeatable; default: all.")] = None,
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the comparison as JSON; `-`: to stdout instead of the table.")
+    ] = None,
+) -> None:
+    """Put planners side by side, with the gap of each to the proven bound."""
+    from .. import api
+    from ..terminal import compare_table
+
+    parsed, known = read_problem_and_profiles(problem, profiles)
+    names = planner or list(api.planners_for(parsed))
+    with searching("planning") as update:
+        done = 0
+
+        def show_progress(plan: Plan) -> None:
+            nonlocal done
+            done += 1
+            update(f"{done} of {len(names)} planners done, last: {plan.planner}")
+
+        comparison = api.compare(
+            parsed, names, profiles=known, time_limit_s=time_limit, on_plan=show_progress, source=str(problem)
+        )
+    gaps = [comparison.gap_to_bound(plan) for plan in comparison.plans]
+    if json_file is not None:
+        write_json({"problem": parsed.name, **comparison.as_data()}, json_file)
+    if not is_stdout(json_file):
+        display(compare_table(comparison.plans, gaps))
+    reasons = {f"{item.workload}: {item.reason}": None for plan in comparison.plans for item in plan.unserved}
+    say_few(list(reasons))
+    for plan in comparison.plans:
+        if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
+            extra = plan.shadow.extra_cost_per_hour
+            say(f"  {plan.planner}: ${extra:,.2f}/h of it for standby processes ({plan.shadow.percent:g} % a GPU)")
+    bound = comparison.bound.cost_per_hour
+    say("No bound was proven." if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h.")
+    if comparison.not_run:
+        say(f"Not run: {', '.join(comparison.not_run)}.")
+    if any(plan.search.stopped == "interrupted" for plan in comparison.plans):
+        raise typer.Exit(3)
+    codes = [exit_code(plan) for plan in comparison.plans]
+    raise typer.Exit(0 if 0 in codes else max(codes, key=lambda code: code == 3))

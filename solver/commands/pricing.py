@@ -1,0 +1,53 @@
+"""The command that prices partitions and services."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .inputs import read_problem_and_profiles
+from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .output import display, exit_code, is_stdout, say, write_json
+from .searching import searching
+
+
+def price(
+    problem: ProblemArgument,
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="Show at most so many services.")] = 20,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the prices as JSON; `-`: to stdout instead of the tables.")
+    ] = None,
+) -> None:
+    """Show what each partition size and each service costs, and what changes would."""
+    from .. import api
+    from ..headline import headline
+    from ..terminal import price_table, service_table
+
+    parsed, known = read_problem_and_profiles(problem, profiles)
+    with searching(f"pricing {len(parsed.workloads)} workloads"):
+        plan, report = api.price(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
+    if plan.prices is None or report is None:
+        for item in plan.unserved:
+            say(f"  {item.workload}: {item.reason}")
+        say(headline(plan, plan.gap))
+        raise typer.Exit(exit_code(plan))
+    if json_file is not None:
+        data = {
+            "problem": parsed.name,
+            "prices": plan.prices.model_dump(mode="json"),
+            "bound": plan.bound.model_dump(mode="json"),
+            **report.model_dump(mode="json"),
+        }
+        write_json(data, json_file)
+    if not is_stdout(json_file):
+        display(price_table(plan.prices))
+        display("")
+        display(service_table(report, most))
+    say(headline(plan, plan.gap))
+    say(
+        f"The services' shares add up to it; ${report.unattributed_usd_per_hour:,.2f}/h of it is what whole GPUs add, "
+        "spread in proportion."
+    )
+    raise typer.Exit(exit_code(plan))

@@ -1,0 +1,51 @@
+"""The commands that look at a plan: does it hold, how does it look."""
+
+from typing import Annotated
+
+import typer
+
+from ..model.errors import Finding, InputError
+from .inputs import read_problem_and_profiles
+from .options import PlanArgument, ProblemArgument, ProfilesOption
+from .output import MOST_LINES, display, say
+
+
+def check(problem: ProblemArgument, plan: PlanArgument, profiles: ProfilesOption = None) -> None:
+    """Verify a plan against its problem, independently of any planner."""
+    from ..check import check as violations_of
+    from ..formats.plan_files import read_plan
+    from ..performance.resolve import resolve
+
+    parsed, known = read_problem_and_profiles(problem, profiles)
+    answer = read_plan(plan)
+    resolve(parsed, known, str(problem))  # refuses what the problem refers to and does not exist
+    violations = violations_of(parsed, answer, known)
+    for violation in violations:
+        say(str(violation))
+    if violations:
+        say(f"{plan} does not hold: {len(violations)} violation(s).")
+        raise typer.Exit(2)
+    if not answer.gpus:
+        say(f"{plan} has no GPUs: its status is {answer.status}.")
+        raise typer.Exit(1)
+    say(f"{plan} holds: geometry, memory, latency, rates, counts and cost were recomputed.")
+
+
+def show(
+    plan: PlanArgument,
+    most: Annotated[int | None, typer.Option("--most", min=1, help="Draw at most so many GPUs.")] = None,
+) -> None:
+    """Draw a plan's GPUs in the terminal."""
+    from ..formats.plan_files import read_plan
+    from ..headline import headline
+    from ..model.catalogue import load_catalogue
+    from ..terminal import draw_plan
+
+    answer = read_plan(plan)
+    unknown = sorted({gpu.gpu for gpu in answer.gpus} - set(load_catalogue()))
+    if unknown:
+        raise InputError([Finding(str(plan), "gpus", f"GPU types not in the catalogue: {', '.join(unknown)}")])
+    display(draw_plan(answer, most))
+    display(headline(answer, answer.gap))
+    for warning in answer.warnings[:MOST_LINES]:
+        display(f"  note: {warning}")
