@@ -27,9 +27,8 @@ Among the plans of least cost a second program looks for one that takes the fewe
 """
 
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, inf
+from math import ceil, inf
 from typing import Any, Literal
 
 import numpy as np
@@ -41,12 +40,8 @@ from ..performance.operating_points import WHOLE_GPU
 from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
 from .cost_steps import scaled_prices, unit_price
 from .highs import TIE_BREAK_NODES, run_highs
-from .shared_items import classes_of
 from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
 from .spare_capacity import SpareRules, add_spares
-
-FIRST_ROUND_S, LONGER_ROUND = 1.0, 4.0
-"""Where a search is to say what it has: seconds until it first does, and how much longer the next round takes."""
 
 
 @dataclass(frozen=True)
@@ -73,20 +68,6 @@ class CuttingStockAnswer:
     """GPUs under MPS."""
     spares: Ints | None = None
     """Shape (size,): partitions of each size that are kept free; None: none are asked for."""
-
-
-@dataclass(frozen=True, eq=False)
-class MostServed:
-    """A set of workloads, what serves them, and the most that any set is worth."""
-
-    served: list[bool]
-    most: float
-    """Proven: no set that the fleet can serve is worth more."""
-    patterns: tuple[tuple[Pattern, int], ...]
-    partitions: Ints
-    """Shape (workload, size)."""
-    shared: SharedAnswer
-    """GPUs under MPS; some residents may be of workloads that are not served."""
 
 
 def patterns_of(resolved: ResolvedProblem, entry: FleetType, *, every: bool = False) -> list[Pattern]:
@@ -140,7 +121,7 @@ def solve_cutting_stock(
         What partitions are kept free for (spare_capacity.py); None: nothing.
     """
     started = time.monotonic()
-    program = _Program(resolved, counts, shared=shared, spare=spare)
+    program = Program(resolved, counts, shared=shared, spare=spare)
     price, exact = scaled_prices(resolved)
     cost = mathopt.LinearSum(price[gpu] * x for gpu, x in program.gpus)
     program.model.minimize(cost)
@@ -179,67 +160,7 @@ def solve_cutting_stock(
     )
 
 
-def most_served(
-    resolved: ResolvedProblem,
-    *,
-    worth: Sequence[float],
-    time_limit_s: float,
-    shared: PartBuilder | None = None,
-    on_answer: Callable[[MostServed], None] | None = None,
-) -> MostServed:
-    """
-    Returns a most valuable set of workloads that the fleet can serve.
-
-    If the time limit ends the search, the set is the best one found until then.
-
-    Parameters
-    ----------
-    on_answer
-        Called with the best set so far, after 1 s and then in intervals that grow. HiGHS says nothing of a solution
-        while it searches, so the search is begun anew each time, from that set. None: it is made in one go.
-    """
-    program = _Program(resolved, counts=True, all_served=False, shared=shared)
-    terms = zip(worth, program.is_served, strict=True)
-    program.model.maximize(mathopt.LinearSum(value * variable for value, variable in terms))
-    whole = all(float(value).is_integer() for value in worth)
-    gap = 0.999 if whole else None
-    deadline = time.monotonic() + time_limit_s
-    round_s = FIRST_ROUND_S
-    best, most = None, float(sum(worth))
-    while True:
-        left = deadline - time.monotonic()
-        is_last = on_answer is None or left < 2 * round_s
-        start = None if best is None else best[1]
-        result = run_highs(program.model, left if is_last else round_s, absolute_gap=gap, start=start)
-        most = min(most, result.termination.objective_bounds.dual_bound)
-        if result.has_primal_feasible_solution() and (best is None or result.objective_value() > best[0]):
-            best = result.objective_value(), result.variable_values()
-        answer = _most_served(resolved, program, best and best[1], floor(most + 1e-6) if whole else most)
-        if is_last or on_answer is None or result.termination.reason is mathopt.TerminationReason.OPTIMAL:
-            return answer
-        on_answer(answer)
-        round_s *= LONGER_ROUND
-
-
-def _most_served(
-    resolved: ResolvedProblem, program: "_Program", values: dict[Any, float] | None, most: float
-) -> MostServed:
-    if values is None:
-        nothing = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
-        return MostServed([False] * len(nothing), most, (), nothing, NO_SHARES)
-    served = [values[variable] > 0.5 for variable in program.is_served]
-    for members in classes_of(resolved):
-        if program.shared.settled.issuperset(members):
-            # Alike in all: the program says how many are served, and deals their residents to the first of them.
-            number = sum(served[w] for w in members)
-            for place, w in enumerate(members):
-                served[w] = place < number
-    patterns = tuple((pattern, round(values[x])) for pattern, x in program.patterns if round(values[x]))
-    partitions = program.partitions(values) * np.array(served)[:, None]
-    return MostServed(served, most, patterns, partitions, program.shared.decode(values))
-
-
-class _Program:
+class Program:
     """
     The variables and constraints; the objective is the caller's.
 
@@ -368,7 +289,7 @@ _STOPPED: dict[mathopt.TerminationReason, Literal["proved", "time_limit", "infea
 
 def _with_fewest_slices(
     resolved: ResolvedProblem,
-    program: _Program,
+    program: Program,
     cost: Any,
     least: float,
     best: dict[Any, float],

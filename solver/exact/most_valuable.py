@@ -1,12 +1,10 @@
 """
 Which workloads to serve where the GPUs are too few for all of them: those of most value, and a bound on that value.
 
-    max   sum_w value_w s_w    s_w in {0, 1}: workload w is served
-    s.t.  the constraints of the cutting stock (cutting_stock.py), with R_w s_w for R_w and min_w s_w for min_w
-
-Under MPS its columns are the sets of residents that were listed. They bound the value only where they are all that
-there are and no rate may be split in another way; elsewhere the fluid relaxation (shared_program.py) does. A plan for
-all workloads that takes more GPUs than there are gives the first choice: those of its GPUs that carry most value.
+The program is that of most_served.py. Under MPS its columns are the sets of residents that were listed. They bound the
+value only where they are all that there are and no rate may be split in another way; elsewhere the fluid relaxation
+(shared_program.py) does. A plan for all workloads that takes more GPUs than there are gives the first choice: those of
+its GPUs that carry most value.
 """
 
 import time
@@ -17,9 +15,9 @@ from functools import partial
 
 from ..assembly import CutGpu, DecidedGpu, SharedGpu
 from ..performance.resolve import ResolvedProblem
-from .cutting_stock import MostServed, most_served
 from .decoding import cut_gpus, shared_gpus
 from .decomposition import solve_by_prices
+from .most_served import MostServed, most_served
 from .shared_columns import columns_of_gpus, enumerate_columns, item_tables
 from .shared_items import Item, shared_items
 from .shared_program import PartBuilder, SharedAnswer, as_fluid, by_columns

@@ -1,12 +1,9 @@
 """
 Why there are too few GPUs: which workloads cannot be served, and how many GPUs of which type would do.
 
-    max   sum_w v_w s_w        s_w in {0, 1}: workload w is served; v_w = 1, or its value
-    s.t.  the constraints of the cutting stock, with R_w s_w for R_w and min_w s_w for min_w
-
-The answer names a largest set of workloads that the fleet does serve; the others are unserved. How many GPUs
-would do is the cutting stock without counts. Of many workloads, those are named that stand beyond the counts in
-that plan.
+The answer names a largest set of workloads that the fleet does serve (most_served.py); the others are unserved. How
+many GPUs would do is the cutting stock without counts. Of many workloads, those are named that stand beyond the counts
+in that plan.
 """
 
 from collections import Counter
@@ -14,9 +11,10 @@ from dataclasses import replace
 
 from ..model.plan import Unserved
 from ..performance.resolve import ResolvedProblem
-from .cutting_stock import most_served, solve_cutting_stock
+from .cutting_stock import solve_cutting_stock
 from .decoding import cut_gpus
 from .decomposition import solve_by_prices
+from .most_served import most_served
 from .shared_columns import enumerate_columns, item_tables
 from .shared_items import shared_items
 from .shared_program import PartBuilder, by_columns
