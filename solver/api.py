@@ -24,6 +24,7 @@ from .model.problem import Problem
 from .model.profile import Profile
 from .performance.resolve import ResolvedProblem, resolve
 from .performance.unservable import unservable
+from .plan_columns import plan_columns
 from .planners import registry
 from .planners.planner import Planner
 from .pricing import price_report
@@ -332,6 +333,9 @@ def _collector_paused() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            # All objects become old ones, which are looked at seldom; else they would be looked at right now.
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
 
 
@@ -354,14 +358,15 @@ def _run_and_checked(
         plan = _interrupted(resolved, planner, limit) if found is None else found
     runtime_s = time.perf_counter() - started
     problem = resolved.problem
+    columns = plan_columns(problem, plan)
     plan = plan.model_copy(
         update={
             "runtime_s": round(runtime_s, 6),
-            "metrics": measure(problem, plan, profiles),
+            "metrics": measure(problem, plan, profiles, columns),
             "warnings": tuple(caveats(problem, plan, profiles)),
         }
     )
-    violations = check(problem, plan, profiles)
+    violations = check(problem, plan, profiles, columns)
     broken = [_broken(violation) for violation in violations if violation.excess is not None]
     if broken and planner.own_model and len(broken) == len(violations):
         return plan.model_copy(update={"status": Status.VIOLATING, "violations": tuple(broken), "gap": None})
