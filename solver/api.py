@@ -1,9 +1,7 @@
 """The library's front door: solve one problem, or put all planners side by side."""
 
-import gc
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
@@ -17,6 +15,7 @@ from .formats.profile_files import shipped_profiles
 from .incumbent import run_until
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
+from .model.collector import collector_paused
 from .model.errors import Finding, InputError
 from .model.plan import Bound, Insurance, Plan, PlanViolation, Search, ShadowCapacity, Status
 from .model.price_report import PriceReport
@@ -320,23 +319,8 @@ def _verified(
     time_limit_s: float | None,
     stop: Event | None = None,
 ) -> Plan:
-    with _collector_paused():
+    with collector_paused():
         return _run_and_checked(resolved, planner, profiles, time_limit_s, stop)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pauses the cyclic garbage collector: a plan is up to millions of objects without a cycle, all of them kept."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            # All objects become old ones, which are looked at seldom; else they would be looked at right now.
-            gc.freeze()
-            gc.unfreeze()
-            gc.enable()
 
 
 def _run_and_checked(
