@@ -96,7 +96,7 @@ def main() -> None:
         method, size, seed = arguments.one
         print(json.dumps(measured(method, int(size), int(seed), arguments.time_limit)))
         return
-    print("| services | method | look up | decide | memory | GPUs | worst gap | solve | its memory |")
+    print("| services | method | look up | decide | GPUs | worst gap | memory | solve | its memory |")
     print("|---:|---|---:|---:|---:|---:|---:|---:|---:|")
     times: dict[str, dict[int, float]] = defaultdict(dict)
     methods = list(arguments.method or METHODS)
@@ -140,7 +140,7 @@ def row(size: int, method: str, runs: list[dict[str, float]], bounds: dict[int, 
         whole = f"{median('solve_s'):.2f} s | {max(run['solve_memory_gib'] for run in runs):.2f} GiB"
     return (
         f"| {size:,} | {method} | {median('look_up_s'):.2f} s | {median('decide_s'):.2f} s | "
-        f"{max(run['memory_gib'] for run in runs):.2f} GiB | {gpus} | {worst} | {whole} |"
+        f"{gpus} | {worst} | {max(run['memory_gib'] for run in runs):.2f} GiB | {whole} |"
     )
 
 
