@@ -4,10 +4,8 @@ The library's front door: solve one problem, or put all planners side by side.
 Within `incumbent.interruptible_by(event)` every search here ends with its best answer so far when the event is set.
 """
 
-import gc
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -29,6 +27,7 @@ from .formats.profile_files import shipped_profiles
 from .incumbent import best_so_far
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
+from .model.collector import collector_paused
 from .model.errors import Finding, InputError
 from .model.plan import Bound, Insurance, Plan, PlanViolation, Search, ShadowCapacity, Status
 from .model.price_report import PriceReport
@@ -36,6 +35,7 @@ from .model.problem import Problem
 from .model.profile import Profile
 from .performance.resolve import ResolvedProblem, resolve
 from .performance.unservable import unservable
+from .plan_columns import plan_columns
 from .planners import registry
 from .planners.exact import unproven
 from .planners.planner import Planner
@@ -361,20 +361,8 @@ def _cost_without(
 
 
 def _verified(task: _Task, planner: Planner) -> Plan:
-    with _collector_paused():
+    with collector_paused():
         return _run_and_checked(task, planner)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pauses the cyclic garbage collector: a plan is up to millions of objects without a cycle, all of them kept."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _run_and_checked(task: _Task, planner: Planner) -> Plan:
@@ -394,13 +382,14 @@ def _run_and_checked(task: _Task, planner: Planner) -> Plan:
 def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:
     """Measures a plan and verifies it."""
     problem = task.resolved.problem
+    columns = plan_columns(problem, plan)
     plan = plan.model_copy(
         update={
-            "metrics": measure(problem, plan, task.profiles),
+            "metrics": measure(problem, plan, task.profiles, columns),
             "warnings": tuple(caveats(problem, plan, task.profiles)),
         }
     )
-    violations = check(problem, plan, task.profiles)
+    violations = check(problem, plan, task.profiles, columns)
     broken = [_broken(violation) for violation in violations if violation.excess is not None]
     if broken and planner.own_model and len(broken) == len(violations):
         return plan.model_copy(update={"status": Status.VIOLATING, "violations": tuple(broken), "gap": None})

@@ -1,42 +1,39 @@
 """From a planner's decision (which partitions stand on which GPU) to a complete plan."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
-from pydantic import TypeAdapter
 
 from .digest import reference
 from .geometry import Layout, Multiset, placement_rules, roomiest_layout
+from .model.base import unvalidated
 from .model.catalogue import load_catalogue
-from .model.plan import Bound, Plan, PlannedGpu, Search, Status, Unserved
-from .model.problem import Sharing, Workload
+from .model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status, Unserved
+from .model.problem import FleetEntry, Sharing
+from .partition_records import SHARED, Figures, ResidentFigures, partition_records
+from .partition_records import SPARE as SPARE
 from .performance.interference.prediction import SharedPrediction
-from .performance.resolve import FleetType, ResolvedProblem
-
-GPUS = TypeAdapter(tuple[PlannedGpu, ...])
+from .performance.resolve import ResolvedProblem
 
 UNKNOWN_BOUND = Bound(cost_per_hour=None, gpus=None, method="none: this planner computes no bound")
 
 
-SPARE = -1
-"""Stands for the workload of a partition that is kept free."""
-
-
-@dataclass(frozen=True, order=True)
-class Segment:
+# There may be millions of these two, and named tuples are made several times as fast as frozen dataclasses.
+class Segment(NamedTuple):
     """One partition of a size for a workload, at the best operating point; without a place yet."""
 
     size: int
     """Index into ResolvedProblem.sizes."""
     workload: int
+    """Index into the problem's workloads; SPARE: kept free."""
 
 
-@dataclass(frozen=True)
-class CutGpu:
+class CutGpu(NamedTuple):
     """One GPU and its segments. `starts` gives each segment's place, None lets `assemble` choose."""
 
     gpu: str
@@ -84,21 +81,6 @@ class SharedGpu:
 DecidedGpu = CutGpu | SharedGpu
 
 
-@dataclass(frozen=True)
-class _Figures:
-    """A partition that lacks only its share of the workload's rate; one that is kept free has only a place."""
-
-    workload: int
-    mig_profile: str | None
-    start: int | None
-    sm_percent: float | None
-    batch: int
-    processes: int
-    latency_ms: float
-    capacity_rps: float
-    causes_ms: dict[str, float] | None
-
-
 def assemble(
     resolved: ResolvedProblem,
     decided: Iterable[DecidedGpu],
@@ -115,36 +97,9 @@ def assemble(
     loaded equally. Residents of a GPU under MPS get the figures of the full interference model, whatever
     their planner believed. GPUs of a fleet entry with nodes fill its nodes in their order.
     """
-    used = [one for one in decided if one.is_used]
     order = {entry.gpu.name: i for i, entry in enumerate(resolved.fleet)}
-    used.sort(key=lambda one: order[one.gpu])
-    shared = _predicted(resolved, [one for one in used if isinstance(one, SharedGpu)])
-    contents = [
-        _cut_figures(resolved, one) if isinstance(one, CutGpu) else _shared_figures(one, *next(shared)) for one in used
-    ]
-    total_rps: defaultdict[int, float] = defaultdict(float)
-    for content in contents:
-        for figures in content:
-            if figures.workload != SPARE:
-                total_rps[figures.workload] += figures.capacity_rps
-    numbers: Counter[str] = Counter()
-    rows = []
-    for one, content in zip(used, contents, strict=True):
-        number = numbers[one.gpu]
-        numbers[one.gpu] += 1
-        node, index = _node_of(resolved.fleet_by_name[one.gpu], resolved, number)
-        rows.append(
-            {
-                "id": f"{one.gpu}/{number}",
-                "gpu": one.gpu,
-                "node": node,
-                "index": index,
-                "sharing": _sharing(content[0]),
-                "partitions": [_partition(resolved, one.gpu, figures, total_rps) for figures in content],
-            }
-        )
-    # All at once: a plan may have hundreds of thousands of partitions.
-    gpus = GPUS.validate_python(rows)
+    used = sorted((one for one in decided if one.is_used), key=lambda one: order[one.gpu])
+    gpus = _gpu_records(resolved, used, partition_records(resolved, _figures(resolved, used)))
     cost = sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in gpus)
     return Plan(
         version=1,
@@ -205,40 +160,89 @@ def gap(cost: float | None, bound: Bound) -> float | None:
     return max(0.0, cost - bound.cost_per_hour) / bound.cost_per_hour if bound.cost_per_hour else None
 
 
-def _cut_figures(resolved: ResolvedProblem, cut: CutGpu) -> list[_Figures]:
-    """Returns the segments of a GPU by their start; a whole GPU has one, without a start."""
-    return [
-        _Figures(
-            workload=w,
-            mig_profile=resolved.sizes[k].name if resolved.sizes[k].mig else None,
-            start=start if resolved.sizes[k].mig else None,
-            sm_percent=None,
-            batch=int(resolved.batch[w, k]),
-            processes=int(resolved.processes[w, k]),
-            latency_ms=float(resolved.latency_ms[w, k]),
-            capacity_rps=float(resolved.capacity_rps[w, k]),
-            causes_ms=None,
-        )
-        for start, segment in sorted(_placed(resolved, cut))
-        for w, k in [(segment.workload, segment.size)]
-    ]
+def _figures(resolved: ResolvedProblem, used: Sequence[DecidedGpu]) -> Figures:
+    """Gives every segment its place, and predicts every resident."""
+    predicted = _predicted(resolved, [one for one in used if isinstance(one, SharedGpu)])
+    workload: list[int] = []
+    size: list[int] = []
+    start: list[int | None] = []
+    residents: list[ResidentFigures] = []
+    for one in used:
+        if isinstance(one, SharedGpu):
+            figures = _resident_figures(one, *next(predicted))
+            residents += figures
+            workload += one.workloads
+            size += [SHARED] * len(figures)
+            start += [None] * len(figures)
+            continue
+        segments, starts = _placed(resolved, one)
+        for k, w in segments:
+            size.append(k)
+            workload.append(w)
+        start += starts
+    return Figures(np.array(workload, dtype=np.int64), np.array(size, dtype=np.int64), start, residents)
 
 
-def _placed(resolved: ResolvedProblem, cut: CutGpu) -> list[tuple[int, Segment]]:
-    """Returns the start of each segment."""
-    if cut.starts is not None:
-        return list(zip(cut.starts, cut.segments, strict=True))
+def _gpu_records(
+    resolved: ResolvedProblem, used: Sequence[DecidedGpu], partitions: Sequence[Partition]
+) -> tuple[PlannedGpu, ...]:
+    """Numbers the GPUs and gives each its node and, in their order, its partitions."""
+    places = {entry.gpu: _places(entry) for entry in resolved.problem.fleet}
+    numbers: Counter[str] = Counter()
+    rows = []
+    taken = 0
+    for one in used:
+        count = len(one.residents) if isinstance(one, SharedGpu) else len(one.segments)
+        number = numbers[one.gpu]
+        numbers[one.gpu] = number + 1
+        node, index = next(places[one.gpu])
+        row = {
+            "id": f"{one.gpu}/{number}",
+            "gpu": one.gpu,
+            "node": node,
+            "index": index,
+            "sharing": _sharing(resolved, one),
+            "partitions": tuple(partitions[taken : taken + count]),
+        }
+        rows.append(row)
+        taken += count
+    return tuple(unvalidated(PlannedGpu, rows))
+
+
+def _sharing(resolved: ResolvedProblem, one: DecidedGpu) -> Sharing:
+    return "mps" if isinstance(one, SharedGpu) else resolved.sizes[one.segments[0].size].sharing
+
+
+def _places(entry: FleetEntry) -> Iterator[tuple[str | None, int | None]]:
+    """Yields node and index for one GPU of a type after the other; None where the fleet entry names no nodes."""
+    for node in entry.nodes or ():
+        yield from ((node.name, index) for index in range(node.count))
+    yield from repeat((None, None))
+
+
+def _placed(resolved: ResolvedProblem, cut: CutGpu) -> tuple[Sequence[Segment], Sequence[int | None]]:
+    """Returns the segments of a GPU by their start, and the starts; a whole GPU has no start."""
     if resolved.sizes[cut.segments[0].size].mig is None:
-        return [(0, segment) for segment in cut.segments]
-    names = [resolved.sizes[segment.size].name for segment in cut.segments]
-    layout = _layout(cut.gpu, tuple(sorted(names)))
-    by_name: dict[str, list[Segment]] = {}
-    for segment, name in sorted(zip(cut.segments, names, strict=True), reverse=True):
-        by_name.setdefault(name, []).append(segment)
-    return [(placement.start, by_name[placement.profile].pop()) for placement in layout]
+        return cut.segments, [None] * len(cut.segments)
+    if cut.starts is not None:
+        by_start = sorted(zip(cut.starts, cut.segments, strict=True))
+        return [segment for _, segment in by_start], [start for start, _ in by_start]
+    segments = sorted(cut.segments)
+    names = tuple([resolved.sizes[segment.size].name for segment in segments])
+    order, starts = _by_start(cut.gpu, names)
+    return [segments[i] for i in order], starts
 
 
 @cache
+def _by_start(gpu: str, names: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns in which order instances of these profiles stand on a GPU, as indices, and where each starts."""
+    waiting: dict[str, list[int]] = {}
+    for i in reversed(range(len(names))):
+        waiting.setdefault(names[i], []).append(i)
+    layout = _layout(gpu, tuple(sorted(names)))
+    return tuple(waiting[place.profile].pop() for place in layout), tuple(place.start for place in layout)
+
+
 def _layout(gpu: str, names: Multiset) -> Layout:
     """Returns where instances of these profiles stand on a GPU; raises RuntimeError if they do not fit."""
     geometry = load_catalogue()[gpu].mig
@@ -270,72 +274,15 @@ def _predicted(resolved: ResolvedProblem, shared: Sequence[SharedGpu]) -> Iterat
         yield rows[i]
 
 
-def _shared_figures(one: SharedGpu, prediction: SharedPrediction, row: int) -> list[_Figures]:
+def _resident_figures(one: SharedGpu, prediction: SharedPrediction, row: int) -> list[ResidentFigures]:
     return [
-        _Figures(
-            workload=resident.workload,
-            mig_profile=None,
-            start=None,
+        ResidentFigures(
             sm_percent=resident.percent,
             batch=resident.batch,
-            processes=1,
             latency_ms=float(prediction.latency_ms[row, i]),
             capacity_rps=float(prediction.throughput_rps[row, i]),
             causes_ms={cause: float(part[row, i]) for cause, part in prediction.causes_ms.items()},
+            gpu=one.gpu,
         )
         for i, resident in enumerate(one.residents)
     ]
-
-
-def _partition(
-    resolved: ResolvedProblem, gpu: str, figures: _Figures, total_rps: Mapping[int, float]
-) -> dict[str, Any]:
-    """Returns the fields of a partition."""
-    place = {
-        "mig_profile": figures.mig_profile,
-        "start": figures.start,
-        "sm_percent": figures.sm_percent,
-        "duty_cycle_ms": None,
-    }
-    if figures.workload == SPARE:
-        return {**place, "serves": []}
-    workload = resolved.problem.workloads[figures.workload]
-    required = float(resolved.required_rps[figures.workload])
-    share = figures.capacity_rps / total_rps[figures.workload]
-    # Where all partitions together suffice, no rounding may put one above its capacity.
-    enough = total_rps[figures.workload] >= required * (1 - 1e-9)
-    rate = required * share
-    served = {
-        "workload": workload.name,
-        "batch": figures.batch,
-        "processes": figures.processes,
-        "latency_ms": figures.latency_ms,
-        "capacity_rps": figures.capacity_rps,
-        "rate_rps": min(figures.capacity_rps, rate) if enough else rate,
-        "basis": resolved.profiles[workload.model, gpu].basis(_sharing(figures)),
-        "causes_ms": figures.causes_ms,
-        "memory_mib": _memory_mib(resolved, gpu, workload) if figures.sm_percent is not None else None,
-    }
-    return {**place, "serves": [served]}
-
-
-def _memory_mib(resolved: ResolvedProblem, gpu: str, workload: Workload) -> float | None:
-    """Returns the memory of one process under MPS: the workload's own figure, or its profile's."""
-    known = resolved.profiles[workload.model, gpu].interference
-    return workload.memory_mib or (known.memory_mib if known else None)
-
-
-def _sharing(figures: _Figures) -> Sharing:
-    if figures.sm_percent is not None:
-        return "mps"
-    return "mig" if figures.mig_profile else "exclusive"
-
-
-def _node_of(entry: FleetType, resolved: ResolvedProblem, number: int) -> tuple[str | None, int | None]:
-    """Returns node and index of the GPU with a running number; None where the fleet entry names no nodes."""
-    nodes = next(e.nodes for e in resolved.problem.fleet if e.gpu == entry.gpu.name) or ()
-    for node in nodes:
-        if number < node.count:
-            return node.name, number
-        number -= node.count
-    return None, None

@@ -5,25 +5,31 @@ Everything is recomputed from the problem, the catalogue and the profiles. Neith
 that planners use to choose operating points or places is imported here, so that a mistake there shows up here.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import combinations
+from operator import itemgetter
 
+import numpy as np
+
+from .check_partitions import Predict, wrong_partitions
 from .check_shares import wrong_shares
 from .check_spares import wrong_spares
 from .digest import reference
 from .model.catalogue import load_catalogue
-from .model.hardware import Gpu, MigGeometry, MigProfile
-from .model.plan import Partition, Plan, PlannedGpu, Served, Status
+from .model.hardware import MigGeometry, MigProfile
+from .model.plan import Plan, PlannedGpu, Status
 from .model.problem import FleetEntry, Problem, Workload
 from .model.profile import Profile, merged
 from .performance.prediction import Prediction, predict, predict_whole
+from .plan_columns import UNKNOWN, PlanColumns, plan_columns
 from .violation import RELATIVE, Violation, close
 
 
-def check(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Violation]:
+def check(
+    problem: Problem, plan: Plan, profiles: Iterable[Profile], columns: PlanColumns | None = None
+) -> list[Violation]:
     """
     Returns every way in which a plan violates its problem; an empty list: the plan holds.
 
@@ -31,6 +37,8 @@ def check(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Vio
     ----------
     profiles
         The profiles that the plan was made with; a later one wins over an earlier one of the same model and GPU.
+    columns
+        The plan's columns, if they were read before; they say nothing that the plan does not.
     """
     by_key = merged(profiles)
     workloads = {workload.name: workload for workload in problem.workloads}
@@ -39,24 +47,13 @@ def check(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Vio
         return found
     found += _wrong_totals(problem, plan)
     found += _wrong_fleet(problem, plan)
-    asked = _Asked(problem, workloads, by_key, cache(partial(_point, by_key)))
-    for gpu in plan.gpus:
-        found += _wrong_gpu(asked, gpu)
+    columns = plan_columns(problem, plan, columns)
+    point = cache(partial(_point, by_key))
+    found += _wrong_gpus(problem, plan, columns, workloads, by_key, point)
     if plan.status in (Status.OPTIMAL, Status.FEASIBLE, Status.VIOLATING):
-        found += _wrong_rates(problem, plan)
-        found += wrong_spares(problem, plan, by_key, asked.predict)
+        found += _wrong_rates(problem, columns)
+        found += wrong_spares(problem, plan, by_key, point)
     return found
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """The problem and what is known of its models."""
-
-    problem: Problem
-    workloads: dict[str, Workload]
-    profiles: dict[tuple[str, str], Profile]
-    predict: Callable[[str, str, str | None, int, int], Prediction | None]
-    """Of a model on a GPU type, MIG profile or whole, with a batch and processes; computed once each."""
 
 
 def _wrong_problem(problem: Problem, plan: Plan) -> Iterator[Violation]:
@@ -133,37 +130,66 @@ def _wrong_fleet(problem: Problem, plan: Plan) -> Iterator[Violation]:
                 yield Violation(gpu.id, f"is GPU {gpu.index} of node {gpu.node}, which has {count} of this type")
 
 
-def _wrong_gpu(asked: _Asked, gpu: PlannedGpu) -> Iterator[Violation]:
-    facts = load_catalogue().get(gpu.gpu)
-    if facts is None:
-        yield Violation(gpu.id, f"{gpu.gpu} is not in the catalogue")
-        return
-    if gpu.sharing == "mps":
-        yield from wrong_shares(asked.problem, asked.workloads, gpu, facts, asked.profiles)
-        return
-    if gpu.sharing == "exclusive":
-        yield from _wrong_whole(asked, gpu, facts)
-        return
-    instances = []
-    for partition in gpu.partitions:
-        profile = facts.mig.profile(partition.mig_profile or "") if facts.mig else None
-        if profile is None or partition.start is None:
-            yield Violation(gpu.id, f"{partition.mig_profile} at {partition.start} is no MIG instance of {gpu.gpu}")
-            continue
-        instances.append((partition.start, profile))
-        yield from _wrong_partition(asked, gpu, facts, partition, profile)
-    places = tuple((start, profile.name) for start, profile in instances)
-    yield from (Violation(gpu.id, message) for message in _wrong_geometry(gpu.gpu, places))
+def _wrong_gpus(
+    problem: Problem,
+    plan: Plan,
+    columns: PlanColumns,
+    workloads: Mapping[str, Workload],
+    profiles: Mapping[tuple[str, str], Profile],
+    predict: Predict,
+) -> list[Violation]:
+    """Returns what is wrong with each GPU, in their order: its division, and what its partitions serve."""
+    found: list[tuple[int, int, Violation]] = []  # by partition; 1: after what is wrong with the partition itself
+    judged: list[int] = []
+    first = 0
+    for gpu in plan.gpus:
+        indices = range(first, first + len(gpu.partitions))
+        first = indices.stop
+        facts = load_catalogue().get(gpu.gpu)
+        if facts is None:
+            found.append((indices[0], 0, Violation(gpu.id, f"{gpu.gpu} is not in the catalogue")))
+        elif gpu.sharing == "mps":
+            found += [(indices[0], 0, wrong) for wrong in wrong_shares(problem, workloads, gpu, facts, profiles)]
+        elif gpu.sharing == "exclusive":
+            if _is_whole(gpu):
+                judged += indices
+            else:
+                message = "is used whole, but has several partitions, a MIG profile or a share"
+                found.append((indices[0], 0, Violation(gpu.id, message)))
+        else:
+            places = tuple([(partition.start, partition.mig_profile) for partition in gpu.partitions])
+            unknown, wrong_together = _wrong_instances(gpu.gpu, places)
+            judged += [i for place, i in enumerate(indices) if place not in unknown] if unknown else indices
+            for place in unknown:
+                start, name = places[place]
+                message = f"{name} at {start} is no MIG instance of {gpu.gpu}"
+                found.append((indices[place], 0, Violation(gpu.id, message)))
+            found += [(indices[-1], 1, Violation(gpu.id, message)) for message in wrong_together]
+    partitions = np.array(judged, dtype=np.int64)
+    found += [(i, 0, wrong) for i, wrong in wrong_partitions(problem, plan, columns, partitions, predict)]
+    found.sort(key=itemgetter(0, 1))
+    return [violation for _, _, violation in found]
+
+
+def _is_whole(gpu: PlannedGpu) -> bool:
+    """Tells whether a GPU has one partition without a MIG profile or a share."""
+    whole = gpu.partitions[0]
+    return len(gpu.partitions) == 1 and not whole.mig_profile and whole.start is None and whole.sm_percent is None
 
 
 @cache
-def _wrong_geometry(gpu: str, places: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
-    """Returns what is wrong with instances on a GPU type, given by start and MIG profile."""
+def _wrong_instances(
+    gpu: str, places: tuple[tuple[int | None, str | None], ...]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """
+    Returns which places, each a start and a MIG profile, are no MIG instances of a GPU type, and what is wrong with
+    the others together. Computed once each: GPUs are divided in few ways.
+    """
     geometry = load_catalogue()[gpu].mig
-    if geometry is None:
-        return ()
-    known = [(start, geometry.profile(name)) for start, name in places]
-    return tuple(_misplaced(geometry, [(start, profile) for start, profile in known if profile is not None]))
+    found = [(start, geometry.profile(name or "") if geometry else None) for start, name in places]
+    instances = [(start, profile) for start, profile in found if start is not None and profile is not None]
+    unknown = tuple(i for i, (start, profile) in enumerate(found) if start is None or profile is None)
+    return unknown, tuple(_misplaced(geometry, instances)) if geometry else ()
 
 
 def _misplaced(geometry: MigGeometry, instances: list[tuple[int, MigProfile]]) -> Iterator[str]:
@@ -189,40 +215,6 @@ def _misplaced(geometry: MigGeometry, instances: list[tuple[int, MigProfile]]) -
             yield f"takes {taken} {engine.upper()} engines; there are {budget.get(engine, 0)}"
 
 
-def _wrong_whole(asked: _Asked, gpu: PlannedGpu, facts: Gpu) -> Iterator[Violation]:
-    """A GPU that is used whole has one partition without a MIG profile or a share."""
-    whole = gpu.partitions[0]
-    if len(gpu.partitions) > 1 or whole.mig_profile or whole.start is not None or whole.sm_percent is not None:
-        yield Violation(gpu.id, "is used whole, but has several partitions, a MIG profile or a share")
-        return
-    yield from _wrong_partition(asked, gpu, facts, whole, None)
-
-
-def _wrong_partition(
-    asked: _Asked, gpu: PlannedGpu, facts: Gpu, partition: Partition, mig: MigProfile | None
-) -> Iterator[Violation]:
-    problem = asked.problem
-    where = f"{gpu.id} {mig.name} at {partition.start}" if mig else gpu.id
-    if len(partition.serves) > 1:
-        yield Violation(where, "serves several workloads; without a duty cycle an instance serves one")
-    for served in partition.serves:
-        workload = asked.workloads.get(served.workload)
-        if workload is None:
-            yield Violation(where, f"serves {served.workload!r}, which is not in the problem")
-            continue
-        clients = facts.mps_client_limit(mig)
-        if served.processes > min(clients, problem.settings.max_processes):
-            allowed = min(clients, problem.settings.max_processes)
-            yield Violation(where, f"runs {served.processes} processes; at most {allowed} are allowed")
-        if workload.gpus is not None and gpu.gpu not in workload.gpus:
-            yield Violation(where, f"serves {workload.name}, which allows only {', '.join(workload.gpus)}")
-        if workload.batch_sizes is not None and served.batch not in workload.batch_sizes:
-            yield Violation(where, f"batch {served.batch} is not allowed for {workload.name}")
-        memory_mib = mig.memory_mib if mig else facts.memory_mib
-        point = asked.predict(workload.model, gpu.gpu, mig.name if mig else None, served.batch, served.processes)
-        yield from _wrong_prediction(problem, where, workload, served, memory_mib, point)
-
-
 def _point(
     profiles: dict[tuple[str, str], Profile], model: str, gpu: str, mig: str | None, batch: int, processes: int
 ) -> Prediction | None:
@@ -232,54 +224,16 @@ def _point(
     return predict_whole(profile, batch, processes) if mig is None else predict(profile, mig, batch, processes)
 
 
-def _wrong_prediction(
-    problem: Problem,
-    where: str,
-    workload: Workload,
-    served: Served,
-    memory_mib: float | None,
-    point: Prediction | None,
-) -> Iterator[Violation]:
-    """Latency, capacity and memory are what the profile says, and within the limits."""
-    if point is None:
-        yield Violation(
-            where, f"no profile of {workload.model} knows batch {served.batch} with {served.processes} processes here"
-        )
-        return
-    if not close(point.latency_ms, served.latency_ms):
-        yield Violation(where, f"states {served.latency_ms:.6g} ms; the profile gives {point.latency_ms:.6g} ms")
-    if not close(point.capacity_rps, served.capacity_rps):
-        yield Violation(where, f"states {served.capacity_rps:.6g} req/s; the profile gives {point.capacity_rps:.6g}")
-    limit_ms = workload.slo_ms * problem.settings.slo_fraction
-    if point.latency_ms > limit_ms * (1 + RELATIVE):
-        yield Violation(
-            where,
-            f"{workload.name} takes {point.latency_ms:.6g} ms; "
-            f"its SLO of {workload.slo_ms:g} ms leaves {limit_ms:g} ms",
-        )
-    if served.rate_rps > point.capacity_rps * (1 + RELATIVE):
-        yield Violation(where, f"takes {served.rate_rps:.6g} req/s; its capacity is {point.capacity_rps:.6g}")
-    needed = point.memory_mib if workload.memory_mib is None else workload.memory_mib * served.processes
-    if needed is not None and memory_mib is not None and needed > memory_mib:
-        yield Violation(where, f"needs {needed:g} MiB of memory; it has {memory_mib:g} MiB")
-
-
-def _wrong_rates(problem: Problem, plan: Plan) -> Iterator[Violation]:
+def _wrong_rates(problem: Problem, columns: PlanColumns) -> Iterator[Violation]:
     """Each workload's rate is carried in full, by as many partitions as it allows."""
-    rates: defaultdict[str, float] = defaultdict(float)
-    replicas: Counter[str] = Counter()
-    for gpu in plan.gpus:
-        for partition in gpu.partitions:
-            for served in partition.serves:
-                rates[served.workload] += served.rate_rps
-                replicas[served.workload] += 1
-    for workload in problem.workloads:
+    known = columns.workload != UNKNOWN
+    owner, count = columns.workload[known], len(problem.workloads)
+    rates = np.bincount(owner, weights=columns.rate_rps[known], minlength=count)
+    replicas = np.bincount(owner, minlength=count)
+    for workload, rate, count in zip(problem.workloads, rates.tolist(), replicas.tolist(), strict=True):
         required = workload.rate_rps * (1 + problem.settings.headroom)
-        if not close(rates[workload.name], required):
-            yield Violation(
-                workload.name, f"its partitions take {rates[workload.name]:.6f} req/s in all; needed {required:.6f}"
-            )
-        count = replicas[workload.name]
+        if not close(rate, required):
+            yield Violation(workload.name, f"its partitions take {rate:.6f} req/s in all; needed {required:.6f}")
         if count < workload.min_replicas or count > (workload.max_replicas or count):
             limits = f"{workload.min_replicas} to {workload.max_replicas or 'any number'}"
             yield Violation(workload.name, f"has {count} partitions; allowed are {limits}")

@@ -17,58 +17,77 @@ throughput is that of the model alone at that share. Where the catalogue does no
 part of the compute slices stands in for them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter
 
 from .geometry import Layout, Placement, PlacementRules, most_addable, placement_rules, valid_layouts
+from .model.base import unvalidated
 from .model.catalogue import load_catalogue
 from .model.plan import GpuCut, Metrics, Plan, PlannedGpu
-from .model.problem import Problem
+from .model.problem import Problem, Sharing
 from .model.profile import Profile, merged
 from .performance.interference.igniter import IgniterModel
 from .performance.prediction import peak_at_share_rps, peak_rps
+from .plan_columns import Floats, Kind, PlanColumns, plan_columns
 
-CUTS = TypeAdapter(tuple[GpuCut, ...])
 
-
-def measure(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Metrics | None:
-    """Returns the metrics of a plan; None if it uses no GPU."""
+def measure(
+    problem: Problem, plan: Plan, profiles: Iterable[Profile], columns: PlanColumns | None = None
+) -> Metrics | None:
+    """Returns the metrics of a plan; None if it uses no GPU. `columns`: the plan's, if they were read before."""
     if not plan.gpus:
         return None
     by_key = merged(profiles)
     model_of = {workload.name: workload.model for workload in problem.workloads}
-
-    @cache
-    def peak(model: str, gpu: str, mig_profile: str | None, sm_percent: float) -> float | None:
-        profile = by_key.get((model, gpu))
-        if profile is None:
-            return None
-        return peak_rps(profile, mig_profile) if mig_profile else peak_at_share_rps(profile, sm_percent)
-
-    allocated = active = total = 0.0
-    for gpu in plan.gpus:
-        facts = load_catalogue()[gpu.gpu]
-        total += _sms(gpu.gpu, facts.mig.full.name if facts.mig and gpu.sharing == "mig" else None)
-        for partition in gpu.partitions:
-            percent = partition.sm_percent or 100.0
-            sms = _sms(gpu.gpu, partition.mig_profile) * (1.0 if partition.mig_profile else percent / 100)
-            allocated += sms
-            for served in partition.serves:
-                reachable = peak(model_of[served.workload], gpu.gpu, partition.mig_profile, percent)
-                active += sms * min(1.0, served.rate_rps / (reachable or served.capacity_rps))
-    # All at once: a plan may have tens of thousands of GPUs.
-    cuts = CUTS.validate_python([_cut(gpu, model_of, by_key) for gpu in plan.gpus])
+    columns = plan_columns(problem, plan, columns)
+    sms = np.array([_allocated_sms(kind) for kind in columns.kinds])[columns.kind]
+    reachable = _reachable_rps(columns, [*model_of.values()], by_key)
+    use = np.minimum(1.0, columns.rate_rps / reachable)
+    allocated, active = sum(sms.tolist()), sum((sms[columns.partition] * use).tolist())
+    total = sum(_whole_sms(gpu.gpu, gpu.sharing) for gpu in plan.gpus)
+    cuts = unvalidated(GpuCut, (_cut(gpu, model_of, by_key) for gpu in plan.gpus))
     return Metrics(
         internal_slack=1 - active / allocated if allocated else None,
         external_fragmentation=max(0.0, 1 - allocated / total) if total else None,
         wasted_compute_slices=sum(cut.wasted_compute_slices or 0 for cut in cuts),
         wasted_memory_slices=sum(cut.wasted_memory_slices or 0 for cut in cuts),
-        gpus=cuts,
+        gpus=tuple(cuts),
     )
+
+
+def _allocated_sms(kind: Kind) -> float:
+    gpu, mig_profile, percent = kind
+    return _sms(gpu, mig_profile) * (1.0 if mig_profile else (percent or 100.0) / 100)
+
+
+@cache
+def _whole_sms(gpu: str, sharing: Sharing) -> float:
+    """Returns the SMs that the partitions of a GPU could hold together."""
+    mig = load_catalogue()[gpu].mig
+    return _sms(gpu, mig.full.name if mig and sharing == "mig" else None)
+
+
+def _reachable_rps(columns: PlanColumns, models: Sequence[str], profiles: Mapping[tuple[str, str], Profile]) -> Floats:
+    """Returns the greatest throughput of each service's model on its kind of partition, shape (served,)."""
+    number = {model: m for m, model in enumerate(dict.fromkeys(models))}
+    model = np.array([number[model] for model in models])[columns.workload]
+    pairs, of_row = np.unique(model * len(columns.kinds) + columns.served_kind, return_inverse=True)
+    names = list(number)
+    peaks: list[float | None] = []
+    for m, k in zip(*np.divmod(pairs, len(columns.kinds)), strict=True):
+        gpu, mig_profile, percent = columns.kinds[k]
+        profile = profiles.get((names[m], gpu))
+        if profile is None:
+            peaks.append(None)
+        else:
+            peaks.append(
+                peak_rps(profile, mig_profile) if mig_profile else peak_at_share_rps(profile, percent or 100.0)
+            )
+    peak_of = np.array([peak or np.nan for peak in peaks])[of_row]
+    return np.where(np.isnan(peak_of), columns.capacity_rps, peak_of)
 
 
 @cache
@@ -100,8 +119,8 @@ def _cut(gpu: PlannedGpu, model_of: dict[str, str], profiles: dict[tuple[str, st
             "power_demand_w": power_w,
             "frequency_mhz": frequency_mhz,
         }
-    layout = tuple(sorted(Placement(part.start or 0, part.mig_profile) for part in gpu.partitions if part.mig_profile))
-    free_compute, free_memory, wasted_compute, wasted_memory, addable = _room(gpu.gpu, layout)
+    places = tuple([(part.start or 0, part.mig_profile) for part in gpu.partitions if part.mig_profile])
+    free_compute, free_memory, wasted_compute, wasted_memory, addable = _room(gpu.gpu, places)
     return {
         "id": gpu.id,
         "free_compute_slices": free_compute,
@@ -137,12 +156,13 @@ def _power(
 
 
 @cache
-def _room(gpu: str, layout: Layout) -> tuple[int, int, int, int, tuple[tuple[str, int], ...]]:
+def _room(gpu: str, places: tuple[tuple[int, str], ...]) -> tuple[int, int, int, int, tuple[tuple[str, int], ...]]:
     """Returns free compute and memory slices, the wasted ones of each, and what could still be added."""
     geometry = load_catalogue()[gpu].mig
     if geometry is None:
         return 0, 0, 0, 0, ()
     rules = placement_rules(geometry)
+    layout = tuple(sorted(Placement(start, profile) for start, profile in places))
     compute, memory = _slices(rules, layout)
     present = set(layout)
     completions = [_slices(rules, other) for other in valid_layouts(rules) if present <= set(other)]

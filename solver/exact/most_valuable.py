@@ -138,7 +138,7 @@ def _left_on(gpus: Sequence[DecidedGpu], served: Sequence[int]) -> list[DecidedG
     left: list[DecidedGpu] = []
     for gpu in gpus:
         if isinstance(gpu, CutGpu):
-            segments = [replace(one, workload=number[one.workload]) for one in gpu.segments if one.workload in number]
+            segments = [one._replace(workload=number[one.workload]) for one in gpu.segments if one.workload in number]
             left.append(CutGpu(gpu.gpu, tuple(segments)))
         else:
             residents = [replace(one, workload=number[one.workload]) for one in gpu.residents if one.workload in number]

@@ -1,6 +1,7 @@
 """What every record that passes a boundary has in common: immutable, no unknown field, no NaN."""
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -9,6 +10,37 @@ class Record(BaseModel):
     """An immutable record; an unknown field, a NaN and an infinity are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+RecordT = TypeVar("RecordT", bound=Record)
+
+
+def unvalidated(record: type[RecordT], rows: Iterable[dict[str, Any]]) -> list[RecordT]:
+    """
+    Returns records of values that are known to be valid, several times as fast as `model_construct`.
+
+    For hundreds of thousands of records that our own code computes from records validated before, and that `check`
+    verifies afterwards; never for input. Nothing is converted, so each row has all fields, in the order of the record,
+    with values of exactly their types; it becomes the record's own. The attributes set here are the ones that
+    pydantic documents of every model; the set of field names is one for all, which a frozen record never changes.
+    """
+    names = set(record.model_fields)
+    new = record.__new__
+    made = []
+    for row in rows:
+        one = new(record)
+        _set_values(one, row)
+        _set_names(one, names)
+        _set_extra(one, None)
+        _set_private(one, None)
+        made.append(one)
+    return made
+
+
+_set_values, _set_names, _set_extra, _set_private = (
+    vars(BaseModel)[name].__set__
+    for name in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+)
 
 
 # Names end up in file names, labels and unit names, so they keep to what all of those accept.

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from .collector import collector_paused
 from .errors import Finding, InputError
 
 MAX_BYTES = 1024 * 1024 * 1024
@@ -63,6 +64,7 @@ def read_text(path: Path) -> str:
         raise InputError([Finding(source, "", f"cannot be read: {reason}")]) from error
 
 
+@collector_paused()
 def parse_text(text: str, source: str) -> Any:
     """
     Parses YAML, or JSON if the source's name ends in .json.
@@ -91,6 +93,7 @@ def parse_text(text: str, source: str) -> Any:
         raise InputError([Finding(source, "", "is nested too deeply to be a file of sliceplan")]) from error
 
 
+@collector_paused()
 def parse_record(record: type[RecordT], data: Any, source: str) -> RecordT:
     """
     Turns data into a record.

@@ -72,7 +72,12 @@ def unknown_references(references: References, known: Iterable[tuple[str, str]],
     gpus_of: dict[str, list[str]] = {}
     for profiled, gpu in known:
         gpus_of.setdefault(profiled, []).append(gpu)
+    sound: set[tuple[str | None, tuple[str, ...] | None]] = set()
     for i, (model, allowed_gpus) in enumerate(zip(references.models, references.gpus, strict=True)):
+        asked_for = (model, None if allowed_gpus is None else tuple(allowed_gpus))
+        if asked_for in sound:
+            continue
+        before = len(findings)
         path = f"workloads[{i}]"
         for j, asked in enumerate(allowed_gpus or ()):
             if asked not in references.fleet:
@@ -88,6 +93,8 @@ def unknown_references(references: References, known: Iterable[tuple[str, str]],
         if allowed and not any(gpu in gpus_of[model] for gpu in allowed):
             message = f"is {model!r}; profiled on {', '.join(gpus_of[model])}, not on {', '.join(allowed)}"
             findings.append(Finding(source, f"{path}.model", message))
+        if len(findings) == before:
+            sound.add(asked_for)
     return findings
 
 

@@ -7,7 +7,7 @@ plan with the same numbers.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -35,6 +35,11 @@ class PartitionSize:
     def name(self) -> str:
         """The MIG profile's name, or WHOLE_GPU."""
         return self.mig.name if self.mig else WHOLE_GPU
+
+    @property
+    def sharing(self) -> Sharing:
+        """How a GPU is divided into partitions of this size."""
+        return "mig" if self.mig else "exclusive"
 
     @property
     def profile(self) -> MigProfile:
@@ -188,15 +193,17 @@ def _unusable(
     source: str,
 ) -> list[Finding]:
     """Returns a finding for each workload whose profiles say nothing of the kinds of sharing that are allowed."""
+
+    @cache
+    def on_size(model: str, gpus: tuple[str, ...] | None) -> bool:
+        return any(size.name in points.get((model, size.gpu), {}) for size in sizes if gpus is None or size.gpu in gpus)
+
     findings = []
     for i, workload in enumerate(problem.workloads):
+        if on_size(workload.model, workload.gpus):
+            continue
         allowed = [entry for entry in fleet if workload.gpus is None or entry.gpu.name in workload.gpus]
-        on_size = any(
-            size.name in points.get((workload.model, size.gpu), {})
-            for size in sizes
-            if any(size.gpu == entry.gpu.name for entry in allowed)
-        )
-        if on_size or any(mps[e.gpu.name].usable[i] for e in allowed if e.gpu.name in mps):
+        if any(mps[e.gpu.name].usable[i] for e in allowed if e.gpu.name in mps):
             continue
         kinds = "; ".join(f"{entry.gpu.name} by {', '.join(sorted(entry.sharing))}" for entry in allowed)
         message = (

@@ -209,7 +209,7 @@ def _renumbered(gpu: DecidedGpu, members: Sequence[int]) -> DecidedGpu:
     """Returns a GPU of a part of the problem with the numbers that its workloads have in the whole."""
     if isinstance(gpu, SharedGpu):
         return replace(gpu, residents=tuple(replace(r, workload=members[r.workload]) for r in gpu.residents))
-    return CutGpu(gpu.gpu, tuple(replace(s, workload=members[s.workload]) for s in gpu.segments), gpu.starts)
+    return CutGpu(gpu.gpu, tuple(s._replace(workload=members[s.workload]) for s in gpu.segments), gpu.starts)
 
 
 PLANNERS = (BestSplit(),)

@@ -6,7 +6,10 @@ How the exact planner scales: slice prices against the whole integer program, an
 Services are drawn around those of ParvaGPU's published scenarios: rates log-normal around theirs, SLOs x 0.8 to 1.5.
 Each run has a process of its own, so that its peak memory is its own; reading a file and writing a plan are not part of
 it. Times are wall-clock times of this machine: `look up` finds every service's operating points, `decide` is what
-the method itself takes. A method is not run at larger sizes once it has passed the time limit. Prints a Markdown
+the method itself takes; `solve` is all of `api.solve`, from a problem to a plan that is decided, built, measured and
+verified: of the planner `exact` beside slice prices, of the other planners themselves.
+
+A method is not run at larger sizes once it has passed the time limit. Prints a Markdown
 table: medians over seeds, and the worst gap to the bound that slice prices prove.
 """
 
@@ -25,9 +28,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from growth import draw_times
 from instances import scenario_problem
 
+from sliceplan.solver import api
 from sliceplan.solver.exact.cutting_stock import solve_cutting_stock
 from sliceplan.solver.exact.decomposition import solve_by_prices
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.planners.registry import planner_named
 
@@ -36,9 +41,15 @@ PRICES, WHOLE = "slice prices", "whole program"
 METHODS = (PRICES, WHOLE, "parvagpu", "migserving-greedy", "migserving-slow")
 
 
+SOLVE = "solve: "
+"""Before a method: the run of `api.solve` with it."""
+
+
 def measured(method: str, size: int, seed: int, time_limit_s: float) -> dict[str, float | None]:
     """Runs one method on one instance in this process."""
     problem = scenario_problem(size, seed)
+    if method.startswith(SOLVE):
+        return solved(problem, method.removeprefix(SOLVE), time_limit_s)
     started = time.perf_counter()
     resolved = resolve(problem, shipped_profiles())
     looked_up = time.perf_counter()
@@ -63,6 +74,14 @@ def measured(method: str, size: int, seed: int, time_limit_s: float) -> dict[str
     }
 
 
+def solved(problem: Problem, method: str, time_limit_s: float) -> dict[str, float | None]:
+    """Runs `api.solve` with a method's planner."""
+    started = time.perf_counter()
+    api.solve(problem, "exact" if method == PRICES else method, time_limit_s=time_limit_s)
+    memory_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {"solve_s": time.perf_counter() - started, "solve_memory_gib": memory_gib}
+
+
 def main() -> None:
     """Runs every method at every size up to the one asked for, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -77,8 +96,8 @@ def main() -> None:
         method, size, seed = arguments.one
         print(json.dumps(measured(method, int(size), int(seed), arguments.time_limit)))
         return
-    print("| services | method | look up | decide | GPUs | worst gap | memory |")
-    print("|---:|---|---:|---:|---:|---:|---:|")
+    print("| services | method | look up | decide | GPUs | worst gap | memory | solve | its memory |")
+    print("|---:|---|---:|---:|---:|---:|---:|---:|---:|")
     times: dict[str, dict[int, float]] = defaultdict(dict)
     methods = list(arguments.method or METHODS)
     for size in (size for size in SIZES if size <= arguments.most):
@@ -87,6 +106,8 @@ def main() -> None:
             runs = []
             for seed in range(arguments.seeds):
                 run = in_a_process(method, size, seed, arguments.time_limit)
+                if method != WHOLE:
+                    run |= in_a_process(SOLVE + method, size, seed, arguments.time_limit)
                 if method == PRICES and run["bound"] is not None:
                     bounds[seed] = run["bound"]
                 runs.append(run)
@@ -114,9 +135,12 @@ def row(size: int, method: str, runs: list[dict[str, float]], bounds: dict[int, 
     gaps = [run["gpus"] / bounds[seed] - 1 for seed, run in enumerate(runs) if run["gpus"] and seed in bounds]
     worst = f"{max(gaps):.3%}" if len(gaps) == len(runs) else "-"
     gpus = f"{runs[0]['gpus']:,}" if runs[0]["gpus"] else "-"
+    whole = "- | -"
+    if "solve_s" in runs[0]:
+        whole = f"{median('solve_s'):.2f} s | {max(run['solve_memory_gib'] for run in runs):.2f} GiB"
     return (
-        f"| {size:,} | {method} | {median('look_up_s'):.2f} s | {median('decide_s'):.2f} s | {gpus} | {worst} | "
-        f"{max(run['memory_gib'] for run in runs):.2f} GiB |"
+        f"| {size:,} | {method} | {median('look_up_s'):.2f} s | {median('decide_s'):.2f} s | "
+        f"{gpus} | {worst} | {max(run['memory_gib'] for run in runs):.2f} GiB | {whole} |"
     )
 
 

@@ -1,0 +1,232 @@
+"""
+Verification of what MIG instances and whole GPUs serve: one workload each, at an operating point of its profile.
+
+Each rule is a condition on all services of the plan at once, in arrays of shape (row,), beside the words for a row that
+breaks it. A row is one service on one partition.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .model.catalogue import load_catalogue
+from .model.plan import Plan, Served
+from .model.problem import Problem, Workload
+from .performance.prediction import Prediction
+from .plan_columns import UNKNOWN, Floats, Ints, Kind, PlanColumns
+from .violation import RELATIVE, Violation
+
+Predict = Callable[[str, str, str | None, int, int], Prediction | None]
+"""Of a model on a GPU type, MIG profile or whole, with a batch and processes; None: nothing is known."""
+
+Rule = tuple[NDArray[np.bool_], Callable[[int], str]]
+"""Which rows break it, shape (row,), and what to say of one of them."""
+
+
+FAR_TOO_MANY = 10**6
+"""Processes beyond this are counted as this: a damaged plan may state more than a float holds."""
+
+
+def wrong_partitions(
+    problem: Problem, plan: Plan, columns: PlanColumns, partitions: Ints, predict: Predict
+) -> Iterator[tuple[int, Violation]]:
+    """
+    Yields what is wrong with some partitions of a plan, each with the index of its partition.
+
+    Parameters
+    ----------
+    partitions
+        Indices of existing MIG instances and of GPUs that are used whole.
+    """
+    judged = np.zeros(len(columns.partitions), dtype=np.bool_)
+    judged[partitions] = True
+
+    def where(partition: int) -> str:
+        gpu, place = plan.gpus[columns.gpu[partition]], columns.partitions[partition]
+        return f"{gpu.id} {place.mig_profile} at {place.start}" if place.mig_profile else gpu.id
+
+    several = judged & (np.bincount(columns.partition, minlength=judged.size) > 1)
+    for partition in np.flatnonzero(several).tolist():
+        message = "serves several workloads; without a duty cycle an instance serves one"
+        yield partition, Violation(where(partition), message)
+    rows = np.flatnonzero(judged[columns.partition])
+    for row, message in _broken(_rules(problem, columns, rows, predict)):
+        partition = int(columns.partition[rows[row]])
+        yield partition, Violation(where(partition), message)
+
+
+def _broken(rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:
+    """Yields the rows that break a rule with what is to be said, row by row."""
+    wrong = np.zeros(rules[0][0].shape, dtype=np.bool_)
+    for breaks, _ in rules:
+        wrong |= breaks
+    for row in np.flatnonzero(wrong).tolist():
+        yield from ((row, message(row)) for breaks, message in rules if breaks[row])
+
+
+def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict) -> list[Rule]:
+    kind, w = columns.served_kind[rows], columns.workload[rows]
+    known = w != UNKNOWN
+    points = _points(problem, columns, rows, predict)
+    predicted = points.exist & known
+    allowed, memory_mib = _offered(problem, columns.kinds, kind)
+    asked = _asked(problem)
+    limit_ms, own_mib = asked.limit_ms[w], asked.memory_mib[w]
+    needed_mib = np.where(np.isnan(own_mib), points.memory_mib, own_mib * points.processes)
+    latency_ms, capacity_rps = columns.latency_ms[rows], columns.capacity_rps[rows]
+    rate_rps = columns.rate_rps[rows]
+
+    def service(row: int) -> Workload:
+        return problem.workloads[int(w[row])]
+
+    def served(row: int) -> Served:
+        return columns.served[int(rows[row])]
+
+    def other_gpu(row: int) -> bool:
+        gpus = service(row).gpus
+        return gpus is not None and columns.kinds[kind[row]][0] not in gpus
+
+    def other_batch(row: int) -> bool:
+        batch_sizes = service(row).batch_sizes
+        return batch_sizes is not None and served(row).batch not in batch_sizes
+
+    return [
+        (
+            ~known,
+            lambda row: f"serves {served(row).workload!r}, which is not in the problem",
+        ),
+        (
+            known & (points.processes > allowed),
+            lambda row: f"runs {served(row).processes} processes; at most {allowed[row]:g} are allowed",
+        ),
+        (
+            _only(known & asked.on_some_gpus[w], other_gpu),
+            lambda row: f"serves {service(row).name}, which allows only {', '.join(service(row).gpus or ())}",
+        ),
+        (
+            _only(known & asked.in_some_batches[w], other_batch),
+            lambda row: f"batch {served(row).batch} is not allowed for {service(row).name}",
+        ),
+        (
+            known & ~predicted,
+            lambda row: (
+                f"no profile of {service(row).model} knows batch {served(row).batch} "
+                f"with {served(row).processes} processes here"
+            ),
+        ),
+        (
+            predicted & ~_close(points.latency_ms, latency_ms),
+            lambda row: f"states {latency_ms[row]:.6g} ms; the profile gives {points.latency_ms[row]:.6g} ms",
+        ),
+        (
+            predicted & ~_close(points.capacity_rps, capacity_rps),
+            lambda row: f"states {capacity_rps[row]:.6g} req/s; the profile gives {points.capacity_rps[row]:.6g}",
+        ),
+        (
+            predicted & (points.latency_ms > limit_ms * (1 + RELATIVE)),
+            lambda row: (
+                f"{service(row).name} takes {points.latency_ms[row]:.6g} ms; "
+                f"its SLO of {service(row).slo_ms:g} ms leaves {limit_ms[row]:g} ms"
+            ),
+        ),
+        (
+            predicted & (rate_rps > points.capacity_rps * (1 + RELATIVE)),
+            lambda row: f"takes {rate_rps[row]:.6g} req/s; its capacity is {points.capacity_rps[row]:.6g}",
+        ),
+        (
+            predicted & (needed_mib > memory_mib),  # nan, unknown, breaks nothing
+            lambda row: f"needs {needed_mib[row]:g} MiB of memory; it has {memory_mib[row]:g} MiB",
+        ),
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What the workloads ask for; all arrays of shape (workload,)."""
+
+    limit_ms: Floats
+    memory_mib: Floats
+    """Of one process; nan: what the profile says."""
+    on_some_gpus: NDArray[np.bool_]
+    in_some_batches: NDArray[np.bool_]
+
+
+def _asked(problem: Problem) -> _Asked:
+    fields = attrgetter("slo_ms", "memory_mib", "gpus", "batch_sizes")
+    slo_ms, memory_mib, gpus, batch_sizes = zip(*map(fields, problem.workloads), strict=True)
+    return _Asked(
+        np.array(slo_ms) * problem.settings.slo_fraction,
+        np.array(memory_mib, dtype=np.float64),  # None becomes nan
+        np.array([one is not None for one in gpus]),
+        np.array([one is not None for one in batch_sizes]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """What the profiles say of the operating point of every row; all arrays of shape (row,)."""
+
+    exist: NDArray[np.bool_]
+    processes: Floats
+    latency_ms: Floats
+    capacity_rps: Floats
+    memory_mib: Floats
+    """Of all processes; nan: unknown."""
+
+
+def _points(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict) -> _Points:
+    """Predicts each operating point once: many services have the same."""
+    models = [workload.model for workload in problem.workloads] + [""]  # at UNKNOWN
+    kinds, batch, processes = columns.served_kind[rows].tolist(), columns.batch, columns.processes
+    asked = [
+        (models[w], k, batch[row], processes[row])
+        for w, k, row in zip(columns.workload[rows].tolist(), kinds, rows.tolist(), strict=True)
+    ]
+    number = {point: i for i, point in enumerate(dict.fromkeys(asked))}
+    found = [
+        predict(model, columns.kinds[k][0], columns.kinds[k][1], batch, processes)
+        for model, k, batch, processes in number
+    ]
+    nothing = Prediction(np.nan, np.nan, None)
+    of_row = np.array([number[point] for point in asked], dtype=np.int64)
+    figures = np.array(
+        [
+            (point is not None, min(processes, FAR_TOO_MANY), one.latency_ms, one.capacity_rps, one.memory_mib)
+            for (*_, processes), point in zip(number, found, strict=True)
+            for one in [point or nothing]
+        ],
+        dtype=np.float64,  # None becomes nan
+    ).reshape(-1, 5)
+    exist, processes_of, latency_ms, capacity_rps, memory_mib = figures[of_row].T
+    return _Points(exist > 0, processes_of, latency_ms, capacity_rps, memory_mib)
+
+
+def _offered(problem: Problem, kinds: Sequence[Kind], kind: Ints) -> tuple[Floats, Floats]:
+    """Returns of every row how many processes its partition allows, and its memory in MiB; nan: unknown."""
+    offers = np.full((2, len(kinds)), np.nan)
+    for k in np.unique(kind).tolist():
+        gpu, mig_profile, _ = kinds[k]
+        facts = load_catalogue()[gpu]
+        mig = facts.mig.profile(mig_profile) if facts.mig and mig_profile else None
+        memory_mib = mig.memory_mib if mig else facts.memory_mib
+        allowed = min(facts.mps_client_limit(mig), problem.settings.max_processes)
+        offers[:, k] = allowed, np.nan if memory_mib is None else memory_mib
+    allowed_of, memory_of = offers[:, kind]
+    return allowed_of, memory_of
+
+
+def _only(candidates: NDArray[np.bool_], breaks: Callable[[int], bool]) -> NDArray[np.bool_]:
+    """Returns which of the candidates break a rule that is tried on each."""
+    wrong = np.zeros_like(candidates)
+    tried = np.flatnonzero(candidates).tolist()
+    wrong[tried] = [breaks(row) for row in tried]
+    return wrong
+
+
+def _close(one: Floats, other: Floats) -> NDArray[np.bool_]:
+    """As `close`, of arrays."""
+    agrees: NDArray[np.bool_] = np.abs(one - other) <= RELATIVE * np.maximum(np.abs(one), np.abs(other))
+    return agrees

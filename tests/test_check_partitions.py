@@ -1,0 +1,107 @@
+"""`check` looks at all partitions at once, and says word for word what looking at one after the other says."""
+
+import json
+
+import pytest
+from check_scalar import wrong_gpus_and_rates
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from instances import random_problem
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.check import _wrong_fleet, _wrong_totals, check
+from sliceplan.solver.digest import reference
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.plan_columns import plan_columns
+
+PROBLEMS = [random_problem(8, seed=5), example_problems()["mixed"]]
+PLANS = [solve(problem).model_dump_json() for problem in PROBLEMS]
+
+SERVED = {
+    "workload": st.sampled_from(["nobody", "w0", "w1", *(one.name for one in PROBLEMS[1].workloads)]),
+    "batch": st.one_of(st.integers(1, 200), st.just(10**30)),
+    "processes": st.one_of(st.integers(1, 60), st.just(10**30)),
+    "latency_ms": st.floats(0.001, 1e6),
+    "capacity_rps": st.floats(0.001, 1e6),
+    "rate_rps": st.floats(0, 1e6),
+}
+PARTITION = {
+    "mig_profile": st.sampled_from([None, "1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb", "1g.10gb+me", "9g.90gb"]),
+    "start": st.one_of(st.none(), st.integers(0, 8)),
+    "sm_percent": st.sampled_from([None, 2.5, 50.0, 100.0]),
+}
+GPU = {
+    "gpu": st.sampled_from(["A100-80GB", "T4", "V100-SXM2-16GB", "no-such-gpu"]),
+    "sharing": st.sampled_from(["mig", "exclusive", "mps"]),
+}
+WORKLOAD = {
+    "gpus": st.sampled_from([("T4",), ("A100-80GB",)]),
+    "batch_sizes": st.sampled_from([(1,), (4, 8, 16, 32)]),
+    "memory_mib": st.sampled_from([100.0, 30_000.0]),
+    "slo_ms": st.sampled_from([20.0, 150.0]),
+    "rate_rps": st.floats(1, 1000),
+    "min_replicas": st.integers(1, 4),
+    "max_replicas": st.integers(1, 4),
+    "model": st.sampled_from(["bert", "vgg19"]),
+}
+
+
+def changed(draw, record, fields):
+    name = draw(st.sampled_from(sorted(fields)))
+    record[name] = draw(fields[name])
+
+
+def damaged(draw, plan):
+    """Changes a few fields of the plan, or repeats or removes what a partition serves, or a partition."""
+    for _ in range(draw(st.integers(1, 5))):
+        gpu = draw(st.sampled_from(plan["gpus"]))
+        partition = draw(st.sampled_from(gpu["partitions"]))
+        match draw(st.sampled_from(["served", "served", "served", "partition", "gpu", "again", "nothing", "twin"])):
+            case "served" if partition["serves"]:
+                changed(draw, partition["serves"][0], SERVED)
+            case "partition":
+                changed(draw, partition, PARTITION)
+            case "gpu":
+                changed(draw, gpu, GPU)
+            case "again":
+                partition["serves"] *= 2
+            case "nothing" if gpu["sharing"] != "mps":
+                partition["serves"] = []
+            case "twin":
+                gpu["partitions"].append(dict(partition))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_damaged_plan_is_judged_as_by_the_plain_version(data):
+    number = data.draw(st.sampled_from(range(len(PROBLEMS))))
+    problem, plan = PROBLEMS[number], json.loads(PLANS[number])
+    if data.draw(st.booleans()):
+        workloads = list(problem.workloads)
+        at = data.draw(st.integers(0, len(workloads) - 1))
+        name = data.draw(st.sampled_from(sorted(WORKLOAD)))
+        workloads[at] = workloads[at].model_copy(update={name: data.draw(WORKLOAD[name])})
+        problem = problem.model_copy(update={"workloads": tuple(workloads)})
+        plan["problem"] = reference(problem).model_dump()
+    damaged(data.draw, plan)
+    wrong = Plan.model_validate_json(json.dumps(plan))
+    shares = [one for gpu in wrong.gpus if gpu.sharing == "mps" for one in gpu.partitions]
+    if any(not share.serves or share.serves[0].batch == 10**30 for share in shares):
+        return  # shares are judged one GPU after the other, by check_shares; this is about all else
+    around = [*_wrong_totals(problem, wrong), *_wrong_fleet(problem, wrong)]
+    profiles = shipped_profiles()
+    assert check(problem, wrong, profiles) == [*around, *wrong_gpus_and_rates(problem, wrong, profiles)]
+
+
+@pytest.mark.parametrize("number", range(len(PROBLEMS)))
+def test_columns_of_another_plan_or_problem_are_not_used(number):
+    problem, plan = PROBLEMS[number], Plan.model_validate_json(PLANS[number])
+    columns = plan_columns(problem, plan)
+    assert plan_columns(problem, plan, columns) is columns
+    assert check(problem, plan, shipped_profiles(), columns) == []
+    worse = json.loads(PLANS[number])
+    worse["gpus"][0]["partitions"][0]["serves"][0]["latency_ms"] /= 2
+    found = check(problem, Plan.model_validate_json(json.dumps(worse)), shipped_profiles(), columns)
+    assert any("ms; the" in violation.message for violation in found)
