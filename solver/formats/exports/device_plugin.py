@@ -43,7 +43,7 @@ def export_device_plugin(plan: Plan, options: Options) -> Export:
         raise InputError(grouped(findings))
     original = f"{plan.problem.name}-device-plugin"
     name = kubernetes_names([original])[original]
-    data = {config: yaml_text([configs[config]]) for config in sorted(configs)}
+    data = {config: yaml_text([configs[config]], inline=True) for config in sorted(configs)}
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
     comments = [
         f"Plan {plan.problem.name} of sliceplan. Each key is a value of the label nvidia.com/device-plugin.config:",
@@ -61,27 +61,45 @@ def device_plugin_config(gpus: Sequence[KnownGpu], source: str) -> tuple[str, di
     InputError
         If the plugin cannot offer the node's GPUs as the plan has them, naming each GPU and partition.
     """
-    findings = [*_on_mig(gpus, source), *_beside_mps(gpus, source)]
-    shared = [gpu for gpu in gpus if gpu.planned.sharing == "mps"]
+    findings = _on_mig(gpus, source)
+    try:
+        replicas = replicas_of_node(gpus, source)
+    except InputError as error:
+        raise InputError([*findings, *error.findings]) from error
+    if findings:
+        raise InputError(findings)
+    if replicas is not None:
+        mps = {"renameByDefault": False, "resources": [{"name": "nvidia.com/gpu", "replicas": replicas}]}
+        return f"mps-{replicas}", {"version": "v1", "flags": {"migStrategy": "none"}, "sharing": {"mps": mps}}
+    strategy = "mixed" if any(gpu.planned.sharing == "mig" for gpu in gpus) else "none"
+    return {"mixed": "mig", "none": "whole"}[strategy], {"version": "v1", "flags": {"migStrategy": strategy}}
+
+
+def replicas_of_node(gpus: Sequence[KnownGpu], source: str) -> int | None:
+    """
+    Returns into how many equal MPS shares the plugin must divide each GPU of a node; None: none is shared by MPS.
+
+    Raises
+    ------
+    InputError
+        If the GPUs are not all shared alike, in shares that the plugin can make.
+    """
+    findings = _beside_mps(gpus, source)
     replicas = {}
-    for gpu in shared:
-        found = _replicas(gpu, source)
-        if isinstance(found, Finding):
-            findings.append(found)
-        else:
-            replicas[gpu.id] = found
+    for gpu in gpus:
+        if gpu.planned.sharing == "mps":
+            found = _replicas(gpu, source)
+            if isinstance(found, Finding):
+                findings.append(found)
+            else:
+                replicas[gpu.id] = found
     if len(set(replicas.values())) > 1:
         shown = ", ".join(f"{gpu} {count}" for gpu, count in replicas.items())
         message = f"differ in their number of equal shares ({shown}); the plugin knows one for a node; {INSTEAD}"
         findings.append(Finding(source, f"GPUs of {gpus[0].planned.node}", message))
     if findings:
         raise InputError(findings)
-    if replicas:
-        count = next(iter(replicas.values()))
-        mps = {"renameByDefault": False, "resources": [{"name": "nvidia.com/gpu", "replicas": count}]}
-        return f"mps-{count}", {"version": "v1", "flags": {"migStrategy": "none"}, "sharing": {"mps": mps}}
-    strategy = "mixed" if any(gpu.planned.sharing == "mig" for gpu in gpus) else "none"
-    return {"mixed": "mig", "none": "whole"}[strategy], {"version": "v1", "flags": {"migStrategy": strategy}}
+    return next(iter(replicas.values()), None)
 
 
 def _on_mig(gpus: Sequence[KnownGpu], source: str) -> list[Finding]:

@@ -10,8 +10,8 @@ from .planned_gpus import Part
 WORKLOAD = "sliceplan/workload"
 """Annotation with the workload's name as the plan has it."""
 
-LONGEST = 52
-"""Characters of a name, so that a Deployment's pods (name, 10 and 5 more characters) keep within a label's 63."""
+LONGEST = 63
+"""Characters of a name: names are values of labels too."""
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
@@ -25,15 +25,17 @@ def kubernetes_names(originals: Iterable[str], longest: int = LONGEST) -> dict[s
     what a workload is called depends on its own name alone. Should two still be equal, more digits are taken.
     """
     names: dict[str, str] = {}
+    used: set[str] = set()
     wanted = list(dict.fromkeys(originals))
     valid = {one for one in wanted if len(one) <= longest and _NAME.fullmatch(one)}
     for one in wanted:
         digits = 8
-        while (name := one if one in valid else _changed(one, digits, longest)) in names.values() or (
-            name in valid and one not in valid
-        ):
+        name = one if one in valid else _changed(one, digits, longest)
+        while name in used or (name in valid and one not in valid):
             digits += 1
+            name = _changed(one, digits, longest)
         names[one] = name
+        used.add(name)
     return names
 
 

@@ -25,7 +25,7 @@ def export_mig_manager(plan: Plan, options: Options) -> Export:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": name},
-        "data": {"config.yaml": yaml_text([spec])},
+        "data": {"config.yaml": yaml_text([spec], inline=True)},
     }
     comments = [
         f"Plan {plan.problem.name} of sliceplan. Counts only: the starts of instances are left to mig-parted.",

@@ -32,6 +32,7 @@ def export_mig_parted_config(plan: Plan, options: Options) -> Export:
                 f"Plan {label} of sliceplan, node {node}. Counts only: the starts of instances are left to mig-parted.",
                 f"nvidia-mig-parted apply -f {node}.mig-parted.yaml -c {label}",
             ],
+            inline=True,
         )
         for node, gpus in gpus_by_node(plan, options.source).items()
     }

@@ -1,4 +1,4 @@
-"""YAML as people write it by hand: keys in the order given, short lists and mappings on one line, a comment on top."""
+"""YAML as people write it by hand: keys in the order given, texts of several lines as they are, a comment on top."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,10 +20,18 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def yaml_text(documents: Iterable[Mapping[str, Any]], comments: Iterable[str] = ()) -> str:
-    """Returns one or more YAML documents, below lines of comment."""
+def yaml_text(documents: Iterable[Mapping[str, Any]], comments: Iterable[str] = (), *, inline: bool = False) -> str:
+    """
+    Returns one or more YAML documents, below lines of comment.
+
+    Parameters
+    ----------
+    inline
+        Whether lists and mappings of plain values stand on one line.
+    """
+    style = None if inline else False
     dumped = (
-        yaml.dump(document, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=110, allow_unicode=True)
+        yaml.dump(document, Dumper=_Dumper, sort_keys=False, default_flow_style=style, width=10**6, allow_unicode=True)
         for document in documents
     )
     return "".join(f"# {line}\n" for line in comments) + "---\n".join(dumped)
