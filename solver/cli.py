@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from .commands import capacity, exporting, importing, listing, page, planning, pricing, reviewing
+from .commands import capacity, exporting, importing, listing, live_state, page, planning, pricing, reviewing
 from .model.errors import InputError, MissingExtraError, SliceplanError
 
 app = typer.Typer(
@@ -36,6 +36,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "profiles": listing.list_profiles,
     "import-profile": importing.import_profile,
     "estimate-profile": importing.estimate_profile,
+    "import-state": live_state.import_state,
+    "check-catalogue": live_state.check_catalogue,
     "assign": exporting.assign,
     "export": exporting.export,
     "schema": listing.schema,
