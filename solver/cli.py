@@ -13,7 +13,18 @@ from typing import Annotated
 
 import typer
 
-from .commands import capacity, exporting, importing, listing, live_state, page, planning, pricing, reviewing
+from .commands import (
+    capacity,
+    exporting,
+    importing,
+    listing,
+    live_state,
+    measuring,
+    page,
+    planning,
+    pricing,
+    reviewing,
+)
 from .model.errors import InputError, MissingExtraError, SliceplanError
 
 app = typer.Typer(
@@ -35,6 +46,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "gpus": listing.gpus,
     "profiles": listing.list_profiles,
     "import-profile": importing.import_profile,
+    "import-measurements": measuring.import_measurements,
     "estimate-profile": importing.estimate_profile,
     "import-state": live_state.import_state,
     "check-catalogue": live_state.check_catalogue,
