@@ -12,7 +12,7 @@ from typing import Any
 from ...model.errors import Finding, InputError
 from ...model.parsing import grouped
 from ...model.plan import Plan
-from .device_plugin import INSTEAD, replicas_of_node
+from .device_plugin import INSTEAD, NEIGHBOURS, replicas_of_node
 from .kubernetes_names import WORKLOAD, refuse_node_names, resource_name
 from .planned_gpus import KnownGpu, known_gpus
 from .serving_groups import ServingGroup, serving_groups
@@ -69,9 +69,9 @@ def export_deployments(plan: Plan, options: Options) -> Export:
         for group in groups
     ]
     comments = [f"Plan {plan.problem.name} of sliceplan: {len(groups)} Deployments. Not tried on a cluster."]
-    return Export(
-        {"deployments.yaml": yaml_text(documents, comments)}, (PARTITIONS_FIRST, *deployment_warnings(groups))
-    )
+    shared = any(gpu.planned.sharing == "mps" for gpu in gpus)
+    warnings = (PARTITIONS_FIRST, *((NEIGHBOURS,) if shared else ()), *deployment_warnings(groups))
+    return Export({"deployments.yaml": yaml_text(documents, comments)}, warnings)
 
 
 def deployment(

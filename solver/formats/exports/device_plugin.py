@@ -6,7 +6,7 @@ node is offered `replicas` times, and each client gets 100/replicas percent with
 the memory; never MIG devices. What does not fit that exactly is refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...model.errors import Finding, InputError
@@ -18,6 +18,11 @@ from .target import Export, Options
 from .yaml_text import yaml_text
 
 INSTEAD = "use --format dra or commands"
+
+NEIGHBOURS = (
+    "The device plugin hands out MPS shares as equal: which services share a GPU is left to it, so the neighbours can "
+    "differ from the plan's."
+)
 
 MOST_REPLICAS = 48
 """Clients of one MPS server, a constant of the plugin."""
@@ -49,7 +54,8 @@ def export_device_plugin(plan: Plan, options: Options) -> Export:
         f"Plan {plan.problem.name} of sliceplan. Each key is a value of the label nvidia.com/device-plugin.config:",
         *(f"{config}: {', '.join(users[config])}" for config in sorted(users)),
     ]
-    return Export({"device-plugin-config.yaml": yaml_text([config_map], comments)}, _warnings(configs))
+    shared = any("sharing" in config for config in configs.values())
+    return Export({"device-plugin-config.yaml": yaml_text([config_map], comments)}, (NEIGHBOURS,) if shared else ())
 
 
 def device_plugin_config(gpus: Sequence[KnownGpu], source: str) -> tuple[str, dict[str, Any]]:
@@ -160,12 +166,3 @@ def _capability(gpu: KnownGpu) -> tuple[int, int]:
 
 def _what(part: Part) -> str:
     return f"a {part.profile.name} instance" if part.profile else "a GPU that it has whole"
-
-
-def _warnings(configs: Mapping[str, Any]) -> tuple[str, ...]:
-    if not any("sharing" in config for config in configs.values()):
-        return ()
-    return (
-        "The device plugin hands out MPS shares as equal: which services share a GPU is left to it, so the neighbours "
-        "can differ from the plan's.",
-    )
