@@ -67,3 +67,16 @@ def test_the_catalogue_is_compared_with_the_driver(tmp_path):
     assert done.returncode == 1
     assert "1g.10gb (19): the catalogue has it; the driver does not" in done.stdout
     assert max(map(len, (done.stdout + done.stderr).splitlines())) <= 80
+
+
+def test_the_states_of_several_nodes_become_one_plan(table, tmp_path):
+    now = tmp_path / "now.json"
+    arguments = ("import-state", "nvidia-smi-lgi", table, "--gpu", "A100-80GB", "--idle", "-o", now, "--append")
+    for node in ("n1", "n2"):
+        done = sliceplan(*arguments, "--node", node)
+        assert done.returncode == 0, done.stderr
+    assert "2 GPUs, 2 partitions of n1, n2." in done.stderr
+    assert [gpu["node"] for gpu in json.loads(now.read_text())["gpus"]] == ["n1", "n2"]
+    assert_refused(sliceplan(*arguments, "--node", "n2"), "has the node n2 already; write another file")
+    now.write_text(PLAN.read_text())
+    assert_refused(sliceplan(*arguments, "--node", "n1"), "only what was read from nodes can be added to")

@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -15,7 +14,7 @@ from ..model.plan import Plan
 from ..model.problem import Problem
 from .inputs import known_profiles
 from .options import PlanArgument, ProfilesOption
-from .output import say
+from .output import say, say_notes
 
 
 def assign(
@@ -102,8 +101,7 @@ def export(
     else:
         sys.stdout.write(next(iter(made.files.values())))
     misses = ["The plan misses SLOs (status violating), and so will this."] if answer.violations else []
-    for warning in (*misses, *made.warnings):
-        say(fill(f"note: {warning}", 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+    say_notes([*misses, *made.warnings])
 
 
 def _problem_of(answer: Plan, plan: Path, problem: Path, profiles: list[Path] | None) -> Problem:

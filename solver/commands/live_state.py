@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..model.errors import Finding, InputError
-from .output import say
+from .output import say, say_notes
 
 
 class StateFormat(StrEnum):
@@ -42,10 +42,11 @@ def import_state(
         Path | None, typer.Option(help="Plan whose services run in the partitions that are as it has them.")
     ] = None,
     idle: Annotated[bool, typer.Option("--idle", help="Nothing runs in the partitions.")] = False,
+    append: Annotated[bool, typer.Option("--append", help="Add the node to those in the plan file.")] = False,
 ) -> None:
     """Turn the state of a node into a plan: the OLD of a transition, --current of the agent."""
     from ..formats.gpu_uuids import read_uuids
-    from ..formats.live_state.live_gpus import running_plan
+    from ..formats.live_state.live_gpus import joined, running_plan
     from ..formats.live_state.mig_parted_checkpoint import read_checkpoint
     from ..formats.live_state.node_json import read_node
     from ..formats.live_state.nvidia_smi import read_instances
@@ -65,13 +66,15 @@ def import_state(
     else:
         state = read_instances(text, source, types)
     plan, notes = running_plan(state, name, source, text, running)
+    if append and output is not None and output.exists():
+        plan = joined(read_plan(output), plan, str(output))
     if output is None:
         sys.stdout.write(dump_plan(plan))
     else:
         write_plan(plan, output)
-        say(f"{output}: {plan.gpus_used} GPUs, {sum(len(gpu.partitions) for gpu in plan.gpus)} partitions of {name}.")
-    for note in notes:
-        say(f"note: {note}")
+        nodes = ", ".join(dict.fromkeys(gpu.node or "" for gpu in plan.gpus))
+        say(f"{output}: {plan.gpus_used} GPUs, {sum(len(gpu.partitions) for gpu in plan.gpus)} partitions of {nodes}.")
+    say_notes(notes)
 
 
 def check_catalogue(

@@ -9,7 +9,7 @@ from ..formats.measurements.registry import TOOLS
 from ..formats.measurements.sample import STATISTICS, SourceText
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest, read_text
-from .output import say
+from .output import say, say_notes
 
 FORMATS = "\n\n".join(f"{tool.name}: {tool.description}" for tool in TOOLS.values())
 
@@ -49,5 +49,4 @@ def import_measurements(
         made = with_more_points(read_profiles(output), made, str(output))
     write_profiles(made, output)
     say(f"{output}: {points} operating points of {len({profile.model for profile in made})} model(s), measured.")
-    for note in notes:
-        say(f"note: {note}")
+    say_notes(notes)

@@ -38,7 +38,7 @@ COLUMNS = (
 Cell = str | int | float | None
 
 
-def export_csv(plan: Plan, options: Options) -> Export:
+def export(plan: Plan, options: Options) -> Export:
     """Returns one file; a field that does not apply is empty. Partitions that are kept free have no row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")

@@ -36,7 +36,7 @@ BY_RATE = (
 )
 
 
-def export_deployments(plan: Plan, options: Options) -> Export:
+def export(plan: Plan, options: Options) -> Export:
     """
     Returns one file with all Deployments.
 

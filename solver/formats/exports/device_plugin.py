@@ -31,7 +31,7 @@ MOST_REPLICAS_BEFORE_TURING = 16
 """What the plugin allows below compute capability 7.5 (cmd/mps-control-daemon/mps/device.go), V100 included."""
 
 
-def export_device_plugin(plan: Plan, options: Options) -> Export:
+def export(plan: Plan, options: Options) -> Export:
     """Returns the ConfigMap with each configuration that a node takes; raises InputError if a node fits none."""
     nodes = gpus_by_node(plan, options.source)
     findings: list[Finding] = []

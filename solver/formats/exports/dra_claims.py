@@ -36,7 +36,7 @@ CAPABILITY = (
 MPS_GATE = "Sharing by MPS takes the driver's feature gate MPSSupport, which excludes DynamicMIG."
 
 
-def export_dra_claims(plan: Plan, options: Options) -> Export:
+def export(plan: Plan, options: Options) -> Export:
     """
     Returns the claims, and with `--image` the Deployments that use them.
 

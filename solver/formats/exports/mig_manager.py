@@ -13,7 +13,7 @@ ALL_DISABLED = {"all-disabled": [{"devices": "all", "mig-enabled": False}]}
 """The label that the operator gives to nodes without one; it must be in the file."""
 
 
-def export_mig_manager(plan: Plan, options: Options) -> Export:
+def export(plan: Plan, options: Options) -> Export:
     """Returns the ConfigMap; its key must be config.yaml (gpu-operator), and labels are node names after the plan's."""
     nodes = gpus_by_node(plan, options.source)
     refuse_node_names(nodes, options.source)

@@ -7,6 +7,7 @@ from ...model.errors import Finding, InputError
 from ...model.parsing import grouped
 from ...model.plan import Plan
 from ..mig_parted_checkpoint import dump_checkpoint, full_size_compute_profile
+from .mig_parted_config import UNLISTED
 from .planned_gpus import KnownGpu, Part, gpus_by_node
 from .target import Export, Options
 
@@ -16,7 +17,7 @@ RESTORE = (
 )
 
 
-def export_mig_parted_checkpoint(plan: Plan, options: Options) -> Export:
+def export(plan: Plan, options: Options) -> Export:
     """
     Returns one file a node, with the GPUs of types that have MIG, in the order of their indices.
 
@@ -48,7 +49,8 @@ def export_mig_parted_checkpoint(plan: Plan, options: Options) -> Export:
         raise InputError(grouped(findings))
     if not files:
         raise InputError([Finding(source, "gpus", "has no GPU type with MIG; a checkpoint holds no others")])
-    without = (f"Without MIG, so not in the checkpoint: {', '.join(left_out)}.",) if left_out else ()
+    without: tuple[str, ...] = (UNLISTED,)
+    without += (f"Without MIG, so not in the checkpoint: {', '.join(left_out)}.",) if left_out else ()
     return Export(files, (RESTORE, *without))
 
 

@@ -22,7 +22,7 @@ COUNTS_ONLY = (
 UNLISTED = "GPUs of a node that the plan does not list stay as they are."
 
 
-def export_mig_parted_config(plan: Plan, options: Options) -> Export:
+def export(plan: Plan, options: Options) -> Export:
     """Returns one file a node, with the plan's name as the label to apply."""
     label = plan.problem.name
     files = {

@@ -15,7 +15,7 @@ CHANGES = (
 )
 
 
-def export_node_labels(plan: Plan, options: Options) -> Export:
+def export(plan: Plan, options: Options) -> Export:
     """
     Returns a script of `kubectl label` lines, one a node.
 

@@ -33,10 +33,14 @@ class Export:
     """What the target cannot hold or takes for granted, as sentences."""
 
 
+Exporter = Callable[[Plan, Options], Export]
+"""Raises InputError where the target cannot say what the plan says."""
+
+
 @dataclass(frozen=True)
 class Target:
-    """A format that plans can be exported to; `export` raises InputError where the target cannot say what they say."""
+    """A format that plans can be exported to."""
 
     name: str
     description: str
-    export: Callable[[Plan, Options], Export]
+    export: Exporter

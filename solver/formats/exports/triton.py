@@ -34,7 +34,7 @@ THREADS = (
 )
 
 
-def export_triton(plan: Plan, options: Options) -> Export:
+def export(plan: Plan, options: Options) -> Export:
     """
     Returns GROUP/MODEL/config.pbtxt for each group of alike partitions: GROUP is the model repository of its servers.
 

@@ -118,7 +118,7 @@ def running_plan(
         idle += sum(not part.serves for part in parts)
         gpus.append(
             PlannedGpu(
-                id=f"{live.facts.name}/{node}-{live.index}"[:96],
+                id=f"{live.facts.name}/{node}-{live.index}",
                 gpu=live.facts.name,
                 node=node,
                 index=live.index,
@@ -152,6 +152,28 @@ def running_plan(
         metrics=None,
     )
     return plan, tuple(notes)
+
+
+def joined(earlier: Plan, later: Plan, source: str) -> Plan:
+    """
+    Returns the states of two or more nodes as one plan.
+
+    Raises
+    ------
+    InputError
+        If the earlier plan was not read from nodes, or has a node of the later one.
+    """
+    if earlier.planner != IMPORTED:
+        message = f"is {earlier.planner!r}; only what was read from nodes can be added to: write another file"
+        raise InputError([Finding(source, "planner", message)])
+    nodes = {gpu.node for gpu in earlier.gpus}
+    both = sorted({gpu.node or "" for gpu in later.gpus if gpu.node in nodes})
+    if both:
+        raise InputError([Finding(source, "gpus", f"has the node {both[0]} already; write another file")])
+    digest = sha256((earlier.problem.sha256 + later.problem.sha256).encode()).hexdigest()
+    gpus = (*earlier.gpus, *later.gpus)
+    problem = earlier.problem.model_copy(update={"sha256": digest})
+    return earlier.model_copy(update={"gpus": gpus, "gpus_used": len(gpus), "problem": problem})
 
 
 _Place = tuple[int | None, str | None, int | None, float | None]

@@ -20,7 +20,7 @@ from .tables import read_tables
 COMBINATIONS = "per_combination_metrics"
 
 
-def read_aiperf(files: list[SourceText]) -> list[Sample]:
+def read(files: list[SourceText]) -> list[Sample]:
     """Returns a sample for each run or combination; raises InputError with every finding."""
     return [sample for found in collected(files, _of_file) for sample in found]
 

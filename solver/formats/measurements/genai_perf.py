@@ -16,7 +16,7 @@ SWEEP = "Config Name"
 LENGTHS = ("ISL", "OSL")
 
 
-def read_genai_perf(files: list[SourceText]) -> list[Sample]:
+def read(files: list[SourceText]) -> list[Sample]:
     """Returns a sample for each run; raises InputError with every finding."""
     return [sample for found in collected(files, _of_file) for sample in found]
 

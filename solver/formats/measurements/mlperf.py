@@ -31,7 +31,7 @@ _MEAN = ("Mean latency (ns)", "result_mean_latency_ns")
 _LOG = ":::MLLOG "
 
 
-def read_mlperf(files: list[SourceText]) -> list[Sample]:
+def read(files: list[SourceText]) -> list[Sample]:
     """Returns a sample for each log; raises InputError with every finding."""
     return collected(files, _of_file)
 

@@ -33,7 +33,7 @@ COMPUTE = ("Server Compute Input time", "Server Compute Infer time", "Server Com
 _INSTANCES = re.compile(r"(\d+)[:/]GPU")
 
 
-def read_model_analyzer(files: list[SourceText]) -> list[Sample]:
+def read(files: list[SourceText]) -> list[Sample]:
     """Returns a sample for each row of the inference tables; raises InputError with every finding."""
     tables = [table for file in files for table in read_tables(file.text, file.source)]
     inference = [table for table in tables if _throughput_column(table[0]) is not None]

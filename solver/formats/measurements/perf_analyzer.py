@@ -25,7 +25,7 @@ MEMORY = "Max GPU Memory Usage"
 _GPU = re.compile(r"([^:;]+):([0-9.eE+]+)")
 
 
-def read_perf_analyzer(files: list[SourceText]) -> list[Sample]:
+def read(files: list[SourceText]) -> list[Sample]:
     """Returns a sample for each row of each file; raises InputError with every finding."""
     rows = [row for file in files for row in _rows(file)]
     return collected(rows, _sample)

@@ -155,6 +155,10 @@ def _refuse_missing(samples: Sequence[Sample], facts: Facts) -> None:
             where = f"{lacking[0].source} {lacking[0].where}".strip()
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             findings.append(Finding(option, "", f"is missing: not told by {where}{more}"))
+    told = sorted({sample.model for sample in samples if sample.model is not None})
+    if facts.model is not None and len(told) > 1:
+        message = f"cannot name {len(told)} models at once, which the files have: {', '.join(told[:5])}"
+        findings.append(Finding("--model", facts.model, message))
     for sample in samples:
         if facts.latency not in sample.latencies_ms:
             has = ", ".join(name for name in STATISTICS if name in sample.latencies_ms)

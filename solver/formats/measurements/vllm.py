@@ -21,7 +21,7 @@ NAMES = {"mean": "avg", "median": "p50", "p50": "p50", "p90": "p90", "p95": "p95
 RANKS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
-def read_vllm(files: list[SourceText]) -> list[Sample]:
+def read(files: list[SourceText]) -> list[Sample]:
     """Returns a sample for each run of each file; raises InputError with every finding."""
     documents = [
         (file.source, f"run {number}", data)

@@ -1,6 +1,8 @@
 """mig-parted's config and checkpoint, the MIG manager's ConfigMap and node labels, from the shipped plans."""
 
 import json
+import re
+import subprocess
 from collections import Counter
 
 import kubernetes_validate
@@ -83,7 +85,7 @@ def test_checkpoint_asks_for_uuids_and_names_the_command():
 def test_checkpoint_leaves_out_gpus_without_mig_and_says_so():
     export = exported("mig-parted-checkpoint", mixed(), uuids=UUIDS)
     assert list(export.files) == ["mig-node.checkpoint.json"]
-    assert "V100-SXM2-16GB/0" in export.warnings[1]
+    assert "V100-SXM2-16GB/0" in export.warnings[2]
 
 
 def test_compute_instance_fills_its_gpu_instance_on_every_gpu_type():
@@ -150,3 +152,19 @@ def test_json_export_is_the_plan_itself(tmp_path):
     ((name, text),) = exported("json", demo()).files.items()
     (tmp_path / name).write_text(text)
     assert read_plan(tmp_path / name) == demo()
+
+
+def test_labels_are_set_by_one_kubectl_call_a_node(tmp_path):
+    """The script runs against a kubectl that writes down what it is asked; its values are what Kubernetes takes."""
+    calls = tmp_path / "calls"
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(f'#!/bin/sh\nprintf "%s " "$@" >> {calls}\necho >> {calls}\n')
+    kubectl.chmod(0o755)
+    (script,) = exported("node-labels", single_processes(mixed())).files.values()
+    subprocess.run(["sh", "-eu", "-c", script], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    lines = [line.split() for line in calls.read_text().splitlines()]
+    assert [line[:4] for line in lines] == [["label", "node", "mig-node", "--overwrite"]]
+    for label in lines[0][4:]:
+        key, value = label.split("=")
+        assert key in ("nvidia.com/mig.config", "nvidia.com/device-plugin.config")
+        assert re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", value)

@@ -160,6 +160,7 @@ def test_everything_that_is_missing_is_asked_for_at_once():
             {},
             "has the unit 'hours'",
         ),
+        ("model-analyzer", MODEL_ANALYZER.replace("ocr,8", "cls,8"), {"model": "m"}, "cannot name 2 models at once"),
         ("genai-perf", GENAI_PERF, {"model": "m"}, "--batch: is missing"),
         (
             "genai-perf",
