@@ -34,7 +34,8 @@ def import_measurements(
     append: Annotated[bool, typer.Option("--append", help="Add to the profiles in the file.")] = False,
 ) -> None:
     """Turn the results of load testers into profiles; what they do not say is asked for."""
-    from ..formats.measurements.profiles import Facts, measured_profiles, with_more_points
+    from ..formats.measurements.facts import Facts
+    from ..formats.measurements.profiles import measured_profiles, with_more_points
     from ..formats.profile_files import read_profiles, write_profiles
 
     if tool not in TOOLS:

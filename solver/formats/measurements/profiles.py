@@ -1,72 +1,24 @@
 """
-From samples of load tests to profiles: what the tool did not write is asked for, units are checked, points are chosen.
+From samples of load tests to profiles: of the loads at one operating point, one becomes the profile's point.
 
-Batch. The option, else what the file tells: the requests in flight of a server that batches whatever is in flight
-(vLLM and others); where the server forms batches of several requests, min(max batch, ceil(in flight / processes));
-else the inferences of a request.
-
-Units. By Little's law the requests in flight are throughput times latency. Where that misses the stated concurrency by
-two orders of magnitude or more, a unit is wrong (us taken for ms), and the file is refused.
-
-Points. Of several loads at one operating point the greatest is taken at which nothing waits: all inferences in flight
-fit into the running batches, so that the latency is that of the execution, as a plan takes it. If all loads make
-requests wait, the smallest is taken, and a note says so. A latency of kind `compute` has no waiting in it, so there
-the load of the greatest throughput is taken. Of repeated loads the lowest throughput is taken.
+It is the greatest load at which nothing waits: all inferences in flight fit into the running batches, so that the
+latency is that of the execution, as a plan takes it. If all loads make requests wait, the smallest is taken, and a
+note says so. A latency of kind `compute` has no waiting in it, so there the load of the greatest throughput is taken.
+Of repeated loads the lowest throughput is taken.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import ceil
 from pathlib import PurePath
 
 from pydantic import ValidationError
 
-from ...model.catalogue import load_catalogue
 from ...model.errors import Finding, InputError
-from ...model.parsing import closest, grouped
+from ...model.parsing import grouped
 from ...model.profile import MeasuredPoint, Profile, Provenance
 from ..profile_files import OVERLAP
-from .sample import STATISTICS, Sample, collected, refused
-
-FARTHEST = 100.0
-"""Throughput times latency may differ from the concurrency by less than this factor: percentiles and pauses do not."""
-
-FITS = 1 + 1e-9
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the user says of a measurement; None: what the file says, if it does."""
-
-    model: str | None = None
-    gpu: str | None = None
-    mig_profile: str | None = None
-    sm_percent: float | None = None
-    batch: int | None = None
-    processes: int | None = None
-    latency: str = "p99"
-    """Which statistic becomes the profile's latency: one of STATISTICS."""
-
-
-@dataclass(frozen=True)
-class _Known:
-    """A sample at a complete operating point."""
-
-    sample: Sample
-    model: str
-    batch: int
-    processes: int
-    request_batch: int
-
-    @property
-    def in_flight(self) -> float | None:
-        """Inferences in flight; None: not known."""
-        return None if self.sample.concurrency is None else self.sample.concurrency * self.request_batch
-
-    @property
-    def waits(self) -> bool:
-        """Whether requests wait for a batch before theirs."""
-        return self.in_flight is None or self.in_flight > self.batch * self.processes * FITS
+from .facts import Facts, KnownLoad, known_loads
+from .littles_law import refuse_wrong_unit
+from .sample import Sample, collected, refused
 
 
 def measured_profiles(samples: Sequence[Sample], facts: Facts, tool: str) -> tuple[list[Profile], tuple[str, ...]]:
@@ -79,11 +31,9 @@ def measured_profiles(samples: Sequence[Sample], facts: Facts, tool: str) -> tup
         If a fact is missing (all that are at once), a name is not in the catalogue, a unit is wrong, or a throughput
         is more than a batch size allows.
     """
-    _refuse_missing(samples, facts)
-    _refuse_unknown(facts)
-    known = collected(samples, lambda sample: _complete(sample, facts))
-    collected(known, _refuse_wrong_unit)
-    points: dict[tuple[str, int, int], list[_Known]] = {}
+    known = known_loads(samples, facts)
+    collected(known, refuse_wrong_unit)
+    points: dict[tuple[str, int, int], list[KnownLoad]] = {}
     for one in known:
         points.setdefault((one.model, one.batch, one.processes), []).append(one)
     chosen = [_chosen(loads, facts.latency) for _, loads in sorted(points.items())]
@@ -137,93 +87,7 @@ def with_more_points(earlier: Iterable[Profile], later: Iterable[Profile], sourc
     return list(merged.values())
 
 
-def _refuse_missing(samples: Sequence[Sample], facts: Facts) -> None:
-    findings = []
-    if facts.gpu is None:
-        findings.append(Finding("--gpu", "", "is missing: no file tells the GPU type (`sliceplan gpus`)"))
-    if facts.mig_profile is None and facts.sm_percent is None:
-        message = "is missing: no file tells the slice; give it, or --sm-percent 100 for a whole GPU"
-        findings.append(Finding("--mig-profile", "", message))
-    if facts.mig_profile is not None and facts.sm_percent is not None:
-        findings.append(Finding("--mig-profile", facts.mig_profile, "is given beside --sm-percent; give one of them"))
-    for option, lacking in (
-        ("--model", [sample for sample in samples if (facts.model or sample.model) is None]),
-        ("--processes", [sample for sample in samples if (facts.processes or sample.processes) is None]),
-        ("--batch", [sample for sample in samples if _batch(sample, facts) is None]),
-    ):
-        if lacking:
-            where = f"{lacking[0].source} {lacking[0].where}".strip()
-            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-            findings.append(Finding(option, "", f"is missing: not told by {where}{more}"))
-    told = sorted({sample.model for sample in samples if sample.model is not None})
-    if facts.model is not None and len(told) > 1:
-        message = f"cannot name {len(told)} models at once, which the files have: {', '.join(told[:5])}"
-        findings.append(Finding("--model", facts.model, message))
-    for sample in samples:
-        if facts.latency not in sample.latencies_ms:
-            has = ", ".join(name for name in STATISTICS if name in sample.latencies_ms)
-            findings.append(
-                Finding("--latency", facts.latency, f"is not in {sample.source} {sample.where}; it has {has}")
-            )
-            break
-    if findings:
-        raise InputError(findings)
-
-
-def _refuse_unknown(facts: Facts) -> None:
-    catalogue = load_catalogue()
-    gpu = catalogue.get(facts.gpu or "")
-    if gpu is None:
-        hint = closest(facts.gpu or "", catalogue)
-        raise refused("--gpu", facts.gpu or "", f"is not in the catalogue. {hint}")
-    known = [profile.name for profile in gpu.mig.profiles] if gpu.mig else []
-    if facts.mig_profile is not None and facts.mig_profile not in known:
-        hint = closest(facts.mig_profile, known)
-        raise refused("--mig-profile", facts.mig_profile, f"is no MIG profile of {gpu.name}. {hint}")
-
-
-def _batch(sample: Sample, facts: Facts) -> int | None:
-    """Returns the batch size of a sample as the module says; None: it is not told."""
-    processes = facts.processes or sample.processes
-    if facts.batch is not None:
-        return facts.batch
-    if sample.continuous:
-        return None if sample.concurrency is None else ceil(sample.concurrency)
-    if sample.request_batch is None or sample.max_batch is None or sample.concurrency is None or processes is None:
-        return sample.request_batch
-    formed = ceil(sample.concurrency * sample.request_batch / processes)
-    return max(sample.request_batch, min(sample.max_batch, formed))
-
-
-def _complete(sample: Sample, facts: Facts) -> _Known:
-    batch, model, processes = _batch(sample, facts), facts.model or sample.model, facts.processes or sample.processes
-    if batch is None or model is None or processes is None:
-        raise ValueError("a fact is missing that was asked for")
-    if batch > 65536 or processes > 48:
-        message = f"has batch {batch} and {processes} processes; at most 65536 and 48 are accepted"
-        raise refused(sample.source, sample.where, message)
-    return _Known(sample, model, batch, processes, sample.request_batch or batch)
-
-
-def _refuse_wrong_unit(one: _Known) -> None:
-    sample = one.sample
-    seen = next((sample.latencies_ms[name] for name in reversed(STATISTICS[:-1]) if name in sample.latencies_ms), None)
-    if sample.concurrency is None or seen is None:
-        return
-    requests_per_s = sample.inferences_per_s / one.request_batch
-    in_flight = requests_per_s * seen / 1000
-    factor = in_flight / sample.concurrency
-    if 1 / FARTHEST < factor < FARTHEST:
-        return
-    raise refused(
-        sample.source,
-        sample.where,
-        f"has {requests_per_s:g} requests/s of {seen:g} ms each: {in_flight:.3g} in flight by Little's law, but the "
-        f"concurrency is {sample.concurrency:g}; a unit is wrong by a factor of about {max(factor, 1 / factor):.0f}",
-    )
-
-
-def _chosen(loads: Sequence[_Known], latency: str) -> _Known:
+def _chosen(loads: Sequence[KnownLoad], latency: str) -> KnownLoad:
     if latency == "compute":
         return max(loads, key=lambda one: one.sample.inferences_per_s)
     without = [one for one in loads if not one.waits]
@@ -232,7 +96,7 @@ def _chosen(loads: Sequence[_Known], latency: str) -> _Known:
     return min(loads, key=lambda one: (one.in_flight or 0.0, one.sample.inferences_per_s))
 
 
-def _point(one: _Known, facts: Facts) -> MeasuredPoint:
+def _point(one: KnownLoad, facts: Facts) -> MeasuredPoint:
     latency, throughput = one.sample.latencies_ms[facts.latency], one.sample.inferences_per_s
     most = 1000 * one.batch * one.processes / latency
     if throughput > OVERLAP * most:
@@ -263,7 +127,7 @@ def _nine_digits(value: float) -> float:
     return float(f"{value:.9g}")
 
 
-def _notes(known: Sequence[_Known], chosen: Sequence[_Known], latency: str) -> list[str]:
+def _notes(known: Sequence[KnownLoad], chosen: Sequence[KnownLoad], latency: str) -> list[str]:
     notes = []
     if len(chosen) < len(known):
         notes.append(f"{len(chosen)} of {len(known)} loads are taken, one for each operating point.")

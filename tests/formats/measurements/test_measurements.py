@@ -24,7 +24,8 @@ from load_tests import (
     vllm,
 )
 
-from sliceplan.solver.formats.measurements.profiles import Facts, measured_profiles, with_more_points
+from sliceplan.solver.formats.measurements.facts import Facts
+from sliceplan.solver.formats.measurements.profiles import measured_profiles, with_more_points
 from sliceplan.solver.formats.measurements.registry import TOOLS
 from sliceplan.solver.formats.measurements.sample import SourceText
 from sliceplan.solver.formats.profile_files import read_profiles, shipped_profiles, write_profiles
