@@ -1,4 +1,8 @@
-"""The library's front door: solve one problem, or put all planners side by side."""
+"""
+The library's front door: solve one problem, or put all planners side by side.
+
+Within `incumbent.interruptible_by(event)` every search here ends with its best answer so far when the event is set.
+"""
 
 import gc
 import time
@@ -6,15 +10,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Event
 from typing import Any
 
 from . import assembly
-from .capacity import growth_limits, least_value_to_shed, scaled, short_of
+from .capacity import (
+    Gpus,
+    GrowthLimits,
+    everything_shed,
+    growth_limits,
+    least_value_to_shed,
+    require_counts,
+    scaled,
+    short_of,
+)
 from .caveats import caveats
 from .check import check
 from .formats.profile_files import shipped_profiles
-from .incumbent import run_until
+from .incumbent import best_so_far
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.errors import Finding, InputError
@@ -25,6 +37,7 @@ from .model.profile import Profile
 from .performance.resolve import ResolvedProblem, resolve
 from .performance.unservable import unservable
 from .planners import registry
+from .planners.exact import unproven
 from .planners.planner import Planner
 from .pricing import price_report
 from .violation import Violation
@@ -44,6 +57,8 @@ class Comparison:
     bound: Bound
     services: PriceReport | None = None
     """What each service costs in the first plan that has slice prices; None: none has."""
+    not_run: tuple[str, ...] = ()
+    """Planners whose turn did not come before an interruption."""
 
     def gap_to_bound(self, plan: Plan) -> float | None:
         """Returns (cost - bound) / bound with the best bound; None if the bound or a plan that holds is missing."""
@@ -72,7 +87,12 @@ class Comparison:
             for plan in self.plans
         ]
         services = None if self.services is None else self.services.model_dump(mode="json")
-        return {"bound": self.bound.model_dump(mode="json"), "planners": rows, "services": services}
+        return {
+            "bound": self.bound.model_dump(mode="json"),
+            "planners": rows,
+            "not_run": list(self.not_run),
+            "services": services,
+        }
 
 
 def solve(
@@ -82,7 +102,6 @@ def solve(
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
     start: Plan | None = None,
-    stop: Event | None = None,
     source: str | None = None,
 ) -> Plan:
     """
@@ -97,8 +116,6 @@ def solve(
     start
         A plan of a similar problem. Its slice prices are where the search begins; they change the time that it
         takes, and not what is proven.
-    stop
-        When set, the search ends with the best plan so far; None: it is never.
     source
         Where the problem comes from, for error messages; None: its name.
 
@@ -109,12 +126,11 @@ def solve(
     WrongPlanError
         If the plan does not hold.
     """
-    known = shipped_profiles() if profiles is None else list(profiles)
-    resolved = resolve(problem, known, source)
+    task = _task(problem, profiles, time_limit_s, source)
     if start is not None and start.prices is not None:
         prices = {(one.gpu, one.mig_profile): one.usd_per_hour for one in start.prices.sizes}
-        resolved = replace(resolved, known_prices=prices)
-    return _planned(resolved, registry.planner_named(planner), known, time_limit_s, stop)
+        task = replace(task, resolved=replace(task.resolved, known_prices=prices))
+    return _planned(task, registry.planner_named(planner))
 
 
 def price(
@@ -124,10 +140,20 @@ def price(
     time_limit_s: float | None = None,
     source: str | None = None,
 ) -> tuple[Plan, PriceReport | None]:
-    """Returns the exact plan and what each service costs in it; None: it has no slice prices. Else as `solve`."""
-    known = shipped_profiles() if profiles is None else list(profiles)
-    plan = solve(problem, profiles=known, time_limit_s=time_limit_s, source=source)
-    return plan, price_report(problem, plan, known)
+    """
+    Returns the exact plan and what each service costs in it; None: no plan was found. Else as `solve`.
+
+    InputError is raised also where there are no slice prices: under MPS, and with partitions that are kept free.
+    """
+    task = _task(problem, profiles, time_limit_s, source)
+    known_for = "slice prices are known for fleets cut by MIG or used whole, without partitions that are kept free"
+    where = source or problem.name
+    if problem.settings.keeps_spares:
+        raise InputError([Finding(where, "settings", f"keeps partitions free; {known_for}")])
+    if task.resolved.mps:
+        raise InputError([Finding(where, "fleet", f"allows mps; {known_for}")])
+    plan = _planned(task, _exact())
+    return plan, price_report(problem, plan, task.profiles)
 
 
 @dataclass(frozen=True)
@@ -148,19 +174,20 @@ def headroom(
     source: str | None = None,
 ) -> Headroom:
     """Returns by which factor all rates can grow; arguments and errors as for `solve`, and every type needs a count."""
-    known = shipped_profiles() if profiles is None else list(profiles)
-    resolved = resolve(problem, known, source)
-    limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
-    limits = growth_limits(resolved, time_limit_s=limit_s)
+    task = _task(problem, profiles, time_limit_s, source)
+    require_counts(problem)
+    limits = best_so_far(partial(growth_limits, task.resolved, time_limit_s=task.time_limit_s), nothing=GrowthLimits)
     report = HeadroomReport(
         factor=limits.fits,
         factor_limit=limits.too_much,
-        first_short=None if limits.too_much is None else short_of(resolved, limits.too_much),
+        first_short=None if limits.too_much is None else short_of(task.resolved, limits.too_much),
     )
     if limits.fits is None:
         return Headroom(report, None, None)
     grown = scaled(problem, limits.fits)
-    return Headroom(report, grown, solve(grown, profiles=known, time_limit_s=time_limit_s, source=source))
+    return Headroom(
+        report, grown, _planned_or_known(replace(task, resolved=resolve(grown, task.profiles)), limits.gpus)
+    )
 
 
 @dataclass(frozen=True)
@@ -181,21 +208,23 @@ def shed(
     source: str | None = None,
 ) -> Shedding:
     """Returns the services to leave out at least value so that the rest fits; arguments and errors as for `solve`."""
-    known = shipped_profiles() if profiles is None else list(profiles)
-    resolved = resolve(problem, known, source)
-    limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
-    left_out, least = least_value_to_shed(resolved, time_limit_s=limit_s)
-    gone = [problem.workloads[w] for w in left_out]
+    task = _task(problem, profiles, time_limit_s, source)
+    found = best_so_far(
+        partial(least_value_to_shed, task.resolved, time_limit_s=task.time_limit_s),
+        nothing=partial(everything_shed, task.resolved),
+    )
+    gone = [problem.workloads[w] for w in found.left_out]
     report = ShedReport(
         value_lost=sum(workload.worth for workload in gone),
-        least_value_lost=least,
+        least_value_lost=found.least,
         shed=tuple(Shed(workload=workload.name, value=workload.worth) for workload in gone),
     )
-    kept = tuple(workload for w, workload in enumerate(problem.workloads) if w not in set(left_out))
+    left_out = set(found.left_out)
+    kept = [w for w in range(len(problem.workloads)) if w not in left_out]
     if not kept:
         return Shedding(report, None, None)
-    rest = problem.model_copy(update={"workloads": kept})
-    return Shedding(report, rest, solve(rest, profiles=known, time_limit_s=time_limit_s, source=source))
+    rest = replace(task, resolved=task.resolved.restricted_to(kept))
+    return Shedding(report, rest.resolved.problem, _planned_or_known(rest, found.gpus))
 
 
 def compare(
@@ -217,14 +246,15 @@ def compare(
     on_plan
         Called with each plan as it is ready.
     """
-    known = shipped_profiles() if profiles is None else list(profiles)
     chosen = [registry.planner_named(name) for name in planners or planners_for(problem)]
-    resolved = resolve(problem, known, source)
+    task = _task(problem, profiles, time_limit_s, source)
     plans = []
     for planner in chosen:
-        plans.append(_planned(resolved, planner, known, time_limit_s))
+        plans.append(_planned(task, planner))
         if on_plan is not None:
             on_plan(plans[-1])
+        if plans[-1].search.stopped == "interrupted":
+            break
     bounds = [plan.bound for plan in plans if plan.bound.cost_per_hour is not None]
     best = max(bounds, key=lambda bound: bound.cost_per_hour or 0.0, default=assembly.UNKNOWN_BOUND)
     held = [plan for plan in plans if plan.status in (Status.OPTIMAL, Status.FEASIBLE)]
@@ -235,8 +265,8 @@ def compare(
             f"{', '.join(below)} costs less than the bound ${best.cost_per_hour:.6f}/h ({best.method})"
         )
     priced = next((plan for plan in plans if plan.prices is not None), None)
-    services = price_report(problem, priced, known) if priced is not None else None
-    return Comparison(tuple(plans), best, services)
+    services = price_report(problem, priced, task.profiles) if priced is not None else None
+    return Comparison(tuple(plans), best, services, tuple(planner.name for planner in chosen[len(plans) :]))
 
 
 def planner_names() -> tuple[str, ...]:
@@ -260,30 +290,53 @@ def planner_sources() -> dict[str, str]:
     return {name: planner.source for name, planner in registry.planners().items()}
 
 
-def _planned(
-    resolved: ResolvedProblem,
-    planner: Planner,
-    profiles: Sequence[Profile],
-    time_limit_s: float | None,
-    stop: Event | None = None,
-) -> Plan:
+@dataclass(frozen=True)
+class _Task:
+    """A problem with all that a planner is given."""
+
+    resolved: ResolvedProblem
+    profiles: Sequence[Profile]
+    time_limit_s: float
+
+
+def _task(
+    problem: Problem, profiles: Sequence[Profile] | None, time_limit_s: float | None, source: str | None = None
+) -> _Task:
+    """Fills in what the caller left out: the shipped profiles, the problem's own time limit."""
+    known = shipped_profiles() if profiles is None else profiles
+    limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
+    return _Task(resolve(problem, known, source), known, limit_s)
+
+
+def _exact() -> Planner:
+    return registry.planner_named("exact")
+
+
+def _planned_or_known(task: _Task, gpus: Gpus) -> Plan:
+    """Returns the exact plan; where the search ends before it has one, that of the GPUs that are known to do."""
+    plan = _planned(task, _exact())
+    known = gpus() if plan.status is Status.TIMEOUT else []
+    return _checked(task, _exact(), unproven(task.resolved, known, plan.search)) if known else plan
+
+
+def _planned(task: _Task, planner: Planner) -> Plan:
     """Runs a planner, measures its plan, verifies it and says what its standby processes cost."""
-    asked = resolved.problem.settings
+    problem = task.resolved.problem
+    asked = problem.settings
     if asked.keeps_spares and planner.name not in SPARE_PLANNERS:
         message = f"asks for free partitions, which {planner.name} does not plan; use {' or '.join(SPARE_PLANNERS)}"
-        raise InputError([Finding(resolved.problem.name, SPARE_SETTINGS, message)])
-    if asked.keeps_spares and resolved.mps:
-        message = (
-            f"asks for free partitions, which are planned for MIG and whole GPUs; not by mps: {', '.join(resolved.mps)}"
-        )
-        raise InputError([Finding(resolved.problem.name, SPARE_SETTINGS, message)])
-    plan = _verified(resolved, planner, profiles, time_limit_s, stop)
+        raise InputError([Finding(problem.name, SPARE_SETTINGS, message)])
+    if asked.keeps_spares and task.resolved.mps:
+        shared = ", ".join(task.resolved.mps)
+        message = f"asks for free partitions, which are planned for MIG and whole GPUs; not by mps: {shared}"
+        raise InputError([Finding(problem.name, SPARE_SETTINGS, message)])
+    plan = _verified(task, planner)
     if asked.shadow_percent:
-        cost, extra = _cost_without({"shadow_percent": 0.0}, plan, resolved, planner, profiles, time_limit_s)
+        cost, extra = _cost_without({"shadow_percent": 0.0}, plan, task, planner)
         shadow = ShadowCapacity(percent=asked.shadow_percent, cost_without_per_hour=cost, extra_cost_per_hour=extra)
         plan = plan.model_copy(update={"shadow": shadow})
     if asked.keeps_spares:
-        cost, extra = _cost_without(NO_SPARES, plan, resolved, planner, profiles, time_limit_s)
+        cost, extra = _cost_without(NO_SPARES, plan, task, planner)
         insurance = Insurance(cost_without_per_hour=cost, extra_cost_per_hour=extra)
         plan = plan.model_copy(update={"insurance": insurance})
     return plan
@@ -298,29 +351,18 @@ NO_SPARES = {"spare_services": 0, "spare_rate": 0.0, "spare_gpu_loss": False}
 
 
 def _cost_without(
-    changes: Mapping[str, Any],
-    plan: Plan,
-    resolved: ResolvedProblem,
-    planner: Planner,
-    profiles: Sequence[Profile],
-    time_limit_s: float | None,
+    changes: Mapping[str, Any], plan: Plan, task: _Task, planner: Planner
 ) -> tuple[float | None, float | None]:
     """Returns what the planner's plan costs with other settings, and how much more the plan costs."""
-    settings = resolved.problem.settings.model_copy(update=changes)
-    without = resolve(resolved.problem.model_copy(update={"settings": settings}), profiles)
-    cost = _verified(without, planner, profiles, time_limit_s).cost_per_hour
+    problem = task.resolved.problem
+    changed = problem.model_copy(update={"settings": problem.settings.model_copy(update=changes)})
+    cost = _verified(_task(changed, task.profiles, task.time_limit_s), planner).cost_per_hour
     return cost, None if plan.cost_per_hour is None or cost is None else plan.cost_per_hour - cost
 
 
-def _verified(
-    resolved: ResolvedProblem,
-    planner: Planner,
-    profiles: Sequence[Profile],
-    time_limit_s: float | None,
-    stop: Event | None = None,
-) -> Plan:
+def _verified(task: _Task, planner: Planner) -> Plan:
     with _collector_paused():
-        return _run_and_checked(resolved, planner, profiles, time_limit_s, stop)
+        return _run_and_checked(task, planner)
 
 
 @contextmanager
@@ -335,33 +377,30 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _run_and_checked(
-    resolved: ResolvedProblem,
-    planner: Planner,
-    profiles: Sequence[Profile],
-    time_limit_s: float | None,
-    stop: Event | None,
-) -> Plan:
+def _run_and_checked(task: _Task, planner: Planner) -> Plan:
     started = time.perf_counter()
+    resolved = task.resolved
     if impossible := unservable(resolved):
         plan = assembly.without_plan(
             resolved, impossible, planner=planner.name, status=Status.INFEASIBLE, search=UNSERVABLE
         )
     else:
-        limit = resolved.problem.settings.time_limit_s if time_limit_s is None else time_limit_s
-        search = partial(planner.plan, resolved, time_limit_s=limit)
-        found = search() if stop is None else run_until(stop, search)
-        plan = _interrupted(resolved, planner, limit) if found is None else found
+        search = partial(planner.plan, resolved, time_limit_s=task.time_limit_s)
+        plan = best_so_far(search, nothing=partial(_interrupted, task, planner))
     runtime_s = time.perf_counter() - started
-    problem = resolved.problem
+    return _checked(task, planner, plan.model_copy(update={"runtime_s": round(runtime_s, 6)}))
+
+
+def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:
+    """Measures a plan and verifies it."""
+    problem = task.resolved.problem
     plan = plan.model_copy(
         update={
-            "runtime_s": round(runtime_s, 6),
-            "metrics": measure(problem, plan, profiles),
-            "warnings": tuple(caveats(problem, plan, profiles)),
+            "metrics": measure(problem, plan, task.profiles),
+            "warnings": tuple(caveats(problem, plan, task.profiles)),
         }
     )
-    violations = check(problem, plan, profiles)
+    violations = check(problem, plan, task.profiles)
     broken = [_broken(violation) for violation in violations if violation.excess is not None]
     if broken and planner.own_model and len(broken) == len(violations):
         return plan.model_copy(update={"status": Status.VIOLATING, "violations": tuple(broken), "gap": None})
@@ -370,9 +409,9 @@ def _run_and_checked(
     return plan
 
 
-def _interrupted(resolved: ResolvedProblem, planner: Planner, limit_s: float) -> Plan:
-    search = Search(stopped="interrupted", time_limit_s=limit_s, solver=None)
-    return assembly.without_plan(resolved, (), planner=planner.name, status=Status.TIMEOUT, search=search)
+def _interrupted(task: _Task, planner: Planner) -> Plan:
+    search = Search(stopped="interrupted", time_limit_s=task.time_limit_s, solver=None)
+    return assembly.without_plan(task.resolved, (), planner=planner.name, status=Status.TIMEOUT, search=search)
 
 
 def _broken(violation: Violation) -> PlanViolation:

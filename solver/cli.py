@@ -25,6 +25,7 @@ from .commands import (
     pricing,
     reviewing,
 )
+from .incumbent import runs_on
 from .model.errors import InputError, MissingExtraError, SliceplanError
 
 app = typer.Typer(
@@ -63,6 +64,10 @@ def main() -> None:
     """Runs the command line; every expected error ends in a message and an exit code, never in a traceback."""
     try:
         app()
+    except SystemExit as end:
+        if runs_on() and isinstance(end.code, int):
+            _leave(end.code)
+        raise
     except InputError as error:
         for finding in error.findings:
             print(finding, file=sys.stderr)
@@ -78,11 +83,17 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted; nothing was written", file=sys.stderr)
-        sys.stderr.flush()
-        os._exit(130)  # a solver may still run in a thread that nothing can stop
+        _leave(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+
+
+def _leave(code: int) -> None:
+    """Ends the process at once: a solver may still run in a thread that nothing can stop."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _print_version(wanted: bool) -> None:

@@ -60,8 +60,10 @@ def compare_table(plans: Iterable[Plan], gaps: Iterable[float | None]) -> Table:
 
 
 def _status(plan: Plan) -> str:
-    """Returns the status; of a violating plan how many services miss their SLO, and by how much at most."""
+    """Returns how the search ended; of a violating plan how many services miss their SLO, and by how much at most."""
     missed = missed_slos(plan)
+    if plan.search.stopped == "interrupted":
+        return "interrupted"
     return f"{len(missed)} miss, +{max(missed.values()):.0%}" if missed else plan.status.value
 
 

@@ -7,6 +7,7 @@ from instances import problem_of, problems, random_problem, second_type, two_typ
 from sliceplan.solver.api import compare, price, solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
 
 SLICE = 3.430881 / 7
@@ -77,10 +78,9 @@ def test_the_comparison_holds_prices_and_costs_for_json():
 
 
 def test_a_fleet_under_mps_has_no_slice_prices():
-    plan, report = price(example_problems()["igniter"])
-    assert plan.gpus_used == 6
-    assert plan.prices is None
-    assert report is None
+    with pytest.raises(InputError, match="fleet allows mps; slice prices are known for"):
+        price(example_problems()["igniter"])
+    assert solve(example_problems()["igniter"]).prices is None
 
 
 def test_an_earlier_plan_is_a_start_and_changes_no_result():

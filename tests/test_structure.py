@@ -25,10 +25,10 @@ ALLOWED = {
     "metrics": {"model", "performance", "geometry"},
     "geometry": {"model"},
     "exact": {"model", "performance", "geometry", "assembly", "exact", "progress"},
-    "capacity": {"model", "performance", "exact"},
+    "capacity": {"model", "performance", "assembly", "exact", "planners", "incumbent", "progress"},
     "pricing": {"model", "performance", "exact"},
     "planners": {"model", "performance", "geometry", "assembly", "exact", "incumbent", "planners", "progress"},
-    "incumbent": {"model"},
+    "incumbent": set(),
     "progress": set(),
 }
 

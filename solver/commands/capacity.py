@@ -8,7 +8,8 @@ import typer
 from ..model.plan import Plan
 from .inputs import read_problem_and_profiles
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
-from .output import display, say, spinner
+from .output import display, say
+from .searching import searching
 
 if TYPE_CHECKING:
     from ..model.problem import Problem
@@ -33,17 +34,20 @@ def headroom(
 ) -> None:
     """Show by which factor all rates can grow on the GPUs that there are."""
     from .. import api
+    from ..capacity import SMALLEST
     from ..headline import headline
 
     parsed, known = read_problem_and_profiles(problem, profiles)
-    with spinner("looking for the greatest factor that fits"):
+    with searching("looking for the greatest factor that fits"):
         found = api.headroom(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)
     report = found.report
+    if report.factor is None and report.factor_limit is not None and report.factor_limit <= SMALLEST:
+        display("Nothing fits, at any rate.")
+        raise typer.Exit(1)
     if report.factor is None:
-        display("No factor was found that fits." if report.factor_limit is None else "Nothing fits, at any rate.")
-        raise typer.Exit(3 if report.factor_limit is None else 1)
-    if report.factor >= 1:
+        display("No factor was found that fits; allow more time.")
+    elif report.factor >= 1:
         display(f"All rates can grow to {report.factor:.5f} times what they are.")
     else:
         display(f"The GPUs are too few: {report.factor:.5f} times the rates can be served.")
@@ -54,8 +58,8 @@ def headroom(
         say(f"Proven: {report.factor_limit:.5f} times is too much{why}.")
     if found.plan is not None:
         say(headline(found.plan, found.plan.gap))
-    close = report.factor_limit is not None and report.factor_limit <= report.factor * CLOSE
-    raise typer.Exit(0 if close else 3)
+    is_close = report.factor_limit is not None and report.factor_limit <= (report.factor or 0.0) * CLOSE
+    raise typer.Exit(0 if is_close and not _is_interrupted(found.plan) else 3)
 
 
 def shed(
@@ -70,7 +74,7 @@ def shed(
     from ..headline import headline
 
     parsed, known = read_problem_and_profiles(problem, profiles)
-    with spinner("looking for the least valuable services to leave out"):
+    with searching("looking for the least valuable services to leave out"):
         found = api.shed(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)
     report = found.report
@@ -84,7 +88,12 @@ def shed(
         say(f"Value lost: {report.value_lost:g}; proven: {least}.")
     if found.plan is not None:
         say(headline(found.plan, found.plan.gap))
-    raise typer.Exit(0 if report.value_lost <= report.least_value_lost + 1e-9 else 3)
+    is_least = report.value_lost <= report.least_value_lost + 1e-9
+    raise typer.Exit(0 if is_least and not _is_interrupted(found.plan) else 3)
+
+
+def _is_interrupted(plan: Plan | None) -> bool:
+    return plan is not None and plan.search.stopped == "interrupted"
 
 
 def _write_outcome(

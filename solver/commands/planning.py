@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from ..model.plan import Plan
-from ..progress import listening
 from .inputs import read_problem_and_profiles
-from .interrupting import stopped_by_interrupt
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
-from .output import display, exit_code, is_stdout, say, say_few, spinner, write_json
+from .output import display, exit_code, is_stdout, say, say_few, write_json
+from .searching import searching
 
 
 def solve(
@@ -32,17 +31,8 @@ def solve(
 
     parsed, known = read_problem_and_profiles(problem, profiles)
     earlier = read_plan(start) if start is not None else None
-    searching = f"{planner} is planning {len(parsed.workloads)} workloads"
-    with spinner(searching) as update, listening(update), stopped_by_interrupt() as stop:
-        plan = api.solve(
-            parsed,
-            planner,
-            profiles=known,
-            time_limit_s=time_limit,
-            start=earlier,
-            stop=stop,
-            source=str(problem),
-        )
+    with searching(f"{planner} is planning {len(parsed.workloads)} workloads"):
+        plan = api.solve(parsed, planner, profiles=known, time_limit_s=time_limit, start=earlier, source=str(problem))
     if output is not None:
         write_plan(plan, output)
     elif sys.stdout.isatty():
@@ -72,7 +62,7 @@ def compare(
 
     parsed, known = read_problem_and_profiles(problem, profiles)
     names = planner or list(api.planners_for(parsed))
-    with spinner("planning") as update, listening(update):
+    with searching("planning") as update:
         done = 0
 
         def show_progress(plan: Plan) -> None:
@@ -96,5 +86,9 @@ def compare(
             say(f"  {plan.planner}: ${extra:,.2f}/h of it for standby processes ({plan.shadow.percent:g} % a GPU)")
     bound = comparison.bound.cost_per_hour
     say("No bound was proven." if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h.")
+    if comparison.not_run:
+        say(f"Not run: {', '.join(comparison.not_run)}.")
+    if any(plan.search.stopped == "interrupted" for plan in comparison.plans):
+        raise typer.Exit(3)
     codes = [exit_code(plan) for plan in comparison.plans]
     raise typer.Exit(0 if 0 in codes else max(codes, key=lambda code: code == 3))

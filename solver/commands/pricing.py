@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ..model.errors import Finding, InputError
 from .inputs import read_problem_and_profiles
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
-from .output import display, exit_code, is_stdout, say, spinner, write_json
+from .output import display, exit_code, is_stdout, say, write_json
+from .searching import searching
 
 
 def price(
@@ -26,18 +26,11 @@ def price(
     from ..terminal import price_table, service_table
 
     parsed, known = read_problem_and_profiles(problem, profiles)
-    with spinner(f"pricing {len(parsed.workloads)} workloads"):
+    with searching(f"pricing {len(parsed.workloads)} workloads"):
         plan, report = api.price(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
     if plan.prices is None or report is None:
         for item in plan.unserved:
             say(f"  {item.workload}: {item.reason}")
-        if plan.gpus:
-            known_for = (
-                "slice prices are known for fleets cut by MIG or used whole, without partitions that are kept free"
-            )
-            if parsed.settings.keeps_spares:
-                raise InputError([Finding(str(problem), "settings", f"keeps partitions free; {known_for}")])
-            raise InputError([Finding(str(problem), "fleet", f"allows mps; {known_for}")])
         say(headline(plan, plan.gap))
         raise typer.Exit(exit_code(plan))
     if json_file is not None:

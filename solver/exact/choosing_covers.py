@@ -13,9 +13,14 @@ class with a count, so that an integer program over them stays small at any numb
 
 x_q: GPUs cut as q; z_cj: workloads of class c that take cover j; both integer. Any solution is a plan; where it costs
 what the bound allows, it is proven cheapest.
+
+Where GPUs may be shared by MPS, some workloads are served there (shared_program.py adds what that takes), and those of
+which the prices do not tell which is cheaper are a class each, with one cover more: none, and residents instead.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from ortools.math_opt.python import mathopt
@@ -23,6 +28,7 @@ from ortools.math_opt.python import mathopt
 from ..performance.interference.prediction import Floats, Ints
 from .covers import Covers
 from .highs import TIE_BREAK_NODES, run_highs
+from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
 from .slice_prices import Supply
 
 TIED = 1e-6
@@ -39,6 +45,22 @@ class ChosenCovers:
     partitions: Ints
     cuts: Ints
     cost: float
+    shared: SharedAnswer = NO_SHARES
+    """GPUs under MPS, and who is served there; workloads are numbered as the builder has them."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedChoice:
+    """Workloads that GPUs under MPS serve, or may serve."""
+
+    build: PartBuilder
+    always: int
+    """How many of the builder's workloads, the first, are served there in any case."""
+    either: Ints
+    """Row among the covers of each further one of its workloads: covers serve it, or residents do."""
+    gpu_type: Mapping[str, int]
+    """Number of each GPU type in the supply."""
+    cost: Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +83,7 @@ def choose_covers(
     time_limit_s: float,
     most_classes: int,
     any_plan: bool = False,
+    shared: SharedChoice | None = None,
 ) -> ChosenCovers | None:
     """
     Returns a cheap integer plan; None: the time was too short, or the counts of GPUs too small for these covers.
@@ -77,13 +100,16 @@ def choose_covers(
         Classes of undecided workloads in the program; further ones take their cheapest cover.
     any_plan
         Whether any plan that keeps the counts of GPUs will do.
+    shared
+        Workloads that GPUs under MPS may serve; None: there are none.
     """
     cost = covers.counts @ price
     first = covers.first()
     least = np.minimum.reduceat(cost, first)
     regret = cost - least[covers.workload]
     best = _cheapest(covers, regret)
-    classes = _classes(covers, regret, most_classes)
+    either = np.zeros(0, dtype=np.int64) if shared is None else shared.either
+    classes = _classes(covers, regret, most_classes, alone=either)
     undecided = np.zeros(len(first), dtype=bool)
     for members in classes.members:
         undecided[members] = True
@@ -95,8 +121,13 @@ def choose_covers(
         [model.add_integer_variable(lb=0, ub=len(members), name=f"z_{c}_{j}") for j in range(len(counts))]
         for c, (members, counts) in enumerate(zip(classes.members, classes.covers, strict=True))
     ]
+    elsewhere: dict[int, Any] = {int(w): model.add_binary_variable(name=f"s_{w}") for w in either}
+    part = SharedPart()
+    if shared is not None:
+        part = shared.build(model, [*[1] * shared.always, *(elsewhere[int(w)] for w in either)])
     for c, members in enumerate(classes.members):
-        model.add_linear_constraint(mathopt.LinearSum(z[c]) == len(members), name=f"class_{c}")
+        residents = elsewhere.get(int(members[0]), 0)
+        model.add_linear_constraint(mathopt.LinearSum(z[c]) + residents == len(members), name=f"class_{c}")
     for k in range(len(price)):
         wanted = mathopt.LinearSum(
             int(counts[j, k]) * z[c][j]
@@ -107,10 +138,15 @@ def choose_covers(
         cut = mathopt.LinearSum(int(supply.instances[q, k]) * x[q] for q in range(len(x)) if supply.instances[q, k])
         model.add_linear_constraint(cut - wanted >= int(fixed[k]), name=f"size_{k}")
     for g in np.flatnonzero(np.isfinite(supply.available)):
-        used = mathopt.LinearSum(x[q] for q in np.flatnonzero(supply.gpu_type == g))
-        model.add_linear_constraint(used <= int(supply.available[g]), name=f"count_{g}")
+        used = [x[q] for q in np.flatnonzero(supply.gpu_type == g)]
+        if shared is not None:
+            used += [variable for gpu, variable in part.gpus if shared.gpu_type[gpu] == g]
+        model.add_linear_constraint(mathopt.LinearSum(used) <= int(supply.available[g]), name=f"count_{g}")
     unit = cost_step or float(supply.cost.min())
-    total = mathopt.LinearSum(float(supply.cost[q] / unit) * x[q] for q in range(len(x)))
+    terms = [(float(supply.cost[q]), x[q]) for q in range(len(x))]
+    if shared is not None:
+        terms += [(shared.cost[gpu], variable) for gpu, variable in part.gpus]
+    total = mathopt.LinearSum(cost / unit * variable for cost, variable in terms)
     model.add_linear_constraint(total >= least_cost / unit * (1 - 1e-9), name="bound")
     if not any_plan:
         model.minimize(total)
@@ -119,7 +155,7 @@ def choose_covers(
         return None
     values = result.variable_values()
     if slices is not None:
-        found = sum(float(supply.cost[q] / unit) * round(values[x[q]]) for q in range(len(x)))
+        found = sum(cost / unit * round(values[variable]) for cost, variable in terms)
         model.add_linear_constraint(total <= found + 1e-6 * max(found, 1.0), name="least_cost")
         model.minimize(
             mathopt.LinearSum(
@@ -134,9 +170,11 @@ def choose_covers(
     partitions = covers.counts[best].astype(np.int64)
     for c, (members, counts) in enumerate(zip(classes.members, classes.covers, strict=True)):
         times = [round(values[variable]) for variable in z[c]]
-        partitions[members] = np.repeat(counts, times, axis=0)
+        none = len(members) - sum(times)
+        partitions[members] = np.concatenate([np.repeat(counts, times, axis=0), np.zeros((none, len(price)), np.int64)])
     cuts = np.array([round(values[variable]) for variable in x], dtype=np.int64)
-    return ChosenCovers(partitions, cuts, float(supply.cost @ cuts))
+    cost_found = sum(cost * round(values[variable]) for cost, variable in terms)
+    return ChosenCovers(partitions, cuts, cost_found, part.decode(values) if shared is not None else NO_SHARES)
 
 
 def _cheapest(covers: Covers, regret: Floats) -> Ints:
@@ -147,15 +185,23 @@ def _cheapest(covers: Covers, regret: Floats) -> Ints:
     return np.asarray(at[np.append(True, own[1:] != own[:-1])], dtype=np.int64)
 
 
-def _classes(covers: Covers, regret: Floats, most: int) -> _Classes:
-    """Returns the classes of workloads with several near covers: those of least regret, then the largest."""
+def _classes(covers: Covers, regret: Floats, most: int, alone: Ints) -> _Classes:
+    """
+    Returns the classes of workloads with several near covers: those of least regret, then the largest.
+
+    Those named in `alone` are a class each, whatever covers they have, and come beside these.
+    """
     kept = _nearest(covers, regret)
     workload, counts, regret = covers.workload[kept], covers.counts[kept], regret[kept]
+    single = [counts[workload == w] for w in alone] if alone.size else []
+    others = ~np.isin(workload, alone)
+    workload, counts, regret = workload[others], counts[others], regret[others]
     _, number = np.unique(workload, return_inverse=True)
     several = np.bincount(number)[number] > 1
     workload, counts, regret, floor = workload[several], counts[several], regret[several], covers.floor
-    if not len(workload):
-        return _Classes([], [])
+    members = [alone[at : at + 1] for at in range(len(alone))]
+    if not len(workload) or not most:
+        return _Classes(members, single)
     # A number for each different cover, and for each different set of covers: sums of random words tell them apart.
     words = np.random.default_rng(0).integers(1, 2**62, size=counts.shape[1], dtype=np.int64)
     with np.errstate(over="ignore"):
@@ -175,8 +221,8 @@ def _classes(covers: Covers, regret: Floats, most: int) -> _Classes:
     owners = np.unique(workload)
     by_class = np.argsort(which, kind="stable")
     bounds = np.searchsorted(which[by_class], np.arange(len(representative) + 1))
-    members = [owners[by_class[bounds[c] : bounds[c + 1]]] for c in order]
-    tables = []
+    members += [owners[by_class[bounds[c] : bounds[c + 1]]] for c in order]
+    tables = single
     for c in order:
         one = representative[c]
         rows = np.arange(start[one], start[one + 1])

@@ -15,8 +15,15 @@ exactly, for all workloads at once, by enumeration within a bound:
 
 A workload with fewer partitions than `least` is filled up with the cheapest size, which is what the unneeded ones of
 any cover can be exchanged for.
+
+GPUs shared by MPS join as a fluid, of which a workload may take any amount for the part of its rate that its
+partitions leave: f_g GPUs of type g for all of it, as few as any plan needs (fluid_shares.py). The cheapest of these
+fluids is another lower bound of what remains. The cost is linear in the number of b, so none, as many as fit, and as
+many as cover are all that matter. Residents are not counted, so `least` does not bind a workload that takes some of
+the fluid: its cost is that of a relaxation.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,10 +50,13 @@ class Demands:
     """t: part of the rate that one partition carries, at most 1; 0: the size does not serve the workload."""
     least: Ints
     most: Ints
+    shared: Floats | None = None
+    """f: GPUs of each type under MPS that the rate takes, shape (workload, type); inf: not there; None: no types."""
 
     def of(self, rows: Ints) -> "Demands":
         """Returns the demands of some workloads."""
-        return Demands(self.part[rows], self.least[rows], self.most[rows])
+        shared = None if self.shared is None else self.shared[rows]
+        return Demands(self.part[rows], self.least[rows], self.most[rows], shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +68,19 @@ class Covers:
         Shapes (cover,) and (cover, size): whose cover it is, and the partitions of each size.
     floor
         Shape (workload,): lower bound on what any cover costs at the prices of the enumeration.
+    shared
+        Shape (cover, type): GPUs of each type under MPS; None: there are no such types.
     """
 
     workload: Ints
     counts: Ints
     floor: Floats
+    shared: Floats | None = None
+
+    @property
+    def taken(self) -> Ints | Floats:
+        """Shape (cover, size): partitions of each size, then GPUs of each type under MPS."""
+        return self.counts if self.shared is None else np.hstack([self.counts, self.shared])
 
     def first(self) -> Ints:
         """Returns the position of each workload's first cover; every workload has one."""
@@ -78,58 +96,89 @@ def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Cove
     demands
         Every workload must have a cover.
     price
-        Shape (size,), above 0.
+        Shape (size,), above 0; then for each type under MPS the price of a GPU.
     """
     workloads = len(demands.least)
     parts = [
         _enumerated(demands, price, slack, np.arange(at, min(at + CHUNK, workloads)))
         for at in range(0, max(workloads, 1), CHUNK)
     ]
-    return Covers(
-        np.concatenate([part.workload for part in parts]),
-        np.concatenate([part.counts for part in parts]),
-        np.concatenate([part.floor for part in parts]),
-    )
+    return _joined(parts)
 
 
 def _enumerated(demands: Demands, price: Floats, slack: float, rows: Ints) -> Covers:
     """Enumerates the covers of some workloads; in halves where there are too many partial ones."""
     own = demands.of(rows)
+    sizes = demands.part.shape[1]
+    of_size = price[:sizes]
     if not len(rows):
-        return Covers(rows, np.zeros((0, len(price)), dtype=np.int64), np.zeros(0))
-    found = _within(own, price, slack)
+        return Covers(rows, np.zeros((0, sizes), dtype=np.int64), np.zeros(0), _shares(own, price, rows, np.zeros(0)))
+    rate_price = None if own.shared is None else np.min(own.shared * price[sizes:], axis=1)
+    found = _within(own, of_size, rate_price, slack)
     if found is not None:
         workload, counts, cost = found
         first = np.searchsorted(workload, np.arange(len(rows)))
         floor = np.minimum.reduceat(cost, first)
-        kept = cost <= floor[workload] * (1 + slack) * (1 + TOLERANCE)
-        return Covers(rows[workload[kept]], counts[kept], floor)
+        kept = np.flatnonzero(cost <= floor[workload] * (1 + slack) * (1 + TOLERANCE))
+        workload, counts = workload[kept], counts[kept]
+        rest = 1 - (counts * own.part[workload]).sum(axis=1)
+        return Covers(rows[workload], counts, floor, _shares(own, price, workload, rest))
     if len(rows) == 1:
         # Too many to list: its good cover, and the fluid bound.
-        return Covers(rows, _good_covers(own, price)[0], _fluid(own, price))
+        good = _good_covers(own, of_size, rate_price)[0]
+        rest = 1 - (good * own.part).sum(axis=1)
+        return Covers(rows, good, _fluid(own, of_size, rate_price), _shares(own, price, np.zeros_like(rows), rest))
     half = len(rows) // 2
-    one, other = (_enumerated(demands, price, slack, part) for part in (rows[:half], rows[half:]))
-    return Covers(*(np.concatenate(pair) for pair in zip(_fields(one), _fields(other), strict=True)))
+    return _joined([_enumerated(demands, price, slack, part) for part in (rows[:half], rows[half:])])
 
 
-def _fields(covers: Covers) -> tuple[Ints, Ints, Floats]:
-    return covers.workload, covers.counts, covers.floor
+def _joined(parts: Sequence[Covers]) -> Covers:
+    shared = [part.shared for part in parts if part.shared is not None]
+    return Covers(
+        np.concatenate([part.workload for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.floor for part in parts]),
+        np.concatenate(shared) if shared else None,
+    )
 
 
-def _fluid(demands: Demands, price: Floats) -> Floats:
+def _shares(demands: Demands, price: Floats, workload: Ints, rest: Floats) -> Floats | None:
+    """Returns the GPUs under MPS that what is left of the rates takes, all of the cheapest type for each workload."""
+    if demands.shared is None:
+        return None
+    shares = np.zeros((len(workload), demands.shared.shape[1]))
+    cost = demands.shared[workload] * price[demands.part.shape[1] :]
+    row = np.flatnonzero((rest > TOLERANCE) & np.isfinite(cost).any(axis=1))
+    cheapest = np.argmin(cost[row], axis=1)
+    shares[row, cheapest] = demands.shared[workload[row], cheapest] * rest[row]
+    return shares
+
+
+def _fluid(demands: Demands, price: Floats, rate_price: Floats | None) -> Floats:
+    """Returns the least price of carrying all of each rate, were partitions a fluid too; shape (workload,)."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.min(price / demands.part, axis=1), dtype=np.float64)
+        value = np.min(price / demands.part, axis=1, initial=np.inf)
+    return np.asarray(value if rate_price is None else np.minimum(value, rate_price), dtype=np.float64)
 
 
-def _within(demands: Demands, price: Floats, slack: float) -> tuple[Ints, Ints, Floats] | None:
-    """Returns workload, counts and cost of every cover within a good one's cost times 1 + slack; None: too many."""
+def _within(
+    demands: Demands, price: Floats, rate_price: Floats | None, slack: float
+) -> tuple[Ints, Ints, Floats] | None:
+    """
+    Returns workload, counts and cost of every cover within a good one's cost times 1 + slack; None: too many.
+
+    rate_price
+        Price of carrying all of each rate by GPUs under MPS, shape (workload,); None: there are none.
+    """
     workloads, sizes = demands.part.shape
+    if not sizes and rate_price is not None:
+        return np.arange(workloads), np.zeros((workloads, 0), dtype=np.int64), rate_price
     with np.errstate(divide="ignore"):
         order = np.argsort(price / demands.part, axis=1, kind="stable")
     part = np.take_along_axis(demands.part, order, axis=1)
     cost_of = price[order]
-    value = cost_of[:, 0] / part[:, 0]
-    limit = _good_covers(demands, price)[1] * (1 + slack) * (1 + TOLERANCE)
+    value = _fluid(demands, price, rate_price)
+    limit = _good_covers(demands, price, rate_price)[1] * (1 + slack) * (1 + TOLERANCE)
 
     workload = np.arange(workloads)
     rest, cost = np.ones(workloads), np.zeros(workloads)
@@ -160,18 +209,39 @@ def _within(demands: Demands, price: Floats, slack: float) -> tuple[Ints, Ints, 
         counts = counts[source]
         counts[:, at] = number
     t, p = part[workload, 0], cost_of[workload, 0]
-    number = np.ceil(np.maximum(rest - TOLERANCE, 0.0) / t - TOLERANCE).astype(np.int64)
-    number = np.maximum(number, 0)
+    if rate_price is not None:
+        source, number = _with_fluid(t, rest)
+        workload, rest, cost, room, counts = workload[source], rest[source], cost[source], room[source], counts[source]
+        t, p = t[source], p[source]
+    else:
+        number = np.maximum(np.ceil(np.maximum(rest - TOLERANCE, 0.0) / t - TOLERANCE), 0).astype(np.int64)
     counts[:, 0] = number
     cost = cost + number * p
     room = room - number
     plain = np.zeros_like(counts)
     np.put_along_axis(plain, order[workload], counts, axis=1)
     missing = demands.least[workload] - (demands.most[workload] - room)
+    if rate_price is not None:
+        left = np.maximum(rest - number * t, 0.0)
+        fluid = left > TOLERANCE
+        cost[fluid] += left[fluid] * rate_price[workload[fluid]]
+        room, missing = np.where(fluid, 0, room), np.where(fluid, 0, missing)
     cost = _fill(plain, missing, demands.part[workload], price, cost)
     kept = (room >= 0) & (cost <= limit[workload])
     workload, plain, cost = workload[kept], plain[kept], cost[kept]
     return workload, plain, cost
+
+
+def _with_fluid(part: Floats, rest: Floats) -> tuple[Ints, Ints]:
+    """Returns rows and numbers of b: as many as cover what is left, as many as fit, and none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exactly = np.where(part > 0, np.maximum(rest - TOLERANCE, 0.0) / part, 0.0)
+    numbers = np.stack([np.ceil(exactly - TOLERANCE), np.floor(exactly + TOLERANCE), np.zeros(len(part))])
+    numbers = np.maximum(numbers, 0).astype(np.int64)
+    new = np.stack([np.ones(len(part), dtype=bool), numbers[1] != numbers[0], (numbers[1] > 0) & (numbers[0] > 0)])
+    row = np.broadcast_to(np.arange(len(part)), numbers.shape)
+    order = np.argsort(row[new], kind="stable")
+    return row[new][order], numbers[new][order]
 
 
 def _fill(counts: Ints, missing: Ints, part: Floats, price: Floats, cost: Floats) -> Floats:
@@ -186,8 +256,12 @@ def _fill(counts: Ints, missing: Ints, part: Floats, price: Floats, cost: Floats
     return filled
 
 
-def _good_covers(demands: Demands, price: Floats) -> tuple[Ints, Floats]:
-    """Returns counts and cost of a good cover of each workload: b, or fewer b and one other size, or another alone."""
+def _good_covers(demands: Demands, price: Floats, rate_price: Floats | None) -> tuple[Ints, Floats]:
+    """
+    Returns counts and cost of a good cover of each workload: b, or fewer b and one other size, or another alone.
+
+    Or no partition at all, where GPUs under MPS are cheaper.
+    """
     part = demands.part
     workloads, sizes = part.shape
     rows = np.arange(workloads)
@@ -212,4 +286,7 @@ def _good_covers(demands: Demands, price: Floats) -> tuple[Ints, Floats]:
             best[better, b[better]] += of_b[better].astype(np.int64)
             best[better, k[better]] += other[better, k[better]].astype(np.int64)
     _fill(best, demands.least - best.sum(axis=1), part, price, best_cost)
+    if rate_price is not None:
+        elsewhere = rate_price < best_cost
+        best[elsewhere], best_cost = 0, np.where(elsewhere, rate_price, best_cost)
     return best, best_cost

@@ -27,9 +27,8 @@ Among the plans of least cost a second program looks for one that takes the fewe
 """
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, inf
+from math import ceil, inf
 from typing import Any, Literal
 
 import numpy as np
@@ -41,10 +40,8 @@ from ..performance.operating_points import WHOLE_GPU
 from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
 from .cost_steps import scaled_prices, unit_price
 from .highs import TIE_BREAK_NODES, run_highs
-from .shared_program import PartBuilder, SharedAnswer, SharedPart
+from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
 from .spare_capacity import SpareRules, add_spares
-
-NO_SHARES = SharedAnswer((), {})
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ def solve_cutting_stock(
         What partitions are kept free for (spare_capacity.py); None: nothing.
     """
     started = time.monotonic()
-    program = _Program(resolved, counts, shared=shared, spare=spare)
+    program = Program(resolved, counts, shared=shared, spare=spare)
     price, exact = scaled_prices(resolved)
     cost = mathopt.LinearSum(price[gpu] * x for gpu, x in program.gpus)
     program.model.minimize(cost)
@@ -163,27 +160,7 @@ def solve_cutting_stock(
     )
 
 
-def most_served(
-    resolved: ResolvedProblem, *, worth: Sequence[float], time_limit_s: float, shared: PartBuilder | None = None
-) -> tuple[list[bool], float]:
-    """
-    Returns for each workload whether it is in a most valuable set that the fleet can serve, and a bound on the value.
-
-    If the time limit ends the search, the set is the best one found until then.
-    """
-    program = _Program(resolved, counts=True, all_served=False, shared=shared)
-    terms = zip(worth, program.is_served, strict=True)
-    program.model.maximize(mathopt.LinearSum(value * variable for value, variable in terms))
-    whole = all(float(value).is_integer() for value in worth)
-    result = run_highs(program.model, time_limit_s, absolute_gap=0.999 if whole else None)
-    most = min(result.termination.objective_bounds.dual_bound, float(sum(worth)))
-    if not result.has_primal_feasible_solution():
-        return [False] * len(program.is_served), most
-    values = result.variable_values()
-    return [values[variable] > 0.5 for variable in program.is_served], floor(most + 1e-6) if whole else most
-
-
-class _Program:
+class Program:
     """
     The variables and constraints; the objective is the caller's.
 
@@ -312,7 +289,7 @@ _STOPPED: dict[mathopt.TerminationReason, Literal["proved", "time_limit", "infea
 
 def _with_fewest_slices(
     resolved: ResolvedProblem,
-    program: _Program,
+    program: Program,
     cost: Any,
     least: float,
     best: dict[Any, float],

@@ -17,14 +17,15 @@ from typing import Literal
 
 import numpy as np
 
-from ..performance.interference.prediction import Floats, Ints
+from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem
 from ..progress import report
 from .choosing_covers import ChosenCovers, choose_covers
 from .cost_steps import next_cost, scaled_prices, unit_price
-from .covers import NO_LIMIT, Demands
-from .cutting_stock import NO_SHARES, CuttingStockAnswer, Pattern, patterns_of, slices_of, solve_cutting_stock
-from .slice_prices import Supply, best_prices
+from .cutting_stock import CuttingStockAnswer, Pattern, patterns_of, slices_of, solve_cutting_stock
+from .shared_program import NO_SHARES
+from .slice_prices import best_prices
+from .supply_and_demand import demands_of, known_prices, most_to_pay, supply_of
 
 PRICES = (
     "Lagrangian bound at the slice prices (solver/exact/slice_prices.py): no cut of a GPU is worth more than the GPU, "
@@ -89,12 +90,12 @@ def solve_by_prices(
     deadline = time.monotonic() + time_limit_s
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
-    supply, demands = _supply(resolved, patterns, sizes), _demands(resolved, sizes)
-    most = _most_to_pay(resolved, supply)
+    supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
+    most = most_to_pay(resolved)
     priced = best_prices(
         demands,
         supply,
-        start=_known_prices(resolved, sizes),
+        start=known_prices(resolved, sizes),
         enough=most,
         deadline=time.monotonic() + PRICES_TIME * time_limit_s,
     )
@@ -185,60 +186,6 @@ def _answer(patterns: list[Pattern], chosen: ChosenCovers | None, bound: float) 
     used = tuple((pattern, int(times)) for pattern, times in zip(patterns, chosen.cuts, strict=True) if times)
     stopped: Literal["proved", "time_limit"] = "proved" if chosen.cost <= bound * (1 + 1e-9) else "time_limit"
     return CuttingStockAnswer(stopped, solver, bound, used, chosen.partitions, NO_SHARES)
-
-
-def _known_prices(resolved: ResolvedProblem, sizes: Ints) -> Floats | None:
-    """Returns the known prices of these sizes, shape (size,); None: some are not known."""
-    keys = [(resolved.sizes[k].gpu, resolved.sizes[k].mig.name if resolved.sizes[k].mig else None) for k in sizes]
-    if not all(key in resolved.known_prices for key in keys):
-        return None
-    return np.array([resolved.known_prices[key] for key in keys])
-
-
-def _supply(resolved: ResolvedProblem, patterns: list[Pattern], sizes: Ints) -> Supply:
-    number = {entry.gpu.name: g for g, entry in enumerate(resolved.fleet)}
-    of_size = [resolved.sizes[k] for k in sizes]
-    instances = [
-        [pattern.profiles.count(size.name) if size.gpu == pattern.gpu else 0 for size in of_size]
-        for pattern in patterns
-    ]
-    return Supply(
-        np.array(instances, dtype=np.int64).reshape(len(patterns), len(sizes)),
-        np.array([number[pattern.gpu] for pattern in patterns], dtype=np.int64),
-        np.array([resolved.fleet_by_name[pattern.gpu].price_per_hour for pattern in patterns]),
-        np.array([np.inf if entry.available is None else float(entry.available) for entry in resolved.fleet]),
-    )
-
-
-def _demands(resolved: ResolvedProblem, sizes: Ints) -> Demands:
-    workloads = resolved.problem.workloads
-    return Demands(
-        np.minimum(resolved.capacity_rps[:, sizes] / resolved.required_rps[:, None], 1.0),
-        np.array([workload.min_replicas for workload in workloads], dtype=np.int64),
-        np.array([workload.max_replicas or NO_LIMIT for workload in workloads], dtype=np.int64),
-    )
-
-
-def _most_to_pay(resolved: ResolvedProblem, supply: Supply) -> float:
-    """
-    Returns what a cheapest plan costs at most, if there is one.
-
-    All limited GPUs, and every workload that unlimited types can serve alone on as many GPUs as it has partitions.
-    """
-    limited = np.isfinite(supply.available)
-    prices = np.array([entry.price_per_hour for entry in resolved.fleet])
-    most = float(supply.available[limited] @ prices[limited])
-    number = {entry.gpu.name: g for g, entry in enumerate(resolved.fleet)}
-    of_size = np.array([number[size.gpu] for size in resolved.sizes])
-    free = np.flatnonzero(~limited[of_size])
-    if not free.size:
-        return most
-    capacity = resolved.capacity_rps[:, free]
-    with np.errstate(divide="ignore"):
-        copies = np.ceil(resolved.required_rps[:, None] / capacity)
-    least = np.array([workload.min_replicas for workload in resolved.problem.workloads])
-    alone = np.min(np.maximum(copies, least[:, None]) * prices[of_size[free]], axis=1)
-    return most + float(alone[np.isfinite(alone)].sum())
 
 
 def _cost(resolved: ResolvedProblem, answer: CuttingStockAnswer) -> float | None:

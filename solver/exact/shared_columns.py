@@ -20,21 +20,27 @@ Every feasible set is possible. A bound over possible sets holds for all plans; 
 Where each resident has one batch size only, least shares decide, and the two are the same.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..assembly import SharedGpu
 from ..performance.interference.least_shares import TOO_MUCH, least_shares
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.mps_sharing import MpsType
-from .shared_items import Item
+from ..performance.resolve import ResolvedProblem
+from .shared_items import Item, SharedItems, classes_of
 
 CHUNK = 4_000
 """Sets that are looked at together."""
 
 SHARPENINGS = 2
 """How often the relaxation takes the abilities that follow from its surroundings for new surroundings."""
+
+ALL_COLUMNS = 1_000
+"""Columns up to which all are used, so that a second goal sees the shares of smaller sets too."""
 
 MOST_SETS = 12_000
 """Possible sets of a GPU type after which the enumeration is given up."""
@@ -226,6 +232,47 @@ def maximal(columns: Iterable[Column]) -> list[Column]:
     feasible = {(column.gpu, column.items): column for column in columns if column.batches is not None}
     parts = {(gpu, items[:i] + items[i + 1 :]) for gpu, items in feasible for i in range(len(items))}
     return [column for key, column in feasible.items() if key not in parts]
+
+
+def few_columns(columns: Sequence[Column]) -> list[Column]:
+    """Returns the feasible columns, or, where they are many, those that are no part of another."""
+    feasible = [column for column in columns if column.batches is not None]
+    return feasible if len(feasible) <= ALL_COLUMNS else maximal(feasible)
+
+
+def columns_of_gpus(resolved: ResolvedProblem, shared: SharedItems, gpus: Sequence[SharedGpu]) -> list[Column]:
+    """Returns the sets of residents of known GPUs, as far as their residents are items."""
+    class_of = {w: members[0] for members in classes_of(resolved) for w in members}
+    number = {(item.gpu, item.workload): i for i, item in enumerate(shared.items) if item.part == 1}
+    columns = []
+    # A workload with several residents is split; none of them carries all of its rate.
+    residents_of = Counter((gpu.gpu, w) for gpu in gpus for w in gpu.workloads)
+    for gpu in gpus:
+        if any(residents_of[gpu.gpu, w] > 1 for w in gpu.workloads):
+            continue
+        keys = [(gpu.gpu, class_of[resident.workload]) for resident in gpu.residents]
+        if not all(key in number for key in keys):
+            continue
+        residents = sorted((number[key], one) for key, one in zip(keys, gpu.residents, strict=True))
+        units = round(sum(one.percent for _, one in residents) / resolved.mps[gpu.gpu].unit_percent)
+        items, batches = tuple(item for item, _ in residents), tuple(one.batch for _, one in residents)
+        columns.append(Column(gpu.gpu, items, batches, units))
+    return columns
+
+
+def item_tables(resolved: ResolvedProblem, shared: SharedItems) -> list[ItemTable]:
+    """Returns the items of each GPU type that has some."""
+    copies = np.zeros(len(shared.items), dtype=np.int64)
+    for one in shared.classes:
+        for recipe in one.recipes:
+            for item in recipe:
+                copies[item] = max(copies[item], recipe.count(item) * len(one.members))
+    tables = []
+    for gpu, mps in resolved.mps.items():
+        numbers = [i for i, item in enumerate(shared.items) if item.gpu == gpu]
+        if numbers:
+            tables.append(ItemTable(mps, [shared.items[i] for i in numbers], numbers, copies[numbers]))
+    return tables
 
 
 def judged(

@@ -10,11 +10,8 @@ By columns, for plans
 
 As a fluid, for a bound where rates may be split in any way
     m_g    GPUs of type g;   u_wg >= 0: part of the rate of w that they carry
-    sum_w e_wg u_wg <= U m_g                                            for every type g
-    U: the units of a GPU; e_wg: fewest units that carry the rate R_w on GPUs of type g, in residents of any size,
-    each alone on its GPU: R_w min u / min(throughput, R_w) over the batch sizes and shares u within the SLO, because a
-    resident carries at most R_w; and at least the least share of the workload where it may not be split. Neighbours
-    never make a resident faster (interference/igniter.py), so every plan satisfies these constraints.
+    sum_w f_wg u_wg <= m_g                                              for every type g
+    f_wg: as few GPUs of type g as any plan needs for the rate of w (fluid_shares.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +21,10 @@ from typing import Any
 import numpy as np
 from ortools.math_opt.python import mathopt
 
-from ..performance.interference.prediction import Floats
-from ..performance.mps_sharing import MpsType
 from ..performance.resolve import ResolvedProblem
+from .fluid_shares import fluid_gpus
 from .shared_columns import Column
-from .shared_items import SharedItems, classes_of, least_part, multiplicities
+from .shared_items import SharedItems, classes_of, multiplicities
 
 SLICES_OF_A_GPU = 15.0
 """What all shares of a GPU count beside the compute and memory slices of MIG in the second goal."""
@@ -41,6 +37,9 @@ class SharedAnswer:
     columns: tuple[tuple[Column, int], ...]
     residents: Mapping[int, Sequence[int]]
     """Item -> a workload for each resident that is wanted."""
+
+
+NO_SHARES = SharedAnswer((), {})
 
 
 @dataclass(eq=False)
@@ -127,24 +126,25 @@ def by_columns(resolved: ResolvedProblem, shared: SharedItems, columns: Sequence
 def as_fluid(resolved: ResolvedProblem) -> PartBuilder:
     """Returns what adds GPUs under MPS to a program as a fluid: a relaxation of every plan."""
     classes = classes_of(resolved)
-    units = {gpu: _fewest_units(resolved, mps, classes) for gpu, mps in resolved.mps.items()}
+    first = [members[0] for members in classes]
+    gpus_of = dict(zip(resolved.mps, fluid_gpus(resolved.restricted_to(first)).T, strict=True))
 
     def build(model: mathopt.Model, is_served: Sequence[Any]) -> SharedPart:
         # A part of a rate is no count of replicas; leaving out limits on those relaxes the program further.
         part = SharedPart(replicas=None)
-        for g, (gpu, mps) in enumerate(resolved.mps.items()):
+        for g, gpu in enumerate(resolved.mps):
             gpus = model.add_integer_variable(lb=0, name=f"m_{g}")
             part.gpus.append((gpu, gpus))
             taken = []
             for c, members in enumerate(classes):
-                if not np.isfinite(units[gpu][c]):
+                if not np.isfinite(gpus_of[gpu][c]):
                     continue
                 alike = [members] if not resolved.capacity_rps[members[0]].any() else [(w,) for w in members]
                 for own in alike:
                     variable = model.add_variable(lb=0, ub=len(own), name=f"u_{own[0]}_{g}")
-                    taken.append(float(units[gpu][c]) * variable)
+                    taken.append(float(gpus_of[gpu][c]) * variable)
                     part.carried.setdefault(own[0], []).append(variable)
-            model.add_linear_constraint(mathopt.LinearSum(taken) <= mps.capacity_units * gpus, name=f"fluid_{g}")
+            model.add_linear_constraint(mathopt.LinearSum(taken) <= gpus, name=f"fluid_{g}")
         for c, members in enumerate(classes):
             if not resolved.capacity_rps[members[0]].any():
                 part.settled.update(members)
@@ -154,28 +154,3 @@ def as_fluid(resolved: ResolvedProblem) -> PartBuilder:
         return part
 
     return build
-
-
-def _fewest_units(resolved: ResolvedProblem, mps: MpsType, classes: Sequence[Sequence[int]]) -> Floats:
-    """Returns for each class the fewest units that carry the rate of one workload; inf: not on this type."""
-    found = []
-    for members in classes:
-        w = members[0]
-        workload = resolved.problem.workloads[w]
-        batches = mps.batches[w]
-        if not len(batches) or mps.demand_mib[w] > mps.memory_mib:
-            found.append(np.inf)
-            continue
-        units = np.arange(1, mps.capacity_units + 1)
-        grid = np.broadcast_to(mps.percent(units)[None, :, None], (len(batches), len(units), 1))
-        own = np.full(grid.shape, w)
-        figures = mps.model.predict(own, np.broadcast_to(batches[:, None, None], grid.shape), grid)
-        limit_ms = workload.slo_ms * resolved.problem.settings.slo_fraction
-        fast = figures.latency_ms[..., 0] <= limit_ms * (1 + 1e-9)
-        required = float(resolved.required_rps[w])
-        carried = np.minimum(figures.throughput_rps[..., 0], required)
-        fewest = float(np.where(fast, units[None, :] / np.maximum(carried, 1e-12), np.inf).min()) * required
-        if workload.max_replicas == 1:
-            fewest = max(fewest, least_part(resolved, mps, w) * mps.capacity_units)
-        found.append(fewest)
-    return np.array(found)

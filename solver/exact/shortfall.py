@@ -1,12 +1,9 @@
 """
 Why there are too few GPUs: which workloads cannot be served, and how many GPUs of which type would do.
 
-    max   sum_w v_w s_w        s_w in {0, 1}: workload w is served; v_w = 1, or its value
-    s.t.  the constraints of the cutting stock, with R_w s_w for R_w and min_w s_w for min_w
-
-The answer names a largest set of workloads that the fleet does serve; the others are unserved. How many GPUs
-would do is the cutting stock without counts. Of many workloads, those are named that stand beyond the counts in
-that plan.
+The answer names a largest set of workloads that the fleet does serve (most_served.py); the others are unserved. How
+many GPUs would do is the cutting stock without counts. Of many workloads, those are named that stand beyond the counts
+in that plan.
 """
 
 from collections import Counter
@@ -14,11 +11,11 @@ from dataclasses import replace
 
 from ..model.plan import Unserved
 from ..performance.resolve import ResolvedProblem
-from .cutting_stock import most_served, solve_cutting_stock
+from .cutting_stock import solve_cutting_stock
 from .decoding import cut_gpus
 from .decomposition import solve_by_prices
-from .shared_columns import enumerate_columns
-from .shared_fleet import tables_of
+from .most_served import most_served
+from .shared_columns import enumerate_columns, item_tables
 from .shared_items import shared_items
 from .shared_program import PartBuilder, by_columns
 
@@ -69,25 +66,14 @@ def shared_shortfall(resolved: ResolvedProblem, *, time_limit_s: float) -> list[
         reason = f"under mps_rules {rules} no allowed number of replicas serves it on the GPU types that it may use"
         names = [resolved.problem.workloads[w].name for one in lost for w in one.members]
         return [Unserved(workload=name, reason=reason) for name in names]
-    columns = [column for table in tables_of(resolved, shared) for column in enumerate_columns(table).columns]
+    columns = [column for table in item_tables(resolved, shared) for column in enumerate_columns(table).columns]
     feasible = [column for column in columns if column.batches is not None]
     return _reasons(resolved, by_columns(resolved, shared, feasible), time_limit_s)
 
 
-def most_valuable(resolved: ResolvedProblem, *, time_limit_s: float) -> tuple[list[bool], float]:
-    """Returns for each workload whether to serve it, for most value in all, and a bound on that value."""
-    worth = [workload.worth for workload in resolved.problem.workloads]
-    builder = None
-    if resolved.mps:
-        shared = shared_items(resolved, parts=False)
-        columns = [column for table in tables_of(resolved, shared) for column in enumerate_columns(table).columns]
-        builder = by_columns(resolved, shared, [column for column in columns if column.batches is not None])
-    return most_served(resolved, worth=worth, time_limit_s=time_limit_s, shared=builder)
-
-
 def _reasons(resolved: ResolvedProblem, builder: PartBuilder | None, time_limit_s: float) -> list[Unserved]:
     ones = [1.0] * len(resolved.required_rps)
-    served, _ = most_served(resolved, worth=ones, time_limit_s=time_limit_s, shared=builder)
+    served = most_served(resolved, worth=ones, time_limit_s=time_limit_s, shared=builder).served
     without_counts = solve_cutting_stock(
         resolved, time_limit_s=time_limit_s, counts=False, shared=builder, fewest_slices=False
     )

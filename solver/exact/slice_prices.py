@@ -14,6 +14,8 @@ there. The greatest of it is found by cutting planes, theta <= D_i p for every d
 prices so far; with a handful of sizes that is a tiny linear program. Its own dual mixes the demands and counts the
 GPUs, as a fractional plan of the same cost.
 
+GPUs shared by MPS are sizes too, each a GPU of its own, of which workloads take parts as a fluid (covers.py).
+
 Many workloads: good prices come from a sample; then every workload's covers that could be cheapest in a small box
 around them are listed once, and only workloads with more than one such cover are looked at again.
 """
@@ -56,10 +58,10 @@ LEAST_PRICE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Supply:
-    """How GPUs may be cut, and what they cost. Shapes (cut, size), (cut,), (type,) and (type,)."""
+    """How GPUs may be cut, and what they cost. Shapes (cut, size), (cut,), (cut,) and (type,)."""
 
     instances: Ints
-    """a: instances of each size in a cut."""
+    """a: instances of each size in a cut; last come the GPUs under MPS, each a size and a cut of its own."""
     gpu_type: Ints
     cost: Floats
     available: Floats
@@ -105,6 +107,7 @@ def best_prices(
         price = _ascend(
             _Enumerated(demands.of(rows)), part, price, deadline, precision=1e-5, enough=enough * SAMPLE / workloads
         ).price
+    if workloads > 4 * SAMPLE and demands.shared is None:
         while True:
             listed = _Listed(demands, price)
             search = _ascend(listed, supply, price, deadline, precision=PRECISION, enough=enough)
@@ -115,7 +118,8 @@ def best_prices(
     else:
         enumerated = _Enumerated(demands)
         search = _ascend(enumerated, supply, price, deadline, precision=PRECISION, enough=enough)
-        search = _highest(enumerated, supply, search, deadline)
+        if workloads <= 4 * SAMPLE:
+            search = _highest(enumerated, supply, search, deadline)
         covers = cheapest_covers(demands, search.price, SLACK)
     return PricedDemand(search.price, search.rent, search.bound, covers, search.converged)
 
@@ -130,7 +134,7 @@ class _Enumerated:
     def demand(self, price: Floats) -> tuple[float, Floats]:
         """Returns the cost of the cheapest covers, and the partitions of each size that they take."""
         covers = cheapest_covers(self._demands, price)
-        chosen = covers.counts[covers.first()]
+        chosen = covers.taken[covers.first()]
         return float(covers.floor.sum()), np.asarray(chosen.sum(axis=0), dtype=np.float64)
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from functools import partial
 
-from ..assembly import UNKNOWN_BOUND, SharedGpu, assemble, without_plan
+from ..assembly import UNKNOWN_BOUND, DecidedGpu, assemble, without_plan
 from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import cut_gpus
 from ..exact.decomposition import DecomposedAnswer, solve_by_prices
+from ..exact.fleet_answer import FleetAnswer
 from ..exact.shared_fleet import solve_shared_fleet
 from ..exact.shortfall import shared_shortfall, shortfall
 from ..exact.spare_capacity import SpareRules, spare_rules
@@ -14,8 +15,7 @@ from ..incumbent import offer
 from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
-from .igniter import Fit, placed_by_igniter
-from .single_type import over_limits
+from .igniter import hosted, placed_on_each, within_limits
 
 WITH_SPARES = (
     "dual bound of the MIG cutting stock with partitions that are kept free (solver/exact/spare_capacity.py) by branch "
@@ -95,28 +95,29 @@ class Exact:
 
     def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""
-        # Both are known to be cheaper than the other at times; the answer is never worse than either.
-        fits: tuple[Fit, ...] = ("least-interference", "first")
-        placed = [(gpu, placed_by_igniter(resolved, mps, fit=fit)) for fit in fits for gpu, mps in resolved.mps.items()]
-        seeds = [(gpu, [one for one in gpus if isinstance(one, SharedGpu)]) for gpu, gpus in placed]
-        plans = [
-            gpus
-            for gpu, gpus in seeds
-            if gpus and not over_limits(resolved, self.name, resolved.fleet_by_name[gpu], gpus)
-        ]
+        plans = within_limits(resolved, placed_on_each(resolved))  # the answer is never worse than any of them
         if plans:
             price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
             cheapest = min(plans, key=lambda gpus: sum(price[gpu.gpu] for gpu in gpus))
-            offer(partial(self._unproven, resolved, cheapest, time_limit_s))
-        every_seed = [one for _, gpus in seeds for one in gpus]
-        answer = solve_shared_fleet(resolved, every_seed, plans, time_limit_s=time_limit_s)
+            search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=None)
+            offer(partial(unproven, resolved, cheapest, search))
+
+        def interrupted(first: FleetAnswer) -> None:
+            search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=first.solver)
+            offer(partial(self._assembled_fleet, resolved, first, search))
+
+        answer = solve_shared_fleet(resolved, hosted, plans, on_answer=interrupted, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
-        bound = _bound(resolved, answer.cost_bound, answer.method)
         if answer.gpus is None and answer.stopped != "time_limit":
             unserved = shared_shortfall(resolved, time_limit_s=time_limit_s)
+            bound = _bound(resolved, answer.cost_bound, answer.method)
             return without_plan(
                 resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search, bound=bound
             )
+        return self._assembled_fleet(resolved, answer, search)
+
+    def _assembled_fleet(self, resolved: ResolvedProblem, answer: FleetAnswer, search: Search) -> Plan:
+        bound = _bound(resolved, answer.cost_bound, answer.method)
         if answer.gpus is None:
             return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
         return assemble(
@@ -128,10 +129,10 @@ class Exact:
             search=search,
         )
 
-    def _unproven(self, resolved: ResolvedProblem, gpus: Sequence[SharedGpu], time_limit_s: float) -> Plan:
-        """Returns a known plan, for a search that is interrupted before it proves anything."""
-        search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=None)
-        return assemble(resolved, gpus, planner=self.name, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
+
+def unproven(resolved: ResolvedProblem, gpus: Sequence[DecidedGpu], search: Search) -> Plan:
+    """Returns a plan of known GPUs, for a search that is ended before it proves anything."""
+    return assemble(resolved, gpus, planner=Exact.name, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
 
 
 def _prices(resolved: ResolvedProblem, solved: DecomposedAnswer) -> Prices:

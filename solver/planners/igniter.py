@@ -17,6 +17,7 @@ computed once. With few kinds of workloads the time no longer grows with the num
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Literal
 
@@ -27,11 +28,14 @@ from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.igniter_rules import Demand, demands
 from ..performance.interference.least_shares import least_shares
-from ..performance.mps_sharing import MpsType
+from ..performance.mps_sharing import MpsType, alone_on
 from ..performance.resolve import FleetType, ResolvedProblem
-from .single_type import Placed, cheapest_single_type
+from .single_type import Placed, cheapest_single_type, over_limits
 
 Fit = Literal["least-interference", "first", "first-ignoring-interference"]
+
+BOTH_FITS: tuple[Fit, ...] = ("least-interference", "first")
+"""The ways to fit of which each takes fewer GPUs than the other at times."""
 
 
 class Igniter:
@@ -69,6 +73,39 @@ def placed_by_igniter(
         for one in asked.dedicated
     ]
     return [*dedicated, *kinds.named(gpus, arrivals)]
+
+
+def placed_on_each(resolved: ResolvedProblem) -> list[list[SharedGpu]]:
+    """
+    Returns GPUs that host all workloads, however many there are: of one type each, by each way to fit.
+
+    Both ways are known to take fewer GPUs than the other at times.
+    """
+    placed = [placed_by_igniter(resolved, mps, fit=fit) for fit in BOTH_FITS for mps in resolved.mps.values()]
+    hosts = [[one for one in gpus if isinstance(one, SharedGpu)] for gpus in placed]
+    return [gpus for gpus in hosts if gpus]
+
+
+def hosted(resolved: ResolvedProblem) -> list[SharedGpu]:
+    """Returns GPUs that host, on each type and by each way to fit, all workloads that the type can host."""
+    return [gpu for name in resolved.mps for fit in BOTH_FITS for gpu in _hosted_by(resolved, name, fit)]
+
+
+def _hosted_by(resolved: ResolvedProblem, name: str, fit: Fit) -> list[SharedGpu]:
+    rows = np.flatnonzero(alone_on(resolved.mps[name], resolved.limit_ms).greatest_rps > 0)
+    if not rows.size:
+        return []
+    own = resolved.restricted_to(rows.tolist())
+    return [
+        SharedGpu(name, tuple(replace(one, workload=int(rows[one.workload])) for one in gpu.residents))
+        for gpu in placed_by_igniter(own, own.mps[name], fit=fit)
+        if isinstance(gpu, SharedGpu)
+    ]
+
+
+def within_limits(resolved: ResolvedProblem, plans: Sequence[Sequence[SharedGpu]]) -> list[Sequence[SharedGpu]]:
+    """Returns those of the plans, each on GPUs of one type, that keep the counts of GPUs and the limits on replicas."""
+    return [gpus for gpus in plans if not over_limits(resolved, "iGniter", resolved.fleet_by_name[gpus[0].gpu], gpus)]
 
 
 _Content = tuple[tuple[int, int], ...]

@@ -20,6 +20,8 @@ even where its workload's rate is met already.
 """
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,39 +44,38 @@ PAPER_BOUND = (
 )
 
 
-class MigservingGreedy:
-    """The fast algorithm."""
-
-    def __init__(self, name: str, source: str, scoring: Scoring) -> None:
-        self.name = name
-        self.sharing: tuple[Sharing, ...] = ("mig",)
-        self.own_model = False
-        self.source = source
-        self._scoring = scoring
-
-    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
-        deadline = time.monotonic() + time_limit_s
-
-        def place(resolved: ResolvedProblem, entry: FleetType) -> list[CutGpu]:
-            space = configuration_space(resolved, entry)
-            everything = np.ones(len(space.utility))
-            return _cut(entry, space, greedy(space, everything, self._scoring, deadline=deadline))
-
-        try:
-            return _with_paper_bound(resolved, cheapest_single_type(resolved, self.name, place, self.sharing))
-        except OutOfTimeError:
-            return _out_of_time(resolved, self.name, time_limit_s)
+Algorithm = Callable[[ConfigurationSpace, float], tuple[list[Configuration], bool]]
+"""Gives the configurations that serve everything, and whether the deadline (time.monotonic()) cut it short."""
 
 
-class MigservingSlow:
-    """The slow algorithm. GPU types share the time limit in equal parts."""
+def fast(scoring: Scoring) -> Algorithm:
+    """Returns the fast algorithm with a scoring; it raises OutOfTimeError at the deadline."""
 
-    def __init__(self, name: str, source: str, scoring: Scoring) -> None:
-        self.name = name
-        self.sharing: tuple[Sharing, ...] = ("mig",)
-        self.own_model = False
-        self.source = source
-        self._scoring = scoring
+    def run(space: ConfigurationSpace, deadline: float) -> tuple[list[Configuration], bool]:
+        return greedy(space, np.ones(len(space.utility)), scoring, deadline=deadline), False
+
+    return run
+
+
+def slow(scoring: Scoring) -> Algorithm:
+    """Returns the slow algorithm, which improves what the fast one gives."""
+
+    def run(space: ConfigurationSpace, deadline: float) -> tuple[list[Configuration], bool]:
+        start, _ = fast(scoring)(space, deadline)
+        return search(space, start, scoring, seed=SEED, deadline=deadline)
+
+    return run
+
+
+@dataclass
+class Migserving:
+    """One of the paper's algorithms as a planner. GPU types share the time limit in equal parts."""
+
+    name: str
+    source: str
+    algorithm: Algorithm
+    sharing: tuple[Sharing, ...] = ("mig",)
+    own_model: bool = False
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         types = sum("mig" in entry.sharing for entry in resolved.fleet)
@@ -83,16 +84,15 @@ class MigservingSlow:
         def place(resolved: ResolvedProblem, entry: FleetType) -> list[CutGpu]:
             deadline = time.monotonic() + time_limit_s / types
             space = configuration_space(resolved, entry)
-            start = greedy(space, np.ones(len(space.utility)), self._scoring, deadline=deadline)
-            found, late = search(space, start, self._scoring, seed=SEED, deadline=deadline)
+            found, late = self.algorithm(space, deadline)
             cut_short.append(late)
             return _cut(entry, space, found)
 
+        stopped = Search(stopped="time_limit", time_limit_s=time_limit_s, solver=None)
         try:
             plan = _with_paper_bound(resolved, cheapest_single_type(resolved, self.name, place, self.sharing))
         except OutOfTimeError:
-            return _out_of_time(resolved, self.name, time_limit_s)
-        stopped = Search(stopped="time_limit", time_limit_s=time_limit_s, solver=None)
+            return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=stopped)
         return plan.model_copy(update={"search": stopped}) if any(cut_short) else plan
 
 
@@ -103,11 +103,6 @@ def _with_paper_bound(resolved: ResolvedProblem, plan: Plan) -> Plan:
     gpus = paper_lower_bound(resolved, resolved.fleet[0])
     bound = Bound(cost_per_hour=gpus * resolved.fleet[0].price_per_hour, gpus=gpus, method=PAPER_BOUND)
     return plan.model_copy(update={"bound": bound, "gap": gap(plan.cost_per_hour, bound)})
-
-
-def _out_of_time(resolved: ResolvedProblem, planner: str, time_limit_s: float) -> Plan:
-    search = Search(stopped="time_limit", time_limit_s=time_limit_s, solver=None)
-    return without_plan(resolved, (), planner=planner, status=Status.TIMEOUT, search=search)
 
 
 def paper_lower_bound(resolved: ResolvedProblem, entry: FleetType) -> int:
@@ -139,7 +134,7 @@ CAPPED = Scoring(capped=True, mixing=MIXING, last_mile_mixing=LAST_MILE_MIXING)
 UNCAPPED = Scoring(capped=False, mixing=MIXING, last_mile_mixing=LAST_MILE_MIXING)
 
 PLANNERS = (
-    MigservingGreedy("migserving-greedy", "MIG-serving (arXiv 2109.11067), fast algorithm, utilities capped", CAPPED),
-    MigservingGreedy("migserving-uncapped", "MIG-serving (arXiv 2109.11067), fast algorithm, its score", UNCAPPED),
-    MigservingSlow("migserving-slow", "MIG-serving (arXiv 2109.11067), slow algorithm: GA and MCTS", CAPPED),
+    Migserving("migserving-greedy", "MIG-serving (arXiv 2109.11067), fast algorithm, utilities capped", fast(CAPPED)),
+    Migserving("migserving-uncapped", "MIG-serving (arXiv 2109.11067), fast algorithm, its score", fast(UNCAPPED)),
+    Migserving("migserving-slow", "MIG-serving (arXiv 2109.11067), slow algorithm: GA and MCTS", slow(CAPPED)),
 )

@@ -15,8 +15,7 @@ from instances import problem_of
 from sliceplan.solver.api import solve
 from sliceplan.solver.exact.cutting_stock import solve_cutting_stock
 from sliceplan.solver.exact.generated_columns import generate_columns, most_collected
-from sliceplan.solver.exact.shared_columns import enumerate_columns, maximal
-from sliceplan.solver.exact.shared_fleet import tables_of
+from sliceplan.solver.exact.shared_columns import enumerate_columns, item_tables, maximal
 from sliceplan.solver.exact.shared_items import shared_items
 from sliceplan.solver.exact.shared_program import as_fluid, by_columns
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -140,7 +139,7 @@ def test_a_bound_over_split_rates_is_no_more_than_any_plan(problem):
 def tables(problem):
     resolved = resolve(problem, shipped_profiles())
     shared = shared_items(resolved, parts=False)
-    return resolved, shared, tables_of(resolved, shared)
+    return resolved, shared, item_tables(resolved, shared)
 
 
 def test_the_feasible_sets_of_table_3_are_the_published_163():
@@ -222,9 +221,9 @@ def test_a_stopped_branch_and_bound_still_gives_an_upper_limit():
 
 def test_too_many_sets_to_list_still_give_a_plan_with_a_bound(monkeypatch):
     """With the enumeration cut short, columns are generated: the plan holds, and the bound is below the optimum."""
-    from sliceplan.solver.exact import shared_fleet
+    from sliceplan.solver.exact import fleet_by_sets
 
-    monkeypatch.setattr(shared_fleet, "enumerate_columns", lambda table: enumerate_columns(table, most=20))
+    monkeypatch.setattr(fleet_by_sets, "enumerate_columns", lambda table: enumerate_columns(table, most=20))
     plan = solve(table_3(mps_rules="igniter"), time_limit_s=5)
     assert plan.gpus_used == 6
     assert 4 <= plan.bound.gpus <= 6

@@ -11,7 +11,7 @@ import pytest
 from instances import published_profiles, published_scenario
 
 from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.planners.migserving import CAPPED, MigservingGreedy, MigservingSlow, paper_lower_bound
+from sliceplan.solver.planners.migserving import CAPPED, Migserving, fast, paper_lower_bound, slow
 from sliceplan.solver.planners.migserving_configs import Scoring
 
 COUNTS = {
@@ -36,17 +36,17 @@ def gpus(planner, resolved):
 @pytest.mark.parametrize(("score", "mixing"), COUNTS)
 def test_fast_algorithm_uses_as_many_gpus_as_computed_independently(score, mixing):
     scoring = Scoring(capped=score == "capped", mixing=mixing, last_mile_mixing=mixing)
-    planner = MigservingGreedy("test", "", scoring)
+    planner = Migserving("test", "", fast(scoring))
     assert tuple(gpus(planner, resolved) for resolved in resolved_scenarios()) == COUNTS[score, mixing]
 
 
 def test_with_three_workloads_a_gpu_scenario_1_takes_two_gpus():
-    planner = MigservingGreedy("test", "", Scoring(capped=True, mixing=3, last_mile_mixing=3))
+    planner = Migserving("test", "", fast(Scoring(capped=True, mixing=3, last_mile_mixing=3)))
     assert gpus(planner, resolved_scenarios()[0]) == 2
 
 
 def test_slow_algorithm_is_between_the_fast_one_and_the_proven_optimum():
-    fast, slow = MigservingGreedy("test", "", CAPPED), MigservingSlow("test", "", CAPPED)
+    first, improved = Migserving("test", "", fast(CAPPED)), Migserving("test", "", slow(CAPPED))
     for resolved, proven in zip(resolved_scenarios(), PROVEN, strict=True):
-        assert proven <= gpus(slow, resolved) <= gpus(fast, resolved)
+        assert proven <= gpus(improved, resolved) <= gpus(first, resolved)
         assert paper_lower_bound(resolved, resolved.fleet[0]) <= proven

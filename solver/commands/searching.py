@@ -1,0 +1,37 @@
+"""A search as its user sees it: a line that says what goes on, and Ctrl-C ends it with the best answer so far."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..incumbent import interruptible_by
+from ..progress import listening
+from .output import say, spinner
+
+
+@contextmanager
+def searching(text: str) -> Iterator[Any]:
+    """Shows what the searches in the block report, and lets Ctrl-C end them; yields a function to change the text."""
+    with spinner(text) as update, listening(update), _stopped_by_interrupt():
+        yield update
+
+
+@contextmanager
+def _stopped_by_interrupt() -> Iterator[None]:
+    """The first Ctrl-C ends the searches in the block with their best answers so far; the second is as usual."""
+    stop = threading.Event()
+
+    def on_interrupt(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        say("interrupted: ending with the best answer so far; once more to give it up")
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        with interruptible_by(stop):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)

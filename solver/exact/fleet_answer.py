@@ -1,0 +1,30 @@
+"""What the exact search of a fleet with GPUs under MPS finds and proves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..assembly import DecidedGpu
+from ..performance.resolve import ResolvedProblem
+
+
+@dataclass(frozen=True)
+class FleetAnswer:
+    """The GPUs chosen, and what is proven about their cost."""
+
+    stopped: Literal["proved", "time_limit", "infeasible", "gap_left"]
+    solver: str
+    cost_bound: float | None
+    method: str
+    gpus: list[DecidedGpu] | None
+    """None: no plan was found."""
+
+
+def price_of(resolved: ResolvedProblem, plan: Sequence[DecidedGpu]) -> float:
+    """Returns the USD per hour of these GPUs."""
+    return sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in plan)
+
+
+def is_proof(cost: float | None, bound: float | None) -> bool:
+    """Tells whether a bound proves that no plan is cheaper than this cost."""
+    return cost is not None and bound is not None and cost <= bound * (1 + 1e-9) + 1e-9

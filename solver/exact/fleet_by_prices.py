@@ -1,0 +1,259 @@
+"""
+Fleets of MIG, whole GPUs and GPUs under MPS, decomposed by prices.
+
+1. slice_prices.py finds the prices of partitions and of GPUs under MPS with the greatest lower bound. There, GPUs under
+   MPS are a fluid of which residents take as little as alone on a GPU (fluid_shares.py).
+2. Real residents disturb each other and leave parts of GPUs unused, so sets of them cost `dearness` times the fluid.
+   Workloads whose cheapest cover by partitions is clearly cheaper than that are covered; where it is clearly dearer,
+   they are residents; those between, the closest calls, stay open.
+3. Sets of residents that fit a GPU are listed or generated for those who are or may be residents. One integer program
+   chooses among sets, and among covers of the others, for all GPU types together (choosing_covers.py).
+4. Its plan tells how dear residents really are; while there is time, 2 and 3 are repeated with that.
+
+The bound is that of the prices; a time limit or an interruption costs quality, never the proof.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..assembly import DecidedGpu, Resident, SharedGpu
+from ..performance.interference.prediction import Floats, Ints
+from ..performance.resolve import ResolvedProblem
+from .choosing_covers import ChosenCovers, SharedChoice, choose_covers
+from .cost_steps import next_cost, scaled_prices, unit_price
+from .covers import Covers, Demands, cheapest_covers
+from .cutting_stock import Pattern, patterns_of
+from .decoding import cut_gpus, shared_gpus
+from .generated_columns import generate_columns
+from .shared_columns import Column, columns_of_gpus, enumerate_columns, few_columns, item_tables
+from .shared_items import SharedItems, shared_items
+from .shared_program import by_columns
+from .slice_prices import SLACK, PricedDemand, Supply, best_prices
+from .supply_and_demand import demands_of, most_to_pay, supply_of
+
+PRICES = (
+    "Lagrangian bound at the slice prices (solver/exact/slice_prices.py), with GPUs under MPS as a fluid "
+    "(solver/exact/fluid_shares.py): no cut of a GPU is worth more than the GPU, every workload costs at least its "
+    "cheapest cover, and neighbours never make a resident faster"
+)
+
+DEARNESS = 1.15
+"""How much dearer than the fluid sets of residents are taken to be at first."""
+
+CLOSE_CALL = 0.25
+"""Part of the cheaper of its two costs by which they may differ for a workload to stay open."""
+
+MOST_OPEN = 120
+"""Workloads that stay open at most, the closest calls."""
+
+MOST_CLASSES = 400
+"""Classes of workloads with several near covers in the program."""
+
+ROUNDS = 3
+
+COLUMNS_TIME = 0.4
+"""Part of a round's time that generating columns may take."""
+
+
+@dataclass(frozen=True, eq=False)
+class FleetPrices:
+    """Prices, and the cheapest covers by partitions at them."""
+
+    priced: PricedDemand
+    bound: float
+    """Lower bound on the cost per hour, rounded up to what whole GPUs can cost; inf: no plan can keep the counts."""
+    patterns: list[Pattern]
+    sizes: Ints
+    """Numbers of the partition sizes that some workload can use."""
+    supply: Supply
+    demands: Demands
+
+
+@dataclass(frozen=True, eq=False)
+class PricedPlan:
+    """A plan of the whole fleet."""
+
+    gpus: list[DecidedGpu]
+    cost: float
+
+
+def fleet_prices(resolved: ResolvedProblem, *, deadline: float) -> FleetPrices:
+    """Returns prices and their bound; `deadline` as time.monotonic() has it."""
+    patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
+    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
+    supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
+    most = most_to_pay(resolved)
+    priced = best_prices(demands, supply, start=None, enough=most, deadline=deadline)
+    bound = np.inf if priced.bound > most * (1 + 1e-6) else next_cost(resolved, priced.bound)
+    return FleetPrices(priced, bound, patterns, sizes, supply, demands)
+
+
+Place = Callable[[ResolvedProblem], Sequence[SharedGpu]]
+"""Places as many workloads of a problem on GPUs under MPS as it can, counts apart."""
+
+
+def plan_at_prices(
+    resolved: ResolvedProblem, prices: FleetPrices, place: Place, *, deadline: float
+) -> PricedPlan | None:
+    """
+    Returns the best plan of a few rounds; None: none was found in time, or the counts are too small for one.
+
+    Parameters
+    ----------
+    place
+        A heuristic, whose GPUs are the first sets of residents where sets are generated.
+    """
+    best: PricedPlan | None = None
+    dearness = np.full(len(resolved.mps), DEARNESS)
+    seen: set[bytes] = set()
+    for turn in range(ROUNDS):
+        left = deadline - time.monotonic()
+        split = _split(prices, dearness)
+        if left <= 0 or split.key in seen:
+            break
+        seen.add(split.key)
+        plan = _planned(resolved, prices, split, place, time.monotonic() + left / (ROUNDS - turn))
+        if plan is None:
+            continue
+        if best is None or plan.cost < best.cost * (1 - 1e-9):
+            best = plan
+        if best.cost <= prices.bound * (1 + 1e-9):
+            break
+        dearness = _dearness(resolved, prices, plan, dearness)
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Workloads that are covered by partitions, that are residents, and that are open."""
+
+    covered: Ints
+    residents: Ints
+    open: Ints
+
+    @property
+    def key(self) -> bytes:
+        return b"|".join(part.tobytes() for part in (self.covered, self.residents, self.open))
+
+
+def _split(prices: FleetPrices, dearness: Floats) -> _Split:
+    """Decides by prices where workloads are served, but for the closest calls."""
+    sizes = len(prices.sizes)
+    by_shares = np.min(_fluid(prices) * (prices.priced.price[sizes:] * dearness), axis=1)
+    by_partitions = np.full(len(by_shares), np.inf)
+    rows = np.flatnonzero(_can_be_covered(prices.demands))
+    by_partitions[rows] = _covers(prices, rows, 0.0).floor
+    less = np.minimum(by_shares, by_partitions)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(by_shares - by_partitions) / less
+    close = np.flatnonzero(apart < CLOSE_CALL)
+    close = np.sort(close[np.argsort(apart[close], kind="stable")[:MOST_OPEN]])
+    decided = np.ones(len(less), dtype=bool)
+    decided[close] = False
+    return _Split(
+        np.flatnonzero(decided & (by_partitions <= by_shares)),
+        np.flatnonzero(decided & (by_shares < by_partitions)),
+        close,
+    )
+
+
+def _fluid(prices: FleetPrices) -> Floats:
+    """Returns the GPUs of each type that each rate takes as a fluid, shape (workload, type under MPS)."""
+    if prices.demands.shared is None:
+        raise ValueError("no GPUs of the fleet may be shared by MPS")
+    return prices.demands.shared
+
+
+def _can_be_covered(demands: Demands) -> np.ndarray:
+    """Tells of each workload whether partitions alone can serve it, its most replicas considered."""
+    largest = demands.part.max(axis=1, initial=0.0)
+    return np.asarray(largest * np.minimum(demands.most, 1e9) >= 1 - 1e-9)
+
+
+def _covers(prices: FleetPrices, rows: Ints, slack: float) -> Covers:
+    """Returns covers by partitions alone of some workloads, numbered by their place among these."""
+    own = replace(prices.demands.of(rows), shared=None)
+    return cheapest_covers(own, prices.priced.price[: len(prices.sizes)], slack)
+
+
+def _planned(
+    resolved: ResolvedProblem, prices: FleetPrices, split: _Split, place: Place, deadline: float
+) -> PricedPlan | None:
+    """Returns the plan of one integer program."""
+    covered = np.concatenate([split.covered, split.open])
+    hosted = np.concatenate([split.residents, split.open])
+    guests = resolved.restricted_to(hosted.tolist())
+    guests = replace(guests, capacity_rps=np.zeros_like(guests.capacity_rps))
+    started = time.monotonic()
+    shared, columns = _columns(guests, place, started + COLUMNS_TIME * (deadline - started))
+    sizes, cuts = len(prices.sizes), len(prices.patterns)
+    supply = prices.supply
+    exact = scaled_prices(resolved)
+    chosen = choose_covers(
+        _covers(prices, covered, SLACK),
+        Supply(supply.instances[:cuts, :sizes], supply.gpu_type[:cuts], supply.cost[:cuts], supply.available),
+        prices.priced.price[:sizes],
+        least_cost=prices.bound,
+        cost_step=unit_price(resolved, exact[0]) if exact[1] else None,
+        slices=None,
+        time_limit_s=max(deadline - time.monotonic(), 0.05),
+        most_classes=MOST_CLASSES,
+        shared=SharedChoice(
+            by_columns(guests, shared, columns),
+            always=len(split.residents),
+            either=np.arange(len(split.covered), len(covered)),
+            gpu_type={entry.gpu.name: g for g, entry in enumerate(resolved.fleet)},
+            cost={entry.gpu.name: entry.price_per_hour for entry in resolved.fleet},
+        ),
+    )
+    return None if chosen is None else _decoded(resolved, prices, chosen, covered, hosted, guests, shared)
+
+
+def _columns(guests: ResolvedProblem, place: Place, deadline: float) -> tuple[SharedItems, Sequence[Column]]:
+    """Returns what may stand on GPUs under MPS, and the sets of it that fit: all, or generated ones."""
+    shared = shared_items(guests, parts=False)
+    tables = item_tables(guests, shared)
+    listed = [enumerate_columns(table) for table in tables]
+    if all(of_type.complete for of_type in listed):
+        return shared, few_columns([column for of_type in listed for column in of_type.columns])
+    known = columns_of_gpus(guests, shared, place(guests))
+    return shared, few_columns(generate_columns(guests, shared, tables, known, deadline=deadline).columns)
+
+
+def _decoded(
+    resolved: ResolvedProblem,
+    prices: FleetPrices,
+    chosen: ChosenCovers,
+    covered: Ints,
+    hosted: Ints,
+    guests: ResolvedProblem,
+    shared: SharedItems,
+) -> PricedPlan:
+    partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
+    partitions[np.ix_(covered, prices.sizes)] = chosen.partitions
+    used = [(pattern, int(times)) for pattern, times in zip(prices.patterns, chosen.cuts, strict=True) if times]
+    residents = [
+        SharedGpu(gpu.gpu, tuple(_renumbered(one, hosted) for one in gpu.residents))
+        for gpu in shared_gpus(guests, shared.items, chosen.shared)
+    ]
+    return PricedPlan([*cut_gpus(resolved, used, partitions), *residents], chosen.cost)
+
+
+def _renumbered(resident: Resident, hosted: Ints) -> Resident:
+    return replace(resident, workload=int(hosted[resident.workload]))
+
+
+def _dearness(resolved: ResolvedProblem, prices: FleetPrices, plan: PricedPlan, before: Floats) -> Floats:
+    """Returns for each type how many GPUs under MPS a plan has for each that the fluid would take."""
+    number = {gpu: g for g, gpu in enumerate(resolved.mps)}
+    taken, fluid = np.zeros(len(number)), np.zeros(len(number))
+    gpus = _fluid(prices)
+    for gpu in plan.gpus:
+        if isinstance(gpu, SharedGpu):
+            g = number[gpu.gpu]
+            taken[g] += 1
+            fluid[g] += sum(gpus[w, g] for w in set(gpu.workloads))
+    return np.where(fluid > 0, np.maximum(taken / np.maximum(fluid, 1e-9), 1.0), before)

@@ -1,0 +1,178 @@
+"""
+Which workloads to serve where the GPUs are too few for all of them: those of most value, and a bound on that value.
+
+The program is that of most_served.py. Under MPS its columns are the sets of residents that were listed. They bound the
+value only where they are all that there are and no rate may be split in another way; elsewhere the fluid relaxation
+(shared_program.py) does. A plan for all workloads that takes more GPUs than there are gives the first choice: those of
+its GPUs that carry most value.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from ..assembly import CutGpu, DecidedGpu, SharedGpu
+from ..performance.resolve import ResolvedProblem
+from .decoding import cut_gpus, shared_gpus
+from .decomposition import solve_by_prices
+from .most_served import MostServed, most_served
+from .shared_columns import columns_of_gpus, enumerate_columns, item_tables
+from .shared_items import Item, shared_items
+from .shared_program import PartBuilder, SharedAnswer, as_fluid, by_columns
+
+CUTTING = 0.1
+"""Part of the time that a plan without counts may take."""
+
+BOUNDING = 0.2
+"""Part of the time that the fluid bound may take."""
+
+
+@dataclass(frozen=True, eq=False)
+class MostValuable:
+    """The workloads to serve for most value, and a bound on that value."""
+
+    served: list[int]
+    most: float
+    """Proven: no workloads that the fleet can serve are worth more."""
+    gpus: Callable[[], Sequence[DecidedGpu]] = list
+    """Builds GPUs that serve them; workloads are numbered among the served ones."""
+
+
+def most_valuable(
+    resolved: ResolvedProblem,
+    *,
+    known: Sequence[Sequence[SharedGpu]] = (),
+    on_answer: Callable[[MostValuable], None],
+    time_limit_s: float,
+) -> MostValuable:
+    """
+    Returns the workloads to serve for most value.
+
+    Parameters
+    ----------
+    known
+        GPUs under MPS that serve all workloads, and may be more than there are.
+    on_answer
+        Called with the best workloads that are known so far.
+    """
+    worth = [workload.worth for workload in resolved.problem.workloads]
+    best = MostValuable([], float(sum(worth)))
+    started = time.monotonic()
+    first: list[Sequence[DecidedGpu]] = [*known, *_cut_without_counts(resolved, CUTTING * time_limit_s)]
+    for gpus in first:
+        best = _better(worth, best, _on_their_best(resolved, gpus, best.most))
+    on_answer(best)
+    time_limit_s -= time.monotonic() - started
+    items, builder, proves = _shared_part(resolved, known)
+    if not proves:
+        left = BOUNDING * time_limit_s
+        fluid = most_served(resolved, worth=worth, time_limit_s=left, shared=as_fluid(resolved))
+        time_limit_s -= left
+        best = replace(best, most=fluid.most)
+        on_answer(best)
+
+    def answer(found: MostServed) -> MostValuable:
+        served = [w for w, is_served in enumerate(found.served) if is_served]
+        most = found.most if proves else best.most
+        return _better(worth, best, MostValuable(served, most, partial(_gpus_for, resolved, items, found, served)))
+
+    found = most_served(
+        resolved,
+        worth=worth,
+        time_limit_s=time_limit_s,
+        shared=builder,
+        on_answer=lambda found: on_answer(answer(found)),
+    )
+    return answer(found)
+
+
+def _better(worth: Sequence[float], one: MostValuable, other: MostValuable) -> MostValuable:
+    """Returns the choice of more value, with the lower bound of the two."""
+    value = [sum(worth[w] for w in choice.served) for choice in (one, other)]
+    return replace(one if value[0] >= value[1] else other, most=min(one.most, other.most))
+
+
+def _cut_without_counts(resolved: ResolvedProblem, time_limit_s: float) -> list[list[CutGpu]]:
+    """Returns a plan by MIG and whole GPUs as if there were enough of them, if all workloads can be served so."""
+    if not resolved.capacity_rps.any(axis=1).all():
+        return []
+    endless = replace(resolved, fleet=tuple(replace(entry, available=None) for entry in resolved.fleet))
+    answer = solve_by_prices(endless, any_plan=True, time_limit_s=time_limit_s).answer
+    if answer.patterns is None or answer.partitions is None:
+        return []
+    return [cut_gpus(endless, answer.patterns, answer.partitions)]
+
+
+def _on_their_best(resolved: ResolvedProblem, gpus: Sequence[DecidedGpu], most: float) -> MostValuable:
+    """
+    Returns the workloads that are served by the GPUs of most value alone, of as many as there are.
+
+    Of a workload on several GPUs, each has a part of the value.
+    """
+    workloads = resolved.problem.workloads
+    spread = Counter(w for gpu in gpus for w in set(gpu.workloads))
+    order = sorted(gpus, key=lambda gpu: -sum(workloads[w].worth / spread[w] for w in set(gpu.workloads)))
+    used: Counter[str] = Counter()
+    lost: set[int] = set()
+    for gpu in order:
+        available = resolved.fleet_by_name[gpu.gpu].available
+        if available is not None and used[gpu.gpu] >= available:
+            lost.update(gpu.workloads)
+        used[gpu.gpu] += 1
+    replicas = Counter(w for gpu in gpus for w in gpu.workloads)
+    served = [
+        w
+        for w, workload in enumerate(workloads)
+        if w not in lost
+        and workload.min_replicas <= replicas[w] <= (workload.max_replicas or replicas[w])
+        and replicas[w]
+    ]
+    return MostValuable(served, most, partial(_left_on, gpus, served))
+
+
+def _left_on(gpus: Sequence[DecidedGpu], served: Sequence[int]) -> list[DecidedGpu]:
+    """Returns the GPUs with the partitions of some workloads, numbered among these; fewer neighbours slow nobody."""
+    number = {w: i for i, w in enumerate(served)}
+    left: list[DecidedGpu] = []
+    for gpu in gpus:
+        if isinstance(gpu, CutGpu):
+            segments = [replace(one, workload=number[one.workload]) for one in gpu.segments if one.workload in number]
+            left.append(CutGpu(gpu.gpu, tuple(segments)))
+        else:
+            residents = [replace(one, workload=number[one.workload]) for one in gpu.residents if one.workload in number]
+            left.append(SharedGpu(gpu.gpu, tuple(residents)))
+    return [gpu for gpu in left if gpu.is_used]
+
+
+def _shared_part(
+    resolved: ResolvedProblem, known: Sequence[Sequence[SharedGpu]]
+) -> tuple[Sequence[Item], PartBuilder | None, bool]:
+    """Returns the items under MPS, what adds them to the program, and whether that one then bounds every choice."""
+    if not resolved.mps:
+        return (), None, True
+    shared = shared_items(resolved, parts=False)
+    listed = [enumerate_columns(table) for table in item_tables(resolved, shared)]
+    columns = [column for of_type in listed for column in of_type.columns]
+    proves = (
+        not shared.splits
+        and all(of_type.complete for of_type in listed)
+        and all(column.batches is not None for column in columns)
+    )
+    more = [column for gpus in known for column in columns_of_gpus(resolved, shared, gpus)]
+    feasible = dict.fromkeys(column for column in [*columns, *more] if column.batches is not None)
+    return shared.items, by_columns(resolved, shared, list(feasible)), proves
+
+
+def _gpus_for(
+    resolved: ResolvedProblem, items: Sequence[Item], found: MostServed, served: Sequence[int]
+) -> list[DecidedGpu]:
+    """Returns GPUs that serve the workloads of a set, numbered within it."""
+    rest = resolved.restricted_to(served)
+    number = {w: i for i, w in enumerate(served)}
+    residents = {item: [number[w] for w in own if w in number] for item, own in found.shared.residents.items()}
+    return [
+        *cut_gpus(rest, found.patterns, found.partitions[list(served)]),
+        *shared_gpus(rest, items, SharedAnswer(found.shared.columns, residents)),
+    ]

@@ -1,0 +1,77 @@
+"""A problem as slice_prices.py wants it: how GPUs may be cut, and what covers a workload."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..performance.interference.prediction import Floats, Ints
+from ..performance.mps_sharing import alone_on
+from ..performance.resolve import ResolvedProblem
+from .covers import NO_LIMIT, Demands
+from .cutting_stock import Pattern
+from .fluid_shares import fluid_gpus
+from .slice_prices import Supply
+
+
+def supply_of(resolved: ResolvedProblem, patterns: Sequence[Pattern], sizes: Ints) -> Supply:
+    """Returns the cuts that these patterns make, with the sizes in this order, and then the GPUs under MPS."""
+    number = {entry.gpu.name: g for g, entry in enumerate(resolved.fleet)}
+    of_size = [resolved.sizes[k] for k in sizes]
+    shared = list(resolved.mps)
+    instances = np.zeros((len(patterns) + len(shared), len(sizes) + len(shared)), dtype=np.int64)
+    for q, pattern in enumerate(patterns):
+        instances[q, : len(sizes)] = [
+            pattern.profiles.count(size.name) if size.gpu == pattern.gpu else 0 for size in of_size
+        ]
+    instances[len(patterns) :, len(sizes) :] = np.eye(len(shared), dtype=np.int64)
+    types = [*(pattern.gpu for pattern in patterns), *shared]
+    return Supply(
+        instances,
+        np.array([number[gpu] for gpu in types], dtype=np.int64),
+        np.array([resolved.fleet_by_name[gpu].price_per_hour for gpu in types]),
+        np.array([np.inf if entry.available is None else float(entry.available) for entry in resolved.fleet]),
+    )
+
+
+def demands_of(resolved: ResolvedProblem, sizes: Ints) -> Demands:
+    """Returns what partitions of these sizes, and GPUs under MPS, carry of each workload's rate."""
+    workloads = resolved.problem.workloads
+    return Demands(
+        np.minimum(resolved.capacity_rps[:, sizes] / resolved.required_rps[:, None], 1.0),
+        np.array([workload.min_replicas for workload in workloads], dtype=np.int64),
+        np.array([workload.max_replicas or NO_LIMIT for workload in workloads], dtype=np.int64),
+        fluid_gpus(resolved) if resolved.mps else None,
+    )
+
+
+def most_to_pay(resolved: ResolvedProblem) -> float:
+    """
+    Returns what a cheapest plan costs at most, if there is one.
+
+    All limited GPUs, and every workload that unlimited types can serve alone on as many GPUs as it has partitions.
+    """
+    limited = {entry.gpu.name: entry.available is not None for entry in resolved.fleet}
+    price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
+    most = float(sum(entry.available * entry.price_per_hour for entry in resolved.fleet if entry.available is not None))
+    free = [k for k, size in enumerate(resolved.sizes) if not limited[size.gpu]]
+    columns = [resolved.capacity_rps[:, free]]
+    prices = [price[resolved.sizes[k].gpu] for k in free]
+    for gpu, mps in resolved.mps.items():
+        if not limited[gpu]:
+            columns.append(alone_on(mps, resolved.limit_ms).greatest_rps[:, None])
+            prices.append(price[gpu])
+    if not prices:
+        return most
+    with np.errstate(divide="ignore"):
+        copies = np.ceil(resolved.required_rps[:, None] / np.concatenate(columns, axis=1))
+    least = np.array([workload.min_replicas for workload in resolved.problem.workloads])
+    alone = np.min(np.maximum(copies, least[:, None]) * np.array(prices), axis=1)
+    return most + float(alone[np.isfinite(alone)].sum())
+
+
+def known_prices(resolved: ResolvedProblem, sizes: Ints) -> Floats | None:
+    """Returns the known prices of these sizes and of the GPUs under MPS; None: some are not known."""
+    keys = [(resolved.sizes[k].gpu, resolved.sizes[k].mig.name if resolved.sizes[k].mig else None) for k in sizes]
+    if resolved.mps or not all(key in resolved.known_prices for key in keys):
+        return None
+    return np.array([resolved.known_prices[key] for key in keys])
