@@ -2,12 +2,16 @@
 
 from typing import Any
 
+from ...model.errors import Finding, InputError
 from ...model.plan import Plan
 from .kubernetes_names import kubernetes_names, label_value, refuse_node_names
 from .mig_parted_config import COUNTS_ONLY, UNLISTED, mig_parted_spec
 from .planned_gpus import gpus_by_node
 from .target import Export, Options
 from .yaml_text import yaml_text
+
+LARGEST = 1_048_576
+"""Bytes of a ConfigMap's data (Kubernetes documentation, "ConfigMaps")."""
 
 ALL_DISABLED = {"all-disabled": [{"devices": "all", "mig-enabled": False}]}
 """The label that the operator gives to nodes without one; it must be in the file."""
@@ -21,11 +25,17 @@ def export(plan: Plan, options: Options) -> Export:
     spec["mig-configs"] = {**ALL_DISABLED, **spec["mig-configs"]}
     original = f"{plan.problem.name}-mig-parted"
     name = kubernetes_names([original])[original]
+    config = yaml_text([spec], inline=True)
+    if len(config) > LARGEST:
+        message = (
+            f"makes a ConfigMap of {len(config)} bytes; Kubernetes takes {LARGEST}: use mig-parted, one file a node"
+        )
+        raise InputError([Finding(options.source, "gpus", message)])
     config_map = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": name},
-        "data": {"config.yaml": yaml_text([spec], inline=True)},
+        "data": {"config.yaml": config},
     }
     comments = [
         f"Plan {plan.problem.name} of sliceplan. Counts only: the starts of instances are left to mig-parted.",

@@ -24,6 +24,7 @@ def export(plan: Plan, options: Options) -> Export:
     """
     nodes = gpus_by_node(plan, options.source)
     refuse_node_names(nodes, options.source)
+    without: dict[str, str] = {}
     warnings = [CHANGES] if any(gpu.facts.mig for gpus in nodes.values() for gpu in gpus) else []
     lines = ["#!/bin/sh", f"# Labels for plan {plan.problem.name} of sliceplan. Not tried on a cluster.", "set -eu"]
     for node, gpus in nodes.items():
@@ -33,9 +34,11 @@ def export(plan: Plan, options: Options) -> Export:
         try:
             labels.append(f"nvidia.com/device-plugin.config={device_plugin_config(gpus, options.source)[0]}")
         except InputError as error:
-            first = error.findings[0]
-            warnings.append(f"{node} gets no nvidia.com/device-plugin.config: {first.path} {first.message}.")
+            without[node] = f"{error.findings[0].path} {error.findings[0].message}"
         lines += (
             [" \\\n  ".join([f"kubectl label node {quote(node)} --overwrite", *map(quote, labels)])] if labels else []
         )
+    if without:
+        shown = ", ".join(list(without)[:3]) + (f" and {len(without) - 3} more" if len(without) > 3 else "")
+        warnings.append(f"No nvidia.com/device-plugin.config for {shown}: {next(iter(without.values()))}.")
     return Export({"label-nodes.sh": "\n".join(lines) + "\n"}, tuple(warnings))

@@ -107,7 +107,7 @@ def test_node_labels_select_the_configurations_of_the_other_exports():
     assert "kubectl label node mig-node --overwrite" in text
     assert "nvidia.com/mig.config=mixed-mig-node" in text
     assert "nvidia.com/device-plugin.config=mig" in text
-    assert "mps-node gets no nvidia.com/device-plugin.config: V100-SXM2-16GB/0 has shares" in export.warnings[1]
+    assert "No nvidia.com/device-plugin.config for mps-node: V100-SXM2-16GB/0 has shares" in export.warnings[1]
     assert_golden("label-nodes.sh", text)
 
 
@@ -168,3 +168,9 @@ def test_labels_are_set_by_one_kubectl_call_a_node(tmp_path):
         key, value = label.split("=")
         assert key in ("nvidia.com/mig.config", "nvidia.com/device-plugin.config")
         assert re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", value)
+
+
+def test_a_config_map_that_kubernetes_would_not_take_is_refused(monkeypatch):
+    monkeypatch.setattr("sliceplan.solver.formats.exports.mig_manager.LARGEST", 100)
+    with pytest.raises(InputError, match=r"makes a ConfigMap of .* bytes; Kubernetes takes 100: use mig-parted"):
+        exported("mig-manager", demo())
