@@ -95,7 +95,8 @@ def running_plan(
     Parameters
     ----------
     services
-        The plan whose services run in the partitions that it has at the same places; None: nothing runs.
+        The plan whose services run in the partitions that it has at the same places, and on the GPUs that it uses whole
+        or shares by MPS, of which the source may tell nothing; None: nothing runs.
 
     Raises
     ------
@@ -126,6 +127,10 @@ def running_plan(
                 partitions=parts,
             )
         )
+    for whole in _without_instances(services, node, {gpu.index for gpu in gpus}):
+        gpus.append(whole.model_copy(update={"id": f"{whole.gpu}/{node}-{whole.index}"}))
+        running = {place: waiting for place, waiting in running.items() if place[0] != whole.index}
+        notes.append(f"GPU {whole.index} is taken as --services has it: the file tells nothing of GPUs without MIG.")
     if services is not None:
         if idle:
             notes.append(f"Partitions that --services does not have there are taken to be idle: {idle}.")
@@ -189,6 +194,12 @@ def _running(services: Plan | None, node: str) -> dict[_Place, list[tuple[Served
                 place = (gpu.index, part.mig_profile, part.start, part.sm_percent)
                 found.setdefault(place, []).append(part.serves)
     return found
+
+
+def _without_instances(services: Plan | None, node: str, told: set[int | None]) -> list[PlannedGpu]:
+    """Returns the GPUs of a plan that are used whole or shared by MPS, and of which the source told nothing."""
+    gpus = services.gpus if services is not None else ()
+    return [gpu for gpu in gpus if gpu.node == node and gpu.sharing != "mig" and gpu.index not in told]
 
 
 def _partition(

@@ -104,6 +104,20 @@ def test_services_that_are_elsewhere_are_told():
     )
 
 
+def test_gpus_without_mig_are_taken_from_the_plan_whose_services_run():
+    def one_node(data):
+        for index, gpu in enumerate(data["gpus"]):
+            gpu.update(node="gpu-node-1", index=index)
+
+    services = changed(mixed(), one_node)
+    cut = {index: sorted(instances) for (_, index), instances in placements(services).items()}
+    state = read_instances(instances_table(cut), "now", A100)
+    plan, notes = running_plan(state, "gpu-node-1", "now", "", services)
+    assert [gpu.sharing for gpu in plan.gpus] == ["mig", "mig", "mps"]
+    assert plan.gpus[2].partitions == services.gpus[2].partitions
+    assert notes == ("GPU 2 is taken as --services has it: the file tells nothing of GPUs without MIG.",)
+
+
 def test_earlier_checkpoints_spell_their_keys_otherwise():
     old = CHECKPOINT.replace('"ProfileID"', '"ProfileId"').replace('"EngProfileID"', '"EngProfileId"')
     assert read_checkpoint(old, "now", A100, NODE_UUIDS) == read_checkpoint(CHECKPOINT, "now", A100, NODE_UUIDS)
