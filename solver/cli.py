@@ -13,7 +13,18 @@ from typing import Annotated
 
 import typer
 
-from .commands import capacity, exporting, importing, listing, page, planning, pricing, reviewing
+from .commands import (
+    capacity,
+    exporting,
+    importing,
+    listing,
+    live_state,
+    measuring,
+    page,
+    planning,
+    pricing,
+    reviewing,
+)
 from .incumbent import runs_on
 from .model.errors import InputError, MissingExtraError, SliceplanError
 
@@ -36,7 +47,10 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "gpus": listing.gpus,
     "profiles": listing.list_profiles,
     "import-profile": importing.import_profile,
+    "import-measurements": measuring.import_measurements,
     "estimate-profile": importing.estimate_profile,
+    "import-state": live_state.import_state,
+    "check-catalogue": live_state.check_catalogue,
     "assign": exporting.assign,
     "export": exporting.export,
     "schema": listing.schema,

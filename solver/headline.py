@@ -13,7 +13,10 @@ def headline(plan: Plan, gap: float | None) -> str:
         if plan.search.stopped == "interrupted":
             return "Interrupted before a plan was found."
         return "No plan was found within the time limit. Allow more time."
-    cost = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}, ${plan.cost_per_hour:,.2f} per hour"
+    gpus = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}"
+    if plan.cost_per_hour is None:
+        return f"{gpus}; nothing is known about the cost"
+    cost = f"{gpus}, ${plan.cost_per_hour:,.2f} per hour"
     if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
         cost += f" (${plan.shadow.extra_cost_per_hour:,.2f} of it for standby processes)"
     if plan.insurance is not None and plan.insurance.extra_cost_per_hour is not None:

@@ -16,7 +16,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 ALLOWED = {
     "model": {"model"},
     "performance": {"model", "performance"},
-    "formats": {"model", "performance", "formats"},
+    "formats": {"model", "performance", "geometry", "formats"},
     "check": {
         "model",
         "performance",

@@ -1,22 +1,20 @@
 """The commands that take a plan to its nodes and to other tools."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..formats.exports.registry import TARGETS
+from ..formats.exports.target import Export, Options, Target
 from ..model.errors import Finding, InputError
-from .options import PlanArgument
-from .output import say
-
-
-class ExportFormat(StrEnum):
-    """What a plan can be exported to."""
-
-    JSON = "json"
-    COMMANDS = "commands"
+from ..model.parsing import closest
+from ..model.plan import Plan
+from ..model.problem import Problem
+from .inputs import known_profiles
+from .options import PlanArgument, ProfilesOption
+from .output import say, say_notes
 
 
 def assign(
@@ -39,26 +37,115 @@ def assign(
         say(f"{output}: {answer.gpus_used} GPUs on {len(nodes)} node(s).")
 
 
+def _formats() -> dict[str, Target]:
+    """Returns every format by name: those of formats/exports, and the agent's scripts."""
+    return {**TARGETS, COMMANDS.name: COMMANDS}
+
+
+def _node_scripts(plan: Plan, options: Options) -> Export:
+    from sliceplan.agent.script import node_scripts
+
+    return Export({f"{node}.sh": script for node, script in node_scripts(plan, options.source).items()})
+
+
+COMMANDS = Target("commands", "a plain shell script a node: exact placements", _node_scripts)
+
+FORMATS = "\n\n".join(f"{target.name}: {target.description}" for target in _formats().values())
+
+
 def export(
     plan: PlanArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write into; made if missing.")],
-    target: Annotated[ExportFormat, typer.Option("--format", help="json: the plan; commands: a script a node.")],
+    target: Annotated[str, typer.Option("--format", metavar="NAME", help=FORMATS, show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder to write into; made if missing. Default: one file to stdout."),
+    ] = None,
+    problem: Annotated[
+        Path | None, typer.Option(help="triton: the problem that the plan answers; its SLOs are there.")
+    ] = None,
+    uuids: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NODE=]FILE", help="mig-parted-checkpoint: output of `nvidia-smi -L` on the node; repeatable."
+        ),
+    ] = None,
+    image: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[WORKLOAD=]IMAGE", help="deployments, dra: container image; repeatable."),
+    ] = None,
+    profiles: ProfilesOption = None,
 ) -> None:
-    """Write a plan in the form that other tools take."""
-    from ..formats.plan_files import dump_plan, read_plan
-    from ..formats.text_files import write_text
+    """Write a plan in the form that other tools take, exactly; or say why they cannot express it."""
+    from ..formats.plan_files import read_plan
+    from ..formats.text_files import write_texts
 
+    formats = _formats()
+    if target not in formats:
+        raise InputError([Finding("--format", target, f"is no format of plans. {closest(target, formats)}")])
     answer = read_plan(plan)
-    if target is ExportFormat.JSON:
-        texts = {f"{answer.problem.name}.plan.json": dump_plan(answer)}
+    options = Options(
+        source=str(plan),
+        problem=None if problem is None else _problem_of(answer, plan, problem, profiles),
+        uuids=_uuids_of(answer, uuids or []),
+        images=_by_name(image or [], "--image"),
+    )
+    made = formats[target].export(answer, options)
+    if output is not None:
+        write_texts(output, made.files)
+        for name in made.files:
+            say(str(output / name))
+    elif len(made.files) > 1:
+        raise InputError(
+            [Finding("--output", "", f"is missing; {target} writes {len(made.files)} files into a folder")]
+        )
     else:
-        from sliceplan.agent.script import node_scripts
+        sys.stdout.write(next(iter(made.files.values())))
+    misses = ["The plan misses SLOs (status violating), and so will this."] if answer.violations else []
+    say_notes([*misses, *made.warnings])
 
-        texts = {f"{node}.sh": script for node, script in node_scripts(answer, str(plan)).items()}
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError([Finding(str(output), "", f"cannot be made a folder: {error.strerror}")]) from error
-    for name, text in texts.items():
-        write_text(output / name, text)
-        say(str(output / name))
+
+def _problem_of(answer: Plan, plan: Path, problem: Path, profiles: list[Path] | None) -> Problem:
+    """Reads the problem and refuses it if the plan answers another one."""
+    from ..digest import reference
+    from ..formats.problem_files import read_problem
+
+    parsed = read_problem(problem, known_profiles(profiles))
+    if reference(parsed) != answer.problem:
+        raise InputError([Finding("--problem", str(problem), f"is not the problem that {plan} answers")])
+    return parsed
+
+
+def _uuids_of(answer: Plan, texts: list[str]) -> dict[tuple[str, int], str]:
+    """Reads the UUIDs of each node; without a node's name they are of the plan's only one."""
+    from ..formats.gpu_uuids import read_uuids
+
+    nodes = sorted({gpu.node for gpu in answer.gpus if gpu.node is not None})
+    files = _by_name(texts, "--uuids")
+    findings = [
+        Finding("--uuids", name, f"is no node of the plan. {closest(name, nodes)}")
+        for name in files
+        if name not in ("", *nodes)
+    ]
+    if "" in files and len(nodes) > 1:
+        message = f"is of which node? The plan has {', '.join(nodes)}; write NODE={files['']}"
+        findings.append(Finding("--uuids", files[""], message))
+    if findings:
+        raise InputError(findings)
+    return {
+        (name or next(iter(nodes), ""), index): uuid
+        for name, file in files.items()
+        for index, uuid in read_uuids(Path(file)).items()
+    }
+
+
+def _by_name(texts: list[str], option: str) -> dict[str, str]:
+    """Returns what `NAME=VALUE` says by name, and a value without a name by ""."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name, value = (name, value) if equals else ("", text)
+        if not value or name in found:
+            message = f"is given twice{f' for {name}' if name else ''}" if value else "is empty; expected NAME=VALUE"
+            raise InputError([Finding(option, text, message)])
+        found[name] = value
+    return found

@@ -33,7 +33,7 @@ def import_profile(
         bool, typer.Option("--fit", help="parvagpu: write curves fitted to the points instead of the points.")
     ] = False,
 ) -> None:
-    """Turn measurements into a profile file."""
+    """Turn the measurements of papers' artifacts into a profile file."""
     from ..formats.profile_files import write_profiles
 
     if source_format is ProfileFormat.PARVAGPU:

@@ -2,9 +2,10 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from ..model.plan import Plan, Status
@@ -39,6 +40,12 @@ def write_json(data: Any, path: Path) -> None:
 def say(text: str) -> None:
     """Prints a line to stderr."""
     print(text, file=sys.stderr)
+
+
+def say_notes(texts: Iterable[str]) -> None:
+    """Prints what a person should know beside a result, in lines of at most 80 characters."""
+    for text in texts:
+        say(fill(f"note: {text}", 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
 
 
 def say_few(texts: list[str]) -> None:

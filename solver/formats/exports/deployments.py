@@ -1,0 +1,180 @@
+"""
+Kubernetes Deployments: one for each workload, kind of partition, operating point and node, with a replica a partition.
+
+A pod asks for its partition by the resource that the device plugin offers (strategy mixed): nvidia.com/mig-3g.40gb, or
+nvidia.com/gpu for a whole GPU and for an MPS share. All partitions are taken, so an update stops a pod before it
+starts the next one (maxSurge 0).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...model.errors import Finding, InputError
+from ...model.parsing import grouped
+from ...model.plan import Plan
+from .device_plugin import INSTEAD, NEIGHBOURS, replicas_of_node
+from .kubernetes_names import WORKLOAD, refuse_node_names, resource_name
+from .planned_gpus import KnownGpu, known_gpus
+from .serving_groups import ServingGroup, serving_groups
+from .target import Export, Options
+from .yaml_text import yaml_text
+
+PARTITIONS_FIRST = (
+    "The partitions and the device plugin's configuration must be there first (mig-manager, device-plugin)."
+)
+
+PLUGIN_MPS = "through the MPS daemon of the device plugin."
+
+OWN_MPS = (
+    "through MPS: start nvidia-cuda-mps-control -d in the container before them, or run them as instances of one "
+    "process (Triton: instance_group)."
+)
+
+BY_RATE = (
+    "Replicas of one workload take different rates in the plan: split its traffic by the annotation "
+    "sliceplan/rates-rps, not evenly."
+)
+
+
+def export(plan: Plan, options: Options) -> Export:
+    """
+    Returns one file with all Deployments.
+
+    Raises
+    ------
+    InputError
+        If an image is missing, or the device plugin cannot offer a partition or tell it from another.
+    """
+    source = options.source
+    gpus = known_gpus(plan, source)
+    refuse_node_names({gpu.planned.node for gpu in gpus if gpu.planned.node is not None}, source)
+    groups = serving_groups(gpus, source)
+    findings = [*missing_images(groups, options.images), *_ambiguous(gpus, source)]
+    for node in dict.fromkeys(gpu.planned.node for gpu in gpus):
+        try:
+            replicas_of_node([gpu for gpu in gpus if gpu.planned.node == node], source)
+        except InputError as error:
+            findings += error.findings
+    if findings:
+        raise InputError(grouped(findings))
+    documents = [
+        deployment(
+            group,
+            plan,
+            options.images,
+            container={"resources": {"limits": {resource_name(group.part): 1}}},
+            pod={},
+            through=PLUGIN_MPS if group.members[0].gpu.planned.sharing == "mps" else OWN_MPS,
+        )
+        for group in groups
+    ]
+    comments = [f"Plan {plan.problem.name} of sliceplan: {len(groups)} Deployments. Not tried on a cluster."]
+    shared = any(gpu.planned.sharing == "mps" for gpu in gpus)
+    warnings = (PARTITIONS_FIRST, *((NEIGHBOURS,) if shared else ()), *deployment_warnings(groups))
+    return Export({"deployments.yaml": yaml_text(documents, comments)}, warnings)
+
+
+def deployment(
+    group: ServingGroup,
+    plan: Plan,
+    images: Mapping[str, str],
+    *,
+    container: dict[str, Any],
+    pod: dict[str, Any],
+    through: str,
+) -> dict[str, Any]:
+    """
+    Returns a Deployment.
+
+    Parameters
+    ----------
+    container, pod
+        What asks for the partition: fields of the container (and its `environment`) and of the pod.
+    through
+        How several processes come to share the partition, as the end of a sentence.
+    """
+    environment = {"SLICEPLAN_BATCH_SIZE": group.batch, "SLICEPLAN_PROCESSES": group.processes}
+    environment |= container.pop("environment", {})
+    annotations = _annotations(group, plan)
+    if group.processes > 1:
+        annotations["sliceplan/processes"] = f"{group.processes} processes share this partition {through}"
+    labels = {"app.kubernetes.io/name": group.workload_name, "app.kubernetes.io/instance": group.name}
+    image = images.get(group.workload, images.get("", ""))
+    server: dict[str, Any] = {
+        "name": "server",
+        "image": image,
+        "env": [{"name": name, "value": str(value)} for name, value in environment.items()],
+        **container,
+    }
+    spec: dict[str, Any] = {"containers": [server], **pod}
+    if group.node is not None:
+        spec["affinity"] = {"nodeAffinity": _on_node(group.node)}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": group.name,
+            "labels": {**labels, "app.kubernetes.io/managed-by": "sliceplan"},
+            "annotations": annotations,
+        },
+        "spec": {
+            "replicas": len(group.members),
+            "selector": {"matchLabels": labels},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+
+
+def missing_images(groups: Sequence[ServingGroup], images: Mapping[str, str]) -> list[Finding]:
+    """Returns what is wrong with the images: workloads without one, and images of workloads that are not there."""
+    workloads = list(dict.fromkeys(group.workload for group in groups))
+    without = [one for one in workloads if one not in images and "" not in images]
+    shown = ", ".join(without[:5]) + (f" and {len(without) - 5} more" if len(without) > 5 else "")
+    message = f"is missing for {shown}; give --image IMAGE for all, or WORKLOAD=IMAGE for each"
+    findings = [Finding("--image", "", message)] if without else []
+    unknown = [one for one in images if one and one not in workloads]
+    return findings + [Finding("--image", one, "is no workload of the plan") for one in unknown]
+
+
+def deployment_warnings(groups: Sequence[ServingGroup]) -> tuple[str, ...]:
+    """Returns what a person must still do for these Deployments to be what the plan says."""
+    rates: dict[str, set[float]] = {}
+    for group in groups:
+        rates.setdefault(group.workload, set()).update(group.rates_rps)
+    uneven = any(max(one) > min(one) * (1 + 1e-6) for one in rates.values())
+    several = any(group.processes > 1 for group in groups)
+    mps = "Where SLICEPLAN_PROCESSES is above 1 the image must start so many; see the annotation sliceplan/processes."
+    return ((BY_RATE,) if uneven else ()) + ((mps,) if several else ())
+
+
+def _annotations(group: ServingGroup, plan: Plan) -> dict[str, str]:
+    return {
+        WORKLOAD: group.workload,
+        "sliceplan/plan": plan.problem.name,
+        "sliceplan/gpu": group.facts.name,
+        "sliceplan/rates-rps": ", ".join(f"{rate:g}" for rate in group.rates_rps),
+    }
+
+
+def _on_node(node: str) -> dict[str, Any]:
+    terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}]
+    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+
+
+def _ambiguous(gpus: Sequence[KnownGpu], source: str) -> list[Finding]:
+    """Partitions of two GPU types that the device plugin offers by one name where a pod could get either."""
+    types: dict[tuple[str | None, str], dict[str, str]] = {}
+    for gpu in gpus:
+        for part in gpu.parts:
+            types.setdefault((gpu.planned.node, resource_name(part)), {})[gpu.facts.name] = gpu.where(part)
+    instead = {True: f"{INSTEAD}, or put them on different nodes", False: "run `sliceplan assign` first"}
+    return [
+        Finding(
+            source,
+            " and ".join(of_types.values()),
+            f"are of different GPU types, but both are offered as {resource}; {instead[node is not None]}",
+        )
+        for (node, resource), of_types in types.items()
+        if len(of_types) > 1
+    ]

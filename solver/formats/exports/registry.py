@@ -1,0 +1,35 @@
+"""
+The formats that plans can be exported to; adding one is adding a module with a function `export`, and a row here.
+
+A module is loaded when it is used, so that the command line knows all names and starts at once.
+"""
+
+from importlib import import_module
+
+from ...model.plan import Plan
+from .target import Export, Exporter, Options, Target
+
+
+def _lazy(module: str) -> Exporter:
+    def export(plan: Plan, options: Options) -> Export:
+        exporter: Exporter = import_module(f".{module}", __package__).export
+        return exporter(plan, options)
+
+    return export
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("json", "the plan itself", _lazy("plan_itself")),
+        Target("mig-parted", "mig-parted config, one a node: counts only", _lazy("mig_parted_config")),
+        Target("mig-parted-checkpoint", "for `nvidia-mig-parted restore`: placements", _lazy("mig_parted_checkpoint")),
+        Target("node-labels", "kubectl lines that select a node's configurations", _lazy("node_labels")),
+        Target("mig-manager", "the MIG manager's ConfigMap: counts only", _lazy("mig_manager")),
+        Target("device-plugin", "the device plugin's ConfigMap: equal MPS shares", _lazy("device_plugin")),
+        Target("deployments", "Kubernetes Deployments on what the plugin offers", _lazy("deployments")),
+        Target("dra", "DRA claims; with --image, Deployments too", _lazy("dra_claims")),
+        Target("triton", "a config.pbtxt a model; takes --problem", _lazy("triton")),
+        Target("csv", "a table, a row for each partition that serves", _lazy("csv_table")),
+    )
+}

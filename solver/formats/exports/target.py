@@ -1,0 +1,46 @@
+"""What every export is: a function from a plan to texts of files, with what a reader must know beside them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ...model.plan import Plan
+from ...model.problem import Problem
+
+Gpus = Mapping[tuple[str, int], str]
+"""(node, GPU index) -> UUID of the GPU."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What some targets need beyond the plan; each says which of it is missing."""
+
+    source: str
+    """Name of the plan file, for messages."""
+    problem: Problem | None = None
+    """The problem that the plan answers: the SLOs are there."""
+    uuids: Gpus = field(default_factory=dict)
+    images: Mapping[str, str] = field(default_factory=dict)
+    """Workload -> container image; the key "": for all others."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """The files of one export."""
+
+    files: Mapping[str, str]
+    """Relative file name -> text."""
+    warnings: tuple[str, ...] = ()
+    """What the target cannot hold or takes for granted, as sentences."""
+
+
+Exporter = Callable[[Plan, Options], Export]
+"""Raises InputError where the target cannot say what the plan says."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A format that plans can be exported to."""
+
+    name: str
+    description: str
+    export: Exporter

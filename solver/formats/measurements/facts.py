@@ -1,0 +1,136 @@
+"""
+What the user says of a measurement, and what a file says: together a load at a known operating point.
+
+Batch. The option, else what the file tells: the requests in flight of a server that batches whatever is in flight
+(vLLM and others); where the server forms batches of several requests, min(max batch, ceil(in flight / processes));
+else the inferences of a request.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from ...model.catalogue import load_catalogue
+from ...model.errors import Finding, InputError
+from ...model.parsing import closest
+from .sample import STATISTICS, Sample, collected, refused
+
+FITS = 1 + 1e-9
+"""By how much rounding may let the requests in flight pass what the batches hold."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the user says of a measurement; None: what the file says, if it does."""
+
+    model: str | None = None
+    gpu: str | None = None
+    mig_profile: str | None = None
+    sm_percent: float | None = None
+    batch: int | None = None
+    processes: int | None = None
+    latency: str = "p99"
+    """Which statistic becomes the profile's latency: one of STATISTICS."""
+
+
+@dataclass(frozen=True)
+class KnownLoad:
+    """A sample of which model, batch size and processes are known."""
+
+    sample: Sample
+    model: str
+    batch: int
+    processes: int
+    request_batch: int
+
+    @property
+    def in_flight(self) -> float | None:
+        """Inferences in flight; None: not known."""
+        return None if self.sample.concurrency is None else self.sample.concurrency * self.request_batch
+
+    @property
+    def waits(self) -> bool:
+        """Whether requests wait for a batch before theirs."""
+        return self.in_flight is None or self.in_flight > self.batch * self.processes * FITS
+
+
+def known_loads(samples: Sequence[Sample], facts: Facts) -> list[KnownLoad]:
+    """
+    Returns the samples, completed by the user's facts.
+
+    Raises
+    ------
+    InputError
+        If a fact is missing (all that are at once), contradicts another, or names what the catalogue does not have.
+    """
+    _refuse_missing(samples, facts)
+    _refuse_unknown(facts)
+    return collected(samples, lambda sample: _complete(sample, facts))
+
+
+def _refuse_missing(samples: Sequence[Sample], facts: Facts) -> None:
+    findings = []
+    if facts.gpu is None:
+        findings.append(Finding("--gpu", "", "is missing: no file tells the GPU type (`sliceplan gpus`)"))
+    if facts.mig_profile is None and facts.sm_percent is None:
+        message = "is missing: no file tells the slice; give it, or --sm-percent 100 for a whole GPU"
+        findings.append(Finding("--mig-profile", "", message))
+    if facts.mig_profile is not None and facts.sm_percent is not None:
+        findings.append(Finding("--mig-profile", facts.mig_profile, "is given beside --sm-percent; give one of them"))
+    for option, lacking in (
+        ("--model", [sample for sample in samples if (facts.model or sample.model) is None]),
+        ("--processes", [sample for sample in samples if (facts.processes or sample.processes) is None]),
+        ("--batch", [sample for sample in samples if _batch(sample, facts) is None]),
+    ):
+        if lacking:
+            where = f"{lacking[0].source} {lacking[0].where}".strip()
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            findings.append(Finding(option, "", f"is missing: not told by {where}{more}"))
+    told = sorted({sample.model for sample in samples if sample.model is not None})
+    if facts.model is not None and len(told) > 1:
+        message = f"cannot name {len(told)} models at once, which the files have: {', '.join(told[:5])}"
+        findings.append(Finding("--model", facts.model, message))
+    for sample in samples:
+        if facts.latency not in sample.latencies_ms:
+            has = ", ".join(name for name in STATISTICS if name in sample.latencies_ms)
+            findings.append(
+                Finding("--latency", facts.latency, f"is not in {sample.source} {sample.where}; it has {has}")
+            )
+            break
+    if findings:
+        raise InputError(findings)
+
+
+def _refuse_unknown(facts: Facts) -> None:
+    catalogue = load_catalogue()
+    gpu = catalogue.get(facts.gpu or "")
+    if gpu is None:
+        hint = closest(facts.gpu or "", catalogue)
+        raise refused("--gpu", facts.gpu or "", f"is not in the catalogue. {hint}")
+    known = [profile.name for profile in gpu.mig.profiles] if gpu.mig else []
+    if facts.mig_profile is not None and facts.mig_profile not in known:
+        hint = closest(facts.mig_profile, known)
+        raise refused("--mig-profile", facts.mig_profile, f"is no MIG profile of {gpu.name}. {hint}")
+
+
+def _batch(sample: Sample, facts: Facts) -> int | None:
+    """Returns the batch size of a sample as said above; None: it is not told."""
+    processes = facts.processes or sample.processes
+    if facts.batch is not None:
+        return facts.batch
+    if sample.continuous:
+        return None if sample.concurrency is None else ceil(sample.concurrency)
+    if sample.request_batch is None or sample.max_batch is None or sample.concurrency is None or processes is None:
+        return sample.request_batch
+    formed = ceil(sample.concurrency * sample.request_batch / processes)
+    return max(sample.request_batch, min(sample.max_batch, formed))
+
+
+def _complete(sample: Sample, facts: Facts) -> KnownLoad:
+    batch, model, processes = _batch(sample, facts), facts.model or sample.model, facts.processes or sample.processes
+    if batch is None or model is None or processes is None:
+        raise ValueError("a fact is missing that was asked for")
+    if batch > 65536 or processes > 48:
+        message = f"has batch {batch} and {processes} processes; at most 65536 and 48 are accepted"
+        raise refused(sample.source, sample.where, message)
+    return KnownLoad(sample, model, batch, processes, sample.request_batch or batch)

@@ -1,0 +1,114 @@
+"""
+Reads MLPerf inference logs of loadgen (mlcommons/inference, loadgen/): times in nanoseconds.
+
+    mlperf_log_summary.txt    Scenario : Server / Result is : VALID / Completed samples per second    : 1234.5
+                              (older: Scheduled samples per second) / 99.00 percentile latency (ns)   : 31234567
+    mlperf_log_detail.txt     :::MLLOG {"key": "result_validity", "value": "VALID", ...}
+
+Server and SingleStream (one sample at a time) tell a latency with its throughput. Offline and MultiStream hand over all
+or many samples at once, so that a latency there is that of the run. The submission checker's summary.csv has results
+without latencies. Batch size and processes are in none of them.
+"""
+
+import json
+import re
+from typing import Any
+
+from .figures import MILLISECONDS, positive
+from .sample import STATISTICS, Sample, SourceText, collected, refused
+
+NS = MILLISECONDS["ns"]
+RATES = (
+    "Completed samples per second",
+    "Scheduled samples per second",
+    "result_completed_samples_per_sec",
+    "result_scheduled_samples_per_sec",
+)
+"""In the order of preference; a scheduled rate is what was sent, which a valid run completes."""
+
+_LATENCY = re.compile(r"(?:result_)?(\d+)(?:\.0+)?[_ ]percentile[_ ]latency[_ ]\(?ns\)?")
+_MEAN = ("Mean latency (ns)", "result_mean_latency_ns")
+_LOG = ":::MLLOG "
+
+
+def read(files: list[SourceText]) -> list[Sample]:
+    """Returns a sample for each log; raises InputError with every finding."""
+    return collected(files, _of_file)
+
+
+def _of_file(file: SourceText) -> Sample:
+    found = _detail(file) if _LOG in file.text else _summary(file)
+    source = file.source
+
+    def text(*names: str) -> str:
+        return next((str(found[name]) for name in names if name in found), "")
+
+    if text("Organization") or file.text.startswith("Organization,"):
+        message = "is the submission checker's table, which has no latencies; take mlperf_log_summary.txt of each run"
+        raise refused(source, "", message)
+    scenario = text("Scenario", "effective_scenario", "requested_scenario").replace(" ", "")
+    validity = text("Result is", "result_validity")
+    mode = text("Mode", "effective_test_mode", "requested_test_mode")
+    if not scenario or not validity:
+        raise refused(
+            source, "", "has no scenario or no result; expected mlperf_log_summary.txt or mlperf_log_detail.txt"
+        )
+    if validity != "VALID":
+        raise refused(source, "Result is", f"{validity[:40]!r}; only a VALID run is a measurement")
+    if "Accuracy" in mode:
+        raise refused(source, "Mode", f"is {mode!r}; it measures accuracy: take the log of a performance run")
+    if scenario not in ("Server", "SingleStream"):
+        message = f"is {scenario[:40]!r}, whose latency is not that of a batch; take Server or SingleStream"
+        raise refused(source, "Scenario", message)
+    latencies = {}
+    for name, value in found.items():
+        match = _LATENCY.fullmatch(name)
+        statistic = f"p{match[1]}" if match else "avg" if name in _MEAN else ""
+        if statistic in STATISTICS:
+            latencies[statistic] = positive(value, source, name) * NS
+    if not latencies:
+        raise refused(source, "", "has no latency; expected 99.00 percentile latency (ns)")
+    single = scenario == "SingleStream"
+    if single and "avg" not in latencies:
+        raise refused(source, "", "has no mean latency, which gives the throughput of SingleStream")
+    rate = next((name for name in RATES if name in found), None)
+    if not single and rate is None:
+        raise refused(source, "", f"has no {RATES[0]}; expected it in the scenario Server")
+    return Sample(
+        source=source,
+        where="",
+        inferences_per_s=1000 / latencies["avg"] if single else positive(found[rate or ""], source, rate or ""),
+        latencies_ms=latencies,
+        concurrency=1 if single else None,
+        request_batch=1 if single else None,
+        processes=1 if single else None,
+    )
+
+
+def _summary(file: SourceText) -> dict[str, Any]:
+    """Returns what the lines `key : value` say; the first of a repeated key, which is the result proper."""
+    found: dict[str, Any] = {}
+    for line in file.text.splitlines():
+        key, colon, value = line.strip().rpartition(":")
+        if colon and key.strip():
+            found.setdefault(key.strip(), value.strip())
+    return found
+
+
+def _detail(file: SourceText) -> dict[str, Any]:
+    """Returns what the entries of the detailed log say."""
+    found: dict[str, Any] = {}
+    for number, line in enumerate(file.text.splitlines(), 1):
+        if not line.startswith(_LOG):
+            continue
+        try:
+            entry = json.loads(line.removeprefix(_LOG))
+        except (ValueError, RecursionError) as error:
+            raise refused(file.source, f"line {number}", "is no entry of loadgen's log: not JSON") from error
+        if (
+            isinstance(entry, dict)
+            and isinstance(entry.get("key"), str)
+            and isinstance(entry.get("value"), str | int | float)
+        ):
+            found[entry["key"]] = entry["value"]
+    return found

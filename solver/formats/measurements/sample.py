@@ -1,0 +1,73 @@
+"""
+What a load test says of one load: throughput and latencies, and what it was told about model, batch and load.
+
+    inferences_per_s    of all requests together; a request carries `request_batch` inferences
+    latencies_ms        by statistic: avg, p50, p90, p95, p99 of a request as its sender sees it; compute: the mean time
+                        within the model, as the server reports it
+
+What a tool does not write is None, and asked for by option (profiles.py).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ...model.errors import Finding, InputError
+from ...model.parsing import grouped
+
+STATISTICS = ("p99", "p95", "p90", "p50", "avg", "compute")
+
+Made = TypeVar("Made")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A file that was read."""
+
+    source: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One load of one run."""
+
+    source: str
+    where: str
+    """Row or document within the file."""
+    inferences_per_s: float
+    latencies_ms: Mapping[str, float]
+    model: str | None = None
+    concurrency: float | None = None
+    """Requests in flight; None: sent at a rate, or not said."""
+    request_batch: int | None = None
+    """Inferences that a request carries."""
+    max_batch: int | None = None
+    """Largest batch that the server forms of several requests; None: not said."""
+    continuous: bool = False
+    """Whether the server batches whatever is in flight, as those of language models do."""
+    processes: int | None = None
+    memory_mib: float | None = None
+
+
+Reader = Callable[[list[SourceText]], list[Sample]]
+
+
+def collected(items: Iterable[Item], make: Callable[[Item], Made]) -> list[Made]:
+    """Returns what `make` makes of each item; raises InputError with the findings of all of them."""
+    made: list[Made] = []
+    findings: list[Finding] = []
+    for item in items:
+        try:
+            made.append(make(item))
+        except InputError as error:
+            findings += error.findings
+    if findings:
+        raise InputError(grouped(findings))
+    return made
+
+
+def refused(source: str, where: str, message: str) -> InputError:
+    """Returns the exception for one finding."""
+    return InputError([Finding(source, where, message)])

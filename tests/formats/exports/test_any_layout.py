@@ -1,0 +1,95 @@
+"""Whatever MIG allows on any GPU type of the catalogue survives every export that holds it."""
+
+import json
+from collections import Counter
+
+import kubernetes_validate
+import yaml
+from exported import demo, exported, parse_mig_parted, placements
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sliceplan.solver.formats.live_state.live_gpus import running_plan
+from sliceplan.solver.formats.live_state.mig_parted_checkpoint import read_checkpoint
+from sliceplan.solver.geometry import Placement, fits, placement_rules
+from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.plan import Plan
+
+TYPES = sorted(name for name, gpu in load_catalogue().items() if gpu.mig)
+UUIDS = {index: f"GPU-00000000-0000-0000-0000-{index:012d}" for index in range(4)}
+
+
+@st.composite
+def layouts(draw):
+    """Draws a GPU type and instances on it, added wherever they fit."""
+    name = draw(st.sampled_from(TYPES))
+    rules = placement_rules(load_catalogue()[name].mig)
+    places = [Placement(start, rule.name) for rule in rules.profiles for start in rule.starts]
+    layout = (draw(st.sampled_from(places)),)
+    for place in draw(st.lists(st.sampled_from(places), max_size=9)):
+        if fits(rules, layout, place):
+            layout = (*layout, place)
+    return name, layout
+
+
+@st.composite
+def plans(draw):
+    """Draws a plan of one to four GPUs on a node, each cut in its own way."""
+    serves = demo().gpus[0].partitions[1].serves[0].model_dump(mode="json")
+    gpus = []
+    for index, (name, layout) in enumerate(draw(st.lists(layouts(), min_size=1, max_size=4))):
+        parts = [
+            {
+                "mig_profile": one.profile,
+                "start": one.start,
+                "sm_percent": None,
+                "duty_cycle_ms": None,
+                "serves": draw(st.sampled_from([[], [serves]])),
+            }
+            for one in layout
+        ]
+        place = {"node": "n1", "index": index}
+        gpus.append({"id": f"{name}/{index}", "gpu": name, **place, "sharing": "mig", "partitions": parts})
+    return Plan.model_validate({**demo().model_dump(mode="json"), "gpus": gpus, "gpus_used": len(gpus)})
+
+
+@settings(max_examples=150, deadline=None)
+@given(plans())
+def test_a_checkpoint_read_back_has_the_same_placements(plan):
+    """Property: read(export(x)) = x, of every instance of every GPU type."""
+    uuids = {("n1", index): uuid for index, uuid in UUIDS.items()}
+    (text,) = exported("mig-parted-checkpoint", plan, uuids=uuids).files.values()
+    state = read_checkpoint(text, "now", {gpu.index: gpu.gpu for gpu in plan.gpus}, UUIDS)
+    assert placements(running_plan(state, "n1", "now", text, None)[0]) == placements(plan)
+    assert running_plan(state, "n1", "now", text, plan)[0].gpus[0].partitions == tuple(
+        sorted(plan.gpus[0].partitions, key=lambda part: part.start)
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(plans())
+def test_mig_parted_counts_what_the_plan_has(plan):
+    """Property: a strict parser finds every profile of every GPU type as often as the plan has it."""
+    (text,) = exported("mig-parted", plan).files.values()
+    (config,) = parse_mig_parted(text).values()
+    assert config == {gpu.index: Counter(part.mig_profile for part in gpu.partitions) for gpu in plan.gpus}
+
+
+@settings(max_examples=30, deadline=None)
+@given(layouts())
+def test_kubernetes_takes_every_profile_by_its_resource_name(drawn):
+    """Property: Deployments and claims of any layout obey Kubernetes' schema; resource names are valid and differ."""
+    name, layout = drawn
+    data = demo().model_dump(mode="json")
+    (part, *_) = data["gpus"][0]["partitions"]
+    parts = [{**part, "mig_profile": one.profile, "start": one.start} for one in layout]
+    data.update(gpus=[{**data["gpus"][0], "gpu": name, "partitions": parts}], gpus_used=1)
+    plan = Plan.model_validate(data)
+    images = {"": "server:1"}
+    documents = list(yaml.safe_load_all(exported("deployments", plan, images=images).files["deployments.yaml"]))
+    documents += list(yaml.safe_load_all(exported("dra", plan, images=images).files["claims.yaml"]))
+    for one in documents:
+        kubernetes_validate.validate(one, "1.37", strict=True)
+    pods = [one["spec"]["template"]["spec"] for one in documents if one["kind"] == "Deployment"]
+    asked = {json.dumps(pod["containers"][0]["resources"]) for pod in pods}
+    assert len(asked) == len({one.profile for one in layout})
