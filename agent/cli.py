@@ -41,11 +41,6 @@ def main() -> None:
         sys.exit(0)
 
 
-@app.callback()
-def _commands() -> None:
-    """Keep `plan` a command of its own, though it is the only one yet."""
-
-
 @app.command()
 def plan(
     plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file, assigned to nodes.")],
@@ -65,6 +60,19 @@ def plan(
     else:
         _print_steps(node, tried, start, desired)
     raise typer.Exit(0 if tried.reached else 1)
+
+
+@app.command()
+def keygen(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="KEYFILE", help="Private key to write.")],
+) -> None:
+    """Make a pair of keys: KEYFILE signs plans, KEYFILE.pub is for the nodes that shall trust them."""
+    from .trust.keys import generate
+
+    public, name = generate(output)
+    print(f"{output}: private key; keep it where plans are signed, and on no node")
+    print(f"{public}: public key; copy it to the folder `trusted_keys` of each node")
+    print(f"key id {name}")
 
 
 def _print_steps(node: str, tried: DryRun, start: NodeState, desired: NodeState) -> None:
