@@ -13,12 +13,15 @@ from typing import Annotated
 
 import typer
 
-from ..solver.model.errors import SliceplanError
-from .commands import MPS_NOTES, commands_of, describe, interrupts_gpu
+from ..solver.model.errors import Finding, InputError, SliceplanError
+from .commands import MPS_NOTES, commands_of, describe
+from .devices.device import DeviceError
+from .devices.simulated.node import SimulatedNode
 from .dry_run import DryRun, dry_run
+from .live import LiveNode, settled
 from .node import NodeState, unused
 from .plan_files import node_share, read_plan
-from .steps import Step
+from .steps import Step, interrupts_gpu
 
 app = typer.Typer(
     name="sliceplan-agent",
@@ -53,12 +56,18 @@ def plan(
     """Show the steps that bring a node to its plan, tried on a simulated node. Changes nothing."""
     desired = node_share(read_plan(plan_file), node, str(plan_file))
     running = node_share(read_plan(current), node, str(current)) if current else {}
-    start = {index: running.get(index, unused(state)) for index, state in {**running, **desired}.items()}
-    tried = dry_run(start, desired)
+    wanted = {index: desired.get(index, unused(state)) for index, state in {**running, **desired}.items()}
+    try:
+        live = SimulatedNode.in_state(
+            {index: running.get(index, unused(state)) for index, state in wanted.items()}
+        ).state()
+    except DeviceError as error:
+        raise InputError([Finding(str(current), node, f"cannot run on any node: {error}")]) from error
+    tried = dry_run(live, wanted)
     if as_json:
-        print(json.dumps(_as_data(node, tried, start), indent=1))
+        print(json.dumps(_as_data(node, tried, wanted), indent=1))
     else:
-        _print_steps(node, tried, start, desired)
+        _print_steps(node, tried, live, wanted)
     raise typer.Exit(0 if tried.reached else 1)
 
 
@@ -75,17 +84,17 @@ def keygen(
     print(f"key id {name}")
 
 
-def _print_steps(node: str, tried: DryRun, start: NodeState, desired: NodeState) -> None:
-    print(_summary(node, start, desired))
+def _print_steps(node: str, tried: DryRun, live: LiveNode, desired: NodeState) -> None:
+    print(_summary(node, live, desired))
     if disruptive := sorted({step.gpu_index for step in tried.steps if interrupts_gpu(step)}):
         print(f"! MIG mode changes on GPU {', '.join(map(str, disruptive))}: stop everything that runs there first.")
-    if any(state.shares for state in desired.values()):
+    if any(state.mps_starts for state in desired.values()):
         print("\n".join(MPS_NOTES))
     print()
     for number, step in enumerate(tried.steps, 1):
         mark = "!" if interrupts_gpu(step) else " "
         print(f"{mark}{number:3}. GPU {step.gpu_index}: {describe(step)}")
-        for command in commands_of(step, start):
+        for command in commands_of(step, desired):
             print(indent(command, "       "))
     print()
     print("`gi`, `uuid` and `gpu_uuid` read ids on the node; `sliceplan export --format commands` has them.")
@@ -99,36 +108,39 @@ def _print_steps(node: str, tried: DryRun, start: NodeState, desired: NodeState)
     print("Dry run: nothing was changed.")
 
 
-def _summary(node: str, start: NodeState, desired: NodeState) -> str:
-    instances = sum(len(state.instances) for state in desired.values())
-    shares = sum(len(state.shares) for state in desired.values())
-    kept = sum(
-        len(state.instances & desired[index].instances) + len(state.shares & desired[index].shares)
-        for index, state in start.items()
-        if index in desired
-    )
-    counts = [f"{instances} MIG instances"] if instances or not shares else []
-    counts += [f"{shares} MPS shares"] if shares else []
-    return f"Node {node}: {' and '.join(counts)} on {len(desired)} GPUs; {kept} stay as they are."
+def _summary(node: str, live: LiveNode, desired: NodeState) -> str:
+    """Returns how much is wanted and how much of it is there already."""
+    there = settled(live)
+    instances = [(index, one) for index, state in desired.items() for one in state.instances]
+    services = [(index, one) for index, state in desired.items() for one in state.services]
+    kept = sum(one in there[index].instances for index, one in instances)
+    kept += sum(one in there[index].services for index, one in services)
+    counts = [_count(len(instances), "MIG instance")] if instances else []
+    counts += [_count(len(services), "service")]
+    return f"Node {node}: {' and '.join(counts)} on {_count(len(desired), 'GPU')}; {kept} of them there already."
 
 
-def _as_data(node: str, tried: DryRun, start: NodeState) -> dict[str, object]:
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _as_data(node: str, tried: DryRun, desired: NodeState) -> dict[str, object]:
     return {
         "version": 1,
         "node": node,
-        "steps": [_step_as_data(step, start) for step in tried.steps],
+        "steps": [_step_as_data(step, desired) for step in tried.steps],
         "reached": tried.reached,
         "refused": tried.refused,
         "differences": list(tried.differences),
     }
 
 
-def _step_as_data(step: Step, start: NodeState) -> dict[str, object]:
+def _step_as_data(step: Step, desired: NodeState) -> dict[str, object]:
     return {
         "kind": type(step).__name__,
         **asdict(step),
         "interrupts_gpu": interrupts_gpu(step),
-        "commands": commands_of(step, start),
+        "commands": commands_of(step, desired),
     }
 
 

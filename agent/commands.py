@@ -8,36 +8,33 @@ UUIDs of whole GPUs too.
 All other words come from the catalogue, are numbers, or are names of workloads, which are quoted; so nothing of a plan
 file is ever parsed by the shell.
 
-Services are not started here. Each one behind the MPS daemon of a whole GPU gets a file of environment variables, in
-the form that systemd (EnvironmentFile) and docker (--env-file) read.
+These lines are for people; the agent itself builds no shell. They start no services: each one gets a file of
+environment variables, in the form that systemd (EnvironmentFile) and docker (--env-file) read.
 """
 
-from math import ceil
 from shlex import quote
 
 from ..solver.model.catalogue import load_catalogue
-from .node import NodeState, Share, service_name
+from .node import GpuState, NodeState, Service, Slot, place_text, service_id, service_text
+from .service_environment import daemon_environment, mps_folder, service_environment
 from .steps import (
+    CheckHealth,
+    CreateComputeInstance,
     CreateInstance,
     DestroyComputeInstance,
     DestroyInstance,
+    InstanceStep,
     ResetGpu,
-    RestartService,
     SetMigMode,
-    StartGpuMps,
     StartMps,
     StartService,
     Step,
-    StopGpuMps,
     StopMps,
     StopService,
 )
 
-MPS_FOLDER = "/run/sliceplan/mps"
-"""Each MPS daemon has its own pipe and log folders below this one."""
-
 SERVICES_FOLDER = "/run/sliceplan/services"
-"""Holds the file of environment variables of each service on a GPU that is shared by MPS."""
+"""Holds the file of environment variables of each service."""
 
 MPS_NOTES = (
     "An MPS percentage caps the SMs of a process. It reserves none, and isolates nothing: memory,",
@@ -66,12 +63,13 @@ uuid() {
 
 def commands_of(step: Step, node: NodeState) -> list[str]:
     """
-    Returns the shell lines of a step.
+    Returns the shell lines of a step; none for a step that only looks.
 
     Parameters
     ----------
     node
-        Tells the type of each GPU of the node, and with it the ids of its MIG profiles.
+        The state that the step leads to: tells the type of each GPU, and with it the ids of its MIG profiles, and
+        whether a service has an MPS daemon.
     """
     i = step.gpu_index
     match step:
@@ -80,31 +78,28 @@ def commands_of(step: Step, node: NodeState) -> list[str]:
         case ResetGpu():
             return [f"nvidia-smi -i {i} --gpu-reset"]
         case CreateInstance(start=start):
-            return [f"nvidia-smi mig -i {i} -cgi {_profile_id(step, node)}:{start} -C"]
+            return [f"nvidia-smi mig -i {i} -cgi {_profile_id(step, node)}:{start}"]
+        case CreateComputeInstance(start=start):
+            return [f"nvidia-smi mig -i {i} -cci -gi $(gi {i} {start})"]
         case DestroyComputeInstance(start=start):
             return [f"nvidia-smi mig -i {i} -dci -gi $(gi {i} {start})"]
         case DestroyInstance(start=start):
             return [f"nvidia-smi mig -i {i} -dgi -gi $(gi {i} {start})"]
-        case StartMps(start=start):
-            return _start_daemon(_mps_folder(i, start), f"uuid {i} {start}")
-        case StopMps(start=start):
-            return _stop_daemon(_mps_folder(i, start))
-        case StartGpuMps():
-            return _start_daemon(_mps_folder(i), f"gpu_uuid {i}")
-        case StopGpuMps():
-            return _stop_daemon(_mps_folder(i))
-        case StartService(share=share) | RestartService(share=share):
-            lines = [quote(line) for line in _service_environment(i, share)]
-            path = quote(service_file(i, share))
-            return [f"mkdir -p {SERVICES_FOLDER}", NEXT.join([r"printf '%s\n'", *lines, f"> {path}"])]
-        case StopService(share=share):
-            return [f"rm -f {quote(service_file(i, share))}"]
+        case StartMps():
+            return _start_daemon(mps_folder(step.slot), _device(step.slot))
+        case StopMps():
+            return [f"echo quit |{NEXT}{_assignments(mps_folder(step.slot))}{NEXT}nvidia-cuda-mps-control"]
+        case StartService(service=service):
+            return _write_environment(i, service, node[i])
+        case StopService(service=service):
+            return [f"rm -f {quote(service_file(i, service))}"]
+        case CheckHealth():
+            return []
 
 
-def service_file(index: int, share: Share) -> str:
+def service_file(index: int, service: Service) -> str:
     """Returns the path of a service's environment variables; no two services of a node have the same."""
-    replica = f"-{share.replica}" if share.replica > 1 else ""
-    return f"{SERVICES_FOLDER}/{share.workload}-gpu{index}{replica}.env"
+    return f"{SERVICES_FOLDER}/{service_id(index, service)}.env"
 
 
 def describe(step: Step) -> str:
@@ -115,30 +110,31 @@ def describe(step: Step) -> str:
         case ResetGpu():
             return "reset it, which makes the mode effective (NVSwitch: ask fabric manager)"
         case CreateInstance():
-            return f"create {step.profile} at {step.start}"
+            return f"create {_instance_text(step)}"
+        case CreateComputeInstance():
+            return f"make {_instance_text(step)} usable: its compute instance"
         case DestroyComputeInstance():
-            return f"empty {step.profile} at {step.start}"
+            return f"empty {_instance_text(step)}"
         case DestroyInstance():
-            return f"destroy {step.profile} at {step.start}"
-        case StartMps():
-            return f"MPS for {step.processes} processes in {step.profile} at {step.start}"
-        case StopMps():
-            return f"stop MPS in {step.profile} at {step.start}"
-        case StartGpuMps():
-            return "start the MPS daemon of the whole GPU"
-        case StopGpuMps():
-            return "stop the MPS daemon of the whole GPU; no service may run there"
-        case StartService(share=share):
-            return f"settings of {_share_text(share)}"
-        case RestartService(share=share):
-            return f"new settings of {_share_text(share)}; restart the service"
-        case StopService(share=share):
-            return f"remove the settings of {service_name(share)}; stop the service first"
+            return f"destroy {_instance_text(step)}"
+        case StartMps(start=start):
+            return f"start the MPS daemon of {place_text(start)}"
+        case StopMps(start=start):
+            return f"stop the MPS daemon of {place_text(start)}; no service may run there"
+        case StartService(service=service):
+            return f"start {_service(service)}"
+        case StopService(service=service):
+            return f"stop {service_text(service)}{_where(service)}"
+        case CheckHealth(service=service):
+            return f"wait until {service_text(service)}{_where(service)} is healthy"
 
 
-def interrupts_gpu(step: Step) -> bool:
-    """Tells whether a step interrupts everything that runs on the GPU."""
-    return isinstance(step, SetMigMode | ResetGpu)
+def _instance_text(step: InstanceStep) -> str:
+    return f"{step.profile} at {step.start}"
+
+
+def _where(service: Service) -> str:
+    return "" if service.start is None else f" at {service.start}"
 
 
 def _profile_id(step: CreateInstance, node: NodeState) -> int:
@@ -149,36 +145,34 @@ def _profile_id(step: CreateInstance, node: NodeState) -> int:
     return profile.nvml_profile_id
 
 
-def _mps_folder(index: int, start: int | None = None) -> str:
-    """Returns the folder of an instance's MPS daemon; without a start, of the whole GPU's."""
-    return f"{MPS_FOLDER}/gpu{index}" if start is None else f"{MPS_FOLDER}/gpu{index}-start{start}"
+def _device(slot: Slot) -> str:
+    """Returns the shell's expression for the UUID of a slot."""
+    return f"$(gpu_uuid {slot.gpu_index})" if slot.start is None else f"$(uuid {slot.gpu_index} {slot.start})"
 
 
-def _start_daemon(folder: str, uuid_call: str) -> list[str]:
-    environment = f"CUDA_VISIBLE_DEVICES=$({uuid_call}){NEXT}{_mps_environment(folder)}"
+def _start_daemon(folder: str, device: str) -> list[str]:
+    environment = f"CUDA_VISIBLE_DEVICES={device}{NEXT}{_assignments(folder)}"
     return [f"mkdir -p {folder}/pipe {folder}/log", f"{environment}{NEXT}nvidia-cuda-mps-control -d"]
 
 
-def _stop_daemon(folder: str) -> list[str]:
-    return [f"echo quit |{NEXT}{_mps_environment(folder)}{NEXT}nvidia-cuda-mps-control"]
+def _assignments(folder: str) -> str:
+    return NEXT.join(f"{name}={value}" for name, value in daemon_environment(folder).items())
 
 
-def _mps_environment(folder: str) -> str:
-    return f"CUDA_MPS_PIPE_DIRECTORY={folder}/pipe{NEXT}CUDA_MPS_LOG_DIRECTORY={folder}/log"
-
-
-def _service_environment(index: int, share: Share) -> list[str]:
-    """Returns the lines of a service's file."""
-    return [
-        f"# {_share_text(share)}",
-        f"CUDA_MPS_PIPE_DIRECTORY={_mps_folder(index)}/pipe",
-        # All digits: the driver rounds to whole SMs, so a share that is rounded here could lose or gain some.
-        f"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE={share.sm_percent:.15g}",
-        # Its GPU is device 0 of the client, whatever its index in the node.
-        *([f"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0={ceil(share.memory_mib)}M"] if share.memory_mib else []),
+def _write_environment(index: int, service: Service, gpu: GpuState) -> list[str]:
+    slot = Slot(index, service.start)
+    folder = mps_folder(slot) if service.start in gpu.mps_starts else None
+    variables = service_environment(service, folder, _device(slot))
+    lines = [quote(f"# {_service(service)}")]
+    # The only value that the shell must expand is the call that reads a UUID.
+    lines += [
+        f'"{key}={value}"' if value == _device(slot) else quote(f"{key}={value}") for key, value in variables.items()
     ]
+    path = quote(service_file(index, service))
+    return [f"mkdir -p {SERVICES_FOLDER}", NEXT.join([r"printf '%s\n'", *lines, f"> {path}"])]
 
 
-def _share_text(share: Share) -> str:
-    count = "1 process" if share.processes == 1 else f"{share.processes} processes, each"
-    return f"{service_name(share)}: {count} on at most {share.sm_percent:g} % of the SMs"
+def _service(service: Service) -> str:
+    count = "1 process" if service.processes == 1 else f"{service.processes} processes"
+    cap = "" if service.sm_percent is None else f", each on at most {service.sm_percent:g} % of the SMs"
+    return f"{service_text(service)}{_where(service)}: {count}{cap}"

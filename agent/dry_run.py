@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from ..solver.model.catalogue import load_catalogue
 from .devices.device import DeviceError
-from .devices.simulated import SimulatedNode
-from .node import NodeState, Share, mode_change_needs_reset, service_name, unused
+from .devices.simulated.node import AT_ONCE_S, SimulatedNode
+from .differences import differences
+from .live import LiveNode
+from .node import NodeState, mode_change_needs_reset
 from .steps import Step, steps_between
 
 
@@ -31,38 +33,13 @@ def resets_needed(node: NodeState) -> list[int]:
     return [index for index, state in node.items() if mode_change_needs_reset(load_catalogue()[state.gpu])]
 
 
-def dry_run(current: NodeState, desired: NodeState) -> DryRun:
-    """Plans the steps from one state to another and carries them out on a simulated node."""
-    steps = steps_between(current, desired, resets_needed(current))
-    try:
-        node = SimulatedNode.in_state(current)
-    except DeviceError as error:
-        return DryRun(steps, f"the current state cannot be: {error}", ())
+def dry_run(live: LiveNode, desired: NodeState) -> DryRun:
+    """Plans the steps from what a node has to what is wanted, and carries them out on a simulated copy of it."""
+    steps = steps_between(live, desired, resets_needed(desired))
+    node = SimulatedNode(live)
     for number, step in enumerate(steps, 1):
         try:
-            node.apply(step)
+            node.apply(step, AT_ONCE_S)
         except DeviceError as error:
             return DryRun(steps, f"step {number}: {error}", ())
-    wanted = {index: desired.get(index, unused(state)) for index, state in current.items()}
-    # A daemon without clients is no part of a state.
-    idle = node.mps_gpus() - {index for index, state in wanted.items() if state.shares}
-    left_over = [f"GPU {index}: an MPS daemon is left over" for index in sorted(idle)]
-    return DryRun(steps, None, (*_differences(node.state(), wanted), *left_over))
-
-
-def _differences(found: NodeState, wanted: NodeState) -> list[str]:
-    differences = []
-    for index, state in wanted.items():
-        is_there = {(one.start, one.profile, one.processes) for one in found[index].instances}
-        should_be = {(one.start, one.profile, one.processes) for one in state.instances}
-        if found[index].mig_enabled != state.mig_enabled:
-            differences.append(f"GPU {index}: MIG mode is {'on' if found[index].mig_enabled else 'off'}")
-        differences += [f"GPU {index}: {p} at {s} is missing" for s, p, _ in sorted(should_be - is_there)]
-        differences += [f"GPU {index}: {p} at {s} is left over" for s, p, _ in sorted(is_there - should_be)]
-        differences += [f"GPU {index}: {_text(one)} is missing" for one in sorted(state.shares - found[index].shares)]
-        differences += [f"GPU {index}: {_text(one)} is left over" for one in sorted(found[index].shares - state.shares)]
-    return differences
-
-
-def _text(share: Share) -> str:
-    return f"{service_name(share)} at {share.sm_percent:g} %"
+    return DryRun(steps, None, tuple(differences(node.state(), desired)))

@@ -1,23 +1,31 @@
 """
-The steps that bring a GPU from one state to another, in an order that the driver accepts.
+The steps that bring a node from what it has to what a plan wants, in an order that the driver accepts.
 
-Within a GPU: services and MPS daemon of the whole GPU that go, mode on, MPS daemons of instances that go, destroy,
-create, MPS daemons of instances that come, mode off, MPS daemon of the whole GPU, its services.
-Instances that are the same before and after (profile and start) are not touched; if only their processes change,
-only their MPS daemon does. Destroying comes before creating because the new instances may need the room.
-Shares that are the same before and after are not touched either. The daemon of a whole GPU stays as long as the GPU
-has any: a percentage is fixed when a process starts, so a change of it concerns one service and not the daemon.
+Each step is one change of the driver's, of a daemon or of a service, so that a node stopped between two of them is
+described by what was read back. Within a GPU: services that go stop, then their MPS daemons; compute instances and GPU
+instances are destroyed; MIG mode changes, with a reset where it takes one; instances are created, then MPS daemons and
+services start, and services are asked for their health. GPUs whose mode changes come first, since they
+are the ones that can fail for reasons outside the plan.
+
+What is the same before and after is not touched: an instance with the same profile and start, a service with the same
+settings on it. A service whose settings change, whose instance is made anew, or whose MPS daemon comes or goes stops
+and starts, because a process takes all of these over only when it starts.
+
+There is no second function for the way back: undoing is the transition from what is there to what was there
+before. The inverses of the done steps in reverse order would not do: a mode change and its reset keep their order
+on the way back, and a step that was half carried out has no inverse.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .node import GpuState, Instance, NodeState, Share, unused
+from .live import LiveGpu, LiveNode
+from .node import GpuState, NodeState, Service, Slot, in_order
 
 
 @dataclass(frozen=True)
 class SetMigMode:
-    """Switches MIG mode of a GPU on or off."""
+    """Switches MIG mode of an idle GPU on or off; on Ampere a reset makes it effective."""
 
     gpu_index: int
     enabled: bool
@@ -38,15 +46,25 @@ class InstanceStep:
     profile: str
     start: int
 
+    @property
+    def slot(self) -> Slot:
+        """The slot that the instance is."""
+        return Slot(self.gpu_index, self.start)
+
 
 @dataclass(frozen=True)
 class CreateInstance(InstanceStep):
-    """Creates a GPU instance at its start, and a compute instance of its full size."""
+    """Creates a GPU instance at its start, without a compute instance."""
+
+
+@dataclass(frozen=True)
+class CreateComputeInstance(InstanceStep):
+    """Creates a compute instance of full size in a GPU instance, which makes it usable and gives it a new UUID."""
 
 
 @dataclass(frozen=True)
 class DestroyComputeInstance(InstanceStep):
-    """Destroys the compute instance of a GPU instance."""
+    """Destroys every compute instance of a GPU instance."""
 
 
 @dataclass(frozen=True)
@@ -55,145 +73,157 @@ class DestroyInstance(InstanceStep):
 
 
 @dataclass(frozen=True)
-class StopMps(InstanceStep):
-    """Stops the MPS daemon of an instance."""
-
-
-@dataclass(frozen=True)
-class StartMps(InstanceStep):
-    """Starts an MPS daemon for an instance and the processes that will run there."""
-
-    processes: int
-
-
-@dataclass(frozen=True)
-class StartGpuMps:
-    """Starts the MPS daemon of a whole GPU."""
+class MpsStep:
+    """A step on the MPS daemon of a slot."""
 
     gpu_index: int
+    start: int | None
+
+    @property
+    def slot(self) -> Slot:
+        """The slot that the daemon serves."""
+        return Slot(self.gpu_index, self.start)
 
 
 @dataclass(frozen=True)
-class StopGpuMps:
-    """Stops the MPS daemon of a whole GPU."""
+class StartMps(MpsStep):
+    """Starts the MPS daemon of a slot."""
 
-    gpu_index: int
+
+@dataclass(frozen=True)
+class StopMps(MpsStep):
+    """Stops the MPS daemon of a slot, which has no services any more."""
 
 
 @dataclass(frozen=True)
 class ServiceStep:
-    """A step on one service behind the MPS daemon of a whole GPU."""
+    """A step on one service."""
 
     gpu_index: int
-    share: Share
+    service: Service
+
+    @property
+    def slot(self) -> Slot:
+        """The slot that the service runs on."""
+        return Slot(self.gpu_index, self.service.start)
 
 
 @dataclass(frozen=True)
 class StartService(ServiceStep):
-    """Gives a service that comes the settings that its processes start with."""
-
-
-@dataclass(frozen=True)
-class RestartService(ServiceStep):
-    """Gives a running service other settings, which it takes over when it restarts."""
+    """Starts a service with its settings: device, MPS daemon, cap and memory limit."""
 
 
 @dataclass(frozen=True)
 class StopService(ServiceStep):
-    """Removes the settings of a service that goes."""
+    """Lets a service finish what it works on, and ends it."""
+
+
+@dataclass(frozen=True)
+class CheckHealth(ServiceStep):
+    """Waits until a service that was started is healthy; changes nothing."""
 
 
 Step = (
     SetMigMode
     | ResetGpu
     | CreateInstance
+    | CreateComputeInstance
     | DestroyComputeInstance
     | DestroyInstance
     | StartMps
     | StopMps
-    | StartGpuMps
-    | StopGpuMps
     | StartService
-    | RestartService
     | StopService
+    | CheckHealth
 )
 
 
-def steps_between(current: NodeState, desired: NodeState, resets: Sequence[int] = ()) -> list[Step]:
+def interrupts_gpu(step: Step) -> bool:
+    """Tells whether a step interrupts everything that runs on the GPU."""
+    return isinstance(step, SetMigMode | ResetGpu)
+
+
+def steps_between(live: LiveNode, desired: NodeState, resets: Sequence[int] = ()) -> list[Step]:
     """
-    Returns the steps from one state of a node to another: first what switches MIG on, then GPU by GPU.
+    Returns the steps from what a node has to what is wanted of it.
 
     Parameters
     ----------
-    desired
-        GPUs that it leaves out are freed: their instances and shares go and MIG is switched off.
+    live
+        Must have the GPUs of `desired`; its other GPUs are left alone.
     resets
         GPUs of which a change of MIG mode takes a reset.
     """
-    modes: list[Step] = []
-    others: list[Step] = []
-    for index in sorted(current):
-        before, after = current[index], desired.get(index, unused(current[index]))
-        if after.mig_enabled and not before.mig_enabled:
-            # The daemon holds the GPU, whose mode changes only when it is idle.
-            modes += [*_leaving_steps(index, before, after), *_mode_steps(index, True, resets)]
-        else:
-            others += _leaving_steps(index, before, after)
-        others += _instance_steps(index, before, after)
-        if before.mig_enabled and not after.mig_enabled:
-            others += _mode_steps(index, False, resets)
-        others += _coming_steps(index, before, after)
-    return [*modes, *others]
+    by_gpu = [list(_gpu_steps(index, live[index], desired[index], index in resets)) for index in sorted(desired)]
+    by_gpu.sort(key=lambda steps: not any(interrupts_gpu(step) for step in steps))
+    return [step for steps in by_gpu for step in steps]
 
 
-def _mode_steps(index: int, enabled: bool, resets: Sequence[int]) -> list[Step]:
-    change: list[Step] = [SetMigMode(index, enabled)]
-    return [*change, ResetGpu(index)] if index in resets else change
+def _gpu_steps(index: int, before: LiveGpu, after: GpuState, reset: bool) -> Iterator[Step]:
+    kept = _kept_instances(before, after)
+    stay = _undisturbed(before, after, kept)
+    for service in in_order(running.service for running in before.services):
+        if service not in stay:
+            yield StopService(index, service)
+    daemons_stay = {one for one in before.mps_starts & after.mps_starts if one is None or kept.get(one, False)}
+    for start in _sorted(before.mps_starts - daemons_stay):
+        yield StopMps(index, start)
+    yield from _destroying(index, before, kept)
+    yield from _mode_change(index, before, after.mig_enabled, reset)
+    yield from _creating(index, after, kept)
+    for start in _sorted(after.mps_starts - daemons_stay):
+        yield StartMps(index, start)
+    coming = [service for service in in_order(after.services) if service not in stay]
+    for service in coming:
+        yield StartService(index, service)
+    for service in coming:
+        yield CheckHealth(index, service)
 
 
-def _instance_steps(index: int, before: GpuState, after: GpuState) -> Iterator[Step]:
-    kept = before.instances & after.instances
-    processes_before = {instance: instance.processes for instance in before.instances}
-    processes_after = {instance: instance.processes for instance in after.instances}
-    gone = sorted(before.instances - kept)
-    added = sorted(after.instances - kept)
-    changed = sorted(i for i in kept if processes_before[i] != processes_after[i])
-    for instance in sorted([*gone, *changed]):
-        if processes_before[instance] > 1:
-            yield StopMps(index, instance.profile, instance.start)
-    for instance in gone:
-        yield DestroyComputeInstance(index, instance.profile, instance.start)
-        yield DestroyInstance(index, instance.profile, instance.start)
-    for instance in added:
-        yield CreateInstance(index, instance.profile, instance.start)
-    for instance in sorted([*added, *changed]):
-        if processes_after[instance] > 1:
-            yield _start_mps(index, instance, processes_after[instance])
+def _kept_instances(before: LiveGpu, after: GpuState) -> dict[int, bool]:
+    """Returns the starts of the GPU instances that stay, and whether they are usable as they are."""
+    if not (before.mig_enabled and after.mig_enabled):
+        return {}
+    wanted = {(instance.start, instance.profile) for instance in after.instances}
+    return {one.start: one.uuid is not None for one in before.instances if (one.start, one.profile) in wanted}
 
 
-def _start_mps(index: int, instance: Instance, processes: int) -> StartMps:
-    return StartMps(index, instance.profile, instance.start, processes)
+def _undisturbed(before: LiveGpu, after: GpuState, kept: dict[int, bool]) -> frozenset[Service]:
+    """Returns the services that run on as they are: same settings, same device, same daemon or none."""
+    same_mps = {
+        service.start
+        for service in after.services
+        if (service.start in after.mps_starts) == (service.start in before.mps_starts)
+    }
+    running = frozenset(one.service for one in before.services)
+    usable = {start for start, is_usable in kept.items() if is_usable}
+    if not after.mig_enabled and not before.mig_enabled:
+        return frozenset(one for one in running & after.services if one.start is None and None in same_mps)
+    return frozenset(one for one in running & after.services if one.start in usable & same_mps)
 
 
-def _leaving_steps(index: int, before: GpuState, after: GpuState) -> Iterator[Step]:
-    """Yields the steps for services that go, and for the daemon if none stays or comes."""
-    stay = {share.service for share in after.shares}
-    for share in sorted(before.shares):
-        if share.service not in stay:
-            yield StopService(index, share)
-    if before.shares and not after.shares:
-        yield StopGpuMps(index)
+def _destroying(index: int, before: LiveGpu, kept: dict[int, bool]) -> Iterator[Step]:
+    for instance in sorted(before.instances, key=lambda one: one.start):
+        if instance.ci_ids and not kept.get(instance.start, False):
+            yield DestroyComputeInstance(index, instance.profile, instance.start)
+        if instance.start not in kept:
+            yield DestroyInstance(index, instance.profile, instance.start)
 
 
-def _coming_steps(index: int, before: GpuState, after: GpuState) -> Iterator[Step]:
-    """Yields the steps for services that change or come, and for the daemon if there was none."""
-    if after.shares and not before.shares:
-        yield StartGpuMps(index)
-    present = {share.service: share for share in before.shares}
-    changed = [share for share in after.shares - before.shares if share.service in present]
-    # Those that give up processes go first, or the clients could pass the limit of the GPU on the way.
-    for share in sorted(changed, key=lambda one: (one.processes - present[one.service].processes, one)):
-        yield RestartService(index, share)
-    for share in sorted(after.shares):
-        if share.service not in present:
-            yield StartService(index, share)
+def _creating(index: int, after: GpuState, kept: dict[int, bool]) -> Iterator[Step]:
+    for instance in sorted(after.instances):
+        if instance.start not in kept:
+            yield CreateInstance(index, instance.profile, instance.start)
+        if not kept.get(instance.start, False):
+            yield CreateComputeInstance(index, instance.profile, instance.start)
+
+
+def _mode_change(index: int, before: LiveGpu, enabled: bool, reset: bool) -> Iterator[Step]:
+    if before.mig_pending != enabled:
+        yield SetMigMode(index, enabled)
+    if before.mig_enabled != enabled and reset:
+        yield ResetGpu(index)
+
+
+def _sorted(starts: frozenset[int | None] | set[int | None]) -> list[int | None]:
+    return sorted(starts, key=lambda start: -1 if start is None else start)

@@ -49,7 +49,7 @@ def test_plan_prints_every_command_with_gpu_profile_id_and_start(plan, plan_file
     assert "nvidia-smi -i 0 -mig 1" in done.stdout
     ids = {"1g.10gb": 19, "2g.20gb": 14, "3g.40gb": 9, "4g.40gb": 5, "7g.80gb": 0}
     for partition in plan.gpus[0].partitions:
-        assert f"nvidia-smi mig -i 0 -cgi {ids[partition.mig_profile]}:{partition.start} -C" in done.stdout
+        assert f"nvidia-smi mig -i 0 -cgi {ids[partition.mig_profile]}:{partition.start}\n" in done.stdout
     assert "steps reach exactly the planned state" in done.stdout
     assert "nothing was changed" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
