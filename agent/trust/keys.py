@@ -7,12 +7,12 @@ Private keys are files that only their owner can read (PEM, PKCS #8, mode 0600);
 
 import hashlib
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ...solver.model.errors import MissingExtraError
+from .guarded_files import OTHERS_READ_OR_WRITE, OTHERS_WRITE, read_guarded
 from .strict_json import refusal
 
 if TYPE_CHECKING:
@@ -63,47 +63,16 @@ def read_private(path: Path) -> "Ed25519PrivateKey":
     def load(data: bytes) -> Any:
         return _cryptography("hazmat.primitives.serialization").load_pem_private_key(data, password=None)
 
-    data = read_guarded(path, stat.S_IRWXG | stat.S_IRWXO, f"run: chmod 600 {path}")
+    data = read_guarded(path, OTHERS_READ_OR_WRITE, MAX_KEY_BYTES)
     return cast("Ed25519PrivateKey", _loaded(load, data, private, path, "a private key without a passphrase"))
 
 
 def read_public(path: Path) -> "Ed25519PublicKey":
     """Reads a public key; raises InputError if others can write the file, or it holds no Ed25519 public key."""
     public = _cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PublicKey
-    data = read_guarded(path, stat.S_IWGRP | stat.S_IWOTH, f"run: chmod go-w {path}")
+    data = read_guarded(path, OTHERS_WRITE, MAX_KEY_BYTES)
     load = _cryptography("hazmat.primitives.serialization").load_pem_public_key
     return cast("Ed25519PublicKey", _loaded(load, data, public, path, "a public key"))
-
-
-def read_guarded(path: Path, forbidden: int, repair: str) -> bytes:
-    """
-    Reads a file whose mode has none of the forbidden bits and which root or this user owns.
-
-    What is checked is the file that is open, so none can be put in its place between check and use.
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        raise refusal(str(path), "", f"cannot be read: {error.strerror}") from error
-    with open(descriptor, "rb") as file:  # noqa: PTH123
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise refusal(str(path), "", "is no file")
-        if reason := unsafe(found, forbidden):
-            raise refusal(str(path), "", f"{reason}; {repair}")
-        data = file.read(MAX_KEY_BYTES + 1)
-    if len(data) > MAX_KEY_BYTES:
-        raise refusal(str(path), "", f"is larger than {MAX_KEY_BYTES // 1024} KiB, which no key is")
-    return data
-
-
-def unsafe(found: os.stat_result, forbidden: int) -> str | None:
-    """Returns why others than root and this user could have changed (or read) a file; None: they could not."""
-    if found.st_uid not in (0, os.geteuid()):
-        return f"belongs to user {found.st_uid}; expected root or the user who runs this"
-    if found.st_mode & forbidden:
-        return f"has mode {stat.S_IMODE(found.st_mode):04o}; others have more rights than is safe"
-    return None
 
 
 def _loaded(load: Callable[[bytes], Any], data: bytes, kind: type, path: Path, expected: str) -> Any:

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...solver.model.errors import Finding, InputError
-from .keys import key_id, read_public, unsafe
+from .guarded_files import OTHERS_WRITE, unsafe
+from .keys import key_id, read_public
 from .strict_json import refusal
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def read_trusted_keys(folder: Path) -> "Mapping[str, Ed25519PublicKey]":
