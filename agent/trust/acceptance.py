@@ -15,7 +15,7 @@ from ..node import NodeState
 from ..plan_files import node_share
 from .dsse import PAYLOAD_TYPE, open_envelope, pre_authentication_encoding
 from .release import Release, digest, parse_release
-from .sequence import Applied, refuse_unless_it_follows
+from .sequence import NewestRelease, refuse_unless_it_follows
 from .strict_json import refusal
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ class AcceptedRelease:
     """Id of the key that signed it."""
     sha256: str
 
-    def applied(self, node: str, now: datetime) -> Applied:
-        """Returns the note to keep once the node was brought to it."""
-        return Applied(
+    def as_newest(self, node: str, now: datetime) -> NewestRelease:
+        """Returns the note to keep once the node was brought to it (`write_newest`)."""
+        return NewestRelease(
             version=1,
             node=node,
             sequence=self.release.sequence,
@@ -52,7 +52,7 @@ def accept(
     *,
     node: str,
     keys: "Mapping[str, Ed25519PublicKey]",
-    last: Applied | None,
+    last: NewestRelease | None,
     now: datetime | None = None,
 ) -> AcceptedRelease:
     """
@@ -67,7 +67,7 @@ def accept(
     keys
         Trusted keys by id.
     last
-        What the node applied last; None: nothing yet.
+        The newest release that the node applied; None: none yet.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 """
-Which release a node applied last, and whether another may follow it.
+The newest release that a node ever applied, and whether another may follow it.
 
 A release follows if its sequence number is larger. The same release, bit for bit, may be applied again (at boot, and
 when something drifted), even after it expired: a node must not lose its partitions because nobody renewed the plan.
@@ -17,12 +17,12 @@ from ..durable_files import read_bytes_if_there, write_durably
 from .release import Release
 from .strict_json import MAX_INTEGER, parse_json, refusal
 
-FILE = "applied.json"
-"""File in the agent's state folder."""
+FILE = "newest-release.json"
+"""File in the agent's state folder. A rollback does not change it, so that it lets no old release in."""
 
 
-class Applied(Record):
-    """The release that a node was brought to last, and read back."""
+class NewestRelease(Record):
+    """The newest release that a node was brought to, and read back."""
 
     version: Literal[1]
     node: Name
@@ -33,7 +33,7 @@ class Applied(Record):
     applied_at: AwareDatetime
 
 
-def read_applied(state_folder: Path) -> Applied | None:
+def read_newest(state_folder: Path) -> NewestRelease | None:
     """
     Returns what was applied last; None: nothing was yet.
 
@@ -44,15 +44,17 @@ def read_applied(state_folder: Path) -> Applied | None:
     """
     path = state_folder / FILE
     data = read_bytes_if_there(path)
-    return None if data is None else parse_record(Applied, parse_json(data, str(path)), str(path))
+    return None if data is None else parse_record(NewestRelease, parse_json(data, str(path)), str(path))
 
 
-def write_applied(state_folder: Path, applied: Applied) -> None:
+def write_newest(state_folder: Path, newest: NewestRelease) -> None:
     """Notes what was applied, so that it survives a crash from here on."""
-    write_durably(state_folder / FILE, applied.model_dump_json(indent=1) + "\n")
+    write_durably(state_folder / FILE, newest.model_dump_json(indent=1) + "\n")
 
 
-def refuse_unless_it_follows(release: Release, sha256: str, last: Applied | None, now: datetime, source: str) -> None:
+def refuse_unless_it_follows(
+    release: Release, sha256: str, last: NewestRelease | None, now: datetime, source: str
+) -> None:
     """Raises InputError if a release is older than the last one, another one of its number, or expired."""
     if last is not None and release.sequence == last.sequence and sha256 == last.sha256:
         return

@@ -8,7 +8,7 @@ import pytest
 
 from sliceplan.agent.plan_files import node_share
 from sliceplan.agent.trust.dsse import pre_authentication_encoding
-from sliceplan.agent.trust.sequence import read_applied, write_applied
+from sliceplan.agent.trust.sequence import read_newest, write_newest
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.errors import InputError
 
@@ -65,7 +65,7 @@ def test_a_plan_for_other_nodes_is_refused(trust, plan):
 
 
 def test_an_older_release_and_another_one_of_the_same_number_are_refused(trust, plan):
-    last = trust.accepted(trust.signed(plan, sequence=5)).applied("n1", NOW)
+    last = trust.accepted(trust.signed(plan, sequence=5)).as_newest("n1", NOW)
     assert "expected more than 5" in refusal(trust, trust.signed(plan, sequence=4), last=last)
     later = NOW + timedelta(seconds=1)
     assert "its content differs" in refusal(trust, trust.signed(plan, sequence=5, issued_at=later), last=last)
@@ -74,7 +74,7 @@ def test_an_older_release_and_another_one_of_the_same_number_are_refused(trust, 
 
 def test_an_expired_release_is_refused_unless_it_runs_already(trust, plan):
     signed = trust.signed(plan, expires_at=NOW + timedelta(days=1))
-    last = trust.accepted(signed).applied("n1", NOW)
+    last = trust.accepted(signed).as_newest("n1", NOW)
     later = NOW + timedelta(days=2)
     assert "which is past" in refusal(trust, signed, now=later)
     assert trust.accepted(signed, now=later, last=last).sha256 == last.sha256
@@ -124,14 +124,14 @@ def test_the_url_safe_alphabet_is_taken_too(trust, plan):
 
 
 def test_what_was_applied_is_kept(trust, plan, tmp_path):
-    assert read_applied(tmp_path) is None
-    applied = trust.accepted(trust.signed(plan)).applied("n1", NOW)
-    write_applied(tmp_path, applied)
-    assert read_applied(tmp_path) == applied
-    assert [path.name for path in tmp_path.iterdir()] == ["applied.json"]
+    assert read_newest(tmp_path) is None
+    applied = trust.accepted(trust.signed(plan)).as_newest("n1", NOW)
+    write_newest(tmp_path, applied)
+    assert read_newest(tmp_path) == applied
+    assert [path.name for path in tmp_path.iterdir()] == ["newest-release.json"]
 
 
 def test_a_damaged_note_is_an_error_and_not_taken_for_none(tmp_path):
-    (tmp_path / "applied.json").write_text("{")
+    (tmp_path / "newest-release.json").write_text("{")
     with pytest.raises(InputError, match="is not valid JSON"):
-        read_applied(tmp_path)
+        read_newest(tmp_path)
