@@ -6,7 +6,7 @@ the others; if that fails too, stuck, which says what to do. The journal (journa
 way it goes, and `resume` goes on from there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .applied import Applied, PlanReference, read_applied, write_applied
@@ -34,11 +34,15 @@ class Outcome:
     end: Literal["applied", "rolled back", "stuck", "stopped"]
     reason: str | None = None
     """Why it was not applied; None: it was."""
+    undone: bool = False
+    """It was rolled back because somebody wanted that."""
 
     def __str__(self) -> str:
         match self.end:
             case "applied":
-                return "The node has the planned state; it was read back in full."
+                return "Done: the node has the state wanted; it was read back in full."
+            case "rolled back" if self.undone:
+                return "Undone: the node is as before."
             case "rolled back":
                 return f"Failed, and rolled back: the node is as before. Reason: {self.reason}"
             case "stuck":
@@ -72,7 +76,10 @@ def apply_transition(
     name = session.folder.new_name(when.replace("-", "").replace(":", ""))
     checkpoint = Checkpoint(when, dict(transition.old), before.plan if before else None)
     write_checkpoint(session.folder, name, transition.live, checkpoint)
-    begun = Begun(when, purpose, dict(transition.old), dict(transition.new), plan, name, rolled_back)
+    back_to = name
+    if purpose == "apply" and before and before.plan == plan:
+        purpose, back_to = "repair", before.checkpoint or name
+    begun = Begun(when, purpose, dict(transition.old), dict(transition.new), plan, name, back_to, rolled_back)
     Journal(session.folder).begin(begun)
     return _go_forward(session, begun)
 
@@ -90,7 +97,8 @@ def undo(session: Session, open_one: Unfinished, reason: str) -> Outcome:
     """Takes back a transition that an agent left before its end, whatever its direction was."""
     if open_one.turned_back is None:
         Journal(session.folder).write(TurnedBack(reason))
-    return _go_back(session, open_one.begun, open_one.turned_back or reason)
+    outcome = _go_back(session, open_one.begun, open_one.turned_back or reason)
+    return replace(outcome, undone=outcome.end == "rolled back")
 
 
 def discard(session: Session) -> None:
@@ -108,9 +116,9 @@ def _go_forward(session: Session, begun: Begun) -> Outcome:
         journal.write(TurnedBack(str(failure)))
         session.say(f"Failed: {failure}")
         return _go_back(session, begun, str(failure))
-    write_applied(session.folder, Applied(begun.when, begun.new, begun.plan, begun.checkpoint, begun.rolled_back))
+    write_applied(session.folder, Applied(begun.when, begun.new, begun.plan, begun.back_to, begun.rolled_back))
     journal.write(Ended("applied"))
-    session.folder.forget_old_checkpoints(begun.checkpoint)
+    session.folder.forget_old_checkpoints(begun.back_to)
     run_hooks(session)
     return Outcome("applied")
 

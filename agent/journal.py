@@ -23,7 +23,8 @@ from .node import GpuState
 from .records import adapter, record_from
 from .state_folder import JOURNAL, StateFolder
 
-Purpose = Literal["apply", "rollback"]
+Purpose = Literal["apply", "repair", "rollback"]
+"""repair: the plan that was applied already, on a node that drifted from it or was started anew."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,9 @@ class Begun:
     plan: PlanReference | None
     """The plan of the new state; None: it has none."""
     checkpoint: str
+    """File with what was there before."""
+    back_to: str
+    """File that the next rollback leads to: that checkpoint, or after a repair the one of the plan's own apply."""
     rolled_back: PlanReference | None = None
     """The plan that a rollback undoes."""
     event: Literal["begun"] = "begun"
