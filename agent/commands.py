@@ -39,10 +39,14 @@ SERVICES_FOLDER = "/run/sliceplan/services"
 MPS_NOTES = (
     "An MPS percentage caps the SMs of a process. It reserves none, and isolates nothing: memory,",
     "its bandwidth and the cache are shared, and a fatal fault of one client ends all on its GPU.",
-    f"Start each service with the variables of its file in {SERVICES_FOLDER}, and without",
-    "CUDA_VISIBLE_DEVICES; its processes take them over only when they start.",
 )
 """What a person must know who runs services on a GPU that is shared by MPS."""
+
+ENVIRONMENT_NOTES = (
+    f"Start each service with the variables of its file in {SERVICES_FOLDER}; one behind an MPS daemon",
+    "without CUDA_VISIBLE_DEVICES. Its processes take them over only when they start.",
+)
+"""What a person must know who starts the services."""
 
 NEXT = " \\\n  "
 """Continues a command on the next line, so that it fits a narrow terminal."""

@@ -2,7 +2,7 @@
 
 from ..solver.model.errors import Finding, InputError
 from ..solver.model.plan import Plan
-from .commands import FUNCTIONS, MPS_NOTES, commands_of, describe
+from .commands import ENVIRONMENT_NOTES, FUNCTIONS, MPS_NOTES, commands_of, describe
 from .devices.simulated.node import SimulatedNode
 from .dry_run import dry_run
 from .plan_files import node_share
@@ -37,8 +37,8 @@ def node_script(plan: Plan, node: str, source: str) -> str:
         raise InputError([Finding(source, node, tried.refused or "; ".join(tried.differences))])
     title = f"Plan {plan.problem.name} of sliceplan, node {node}: {len(desired)} GPUs"
     lines = [HEADER.format(title=title, functions=FUNCTIONS)]
-    if any(state.mps_starts for state in desired.values()):
-        lines += [f"# {note}" for note in MPS_NOTES]
+    capped = any(service.sm_percent is not None for state in desired.values() for service in state.services)
+    lines += [f"# {note}" for note in (*(MPS_NOTES if capped else ()), *ENVIRONMENT_NOTES)]
     for step in tried.steps:
         if commands := commands_of(step, desired):
             lines += [f"# GPU {step.gpu_index}: {describe(step)}", *commands]

@@ -93,7 +93,7 @@ def test_overlapping_instances_do_not_reach_the_plan(plan, tmp_path):
     small = whole | {"mig_profile": "1g.10gb", "start": 6}
     done = agent("plan", "--node", "n1", changed(plan, tmp_path / "p.json", partitions=[whole, small]))
     assert done.returncode == 1
-    assert "Simulated node refused" in done.stdout
+    assert "Not possible: step" in done.stdout
 
 
 def test_two_instances_at_one_start_are_refused(plan, tmp_path):

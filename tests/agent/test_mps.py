@@ -238,7 +238,7 @@ def test_plan_of_shares_alone_speaks_of_no_instances_and_knows_what_stays(frame,
     assert "Node n1: 2 services on 1 GPU; 1 of them there already." in done.output
     assert "  1. GPU 0: stop vgg" in done.output
     assert "  2. GPU 0: start vgg: 1 process, each on at most 40 % of the SMs" in done.output
-    assert "3 steps reach" in done.output
+    assert "  3. GPU 0: wait until vgg is healthy" in done.output
 
 
 def test_plan_without_shares_says_nothing_of_mps(frame, tmp_path):
