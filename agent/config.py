@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, field_
 
 from ..solver.model.base import Name, Record
 from ..solver.model.parsing import parse_record, parse_text
+from .owners import Owner
 from .services.template import Seconds, ServiceTemplate
 from .trust.guarded_files import OTHERS_WRITE, read_guarded
 from .trust.plan_source import PlanSource, refuse_unless_https
@@ -23,9 +24,6 @@ MAX_CONFIG_BYTES = 1024 * 1024
 
 ANY_WORKLOAD = "*"
 """Key of the template of every workload that has none of its own."""
-
-Owner = Literal["mig-manager", "gpu-operator", "dra-driver", "nos", "instaslice", "vgpu-guest", "device-plugin"]
-"""Who else may change a node's GPUs (`owners.py`)."""
 
 
 def _absolute(path: Path) -> Path:

@@ -41,7 +41,7 @@ def trust(tmp_path_factory):
     def signed(plan, key="signer", **options):
         return sign(plan, read_private(folder / key), "plan.json", **{"issued_at": NOW, **options}).encode()
 
-    def accepted(data, last=None, node="n1", now=NOW):
-        return accept(data, "signed.json", node=node, keys=trusted, last=last, now=now)
+    def accepted(data, newest=None, node="n1", now=NOW):
+        return accept(data, "signed.json", node=node, keys=trusted, newest=newest, now=now)
 
     return SimpleNamespace(folder=folder, keys=keys, name=name, trusted=trusted, signed=signed, accepted=accepted)
