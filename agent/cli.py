@@ -212,6 +212,28 @@ def _from_plan(desired: NodeState, running: NodeState, source: Path | None) -> T
 
 
 @app.command()
+def status(
+    config: Annotated[
+        Path | None, typer.Option(help="The agent's configuration; default: /etc/sliceplan/agent.yaml, if there.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="nvml or simulated:FILE; default: as configured.", envvar="SLICEPLAN_DEVICE")
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="Folder of the agent's state; default: as configured.", envvar="SLICEPLAN_STATE")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    catalogue: Annotated[
+        bool, typer.Option("--catalogue", help="Compare the driver's MIG profiles with the catalogue instead.")
+    ] = False,
+) -> None:
+    """Show GPUs, instances, processes, MPS daemons and services of this node, and who else changes them."""
+    from .status.command import show_catalogue, show_status
+
+    raise typer.Exit(show_catalogue() if catalogue else show_status(config, device, state, as_json))
+
+
+@app.command()
 def keygen(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="KEYFILE", help="Private key to write.")],
 ) -> None:

@@ -6,7 +6,8 @@ removes instances that it did not make. So the agent looks for their traces befo
 finds one that its configuration does not name with a reason.
 
 Sources of the traces: NVIDIA/mig-parted (deployments/systemd, deployments/gpu-operator), NVIDIA/gpu-operator
-(validator), NVIDIA/k8s-dra-driver-gpu (cmd/gpu-kubelet-plugin), nebuly-ai/nos (cmd), openshift/instaslice-operator (cmd).
+(validator), NVIDIA/k8s-dra-driver-gpu (cmd/gpu-kubelet-plugin), nebuly-ai/nos (cmd), openshift/instaslice-operator
+(cmd).
 """
 
 from collections.abc import Collection, Iterator
