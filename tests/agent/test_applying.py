@@ -37,49 +37,6 @@ REASONS = {
 }
 
 
-class Clock:
-    """A clock that only sleeping moves."""
-
-    def __init__(self):
-        self.time = 0.0
-        self.wakings = []
-
-    def sleep(self, seconds):
-        self.time += seconds
-        for waking in self.wakings:
-            waking(self.time)
-
-    def now(self):
-        return self.time
-
-
-@pytest.fixture
-def folder(tmp_path):
-    made = StateFolder(tmp_path / "state")
-    made.prepare()
-    return made
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def session_of(folder, clock):
-    """Makes a session for a node; what it says is in `said`."""
-
-    def make(node, patience=None, **options):
-        said = []
-        made = Session(
-            node, folder, patience or Patience(), say=said.append, sleep=clock.sleep, clock=clock.now, **options
-        )
-        object.__setattr__(made, "said", said)
-        return made
-
-    return make
-
-
 def cut(*instances, services=()):
     return {0: GpuState("A100-80GB", True, frozenset(instances), frozenset(services))}
 
@@ -357,13 +314,13 @@ def test_a_driver_that_does_not_answer_is_a_failure_and_no_traceback(node, sessi
     assert "GPU 0 is lost (NVML_ERROR_GPU_IS_LOST, 15). Look at dmesg" in outcome.reason
 
 
-def test_hooks_run_after_a_success_and_their_failure_is_told(node, session_of, tmp_path):
+def test_hooks_run_after_a_success_and_their_failure_is_told(node, session_of, said, tmp_path):
     mark = tmp_path / "mark"
     session = session_of(node, hooks=[["/usr/bin/touch", str(mark)], ["/bin/false"], ["/nowhere"]])
     assert bring(session, ONE).end == "applied"
     assert mark.exists()
-    assert "  failed with exit code 1" in session.said
-    assert any("No such file" in line for line in session.said)
+    assert "  failed with exit code 1" in said
+    assert any("No such file" in line for line in said)
 
 
 def test_a_busy_gpu_that_an_injection_makes_names_its_pid():
