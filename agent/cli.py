@@ -211,6 +211,19 @@ def _from_plan(desired: NodeState, running: NodeState, source: Path | None) -> T
     return plan_transition(live, wanted)
 
 
+@app.command()
+def keygen(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="KEYFILE", help="Private key to write.")],
+) -> None:
+    """Make a pair of keys: KEYFILE signs plans, KEYFILE.pub is for the nodes that shall trust them."""
+    from .trust.keys import generate
+
+    public, name = generate(output)
+    print(f"{output}: private key; keep it where plans are signed, and on no node")
+    print(f"{public}: public key; copy it to the folder `trusted_keys` of each node")
+    print(f"key id {name}")
+
+
 def _finish_what_was_left(session: Session, yes: bool, discard_it: bool) -> None:
     """Goes on with a transition that an agent left before its end."""
     open_one = unfinished(session.folder)

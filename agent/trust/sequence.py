@@ -1,0 +1,68 @@
+"""
+The newest release that a node ever applied, and whether another may follow it.
+
+A release follows if its sequence number is larger. The same release, bit for bit, may be applied again (at boot, and
+when something drifted), even after it expired: a node must not lose its partitions because nobody renewed the plan.
+"""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AwareDatetime, Field
+
+from ...solver.model.base import Name, Record
+from ...solver.model.parsing import parse_record
+from ..durable_files import read_bytes_if_there, write_durably
+from .release import Release
+from .strict_json import MAX_INTEGER, parse_json, refusal
+
+FILE = "newest-release.json"
+"""File in the agent's state folder. A rollback does not change it, so that it lets no old release in."""
+
+
+class NewestRelease(Record):
+    """The newest release that a node was brought to, and read back."""
+
+    version: Literal[1]
+    node: Name
+    sequence: int = Field(ge=1, le=MAX_INTEGER)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="digest of the signed payload")
+    key: str = Field(max_length=128, description="id of the key that signed it")
+    plan: Name = Field(description="name of the problem that the plan answers")
+    applied_at: AwareDatetime
+
+
+def read_newest(state_folder: Path) -> NewestRelease | None:
+    """
+    Returns what was applied last; None: nothing was yet.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged. It is not taken for missing, for that would let an old release in.
+    """
+    path = state_folder / FILE
+    data = read_bytes_if_there(path)
+    return None if data is None else parse_record(NewestRelease, parse_json(data, str(path)), str(path))
+
+
+def write_newest(state_folder: Path, newest: NewestRelease) -> None:
+    """Notes what was applied, so that it survives a crash from here on."""
+    write_durably(state_folder / FILE, newest.model_dump_json(indent=1) + "\n")
+
+
+def refuse_unless_it_follows(
+    release: Release, sha256: str, last: NewestRelease | None, now: datetime, source: str
+) -> None:
+    """Raises InputError if a release is older than the last one, another one of its number, or expired."""
+    if last is not None and release.sequence == last.sequence and sha256 == last.sha256:
+        return
+    if last is not None and release.sequence == last.sequence:
+        message = "is the number of the release that was applied last, but its content differs; sign it with a new one"
+        raise refusal(source, "sequence", message)
+    if last is not None and release.sequence < last.sequence:
+        message = f"is {release.sequence}; expected more than {last.sequence}, which was applied at {last.applied_at}"
+        raise refusal(source, "sequence", message)
+    if release.expires_at is not None and release.expires_at <= now:
+        raise refusal(source, "expires_at", f"is {release.expires_at}, which is past; sign it again")
