@@ -78,7 +78,7 @@ def apply_transition(
     checkpoint = Checkpoint(when, dict(transition.old), before.plan if before else None)
     write_checkpoint(session.folder, name, transition.live, checkpoint)
     back_to = name
-    if purpose == "apply" and before and before.plan == plan:
+    if purpose == "apply" and before and plan and plan.is_same(before.plan):
         purpose, back_to = "repair", before.checkpoint or name
     begun = Begun(when, purpose, dict(transition.old), dict(transition.new), plan, name, back_to, rolled_back)
     Journal(session.folder).begin(begun)

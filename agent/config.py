@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, field_
 
 from ..solver.model.base import Name, Record
 from ..solver.model.parsing import parse_record, parse_text
+from .owners import Owner
 from .services.template import Seconds, ServiceTemplate
 from .trust.guarded_files import OTHERS_WRITE, read_guarded
 from .trust.plan_source import PlanSource, refuse_unless_https
@@ -23,9 +24,6 @@ MAX_CONFIG_BYTES = 1024 * 1024
 
 ANY_WORKLOAD = "*"
 """Key of the template of every workload that has none of its own."""
-
-Owner = Literal["mig-manager", "gpu-operator", "dra-driver", "nos", "instaslice", "vgpu-guest", "device-plugin"]
-"""Who else may change a node's GPUs (`owners.py`)."""
 
 
 def _absolute(path: Path) -> Path:
@@ -85,10 +83,13 @@ class AgentConfig(Record):
     simulated_node: AbsolutePath | None = Field(default=None, description="file of a simulated node")
     state_dir: AbsolutePath = Field(default=Path("/var/lib/sliceplan"), description="survives a reboot")
     run_dir: AbsolutePath = Field(default=Path("/run/sliceplan"), description="need not survive a reboot")
-    step_timeout_s: Seconds = Field(default=120.0, description="limit of one step")
+    step_timeout_s: Seconds = Field(default=120.0, description="limit of one call of the driver")
     drain_s: Seconds | None = Field(
         default=None,
         description="how long to wait for processes of others to leave an instance; null: they are not waited for",
+    )
+    allow_reset: bool = Field(
+        default=False, description="whether `run` may reset GPUs and change MIG modes without a person"
     )
     mps: MpsDefaults = MpsDefaults()
     ignore_owners: tuple[IgnoredOwner, ...] = ()

@@ -33,17 +33,10 @@ class AcceptedRelease:
     """Id of the key that signed it."""
     sha256: str
 
-    def as_newest(self, node: str, now: datetime) -> NewestRelease:
-        """Returns the note to keep once the node was brought to it (`write_newest`)."""
-        return NewestRelease(
-            version=1,
-            node=node,
-            sequence=self.release.sequence,
-            sha256=self.sha256,
-            key=self.key,
-            plan=self.release.plan.problem.name,
-            applied_at=now,
-        )
+    @property
+    def as_newest(self) -> NewestRelease:
+        """What to remember once the node was brought to it."""
+        return NewestRelease(sequence=self.release.sequence, sha256=self.sha256)
 
 
 def accept(
@@ -52,7 +45,7 @@ def accept(
     *,
     node: str,
     keys: "Mapping[str, Ed25519PublicKey]",
-    last: NewestRelease | None,
+    newest: NewestRelease | None,
     now: datetime | None = None,
 ) -> AcceptedRelease:
     """
@@ -66,7 +59,7 @@ def accept(
         File or URL, for messages.
     keys
         Trusted keys by id.
-    last
+    newest
         The newest release that the node applied; None: none yet.
 
     Raises
@@ -82,7 +75,7 @@ def accept(
     release = parse_release(payload, source)
     desired = node_share(release.plan, node, source)
     sha256 = digest(payload)
-    refuse_unless_it_follows(release, sha256, last, now or datetime.now(UTC), source)
+    refuse_unless_it_follows(release, sha256, newest, now or datetime.now(UTC), source)
     return AcceptedRelease(release, desired, key, sha256)
 
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
-from ...solver.model.base import Name, Record
+from ...solver.model.base import Record
 from ...solver.model.parsing import parse_record
 from ..durable_files import read_bytes_if_there, write_durably
 from .release import Release
@@ -24,18 +24,14 @@ FILE = "newest-release.json"
 class NewestRelease(Record):
     """The newest release that a node was brought to, and read back."""
 
-    version: Literal[1]
-    node: Name
+    version: Literal[1] = 1
     sequence: int = Field(ge=1, le=MAX_INTEGER)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="digest of the signed payload")
-    key: str = Field(max_length=128, description="id of the key that signed it")
-    plan: Name = Field(description="name of the problem that the plan answers")
-    applied_at: AwareDatetime
 
 
 def read_newest(state_folder: Path) -> NewestRelease | None:
     """
-    Returns what was applied last; None: nothing was yet.
+    Returns the newest release that was applied; None: none was yet.
 
     Raises
     ------
@@ -47,22 +43,26 @@ def read_newest(state_folder: Path) -> NewestRelease | None:
     return None if data is None else parse_record(NewestRelease, parse_json(data, str(path)), str(path))
 
 
-def write_newest(state_folder: Path, newest: NewestRelease) -> None:
-    """Notes what was applied, so that it survives a crash from here on."""
-    write_durably(state_folder / FILE, newest.model_dump_json(indent=1) + "\n")
+def remember(state_folder: Path, applied: NewestRelease) -> NewestRelease:
+    """Notes a release that was applied, so that it survives a crash from here on; returns the newest one."""
+    newest = read_newest(state_folder)
+    if newest is not None and newest.sequence >= applied.sequence:
+        return newest
+    write_durably(state_folder / FILE, applied.model_dump_json(indent=1) + "\n")
+    return applied
 
 
 def refuse_unless_it_follows(
-    release: Release, sha256: str, last: NewestRelease | None, now: datetime, source: str
+    release: Release, sha256: str, newest: NewestRelease | None, now: datetime, source: str
 ) -> None:
-    """Raises InputError if a release is older than the last one, another one of its number, or expired."""
-    if last is not None and release.sequence == last.sequence and sha256 == last.sha256:
-        return
-    if last is not None and release.sequence == last.sequence:
-        message = "is the number of the release that was applied last, but its content differs; sign it with a new one"
+    """Raises InputError if a release is older than the newest one, another one of its number, or expired."""
+    if newest is not None and release.sequence == newest.sequence:
+        if sha256 == newest.sha256:
+            return
+        message = "is the number of a release that was applied, but its content differs; sign it with a new one"
         raise refusal(source, "sequence", message)
-    if last is not None and release.sequence < last.sequence:
-        message = f"is {release.sequence}; expected more than {last.sequence}, which was applied at {last.applied_at}"
+    if newest is not None and release.sequence < newest.sequence:
+        message = f"is {release.sequence}; expected more than {newest.sequence}, which was applied already"
         raise refusal(source, "sequence", message)
     if release.expires_at is not None and release.expires_at <= now:
         raise refusal(source, "expires_at", f"is {release.expires_at}, which is past; sign it again")

@@ -207,6 +207,8 @@ def main(first, count, most=None):
     with tempfile.TemporaryDirectory(dir=root) as folder:
         for number in range(first, first + count):
             ends += kill_often(number, Path(folder) / "place", most)
+            gc.collect()
+            gc.freeze()
     print(json.dumps(ends))
 
 

@@ -22,7 +22,7 @@ from sliceplan.agent.session import Patience, Session
 from sliceplan.agent.state_folder import StateFolder
 from sliceplan.agent.steps import CreateInstance, StopService
 from sliceplan.agent.transition import plan_transition
-from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.errors import Finding, InputError
 
 PLAN = PlanReference("plan.json", "1" * 64)
 NEXT_PLAN = PlanReference("plan.json", "2" * 64)
@@ -163,6 +163,29 @@ def test_processes_of_others_that_stay_are_left_alone(node, session_of, clock):
     assert "still in use by pid 4711 after 30 s" in outcome.reason
     assert [client.pid for client in node.state()[0].clients] == [4711]
     assert clock.time >= 30
+
+
+def test_a_stop_ends_the_waiting_for_others(node, session_of, clock):
+    node.attach(0, 0, 4711)
+    session = session_of(node, Patience(drain_s=1000), stop_asked=lambda: clock.time > 5)
+    outcome = bring(session, ONE)
+    assert outcome.end == "stopped"
+    assert "stopped while waiting for pid 4711" in outcome.reason
+    assert clock.time < 10
+
+
+def test_what_a_device_cannot_write_is_a_failure_of_the_step(node, session_of, monkeypatch):
+    apply = node.apply
+
+    def full(step, timeout_s):
+        if isinstance(step, CreateInstance) and step.profile == "4g.40gb":
+            raise InputError([Finding("/run/sliceplan/x.env", "", "cannot be written: No space left on device")])
+        apply(step, timeout_s)
+
+    monkeypatch.setattr(node, "apply", full)
+    outcome = bring(session_of(node), OTHER)
+    assert outcome.end == "rolled back"
+    assert "No space left on device" in outcome.reason
 
 
 def test_a_rollback_that_fails_is_stuck_says_what_to_do_and_is_tried_again(node, session_of, folder):

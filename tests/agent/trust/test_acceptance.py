@@ -8,11 +8,11 @@ import pytest
 
 from sliceplan.agent.plan_files import node_share
 from sliceplan.agent.trust.dsse import pre_authentication_encoding
-from sliceplan.agent.trust.sequence import read_newest, write_newest
+from sliceplan.agent.trust.sequence import read_newest, remember
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.errors import InputError
 
-from .conftest import NOW
+from ..conftest import NOW
 
 
 def refusal(trust, data, **options):
@@ -65,19 +65,19 @@ def test_a_plan_for_other_nodes_is_refused(trust, plan):
 
 
 def test_an_older_release_and_another_one_of_the_same_number_are_refused(trust, plan):
-    last = trust.accepted(trust.signed(plan, sequence=5)).as_newest("n1", NOW)
-    assert "expected more than 5" in refusal(trust, trust.signed(plan, sequence=4), last=last)
+    newest = trust.accepted(trust.signed(plan, sequence=5)).as_newest
+    assert "expected more than 5" in refusal(trust, trust.signed(plan, sequence=4), newest=newest)
     later = NOW + timedelta(seconds=1)
-    assert "its content differs" in refusal(trust, trust.signed(plan, sequence=5, issued_at=later), last=last)
-    assert trust.accepted(trust.signed(plan, sequence=6), last=last).release.sequence == 6
+    assert "its content differs" in refusal(trust, trust.signed(plan, sequence=5, issued_at=later), newest=newest)
+    assert trust.accepted(trust.signed(plan, sequence=6), newest=newest).release.sequence == 6
 
 
 def test_an_expired_release_is_refused_unless_it_runs_already(trust, plan):
     signed = trust.signed(plan, expires_at=NOW + timedelta(days=1))
-    last = trust.accepted(signed).as_newest("n1", NOW)
+    newest = trust.accepted(signed).as_newest
     later = NOW + timedelta(days=2)
     assert "which is past" in refusal(trust, signed, now=later)
-    assert trust.accepted(signed, now=later, last=last).sha256 == last.sha256
+    assert trust.accepted(signed, now=later, newest=newest).sha256 == newest.sha256
 
 
 def test_the_number_is_the_time_of_signing_unless_given(trust, plan):
@@ -123,11 +123,12 @@ def test_the_url_safe_alphabet_is_taken_too(trust, plan):
     assert trust.accepted(json.dumps(envelope).encode()).release.plan == plan
 
 
-def test_what_was_applied_is_kept(trust, plan, tmp_path):
+def test_the_newest_release_is_remembered_and_none_before_it(trust, plan, tmp_path):
     assert read_newest(tmp_path) is None
-    applied = trust.accepted(trust.signed(plan)).as_newest("n1", NOW)
-    write_newest(tmp_path, applied)
-    assert read_newest(tmp_path) == applied
+    first, second = (trust.accepted(trust.signed(plan, sequence=number)).as_newest for number in (1, 2))
+    assert remember(tmp_path, second) == second
+    assert remember(tmp_path, first) == second
+    assert read_newest(tmp_path) == second
     assert [path.name for path in tmp_path.iterdir()] == ["newest-release.json"]
 
 

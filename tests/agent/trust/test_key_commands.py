@@ -24,7 +24,7 @@ def test_what_is_signed_with_a_new_key_is_taken_by_a_node_that_trusts_it(plan, t
     signed = run(solver_app, "sign", tmp_path / "plan.json", "--key", tmp_path / "key", "-o", tmp_path / "signed.json")
     assert signed.exit_code == 0, signed.output
     keys = read_trusted_keys(tmp_path)
-    release = accept((tmp_path / "signed.json").read_bytes(), "signed.json", node="n1", keys=keys, last=None).release
+    release = accept((tmp_path / "signed.json").read_bytes(), "signed.json", node="n1", keys=keys, newest=None).release
     assert (release.plan, release.expires_at) == (plan, None)
 
 
