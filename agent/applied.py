@@ -23,6 +23,10 @@ class PlanReference:
     sequence: int | None = None
     """Number of a signed plan; None: it was not signed."""
 
+    def is_same(self, other: "PlanReference | None") -> bool:
+        """Tells whether another reference is to the same plan, wherever it was read."""
+        return other is not None and self.sha256 == other.sha256
+
 
 @dataclass(frozen=True)
 class Applied:

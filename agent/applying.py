@@ -72,12 +72,13 @@ def apply_transition(
         The plan that it undoes.
     """
     before = read_applied(session.folder)
+    session.folder.forget_old_checkpoints(before.checkpoint if before else None)
     when = session.time()
     name = session.folder.new_name(when.replace("-", "").replace(":", ""))
     checkpoint = Checkpoint(when, dict(transition.old), before.plan if before else None)
     write_checkpoint(session.folder, name, transition.live, checkpoint)
     back_to = name
-    if purpose == "apply" and before and before.plan == plan:
+    if purpose == "apply" and before and plan and plan.is_same(before.plan):
         purpose, back_to = "repair", before.checkpoint or name
     begun = Begun(when, purpose, dict(transition.old), dict(transition.new), plan, name, back_to, rolled_back)
     Journal(session.folder).begin(begun)
@@ -118,7 +119,6 @@ def _go_forward(session: Session, begun: Begun) -> Outcome:
         return _go_back(session, begun, str(failure))
     write_applied(session.folder, Applied(begun.when, begun.new, begun.plan, begun.back_to, begun.rolled_back))
     journal.write(Ended("applied"))
-    session.folder.forget_old_checkpoints(begun.back_to)
     run_hooks(session)
     return Outcome("applied")
 

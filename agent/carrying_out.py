@@ -7,6 +7,7 @@ is kept, and one that succeeded is not if it is broken.
 
 from collections.abc import Sequence
 
+from ..solver.model.errors import SliceplanError
 from .commands import describe
 from .devices.device import DeviceError
 from .differences import differences
@@ -14,7 +15,7 @@ from .journal import Done, Failed, Intended, Journal
 from .live import LiveNode, instance_uuids
 from .node import NodeState, Slot
 from .readback import broken_promise
-from .session import TIME_LIMITS_S, Session
+from .session import Session
 from .steps import CheckHealth, DestroyComputeInstance, DestroyInstance, Step, StopMps
 from .transition import clients_in_the_way, names_of
 
@@ -42,7 +43,7 @@ def read_state(session: Session) -> LiveNode:
     """Returns the state of the node; raises StepFailedError if the driver does not answer."""
     try:
         return session.device.state()
-    except DeviceError as error:
+    except (DeviceError, SliceplanError) as error:
         raise StepFailedError(f"the node cannot be read: {error}") from error
 
 
@@ -99,9 +100,11 @@ def _try(
     for left in reversed(range(session.patience.tries)):
         error: DeviceError | None = None
         try:
-            session.device.apply(step, TIME_LIMITS_S[type(step)])
+            session.device.apply(step, session.patience.limit_s(step))
         except DeviceError as refused:
             error = refused
+        except SliceplanError as refused:
+            error = DeviceError("UNKNOWN", 999, str(refused))
         after = read_state(session)
         broken = broken_promise(step, before, after, known)
         if error and isinstance(step, CheckHealth):
@@ -126,6 +129,8 @@ def _wait_until_idle(session: Session, step: Step, text: str) -> LiveNode:
             raise StepFailedError(f"{text}: in use by {names_of(clients)}. Stop them, or give them time with --drain")
         if session.clock() >= end:
             raise StepFailedError(f"{text}: still in use by {names_of(clients)} after {patience.drain_s:g} s")
+        if session.stop_asked():
+            raise StopAskedError(f"stopped while waiting for {names_of(clients)} before {text}")
         session.sleep(POLL_S)
         live = read_state(session)
     return live

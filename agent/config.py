@@ -83,10 +83,13 @@ class AgentConfig(Record):
     simulated_node: AbsolutePath | None = Field(default=None, description="file of a simulated node")
     state_dir: AbsolutePath = Field(default=Path("/var/lib/sliceplan"), description="survives a reboot")
     run_dir: AbsolutePath = Field(default=Path("/run/sliceplan"), description="need not survive a reboot")
-    step_timeout_s: Seconds = Field(default=120.0, description="limit of one step")
+    step_timeout_s: Seconds = Field(default=120.0, description="limit of one call of the driver")
     drain_s: Seconds | None = Field(
         default=None,
         description="how long to wait for processes of others to leave an instance; null: they are not waited for",
+    )
+    allow_reset: bool = Field(
+        default=False, description="whether `run` may reset GPUs and change MIG modes without a person"
     )
     mps: MpsDefaults = MpsDefaults()
     ignore_owners: tuple[IgnoredOwner, ...] = ()

@@ -35,6 +35,9 @@ def _gpu_differences(found: LiveGpu, wanted: GpuState) -> Iterator[str]:
     for start in found.mps_starts - wanted.mps_starts:
         yield f"the MPS daemon of {place_text(start)} is left over"
     running = frozenset(one.service for one in found.services)
+    for one in found.services:
+        if one.healthy is False and one.service in wanted.services:
+            yield f"{_text(one.service)} is not healthy"
     for service in in_order(wanted.services - running):
         yield f"{_text(service)} is missing"
     for service in in_order(running - wanted.services):

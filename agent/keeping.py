@@ -135,7 +135,7 @@ def _wanted(
         desired = fetch(applied)
     except SliceplanError as error:
         return *kept, str(error)
-    if applied and applied.rolled_back and desired.plan.sha256 == applied.rolled_back.sha256:
+    if applied and desired.plan.is_same(applied.rolled_back):
         return *kept, None
     return desired.state, desired.plan, None
 

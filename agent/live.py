@@ -40,7 +40,10 @@ class RunningService:
     service: Service
     pids: tuple[int, ...]
     healthy: bool | None = None
-    """What its last health check said; None: it has none, or was not asked yet."""
+    """
+    What its last health check said; None: it has none, or was not asked yet. False also if some of its processes
+    have ended: it is to be stopped and started.
+    """
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,107 @@
-"""From the words of a command line to a device and a session."""
+"""From the words of a command line and the agent's configuration to what the agent works with."""
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from ..solver.model.errors import Finding, InputError
-from .devices.device import Device
-from .devices.simulated.node import SimulatedNodeFile
-from .session import Session
+from .applied import Applied
+from .assembly import device_of
+from .config import DEFAULT_CONFIG, AgentConfig, PlanConfig, read_config
+from .desired import Desired, desired_of
+from .following import PlanFollower
+from .owners import find_owners, refusing
+from .session import Patience, Session
+from .state_folder import StateFolder
 
 SIMULATED = "simulated:"
 
 
-def open_device(name: str) -> Device:
-    """Returns the device that a name stands for: `simulated:FILE`; raises InputError for any other."""
-    if name.startswith(SIMULATED):
-        return SimulatedNodeFile(Path(name.removeprefix(SIMULATED)))
-    raise InputError([Finding("--device", "", f"is {name!r}; expected simulated:FILE")])
+@dataclass(frozen=True)
+class Agent:
+    """What one command works with."""
+
+    config: AgentConfig
+    session: Session
+    fetch: Callable[[Applied | None], Desired]
+    """Returns what the plan wants of the node."""
+    owners: Callable[[], Sequence[str]]
+    """Returns who else changes the node's GPUs, in words."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the command line says; None: it is as configured."""
+
+    config: Path | None = None
+    node: str | None = None
+    device: str | None = None
+    state: Path | None = None
+    plan: str | None = None
+    unsigned: bool = False
+    """Take a plan that nobody signed, on a simulated node."""
+    drain_s: float | None = None
+
+
+def open_agent(words: Words, say: Callable[[str], None] = print) -> Agent:
+    """Returns what a command works with; raises InputError if the configuration or the command line is wrong."""
+    config = configured(words)
+    simulated = config.simulated_node is not None
+    if words.unsigned and not simulated:
+        message = "goes with --device simulated:FILE only; for real GPUs: sliceplan sign PLAN --key KEYFILE -o SIGNED"
+        raise InputError([Finding("--unsigned", "", message)])
+    session = Session(
+        device_of(config),
+        StateFolder(config.state_dir),
+        Patience(words.drain_s if words.drain_s is not None else config.drain_s, step_s=config.step_timeout_s),
+        say=say,
+        hooks=config.after_apply,
+    )
+
+    def unsigned(_applied: Applied | None) -> Desired:
+        return desired_of(Path(config.plan.source), config.node_name)
+
+    def owners() -> Sequence[str]:
+        # A simulated node has no owners; those of the machine that it is simulated on are not its own.
+        return [] if simulated else refusing(find_owners(), [one.owner for one in config.ignore_owners])
+
+    return Agent(config, session, unsigned if words.unsigned else PlanFollower(config), owners)
+
+
+def configured(words: Words) -> AgentConfig:
+    """
+    Returns the configuration, with what the command line says put in its place.
+
+    Without a file, what the command line leaves out has its default; so a simulated node needs none.
+    """
+    if words.config is not None or (DEFAULT_CONFIG.exists() and words.device is None):
+        config = read_config(words.config or DEFAULT_CONFIG)
+    else:
+        config = AgentConfig(version=1, plan=PlanConfig(source="/etc/sliceplan/plan.json"))
+    said: dict[str, Any] = {}
+    if words.node is not None:
+        said["node"] = words.node
+    if words.state is not None:
+        said["state_dir"] = words.state.absolute()
+    if words.plan is not None:
+        source = words.plan if "://" in words.plan else str(Path(words.plan).absolute())
+        said["plan"] = config.plan.model_copy(update={"source": source})
+    if words.device is not None:
+        said |= _device(words.device)
+    return config.model_copy(update=said)
+
+
+def _device(name: str) -> dict[str, Any]:
+    if name == "nvml":
+        return {"device": "nvml", "simulated_node": None}
+    if not name.startswith(SIMULATED) or name == SIMULATED:
+        raise InputError([Finding("--device", "", f"is {name!r}; expected nvml or simulated:FILE")])
+    return {"device": "simulated", "simulated_node": Path(name.removeprefix(SIMULATED)).absolute()}
 
 
 @contextmanager

@@ -7,35 +7,10 @@ from datetime import UTC, datetime
 
 from .devices.device import Device
 from .state_folder import StateFolder
-from .steps import (
-    CheckHealth,
-    CreateComputeInstance,
-    CreateInstance,
-    DestroyComputeInstance,
-    DestroyInstance,
-    ResetGpu,
-    SetMigMode,
-    StartMps,
-    StartService,
-    Step,
-    StopMps,
-    StopService,
-)
+from .steps import CheckHealth, ResetGpu, Step, StopService
 
-TIME_LIMITS_S: dict[type[Step], float] = {
-    SetMigMode: 120,
-    ResetGpu: 300,
-    CreateInstance: 60,
-    CreateComputeInstance: 60,
-    DestroyComputeInstance: 60,
-    DestroyInstance: 60,
-    StartMps: 30,
-    StopMps: 60,
-    StartService: 60,
-    StopService: 120,
-    CheckHealth: 600,
-}
-"""Time limit of each kind of step. Instances take about a second each; loading a large model takes minutes."""
+TIME_LIMITS_S: dict[type[Step], float] = {ResetGpu: 300.0, StopService: 300.0, CheckHealth: 900.0}
+"""Limits of steps that wait for others: for firmware, for requests in flight, for a model to load."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +25,12 @@ class Patience:
     """How often going back is tried."""
     pause_s: float = 0.5
     """Pause before the second try; it doubles with each one."""
+    step_s: float | None = None
+    """Time limit of the steps that have none of their own (`TIME_LIMITS_S`); None: 60 s."""
+
+    def limit_s(self, step: Step) -> float:
+        """Returns the time limit of a step."""
+        return TIME_LIMITS_S.get(type(step), self.step_s or 60.0)
 
 
 def now() -> str:

@@ -7,7 +7,7 @@ from ..solver.model.catalogue import load_catalogue
 from ..solver.model.errors import Finding, InputError
 from ..solver.model.parsing import closest
 from .devices.simulated.injection import FailureKind, Injection
-from .devices.simulated.node import NodeRecord, SimulatedNode, SimulatedNodeFile, write_node
+from .devices.simulated.node import SimulatedNode, SimulatedNodeFile, record_of, write_node
 
 
 def make(path: Path, gpus: list[str]) -> None:
@@ -15,7 +15,7 @@ def make(path: Path, gpus: list[str]) -> None:
     if path.exists():
         raise InputError([Finding(str(path), "", "exists; remove it first, or leave out --gpus to change it")])
     types = [name for text in gpus for name in _gpus(text)]
-    write_node(path, NodeRecord(dict(SimulatedNode.unused(dict(enumerate(types))).state())))
+    write_node(path, record_of(SimulatedNode.unused(dict(enumerate(types))).state()))
 
 
 def happen(path: Path, reboot: bool, busy: list[str], fail: list[str]) -> None:

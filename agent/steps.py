@@ -9,7 +9,7 @@ are the ones that can fail for reasons outside the plan.
 
 What is the same before and after is not touched: an instance with the same profile and start, a service with the same
 settings on it. A service whose settings change, whose instance is made anew, or whose MPS daemon comes or goes stops
-and starts, because a process takes all of these over only when it starts.
+and starts, because a process takes all of these over only when it starts; so does one that is not healthy.
 
 There is no second function for the way back: undoing is the transition from what is there to what was there
 before. The inverses of the done steps in reverse order would not do: a mode change and its reset keep their order
@@ -195,7 +195,7 @@ def _undisturbed(before: LiveGpu, after: GpuState, kept: dict[int, bool]) -> fro
         for service in after.services
         if (service.start in after.mps_starts) == (service.start in before.mps_starts)
     }
-    running = frozenset(one.service for one in before.services)
+    running = frozenset(one.service for one in before.services if one.healthy is not False)
     usable = {start for start, is_usable in kept.items() if is_usable}
     if not after.mig_enabled and not before.mig_enabled:
         return frozenset(one for one in running & after.services if one.start is None and None in same_mps)

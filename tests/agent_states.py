@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sliceplan.agent.devices.device import DeviceError
 from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
-from sliceplan.agent.node import GpuState, Instance, Service, unused
+from sliceplan.agent.node import GpuState, Instance, Service, in_order, unused
 from sliceplan.agent.steps import CreateInstance, steps_between
 from sliceplan.solver.model.catalogue import load_catalogue
 
@@ -60,10 +60,10 @@ def random_state(random, gpu):
 def _successor(random, state):
     if random.random() < 0.5 or not (state.instances or state.services):
         return random_state(random, state.gpu)
-    services = frozenset(one for one in state.services if random.random() < 0.6)
+    services = frozenset(one for one in in_order(state.services) if random.random() < 0.6)
     if not state.mig_enabled:
         return replace(state, services=services) if services else unused(state)
-    instances = frozenset(one for one in state.instances if random.random() < 0.6)
+    instances = frozenset(one for one in sorted(state.instances) if random.random() < 0.6)
     starts = {one.start for one in instances}
     kept = frozenset(one for one in services if one.start in starts)
     return _cut(random, replace(state, instances=instances, services=kept))

@@ -6,16 +6,14 @@ from pathlib import Path
 
 from ...solver.model.errors import SliceplanError
 from ..assembly import device_of
-from ..config import DEFAULT_CONFIG, AgentConfig, PlanConfig, read_config
 from ..devices.device import DeviceError
 from ..devices.nvml.profiles import catalogue_differences, driver_profiles
 from ..devices.nvml.reading import driver_version, is_vgpu_guest, read_gpu
 from ..devices.nvml.session import opened, said
+from ..opening import Words, configured
 from ..owners import Trace, find_owners
 from .report import look
 from .text import status_text
-
-SIMULATED = "simulated:"
 
 
 def show_status(config_file: Path | None, device: str | None, state: Path | None, as_json: bool) -> int:
@@ -31,11 +29,11 @@ def show_status(config_file: Path | None, device: str | None, state: Path | None
     state
         The agent's state folder; None: as configured.
     """
-    config = _with_device(_config(config_file), device)
+    config = configured(Words(config=config_file, device=device, state=state))
     driver, is_guest = (None, False) if config.simulated_node else _driver()
     guest = [Trace("vgpu-guest", "a GPU is a virtual one; its host decides about MIG")] if is_guest else []
     owners = [*find_owners(), *guest]
-    report = look(config.node_name, device_of(config), state or config.state_dir, owners, driver)
+    report = look(config.node_name, device_of(config), config.state_dir, owners, driver)
     if as_json:
         print(json.dumps(report.as_data(), indent=1))
     else:
@@ -59,21 +57,6 @@ def _catalogue_lines() -> Iterator[str]:
             found = driver_profiles(nvml, nvml.nvmlDeviceGetHandleByIndex(index), gpu)
             for difference in catalogue_differences(gpu, found):
                 yield f"GPU {index} ({gpu}): {difference}"
-
-
-def _config(path: Path | None) -> AgentConfig:
-    if path is not None or DEFAULT_CONFIG.exists():
-        return read_config(path or DEFAULT_CONFIG)
-    return AgentConfig(version=1, plan=PlanConfig(source="/etc/sliceplan/plan.json"))
-
-
-def _with_device(config: AgentConfig, device: str | None) -> AgentConfig:
-    if device is None:
-        return config
-    if device.startswith(SIMULATED):
-        path = Path(device.removeprefix(SIMULATED)).absolute()
-        return config.model_copy(update={"device": "simulated", "simulated_node": path})
-    return config.model_copy(update={"device": "nvml", "simulated_node": None})
 
 
 def _driver() -> tuple[str | None, bool]:

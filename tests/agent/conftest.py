@@ -1,4 +1,4 @@
-"""Keys and a plan for one node, signed and not; and a node behind NVML, with everything that it is made of."""
+"""Keys and a signed plan; an agent on a simulated node with a clock of its own; and a node behind NVML."""
 
 import os
 import signal
@@ -14,6 +14,8 @@ from sliceplan.agent.devices.nvml.node import NvmlNode
 from sliceplan.agent.devices.simulated.node import SimulatedNode
 from sliceplan.agent.services.host import ServiceHost
 from sliceplan.agent.services.template import ServiceTemplate
+from sliceplan.agent.session import Patience, Session
+from sliceplan.agent.state_folder import StateFolder
 from sliceplan.agent.trust.acceptance import accept
 from sliceplan.agent.trust.keys import generate, read_private
 from sliceplan.agent.trust.signing import sign
@@ -21,6 +23,52 @@ from sliceplan.agent.trust.trusted_keys import read_trusted_keys
 from sliceplan.solver.api import solve
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that only sleeping moves."""
+
+    def __init__(self):
+        self.time = 0.0
+        self.wakings = []
+        """Called with the time after each sleep."""
+
+    def sleep(self, seconds):
+        self.time += seconds
+        for waking in self.wakings:
+            waking(self.time)
+
+    def now(self):
+        return self.time
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = StateFolder(tmp_path / "state")
+    made.prepare()
+    return made
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def said():
+    """What the agent said."""
+    return []
+
+
+@pytest.fixture
+def session_of(folder, clock, said):
+    """Makes a session for a node."""
+
+    def make(node, patience=None, **options):
+        options = {"say": said.append, "sleep": clock.sleep, "clock": clock.now} | options
+        return Session(node, folder, patience or Patience(), **options)
+
+    return make
 
 
 @pytest.fixture(scope="session")

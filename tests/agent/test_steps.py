@@ -227,3 +227,12 @@ def test_what_is_left_over_or_missing_is_a_difference():
     node = SimulatedNode.in_state(cut())
     node.apply(CreateInstance(0, "3g.40gb", 4), AT_ONCE_S)
     assert differences(node.state(), cut(Instance(4, "3g.40gb"))) == ["GPU 0: 3g.40gb at 4 has no compute instance"]
+
+
+def test_a_service_that_is_not_healthy_restarts():
+    state = whole(Service("bert"))
+    (gpu,) = live(state).values()
+    sick = {0: replace(gpu, services=(replace(gpu.services[0], healthy=False),))}
+    one = Service("bert")
+    assert steps_between(sick, state) == [StopService(0, one), StartService(0, one), CheckHealth(0, one)]
+    assert differences(sick, state) == ["GPU 0: bert is not healthy"]

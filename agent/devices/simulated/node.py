@@ -17,7 +17,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ....solver.model.errors import Finding, InputError
 from ....solver.model.parsing import read_text
-from ...live import Client, LiveGpu, LiveNode
+from ...live import Client, LiveGpu, LiveNode, instance_uuids
 from ...node import NodeState, in_order
 from ...steps import CreateComputeInstance, CreateInstance, StartMps, StartService, Step
 from ..device import DeviceError
@@ -38,6 +38,8 @@ class NodeRecord:
     calls: int = 0
     """Calls of `apply` so far, refused ones too."""
     injections: tuple[Injection, ...] = ()
+    origin: str = ""
+    """Differs between nodes with different instances, so that none makes a UUID that the other one had."""
     version: Literal[1] = 1
 
 
@@ -45,7 +47,7 @@ class SimulatedNode:
     """A Device without hardware."""
 
     def __init__(self, gpus: LiveNode, injections: tuple[Injection, ...] = ()) -> None:
-        self._record = NodeRecord(dict(gpus), injections=injections)
+        self._record = record_of(gpus, injections)
         self._misread: Injection | None = None
 
     @classmethod
@@ -148,6 +150,12 @@ class SimulatedNodeFile(SimulatedNode):
         write_node(self._path, record)
 
 
+def record_of(gpus: LiveNode, injections: tuple[Injection, ...] = ()) -> NodeRecord:
+    """Returns a node that has these GPUs, with all that is on them."""
+    there = " ".join(sorted(instance_uuids(gpus).values()))
+    return NodeRecord(dict(gpus), injections=injections, origin=str(uuid.uuid5(uuid.NAMESPACE_OID, there)))
+
+
 def write_node(path: Path, record: NodeRecord) -> None:
     """Writes a simulated node to its file, in one piece."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -167,7 +175,7 @@ def _after(record: NodeRecord, step: Step) -> NodeRecord:
     gpu = record.gpus.get(step.gpu_index)
     if gpu is None:
         raise DeviceError("NOT_FOUND", 6, f"there is no GPU {step.gpu_index}")
-    return replace(record, gpus={**record.gpus, step.gpu_index: carried_out(gpu, step, record.calls)})
+    return replace(record, gpus={**record.gpus, step.gpu_index: carried_out(gpu, step, record.calls, record.origin)})
 
 
 def _gpu_uuid(index: int, name: str) -> str:

@@ -37,7 +37,7 @@ from ..device import DeviceError
 from .room import no_room
 
 
-def carried_out(gpu: LiveGpu, step: Step, serial: int) -> LiveGpu:
+def carried_out(gpu: LiveGpu, step: Step, serial: int, origin: str) -> LiveGpu:
     """
     Returns what a step makes of its GPU.
 
@@ -45,6 +45,8 @@ def carried_out(gpu: LiveGpu, step: Step, serial: int) -> LiveGpu:
     ----------
     serial
         A number that no other step of the node has; UUIDs and process ids come from it.
+    origin
+        What tells its UUIDs from those of other nodes.
 
     Raises
     ------
@@ -61,7 +63,7 @@ def carried_out(gpu: LiveGpu, step: Step, serial: int) -> LiveGpu:
         case CreateInstance(profile=profile, start=start):
             return _with_instance(gpu, index, profile, start)
         case CreateComputeInstance(start=start):
-            return _with_compute_instance(gpu, index, start, serial)
+            return _with_compute_instance(gpu, index, start, f"{origin}/{gpu.uuid}/{serial}")
         case DestroyComputeInstance(start=start):
             return _without_compute_instances(gpu, index, start)
         case DestroyInstance(start=start):
@@ -116,12 +118,12 @@ def _with_instance(gpu: LiveGpu, index: int, name: str, start: int) -> LiveGpu:
     return replace(gpu, instances=(*gpu.instances, LiveInstance(start, name, gi_id)))
 
 
-def _with_compute_instance(gpu: LiveGpu, index: int, start: int, serial: int) -> LiveGpu:
+def _with_compute_instance(gpu: LiveGpu, index: int, start: int, made_from: str) -> LiveGpu:
     instance = _instance(gpu, index, start)
     if instance.ci_ids:
         message = f"GPU {index}: {instance.profile} at {start} is full: it has a compute instance"
         raise DeviceError("INSUFFICIENT_RESOURCES", 23, message)
-    made = f"MIG-{uuid.uuid5(uuid.NAMESPACE_OID, f'{gpu.uuid}/{serial}')}"
+    made = f"MIG-{uuid.uuid5(uuid.NAMESPACE_OID, made_from)}"
     return _exchanged(gpu, replace(instance, ci_ids=(0,), uuid=made))
 
 

@@ -4,7 +4,13 @@ import pytest
 
 from sliceplan.agent.devices.device import DeviceError
 from sliceplan.agent.devices.simulated.injection import FOREIGN_PID, Injection
-from sliceplan.agent.devices.simulated.node import AT_ONCE_S, NodeRecord, SimulatedNode, SimulatedNodeFile, write_node
+from sliceplan.agent.devices.simulated.node import (
+    AT_ONCE_S,
+    SimulatedNode,
+    SimulatedNodeFile,
+    record_of,
+    write_node,
+)
 from sliceplan.agent.live import instance_uuids
 from sliceplan.agent.node import GpuState, Instance, Service, Slot
 from sliceplan.agent.steps import (
@@ -250,7 +256,7 @@ def test_an_injected_wrong_uuid_is_read_once(node):
 
 def test_a_node_in_a_file_is_the_same_for_whoever_opens_it(tmp_path, node):
     path = tmp_path / "node.json"
-    write_node(path, NodeRecord(dict(node.state())))
+    write_node(path, record_of(node.state()))
     done(SimulatedNodeFile(path), *made("1g.10gb", 0))
     again = SimulatedNodeFile(path)
     done(again, StartService(0, Service("a", 0)))
