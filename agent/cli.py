@@ -113,7 +113,8 @@ def _from_plan(desired: NodeState, running: NodeState, source: Path | None) -> T
 @app.command()
 def status(
     config: Annotated[
-        Path | None, typer.Option(help="The agent's configuration; default: /etc/sliceplan/agent.yaml, if there.")
+        Path | None,
+        typer.Option(help="Default: /etc/sliceplan/agent.yaml, if it is there.", envvar="SLICEPLAN_CONFIG"),
     ] = None,
     device: Annotated[
         str | None, typer.Option(help="nvml or simulated:FILE; default: as configured.", envvar="SLICEPLAN_DEVICE")
