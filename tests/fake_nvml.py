@@ -40,6 +40,7 @@ class FakeLibrary:
         self.opened = 0
         self.kinds = pynvml.NVML_GPU_INSTANCE_PROFILE_COUNT
         """How many kinds of profiles the driver has heard of."""
+        self.virtualization = pynvml.NVML_GPU_VIRTUALIZATION_MODE_NONE
         self._seen = {}
         self._handles = []
         self.fail = {}
@@ -80,7 +81,13 @@ class FakeLibrary:
     def Shutdown(self):
         self.sessions -= 1
 
+    def SystemGetDriverVersion(self, buffer, _size):
+        buffer.value = b"580.65.06"
+
     # GPUs
+
+    def DeviceGetVirtualizationMode(self, _device, mode):
+        mode._obj.value = self.virtualization
 
     def DeviceGetCount_v2(self, count):
         count._obj.value = len(self.node.state())

@@ -1,9 +1,6 @@
 """Asking a process whether it serves."""
 
-import http.client
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 
 from ..devices.device import DeviceError
@@ -42,22 +39,6 @@ def ask(health: HealthCheck) -> str | None:
         except DeviceError as error:
             return error.message
         return None
-    return _ask_http(health.http or "", health.timeout_s)
+    from .local_http import ask_http
 
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: object) -> None:
-        """Follows nothing: the answer must come from this node."""
-
-
-def _ask_http(url: str, timeout_s: float) -> str | None:
-    # No proxy, whatever the environment says: the URL is of this node.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
-    try:
-        with opener.open(url, timeout=timeout_s):
-            return None
-    except urllib.error.HTTPError as error:
-        with error:
-            return f"{url} answers {error.code}"
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        return f"{url}: {getattr(error, 'reason', None) or error}"
+    return ask_http(health.http or "", health.timeout_s)

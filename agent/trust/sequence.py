@@ -7,15 +7,17 @@ when something drifted), even after it expired: a node must not lose its partiti
 
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from ...solver.model.base import Record
 from ...solver.model.parsing import parse_record
 from ..durable_files import read_bytes_if_there, write_durably
-from .release import Release
 from .strict_json import MAX_INTEGER, parse_json, refusal
+
+if TYPE_CHECKING:
+    from .release import Release
 
 FILE = "newest-release.json"
 """File in the agent's state folder. A rollback does not change it, so that it lets no old release in."""
@@ -53,7 +55,7 @@ def remember(state_folder: Path, applied: NewestRelease) -> NewestRelease:
 
 
 def refuse_unless_it_follows(
-    release: Release, sha256: str, newest: NewestRelease | None, now: datetime, source: str
+    release: "Release", sha256: str, newest: NewestRelease | None, now: datetime, source: str
 ) -> None:
     """Raises InputError if a release is older than the newest one, another one of its number, or expired."""
     if newest is not None and release.sequence == newest.sequence:

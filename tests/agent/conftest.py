@@ -1,11 +1,19 @@
-"""What tests of the agent share: keys and a signed plan, and an agent on a simulated node with a clock of its own."""
+"""What tests of the agent share: keys and a signed plan, an agent with a clock of its own, and a node behind NVML."""
 
+import os
+import signal
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
+from fake_nvml import FakeLibrary, install_tools
 from instances import problem_of
 
+from sliceplan.agent.devices.mps_daemons import DaemonDefaults, MpsDaemons, running_daemons
+from sliceplan.agent.devices.nvml.node import NvmlNode
+from sliceplan.agent.devices.simulated.node import SimulatedNode
+from sliceplan.agent.services.host import ServiceHost
+from sliceplan.agent.services.template import ServiceTemplate
 from sliceplan.agent.session import Patience, Session
 from sliceplan.agent.state_folder import StateFolder
 from sliceplan.agent.trust.acceptance import accept
@@ -93,3 +101,34 @@ def trust(tmp_path_factory):
         return accept(data, "signed.json", node=node, keys=trusted, newest=newest, now=now)
 
     return SimpleNamespace(folder=folder, keys=keys, name=name, trusted=trusted, signed=signed, accepted=accepted)
+
+
+@pytest.fixture
+def nvml_node(tmp_path, monkeypatch):
+    """Returns a function that makes a node of some GPU types; its daemons and services are killed at the end."""
+    install_tools(tmp_path, monkeypatch)
+    template = ServiceTemplate.model_validate({"command": ["/bin/sleep", "600"], "runner": "process", "drain_s": 5})
+
+    def make(*gpus, old=False, defaults=None):
+        library = FakeLibrary(SimulatedNode.unused(dict(enumerate(gpus))), tmp_path, old)
+        library.install(monkeypatch)
+        mps = MpsDaemons(tmp_path / "run" / "mps", DaemonDefaults(**(defaults or {})))
+        host = ServiceHost(lambda _: template, tmp_path / "run", tmp_path / "log")
+        return SimpleNamespace(
+            device=NvmlNode(mps, host),
+            library=library,
+            mps=mps,
+            host=host,
+            folder=tmp_path,
+            attach=library.node.attach,
+            detach=library.node.detach,
+            calls=lambda: (tmp_path / "calls").read_text().splitlines() if (tmp_path / "calls").exists() else [],
+        )
+
+    yield make
+    for pid in ServiceHost(lambda _: None, tmp_path / "run", tmp_path / "log").pids():
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    for daemon in running_daemons():
+        if daemon.folder.startswith(str(tmp_path)):
+            os.kill(daemon.pid, signal.SIGKILL)

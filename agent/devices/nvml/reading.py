@@ -46,6 +46,21 @@ def read_gpus(nvml: ModuleType) -> Iterator[SeenGpu]:
         yield read_gpu(nvml, index)
 
 
+def driver_version(nvml: ModuleType) -> str:
+    """Returns the version of the driver."""
+    return str(nvml.nvmlSystemGetDriverVersion())
+
+
+def is_vgpu_guest(nvml: ModuleType) -> bool:
+    """Tells whether a GPU of the node is a virtual one, whose MIG mode and instances belong to its host."""
+    for index in range(nvml.nvmlDeviceGetCount()):
+        with contextlib.suppress(nvml.NVMLError):
+            mode = nvml.nvmlDeviceGetVirtualizationMode(nvml.nvmlDeviceGetHandleByIndex(index))
+            if mode == nvml.NVML_GPU_VIRTUALIZATION_MODE_VGPU:
+                return True
+    return False
+
+
 def read_gpu(nvml: ModuleType, index: int) -> SeenGpu:
     """Returns one GPU; raises NVMLError if it does not answer."""
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
