@@ -103,8 +103,8 @@ def undo(session: Session, open_one: Unfinished, reason: str) -> Outcome:
 
 
 def discard(session: Session) -> None:
-    """Ends the open transition where it is."""
-    Journal(session.folder).write(Ended("discarded"))
+    """Ends the open transition where it is, even if its journal cannot be read; the journal is kept beside."""
+    Journal(session.folder).set_aside()
 
 
 def _go_forward(session: Session, begun: Begun) -> Outcome:

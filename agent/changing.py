@@ -138,11 +138,11 @@ def _refuse_other_owners(agent: Agent) -> None:
 
 def _finish_what_was_left(session: Session, yes: bool, discard_it: bool) -> None:
     """Goes on with a transition that an agent left before its end."""
-    open_one = unfinished(session.folder)
-    if open_one is None:
-        return
     if discard_it:
         discard(session)
+        return
+    open_one = unfinished(session.folder)
+    if open_one is None:
         return
     forward = open_one.turned_back is None
     print(f"An agent left a transition before its end. It goes {'on' if forward else 'back'} first.")

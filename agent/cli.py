@@ -14,7 +14,7 @@ import typer
 from ..solver.model.errors import Finding, InputError, SliceplanError
 from .applied import read_applied
 from .carrying_out import StepFailedError, read_state
-from .changing import State, apply, rollback, run
+from .changing import Config, Device, State, apply, rollback, run
 from .devices.device import DeviceError
 from .devices.simulated.node import SimulatedNode
 from .live import LiveNode
@@ -56,10 +56,7 @@ def plan(
     current: Annotated[
         Path | None, typer.Option(help="Plan that runs on the node now; default: MIG is off, nothing runs.")
     ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option("--device", help="Read the live state: nvml or simulated:FILE.", envvar="SLICEPLAN_DEVICE"),
-    ] = None,
+    device: Device = None,
     state: State = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON.")] = False,
 ) -> None:
@@ -112,16 +109,9 @@ def _from_plan(desired: NodeState, running: NodeState, source: Path | None) -> T
 
 @app.command()
 def status(
-    config: Annotated[
-        Path | None,
-        typer.Option(help="Default: /etc/sliceplan/agent.yaml, if it is there.", envvar="SLICEPLAN_CONFIG"),
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="nvml or simulated:FILE; default: as configured.", envvar="SLICEPLAN_DEVICE")
-    ] = None,
-    state: Annotated[
-        Path | None, typer.Option(help="Folder of the agent's state; default: as configured.", envvar="SLICEPLAN_STATE")
-    ] = None,
+    config: Config = None,
+    device: Device = None,
+    state: State = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
     catalogue: Annotated[
         bool, typer.Option("--catalogue", help="Compare the driver's MIG profiles with the catalogue instead.")

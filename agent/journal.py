@@ -21,7 +21,9 @@ from ..solver.model.errors import Finding, InputError
 from .applied import PlanReference
 from .node import GpuState
 from .records import adapter, record_from
-from .state_folder import JOURNAL, StateFolder
+from .state_folder import DISCARDED, JOURNAL, StateFolder
+
+DAMAGED = "is damaged. Look at the node, then go on from what is there: `sliceplan-agent apply --discard-journal`"
 
 Purpose = Literal["apply", "repair", "rollback"]
 """repair: the plan that was applied already, on a node that drifted from it or was started anew."""
@@ -130,6 +132,11 @@ class Journal:
         """Starts a journal in place of the last one, whose transition has ended."""
         self._folder.write(JOURNAL, _text(begun))
 
+    def set_aside(self) -> None:
+        """Puts a journal that says no more in the place of this one, and keeps this one beside."""
+        self._folder.write(DISCARDED, self._folder.read(JOURNAL) or b"")
+        self._folder.write(JOURNAL, _text(Ended("discarded")))
+
     def write(self, line: Intended | Done | Failed | TurnedBack | Stuck | Ended) -> None:
         """Adds a line; returns when it is on the disk."""
         self._folder.append(JOURNAL, _text(line))
@@ -143,7 +150,10 @@ def read_journal(folder: StateFolder) -> list[Line]:
     # A torn line has no end.
     whole = content[: content.rfind(b"\n") + 1].splitlines()
     source = str(folder.path / JOURNAL)
-    return [record_from(_AnyLine, line, f"{source}: line {number}").root for number, line in enumerate(whole, 1)]
+    try:
+        return [record_from(_AnyLine, line, f"{source}: line {number}").root for number, line in enumerate(whole, 1)]
+    except InputError as error:
+        raise InputError([*error.findings, Finding(source, "", DAMAGED)]) from error
 
 
 def unfinished(folder: StateFolder) -> Unfinished | None:
@@ -153,8 +163,7 @@ def unfinished(folder: StateFolder) -> Unfinished | None:
         return None
     begun = lines[0]
     if not isinstance(begun, Begun):
-        message = "does not begin with a transition. Look at the node, then go on with --discard-journal"
-        raise InputError([Finding(str(folder.path / JOURNAL), "", message)])
+        raise InputError([Finding(str(folder.path / JOURNAL), "", f"does not begin with a transition and {DAMAGED}")])
     turns = [line.reason for line in lines if isinstance(line, TurnedBack)]
     last = lines[-1]
     return Unfinished(

@@ -76,9 +76,10 @@ def configured(words: Words) -> AgentConfig:
     """
     Returns the configuration, with what the command line says put in its place.
 
-    Without a file, what the command line leaves out has its default; so a simulated node needs none.
+    Without a file, what the command line leaves out has its default. A simulated node takes none unless it is named.
     """
-    if words.config is not None or (DEFAULT_CONFIG.exists() and words.device is None):
+    simulated = words.device is not None and words.device.startswith(SIMULATED)
+    if words.config is not None or (DEFAULT_CONFIG.exists() and not simulated):
         config = read_config(words.config or DEFAULT_CONFIG)
     else:
         config = AgentConfig(version=1, plan=PlanConfig(source="/etc/sliceplan/plan.json"))

@@ -3,6 +3,7 @@ The folder in which an agent keeps what it must not forget, and the only code th
 
     lock                  held while an agent works; names its process
     journal.jsonl         what the transition that ran last meant to do and did (journal.py)
+    journal-discarded.jsonl  the last journal that somebody told the agent to discard
     applied.json          what was reached last, and from which plan (applied.py)
     checkpoint-TIME.json  what was there before each transition (checkpoint.py)
     state.json            what `sliceplan-agent run` is doing, for people and `status`
@@ -18,6 +19,7 @@ from pathlib import Path
 from ..solver.model.errors import Finding, InputError
 
 JOURNAL = "journal.jsonl"
+DISCARDED = "journal-discarded.jsonl"
 APPLIED = "applied.json"
 LOCK = "lock"
 STATE = "state.json"

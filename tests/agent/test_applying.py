@@ -273,10 +273,13 @@ def test_a_torn_last_line_of_the_journal_counts_as_not_written(node, session_of,
         assert b"}{" not in path.read_bytes()
 
 
-def test_a_damaged_journal_is_refused_with_its_line(folder):
+def test_a_damaged_journal_is_refused_with_its_line_and_can_be_discarded(node, session_of, folder):
     (folder.path / "journal.jsonl").write_bytes(b'{"event": "ended", "outcome": "applied"}\n{"event": "what"}\n')
-    with pytest.raises(InputError, match=r"journal\.jsonl: line 2: "):
+    with pytest.raises(InputError, match=r"(?s)journal\.jsonl: line 2: .*--discard-journal"):
         unfinished(folder)
+    discard(session_of(node))
+    assert unfinished(folder) is None
+    assert b"what" in (folder.path / "journal-discarded.jsonl").read_bytes()
 
 
 def test_the_checkpoint_is_nvidias_and_has_what_a_rollback_needs(node, session_of, folder):

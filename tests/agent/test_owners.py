@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +51,9 @@ def test_a_program_that_runs_is_found_with_its_process(tmp_path):
     program = tmp_path / "gpu-kubelet-plugin"
     shutil.copy("/bin/sleep", program)
     with subprocess.Popen([program, "60"]) as process:
+        # The kernel shows a program's arguments a moment after it began.
+        while not Path(f"/proc/{process.pid}/cmdline").read_bytes():
+            time.sleep(0.001)
         traces = find_owners(tmp_path)
         process.kill()
     assert [str(trace) for trace in traces] == [f"dra-driver: its program gpu-kubelet-plugin runs (pid {process.pid})"]
