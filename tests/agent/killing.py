@@ -37,7 +37,7 @@ from sliceplan.agent.transition import plan_transition
 
 PLAN = PlanReference("plan.json", "0" * 64)
 
-FAILURES = ("insufficient_resources", "driver_error", "timeout_before", "timeout_after", "wrong_uuid")
+FAILURES = ("insufficient_resources", "driver_error", "timeout_before", "timeout_after", "wrong_uuid", "half_done")
 
 
 class Watched(SimulatedNodeFile):

@@ -34,6 +34,7 @@ REASONS = {
     "timeout_before": "NVML_ERROR_TIMEOUT, 10",
     "timeout_after": "NVML_ERROR_TIMEOUT, 10",
     "wrong_uuid": "has the UUID",
+    "half_done": "stopped in the middle (NVML_ERROR_UNKNOWN, 999)",
 }
 
 
