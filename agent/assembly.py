@@ -3,6 +3,7 @@
 from .config import AgentConfig
 from .devices.device import Device
 from .devices.mps_daemons import DaemonDefaults, MpsDaemons
+from .owners import Trace, find_owners
 from .services.host import ServiceHost
 
 
@@ -26,3 +27,17 @@ def mps_daemons_of(config: AgentConfig) -> MpsDaemons:
 def service_host_of(config: AgentConfig) -> ServiceHost:
     """Returns the services of this node."""
     return ServiceHost(config.template, config.run_dir, config.state_dir / "logs")
+
+
+def owners_of(config: AgentConfig) -> list[Trace]:
+    """
+    Returns the traces of others who change this node's GPUs.
+
+    A simulated node has none; those of the machine that it is simulated on are not its own.
+    """
+    if config.simulated_node is not None:
+        return []
+    from .devices.nvml.reading import virtual_gpus
+
+    guests = [Trace("vgpu-guest", f"GPU {index} is a virtual one, whose host decides") for index in virtual_gpus()]
+    return [*find_owners(), *guests]

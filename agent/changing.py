@@ -60,6 +60,7 @@ def apply(
         desired = agent.fetch(applied)
         transition = plan_transition(read_state(agent.session), desired.state, applied)
         _show(agent.config.node_name, transition)
+        _show_what_nobody_starts(agent, transition)
         _refuse_what_cannot_be(transition, agent.session)
         _stop_if_dry(dry_run)
         if not transition.steps:
@@ -158,6 +159,16 @@ def _finish_what_was_left(session: Session, yes: bool, discard_it: bool) -> None
 def _show(node: str, transition: Transition) -> None:
     for line in transition_text(node, transition):
         print(line)
+
+
+def _show_what_nobody_starts(agent: Agent, transition: Transition) -> None:
+    """Names the services for which there is no template; a simulated node starts none, and needs none."""
+    if agent.config.simulated_node is not None:
+        return
+    wanted = {service.workload for state in transition.new.values() for service in state.services}
+    for workload in sorted(wanted):
+        if agent.config.template(workload) is None:
+            print(f"Not started: {workload} has no template; its environment is written to a file.")
 
 
 def _refuse_what_cannot_be(transition: Transition, session: Session) -> None:

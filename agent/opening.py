@@ -11,11 +11,11 @@ from typing import Any
 
 from ..solver.model.errors import Finding, InputError
 from .applied import Applied
-from .assembly import device_of
+from .assembly import device_of, owners_of
 from .config import DEFAULT_CONFIG, AgentConfig, PlanConfig, read_config
 from .desired import Desired, desired_of
 from .following import PlanFollower
-from .owners import find_owners, refusing
+from .owners import refusing
 from .session import Patience, Session
 from .state_folder import StateFolder
 
@@ -67,8 +67,7 @@ def open_agent(words: Words, say: Callable[[str], None] = print) -> Agent:
         return desired_of(Path(config.plan.source), config.node_name)
 
     def owners() -> Sequence[str]:
-        # A simulated node has no owners; those of the machine that it is simulated on are not its own.
-        return [] if simulated else refusing(find_owners(), [one.owner for one in config.ignore_owners])
+        return refusing(owners_of(config), [one.owner for one in config.ignore_owners])
 
     return Agent(config, session, unsigned if words.unsigned else PlanFollower(config), owners)
 

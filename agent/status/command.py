@@ -4,14 +4,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...solver.model.errors import SliceplanError
-from ..assembly import device_of
-from ..devices.device import DeviceError
+from ..assembly import device_of, owners_of
 from ..devices.nvml.profiles import catalogue_differences, driver_profiles
-from ..devices.nvml.reading import driver_version, is_vgpu_guest, read_gpu
+from ..devices.nvml.reading import driver_version, read_gpu
 from ..devices.nvml.session import opened, said
 from ..opening import Words, configured
-from ..owners import Trace, find_owners
 from .report import look
 from .text import status_text
 
@@ -29,11 +26,9 @@ def show_status(config_file: Path | None, device: str | None, state: Path | None
     state
         The agent's state folder; None: as configured.
     """
-    config = configured(Words(config_file, device=device, state=state))
-    driver, is_guest = (None, False) if config.simulated_node else _driver()
-    guest = [Trace("vgpu-guest", "a GPU is a virtual one; its host decides about MIG")] if is_guest else []
-    owners = [*find_owners(), *guest]
-    report = look(config.node_name, device_of(config), config.state_dir, owners, driver)
+    config = configured(Words(config=config_file, device=device, state=state))
+    driver = None if config.simulated_node else driver_version()
+    report = look(config.node_name, device_of(config), config.state_dir, owners_of(config), driver)
     if as_json:
         print(json.dumps(report.as_data(), indent=1))
     else:
@@ -57,12 +52,3 @@ def _catalogue_lines() -> Iterator[str]:
             found = driver_profiles(nvml, nvml.nvmlDeviceGetHandleByIndex(index), gpu)
             for difference in catalogue_differences(gpu, found):
                 yield f"GPU {index} ({gpu}): {difference}"
-
-
-def _driver() -> tuple[str | None, bool]:
-    """Returns the driver's version, and whether the GPUs are virtual; what is wrong the read-back says better."""
-    try:
-        with opened() as nvml, said(nvml, "the driver cannot be asked"):
-            return driver_version(nvml), is_vgpu_guest(nvml)
-    except (DeviceError, SliceplanError):
-        return None, False

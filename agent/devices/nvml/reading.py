@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from ....solver.model.errors import SliceplanError
 from ...live import LiveInstance
+from ..device import DeviceError
 from .names import catalogue_name
 from .profiles import driver_profiles
+from .session import opened, said
 
 
 @dataclass(frozen=True)
@@ -46,19 +49,28 @@ def read_gpus(nvml: ModuleType) -> Iterator[SeenGpu]:
         yield read_gpu(nvml, index)
 
 
-def driver_version(nvml: ModuleType) -> str:
-    """Returns the version of the driver."""
-    return str(nvml.nvmlSystemGetDriverVersion())
+def driver_version() -> str | None:
+    """Returns the version of the driver; None: it does not answer, and why a read-back says better."""
+    try:
+        with opened() as nvml, said(nvml, "the driver cannot be asked"):
+            return str(nvml.nvmlSystemGetDriverVersion())
+    except (DeviceError, SliceplanError):
+        return None
 
 
-def is_vgpu_guest(nvml: ModuleType) -> bool:
-    """Tells whether a GPU of the node is a virtual one, whose MIG mode and instances belong to its host."""
-    for index in range(nvml.nvmlDeviceGetCount()):
-        with contextlib.suppress(nvml.NVMLError):
-            mode = nvml.nvmlDeviceGetVirtualizationMode(nvml.nvmlDeviceGetHandleByIndex(index))
-            if mode == nvml.NVML_GPU_VIRTUALIZATION_MODE_VGPU:
-                return True
-    return False
+def virtual_gpus() -> list[int]:
+    """Returns the GPUs that are those of a vGPU guest, whose MIG mode and instances belong to its host."""
+    found = []
+    try:
+        with opened() as nvml, said(nvml, "the driver cannot be asked"):
+            for index in range(nvml.nvmlDeviceGetCount()):
+                with contextlib.suppress(nvml.NVMLError):
+                    mode = nvml.nvmlDeviceGetVirtualizationMode(nvml.nvmlDeviceGetHandleByIndex(index))
+                    if mode == nvml.NVML_GPU_VIRTUALIZATION_MODE_VGPU:
+                        found.append(index)
+    except (DeviceError, SliceplanError):
+        return []
+    return found
 
 
 def read_gpu(nvml: ModuleType, index: int) -> SeenGpu:

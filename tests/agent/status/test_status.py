@@ -29,7 +29,7 @@ STEPS = [
 
 @pytest.fixture(autouse=True)
 def _no_owner(monkeypatch):
-    monkeypatch.setattr("sliceplan.agent.status.command.find_owners", list)
+    monkeypatch.setattr("sliceplan.agent.assembly.find_owners", list)
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_a_node_behind_nvml_shows_driver_and_virtual_gpus(status, nvml_node):
     done = status("--device", "nvml")
     assert done.exit_code == 0, done.output
     assert "driver 580.65.06" in done.output
-    assert "vgpu-guest: a GPU is a virtual one" in done.output
+    assert "vgpu-guest: GPU 0 is a virtual one" in done.output
 
 
 def test_the_catalogue_is_compared_with_the_driver(status, nvml_node):
