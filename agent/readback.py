@@ -56,7 +56,7 @@ def _own_promise(step: Step, gpu: LiveGpu, known: Mapping[Slot, str]) -> str | N
         case StopMps(start=start):
             return f"{place_text(start)} still has an MPS daemon" if start in gpu.mps_starts else None
         case StartService(service=service) | CheckHealth(service=service):
-            runs = any(running.service == service for running in gpu.services)
+            runs = any(one.service == service and one.healthy is not False for one in gpu.services)
             return None if runs else f"{service_text(service)} does not run with its settings"
         case StopService(service=service):
             runs = any(running.service.identity == service.identity for running in gpu.services)

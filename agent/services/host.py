@@ -42,13 +42,18 @@ class ServiceHost:
             raise DeviceError("UNKNOWN", 999, str(error), hint=hint) from error
 
     def running(self) -> dict[Slot, list[RunningService]]:
-        """Returns the services of which every process runs; those without a template have none."""
+        """
+        Returns the services that were started, as not healthy where a process of theirs does not run.
+
+        What a kill in the middle of a start left behind is among them, so that it gets stopped. A service without a
+        template has no processes.
+        """
         found: dict[Slot, list[RunningService]] = {}
         for record in self.records():
             pids = [_pid(process) for process in record.started]
-            if all(pid is not None for pid in pids):
-                live = tuple(pid for pid in pids if pid is not None)
-                found.setdefault(record.slot, []).append(RunningService(record.service, live))
+            live = tuple(pid for pid in pids if pid is not None)
+            healthy = None if len(live) == len(pids) else False
+            found.setdefault(record.slot, []).append(RunningService(record.service, live, healthy))
         return found
 
     def pids(self) -> set[int]:

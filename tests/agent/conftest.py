@@ -1,4 +1,4 @@
-"""What tests of the agent share: keys and a signed plan, an agent with a clock of its own, and a node behind NVML."""
+"""Keys and a signed plan; an agent on a simulated node with a clock of its own; and a node behind NVML."""
 
 import os
 import signal

@@ -124,7 +124,8 @@ class NvmlNode:
     def _start_service(self, slot: Slot, service: Service) -> None:
         device = self._device(slot)
         name = f"GPU {slot.gpu_index}: {service_text(service)} on {place_text(slot.start)}"
-        if any(one.service.identity == service.identity for one in self._services.running().get(slot, [])):
+        there = [one for one in self._services.running().get(slot, []) if one.healthy is not False]
+        if any(one.service.identity == service.identity for one in there):
             raise DeviceError("IN_USE", 19, f"{name} runs already")
         if needs_mps([service]) and device.mps_folder is None:
             raise DeviceError("NOT_FOUND", 6, f"{name} needs an MPS daemon, and there is none")

@@ -6,12 +6,20 @@ from typing import Literal
 from ..device import DeviceError
 
 FailureKind = Literal[
-    "busy", "insufficient_resources", "driver_error", "timeout_before", "timeout_after", "wrong_uuid", "unhealthy"
+    "busy",
+    "insufficient_resources",
+    "driver_error",
+    "timeout_before",
+    "timeout_after",
+    "wrong_uuid",
+    "half_done",
+    "unhealthy",
 ]
 """
 timeout_before, timeout_after: the call takes too long, and was not carried out, or was. wrong_uuid: the step succeeds,
 and the next read-back gives a wrong UUID for an instance, as sessions of NVML do that were opened before a change.
-unhealthy: the step is refused as a service is that does not pass its health check.
+half_done: a service starts with some of its processes only; any other step is refused. unhealthy: the step is refused
+as a service is that does not pass its health check.
 """
 
 
@@ -46,6 +54,8 @@ def error_of(injection: Injection, gpu_index: int, timeout_s: float) -> DeviceEr
             return DeviceError("UNKNOWN", 999, f"{where}: the driver failed")
         case "timeout_before" | "timeout_after":
             return DeviceError("TIMEOUT", 10, f"{where}: no answer within {timeout_s:g} s")
+        case "half_done":
+            return DeviceError("UNKNOWN", 999, f"{where}: stopped in the middle")
         case "unhealthy":
             return DeviceError("UNKNOWN", 999, f"{where}: a service did not pass its health check")
         case "wrong_uuid":

@@ -88,6 +88,8 @@ class SimulatedNode:
         error = error_of(injection, step.gpu_index, timeout_s) if injection else None
         if injection is None or injection.kind in ("timeout_after", "wrong_uuid"):
             record = _after(record, step)
+        if injection and injection.kind == "half_done" and isinstance(step, StartService):
+            record = _half(_after(record, step), step)
         self._write(record)
         if injection and injection.kind == "wrong_uuid":
             self._misread = injection
@@ -176,6 +178,15 @@ def _after(record: NodeRecord, step: Step) -> NodeRecord:
     if gpu is None:
         raise DeviceError("NOT_FOUND", 6, f"there is no GPU {step.gpu_index}")
     return replace(record, gpus={**record.gpus, step.gpu_index: carried_out(gpu, step, record.calls, record.origin)})
+
+
+def _half(record: NodeRecord, step: StartService) -> NodeRecord:
+    """Returns a node on which a service has been started, and has lost a process since."""
+    gpu = record.gpus[step.gpu_index]
+    services = tuple(
+        replace(one, pids=one.pids[1:], healthy=False) if one.service == step.service else one for one in gpu.services
+    )
+    return replace(record, gpus={**record.gpus, step.gpu_index: replace(gpu, services=services)})
 
 
 def _gpu_uuid(index: int, name: str) -> str:

@@ -85,7 +85,8 @@ def test_several_processes_run_as_one_service_and_one_that_ended_makes_it_incomp
     os.kill(pids[1], signal.SIGKILL)
     while plain.is_alive(pids[1], processes.start_time(pids[1]) or 0):
         time.sleep(0.01)
-    assert one.running() == {}
+    (left,) = one.running()[SLOT]
+    assert (left.healthy, left.pids) == (False, (pids[0], pids[2]))
     assert one.pids() == {pids[0], pids[2]}
     one.start(SLOT, service, WHOLE)
     assert not set(one.running()[SLOT][0].pids) & set(pids), "what was left of the first start is ended"
@@ -132,7 +133,7 @@ def test_another_process_of_the_same_id_is_not_taken_for_the_service(host, tmp_p
     (record,) = one.records()
     path = tmp_path / "run/services/bert-gpu0.json"
     path.write_text(path.read_text().replace(f'"pid": {record.started[0].pid}', f'"pid": {os.getpid()}'))
-    assert one.running() == {}
+    assert [(left.healthy, left.pids) for left in one.running()[SLOT]] == [(False, ())]
     one.stop(SLOT, BERT, 5)  # and this process, which has that id, lives on
 
 
@@ -149,6 +150,8 @@ def test_a_program_that_is_not_there_is_named(host):
     one = host(command=["/nowhere/serve"])
     with pytest.raises(DeviceError, match="/nowhere/serve: No such file"):
         one.start(SLOT, BERT, WHOLE)
+    assert [left.healthy for left in one.running()[SLOT]] == [False]
+    one.stop(SLOT, BERT, 5)
     assert one.running() == {}
 
 
