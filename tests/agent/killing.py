@@ -25,12 +25,10 @@ from agent_states import random_live, random_pair
 
 from sliceplan.agent.applied import PlanReference, read_applied
 from sliceplan.agent.applying import apply_transition, resume
-from sliceplan.agent.desired import Desired
 from sliceplan.agent.devices.simulated.injection import Injection
 from sliceplan.agent.devices.simulated.node import SimulatedNodeFile, record_of, write_node
 from sliceplan.agent.differences import differences
 from sliceplan.agent.journal import Ended, read_journal, unfinished
-from sliceplan.agent.keeping import Rules, look
 from sliceplan.agent.live import instance_uuids
 from sliceplan.agent.node import Instance
 from sliceplan.agent.session import Session
@@ -116,24 +114,18 @@ def go_on(session):
         resume(session, open_one)
 
 
-def repair(place, transition):
-    """Lets `run` bring back what a reboot took from a plan that was applied."""
-    desired = Desired(transition.new, PLAN)
-    assert look(place.session(), lambda _: desired, list, Rules(allow_reset=True)).doing in ("applied", "in sync")
-
-
 def ending(place):
     """Returns how the transition ended by its journal; None: it had not begun."""
     lines = read_journal(StateFolder(place.state))
     return lines[-1].outcome if lines and isinstance(lines[-1], Ended) else None
 
 
-def verify(place, transition, end, what, rebooted=False):
+def verify(place, transition, end, what):
     """Checks that the node has the old or the new state, as the journal says, and that what stays was not lost."""
     assert unfinished(StateFolder(place.state)) is None, what
     live = place.live()
     if end is None:
-        assert rebooted or live == transition.live, what
+        assert live == transition.live, what
         return
     assert end in ("applied", "rolled back"), what
     goal = transition.new if end == "applied" else transition.old
@@ -141,7 +133,7 @@ def verify(place, transition, end, what, rebooted=False):
     before, after = instance_uuids(transition.live), instance_uuids(live)
     for slot, uuid in before.items():
         profile = transition.live[slot.gpu_index].instance(slot.start).profile
-        if not rebooted and Instance(slot.start, profile) in transition.new[slot.gpu_index].instances:
+        if Instance(slot.start, profile) in transition.new[slot.gpu_index].instances:
             assert after[slot] == uuid, f"{what}: the instance at {slot} was not to be touched"
     applied = read_applied(StateFolder(place.state))
     assert (applied is not None) == (end == "applied"), what
@@ -164,7 +156,7 @@ def random_transition(number):
 
 def kill_often(number, path, most):
     """
-    Kills an agent at moments of one transition; every third time also the one that goes on, or the node reboots.
+    Kills an agent at moments of one transition, every third time also the one that goes on.
 
     Parameters
     ----------
@@ -193,26 +185,14 @@ def kill_often(number, path, most):
         place = Place(path, transition.live, injections)
         what = f"transition {number}, killed at moment {moment} ({kill_at(moment, place, act)})"
         ends["kills"] += 1
-        rebooted = random.random() < 1 / 3
-        if rebooted:
-            SimulatedNodeFile(place.node).reboot()
-            what += ", then rebooted"
-        elif random.random() < 1 / 2:
+        if random.random() < 1 / 3:
             again = random.randint(1, 40)
             if second := kill_at(again, place, go_on):
                 what += f", then again at moment {again} ({second})"
                 ends["kills"] += 1
-        over = unfinished(StateFolder(place.state)) is None
         go_on(place.session())
         end = ending(place)
-        if rebooted and over:
-            if end != "applied":
-                # It was over or had not begun: what a reboot takes then is not the agent's to bring back.
-                ends["reboots afterwards"] += 1
-                continue
-            repair(place, transition)
-        verify(place, transition, end, what, rebooted)
-        ends["reboots"] += rebooted
+        verify(place, transition, end, what)
         ends[end or "not begun"] += 1
     return ends
 
