@@ -6,17 +6,17 @@ from typing import Annotated
 import typer
 
 from ..solver.model.errors import Finding, InputError
-from .applied import read_applied
-from .applying import Outcome, apply_transition, discard, resume, undo
-from .carrying_out import read_state
-from .checkpoint import read_checkpoint
-from .journal import unfinished
-from .keeping import Rules, keep, note_plan
-from .lock import locked
 from .opening import Agent, Words, open_agent, stoppable
-from .session import Session
-from .terminal import transition_text
-from .transition import Transition, plan_transition
+from .showing.terminal import transition_text
+from .transition.applied import read_applied
+from .transition.applying import Outcome, apply_transition, discard, resume, undo
+from .transition.carrying_out import read_state
+from .transition.checkpoint import read_checkpoint
+from .transition.journal import unfinished
+from .transition.keeping import Rules, keep, note_plan
+from .transition.lock import locked
+from .transition.preflight import Transition, plan_transition
+from .transition.session import Session
 
 Plan = Annotated[
     str | None, typer.Argument(metavar="[PLAN]", help="Signed plan, a file or an HTTPS URL; default: as configured.")

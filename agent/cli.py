@@ -12,18 +12,18 @@ from typing import Annotated
 import typer
 
 from ..solver.model.errors import Finding, InputError, SliceplanError
-from .applied import read_applied
-from .carrying_out import StepFailedError, read_state
 from .changing import Config, Device, State, apply, rollback, run
-from .devices.device import DeviceError
 from .devices.simulated.node import SimulatedNode
-from .live import LiveNode
-from .node import NodeState, unused
+from .model.device_error import DeviceError
+from .model.live import LiveNode
+from .model.node import NodeState, unused
+from .model.plan_files import node_share, read_plan
 from .opening import Words, open_agent
-from .plan_files import node_share, read_plan
+from .showing.terminal import transition_data, transition_text
 from .simulating import happen, make
-from .terminal import transition_data, transition_text
-from .transition import Transition, plan_transition
+from .transition.applied import read_applied
+from .transition.carrying_out import StepFailedError, read_state
+from .transition.preflight import Transition, plan_transition
 
 app = typer.Typer(
     name="sliceplan-agent",

@@ -1,14 +1,26 @@
 """Files that survive a crash: written aside, flushed to the disk, renamed, and the rename flushed too."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from ..solver.model.errors import Finding, InputError
 
 
-def write_durably(path: Path, text: str, mode: int = 0o644) -> None:
+def unobserved(_moment: str) -> None:
+    """Hears of nothing."""
+
+
+def write_durably(
+    path: Path, content: str | bytes, mode: int = 0o644, observe: Callable[[str], None] = unobserved
+) -> None:
     """
     Writes a file so that a reader, also after a power cut, sees the old content or the new one.
+
+    Parameters
+    ----------
+    observe
+        Hears of each moment at which a kill would leave something else behind.
 
     Raises
     ------
@@ -20,15 +32,19 @@ def write_durably(path: Path, text: str, mode: int = 0o644) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
-            with open(descriptor, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
+            with open(descriptor, "wb") as file:  # noqa: PTH123
                 os.fchmod(descriptor, mode)
-                file.write(text)
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
+                observe(f"{path.name} written aside")
                 os.fsync(descriptor)
+            observe(f"{path.name} synced")
             aside.replace(path)
+            observe(f"{path.name} renamed")
         finally:
             aside.unlink(missing_ok=True)
         sync_folder(path.parent)
+        observe(f"{path.name} replaced")
     except OSError as error:
         raise InputError([Finding(str(path), "", f"cannot be written: {error.strerror or error}")]) from error
 

@@ -1,11 +1,13 @@
-"""Following a signed plan: what `run` and `apply` ask for the state that the node should have."""
+"""Following a plan: what `run` and `apply` ask for the state that the node should have."""
 
+import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .applied import Applied, PlanReference
 from .config import AgentConfig
-from .desired import Desired
+from .model.desired import Desired, PlanReference
+from .model.plan_files import node_share, read_plan
+from .transition.applied import Applied
 from .trust.acceptance import accept
 from .trust.plan_source import Fetched
 from .trust.sequence import NewestRelease, read_newest, remember
@@ -60,3 +62,9 @@ def _newest(state_folder: Path, applied: Applied | None) -> NewestRelease | None
         if plan is not None and plan.sequence is not None:
             newest = remember(state_folder, NewestRelease(sequence=plan.sequence, sha256=plan.sha256))
     return newest
+
+
+def desired_of(path: Path, node: str) -> Desired:
+    """Reads a plan file that nobody signed; raises InputError if it is wrong or has nothing for the node."""
+    state = node_share(read_plan(path), node, str(path))
+    return Desired(state, PlanReference(str(path), hashlib.sha256(path.read_bytes()).hexdigest()))

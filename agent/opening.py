@@ -10,14 +10,14 @@ from types import FrameType
 from typing import Any
 
 from ..solver.model.errors import Finding, InputError
-from .applied import Applied
 from .assembly import device_of, owners_of
 from .config import DEFAULT_CONFIG, AgentConfig, PlanConfig, read_config
-from .desired import Desired, desired_of
-from .following import PlanFollower
+from .following import PlanFollower, desired_of
+from .model.desired import Desired
 from .owners import refusing
-from .session import Patience, Session
-from .state_folder import StateFolder
+from .transition.applied import Applied
+from .transition.session import Patience, Session
+from .transition.state_folder import StateFolder
 
 SIMULATED = "simulated:"
 

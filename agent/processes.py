@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from .devices.device import DeviceError
+from .model.device_error import DeviceError
 
 PROC = Path("/proc")
 

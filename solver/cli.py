@@ -605,7 +605,7 @@ def export(
     if target is ExportFormat.JSON:
         texts = {f"{answer.problem.name}.plan.json": dump_plan(answer)}
     else:
-        from sliceplan.agent.script import node_scripts
+        from sliceplan.agent.showing.script import node_scripts
 
         texts = {f"{node}.sh": script for node, script in node_scripts(answer, str(plan)).items()}
     try:

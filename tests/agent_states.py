@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from sliceplan.agent.devices.device import DeviceError
 from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
-from sliceplan.agent.node import GpuState, Instance, Service, in_order, unused
-from sliceplan.agent.steps import CreateInstance, steps_between
+from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.node import GpuState, Instance, Service, in_order, unused
+from sliceplan.agent.model.steps import CreateInstance, steps_between
 from sliceplan.solver.model.catalogue import load_catalogue
 
 GPUS = ["A100-80GB", "A30-24GB", "H100-80GB-SXM", "RTX-PRO-6000-96GB", "V100-SXM2-16GB"]

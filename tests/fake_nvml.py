@@ -11,10 +11,10 @@ import os
 
 import pynvml
 
-from sliceplan.agent.devices.device import DeviceError
 from sliceplan.agent.devices.nvml.names import CATALOGUE_NAMES
 from sliceplan.agent.devices.simulated.node import SimulatedNode
-from sliceplan.agent.steps import (
+from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.steps import (
     CreateComputeInstance,
     CreateInstance,
     DestroyComputeInstance,

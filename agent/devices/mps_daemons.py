@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import processes
-from ..node import Slot, slot_name
-from ..service_environment import daemon_environment, mps_folder
-from .device import DeviceError
+from ..model.device_error import DeviceError
+from ..model.node import Slot, slot_name
+from ..model.service_environment import daemon_environment, mps_folder
 
 CONTROL = "nvidia-cuda-mps-control"
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from ..devices.device import DeviceError
+from ..model.device_error import DeviceError
 from ..processes import run_tool
 from .template import HealthCheck
 

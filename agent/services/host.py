@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from ...solver.model.errors import InputError
-from ..devices.device import DeviceError
 from ..durable_files import write_durably
-from ..live import RunningService
-from ..node import Service, Slot, service_id, service_text
+from ..model.device_error import DeviceError
+from ..model.live import RunningService
+from ..model.node import Service, Slot, service_id, service_text
+from ..model.service_environment import service_environment
 from ..processes import boot_id
-from ..service_environment import service_environment
 from . import plain, systemd
 from .health import wait_until_healthy
 from .launch import Launch, SlotDevice, launches, standby_launches

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ...solver.model.base import Record
-from ..node import Service, Slot, service_id, slot_name
-from ..service_environment import service_environment
+from ..model.node import Service, Slot, service_id, slot_name
+from ..model.service_environment import service_environment
 from .template import HealthCheck, ServiceTemplate, Standby, filled
 
 MARK = "SLICEPLAN_SERVICE"

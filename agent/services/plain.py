@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from .. import processes
-from ..devices.device import DeviceError
+from ..model.device_error import DeviceError
 from .launch import MARK, Launch
 
 POLL_S = 0.05

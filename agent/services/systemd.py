@@ -1,6 +1,6 @@
 """Services as transient units of systemd, which restarts them when they fail and keeps their log in the journal."""
 
-from ..devices.device import DeviceError
+from ..model.device_error import DeviceError
 from ..processes import run_tool
 from .launch import Launch
 

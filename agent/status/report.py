@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ...solver.model.errors import SliceplanError
-from ..devices.device import Device, DeviceError
+from ..devices.device import Device
 from ..devices.mps_daemons import RunningDaemon, running_daemons
-from ..live import LiveNode
-from ..node import service_id
+from ..model.device_error import DeviceError
+from ..model.live import LiveNode
+from ..model.node import service_id
 from ..owners import Trace
 from ..trust.sequence import read_newest
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..live import LiveGpu, RunningService
-from ..node import place_text, service_id, service_text
+from ..model.live import LiveGpu, RunningService
+from ..model.node import place_text, service_id, service_text
 from .report import Report
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ..node import NodeState
-from ..plan_files import node_share
+from ..model.node import NodeState
+from ..model.plan_files import node_share
 from .dsse import PAYLOAD_TYPE, open_envelope, pre_authentication_encoding
 from .release import Release, digest, parse_release
 from .sequence import NewestRelease, refuse_unless_it_follows

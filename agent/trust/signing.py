@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ...solver.model.errors import Finding, InputError
 from ...solver.model.plan import Plan
-from ..plan_files import node_share
+from ..model.plan_files import node_share
 from .dsse import PAYLOAD_TYPE, pre_authentication_encoding, seal
 from .keys import key_id
 from .release import Release, dump_release

@@ -14,8 +14,8 @@ from sliceplan.agent.devices.nvml.node import NvmlNode
 from sliceplan.agent.devices.simulated.node import SimulatedNode
 from sliceplan.agent.services.host import ServiceHost
 from sliceplan.agent.services.template import ServiceTemplate
-from sliceplan.agent.session import Patience, Session
-from sliceplan.agent.state_folder import StateFolder
+from sliceplan.agent.transition.session import Patience, Session
+from sliceplan.agent.transition.state_folder import StateFolder
 from sliceplan.agent.trust.acceptance import accept
 from sliceplan.agent.trust.keys import generate, read_private
 from sliceplan.agent.trust.signing import sign

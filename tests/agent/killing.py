@@ -23,17 +23,18 @@ from random import Random
 
 from agent_states import random_live, random_pair
 
-from sliceplan.agent.applied import PlanReference, read_applied
-from sliceplan.agent.applying import apply_transition, resume
 from sliceplan.agent.devices.simulated.injection import Injection
 from sliceplan.agent.devices.simulated.node import SimulatedNodeFile, record_of, write_node
-from sliceplan.agent.differences import differences
-from sliceplan.agent.journal import Ended, read_journal, unfinished
-from sliceplan.agent.live import instance_uuids
-from sliceplan.agent.node import Instance
-from sliceplan.agent.session import Session
-from sliceplan.agent.state_folder import StateFolder
-from sliceplan.agent.transition import plan_transition
+from sliceplan.agent.model.desired import PlanReference
+from sliceplan.agent.model.differences import differences
+from sliceplan.agent.model.live import instance_uuids
+from sliceplan.agent.model.node import Instance
+from sliceplan.agent.transition.applied import read_applied
+from sliceplan.agent.transition.applying import apply_transition, resume
+from sliceplan.agent.transition.journal import Ended, read_journal, unfinished
+from sliceplan.agent.transition.preflight import plan_transition
+from sliceplan.agent.transition.session import Session
+from sliceplan.agent.transition.state_folder import StateFolder
 
 PLAN = PlanReference("plan.json", "0" * 64)
 

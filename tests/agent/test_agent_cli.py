@@ -8,8 +8,8 @@ import sys
 import pytest
 from instances import problem_of
 
-from sliceplan.agent.commands import FUNCTIONS
-from sliceplan.agent.script import node_scripts
+from sliceplan.agent.showing.commands import FUNCTIONS
+from sliceplan.agent.showing.script import node_scripts
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.plan import Plan

@@ -8,20 +8,21 @@ from random import Random
 import pytest
 from agent_states import random_live, random_pair
 
-from sliceplan.agent.applied import PlanReference, read_applied
-from sliceplan.agent.applying import apply_transition, discard, resume, undo
-from sliceplan.agent.checkpoint import read_checkpoint
-from sliceplan.agent.devices.device import DeviceError
 from sliceplan.agent.devices.simulated.injection import FOREIGN_PID, Injection
 from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
-from sliceplan.agent.differences import differences
-from sliceplan.agent.journal import Done, read_journal, unfinished
-from sliceplan.agent.live import instance_uuids
-from sliceplan.agent.node import GpuState, Instance, Service
-from sliceplan.agent.session import Patience, Session
-from sliceplan.agent.state_folder import StateFolder
-from sliceplan.agent.steps import CreateInstance, StopService
-from sliceplan.agent.transition import plan_transition
+from sliceplan.agent.model.desired import PlanReference
+from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.differences import differences
+from sliceplan.agent.model.live import instance_uuids
+from sliceplan.agent.model.node import GpuState, Instance, Service
+from sliceplan.agent.model.steps import CreateInstance, StopService
+from sliceplan.agent.transition.applied import read_applied
+from sliceplan.agent.transition.applying import apply_transition, discard, resume, undo
+from sliceplan.agent.transition.checkpoint import read_checkpoint
+from sliceplan.agent.transition.journal import Done, read_journal, unfinished
+from sliceplan.agent.transition.preflight import plan_transition
+from sliceplan.agent.transition.session import Patience, Session
+from sliceplan.agent.transition.state_folder import StateFolder
 from sliceplan.solver.model.errors import Finding, InputError
 
 PLAN = PlanReference("plan.json", "1" * 64)

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sliceplan.agent.applied import Applied, PlanReference
 from sliceplan.agent.config import AgentConfig
-from sliceplan.agent.desired import Desired
 from sliceplan.agent.following import PlanFollower
+from sliceplan.agent.model.desired import Desired, PlanReference
+from sliceplan.agent.transition.applied import Applied
 from sliceplan.solver.model.errors import InputError
 
 

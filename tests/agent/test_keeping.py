@@ -4,20 +4,20 @@ import json
 
 import pytest
 
-from sliceplan.agent.applied import PlanReference, read_applied
-from sliceplan.agent.applying import apply_transition
-from sliceplan.agent.checkpoint import read_checkpoint
-from sliceplan.agent.desired import Desired
 from sliceplan.agent.devices.simulated.injection import Injection
 from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
-from sliceplan.agent.differences import differences
-from sliceplan.agent.journal import unfinished
-from sliceplan.agent.keeping import Rules, keep
-from sliceplan.agent.lock import locked
-from sliceplan.agent.node import GpuState, Instance, Service
-from sliceplan.agent.state_folder import STATE
-from sliceplan.agent.steps import StopService
-from sliceplan.agent.transition import plan_transition
+from sliceplan.agent.model.desired import Desired, PlanReference
+from sliceplan.agent.model.differences import differences
+from sliceplan.agent.model.node import GpuState, Instance, Service
+from sliceplan.agent.model.steps import StopService
+from sliceplan.agent.transition.applied import read_applied
+from sliceplan.agent.transition.applying import apply_transition
+from sliceplan.agent.transition.checkpoint import read_checkpoint
+from sliceplan.agent.transition.journal import unfinished
+from sliceplan.agent.transition.keeping import Rules, keep
+from sliceplan.agent.transition.lock import locked
+from sliceplan.agent.transition.preflight import plan_transition
+from sliceplan.agent.transition.state_folder import STATE
 from sliceplan.solver.model.errors import Finding, InputError
 
 HOPPER = "H100-80GB-SXM"

@@ -8,11 +8,12 @@ from instances import problem_of
 from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app
-from sliceplan.agent.commands import commands_of, describe, service_file
-from sliceplan.agent.node import GpuState, Instance, Service
-from sliceplan.agent.plan_files import node_share
-from sliceplan.agent.script import node_script
-from sliceplan.agent.steps import CheckHealth, StartMps, StartService, StopMps, StopService
+from sliceplan.agent.model.node import GpuState, Instance, Service
+from sliceplan.agent.model.plan_files import node_share
+from sliceplan.agent.model.step_text import describe
+from sliceplan.agent.model.steps import CheckHealth, StartMps, StartService, StopMps, StopService
+from sliceplan.agent.showing.commands import commands_of, service_file
+from sliceplan.agent.showing.script import node_script
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.errors import InputError

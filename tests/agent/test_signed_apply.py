@@ -9,8 +9,8 @@ import yaml
 from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app
-from sliceplan.agent.differences import differences
-from sliceplan.agent.plan_files import node_share
+from sliceplan.agent.model.differences import differences
+from sliceplan.agent.model.plan_files import node_share
 
 
 @pytest.fixture

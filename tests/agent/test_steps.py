@@ -7,11 +7,10 @@ from agent_states import node_pairs
 from hypothesis import given, settings
 
 from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
-from sliceplan.agent.differences import differences
-from sliceplan.agent.dry_run import dry_run, resets_needed
-from sliceplan.agent.live import settled
-from sliceplan.agent.node import GpuState, Instance, Service
-from sliceplan.agent.steps import (
+from sliceplan.agent.model.differences import differences
+from sliceplan.agent.model.live import settled
+from sliceplan.agent.model.node import GpuState, Instance, Service
+from sliceplan.agent.model.steps import (
     CheckHealth,
     CreateComputeInstance,
     CreateInstance,
@@ -26,6 +25,7 @@ from sliceplan.agent.steps import (
     StopService,
     steps_between,
 )
+from sliceplan.agent.transition.dry_run import dry_run, resets_needed
 
 
 def whole(*services, gpu="A100-80GB"):

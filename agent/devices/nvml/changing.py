@@ -5,7 +5,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ..device import DeviceError
+from ...model.device_error import DeviceError
 from .names import catalogue_name
 from .profiles import DriverProfile, driver_profiles
 from .reading import compute_instance_handles, compute_profiles, instance_handles, mig_mode

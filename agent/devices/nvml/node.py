@@ -9,11 +9,10 @@ import os
 from collections.abc import Callable
 
 from ... import processes
-from ...live import Client, LiveGpu, LiveNode, MpsDaemon, RunningService
-from ...node import Service, Slot, needs_mps, place_text, service_text, slot_name
-from ...services.host import ServiceHost
-from ...services.launch import SlotDevice
-from ...steps import (
+from ...model.device_error import DeviceError
+from ...model.live import Client, LiveGpu, LiveNode, MpsDaemon, RunningService
+from ...model.node import Service, Slot, needs_mps, place_text, service_text, slot_name
+from ...model.steps import (
     CheckHealth,
     CreateComputeInstance,
     CreateInstance,
@@ -27,7 +26,8 @@ from ...steps import (
     StopMps,
     StopService,
 )
-from ..device import DeviceError
+from ...services.host import ServiceHost
+from ...services.launch import SlotDevice
 from ..mps_daemons import MpsDaemons
 from . import changing
 from .reading import SeenGpu, read_gpu, read_gpus

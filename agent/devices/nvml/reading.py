@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from ....solver.model.errors import SliceplanError
-from ...live import LiveInstance
-from ..device import DeviceError
+from ...model.device_error import DeviceError
+from ...model.live import LiveInstance
 from .names import catalogue_name
 from .profiles import driver_profiles
 from .session import opened, said

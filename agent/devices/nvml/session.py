@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from ....solver.model.errors import MissingExtraError
-from ..device import DeviceError
+from ...model.device_error import DeviceError
 
 ResultT = TypeVar("ResultT")
 

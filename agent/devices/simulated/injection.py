@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..device import DeviceError
+from ...model.device_error import DeviceError
 
 FailureKind = Literal[
     "busy",

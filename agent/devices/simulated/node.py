@@ -5,7 +5,6 @@ It lives in memory, or in a file, which each step replaces as a whole. So an age
 as it would leave a real one: with or without the effect of a step, never with half of it.
 """
 
-import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,10 +16,11 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ....solver.model.errors import Finding, InputError
 from ....solver.model.parsing import read_text
-from ...live import Client, LiveGpu, LiveNode, instance_uuids
-from ...node import NodeState, in_order
-from ...steps import CreateComputeInstance, CreateInstance, StartMps, StartService, Step
-from ..device import DeviceError
+from ...durable_files import write_durably
+from ...model.device_error import DeviceError
+from ...model.live import Client, LiveGpu, LiveNode, instance_uuids
+from ...model.node import NodeState, in_order
+from ...model.steps import CreateComputeInstance, CreateInstance, StartMps, StartService, Step
 from .injection import Injection, error_of
 from .rules import carried_out, rebooted
 
@@ -160,12 +160,7 @@ def record_of(gpus: LiveNode, injections: tuple[Injection, ...] = ()) -> NodeRec
 
 def write_node(path: Path, record: NodeRecord) -> None:
     """Writes a simulated node to its file, in one piece."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        aside.write_bytes(_adapter().dump_json(record, indent=1))
-        aside.replace(path)
-    except OSError as error:
-        raise InputError([Finding(str(path), "", f"cannot be written: {error.strerror}")]) from error
+    write_durably(path, _adapter().dump_json(record, indent=1))
 
 
 @cache

@@ -17,9 +17,10 @@ from dataclasses import replace
 
 from ....solver.model.catalogue import load_catalogue
 from ....solver.model.hardware import Gpu, MigGeometry, MigProfile
-from ...live import LiveGpu, LiveInstance, MpsDaemon, RunningService
-from ...node import Service, mode_change_needs_reset, needs_mps, place_text, service_text
-from ...steps import (
+from ...model.device_error import DeviceError
+from ...model.live import LiveGpu, LiveInstance, MpsDaemon, RunningService
+from ...model.node import Service, mode_change_needs_reset, needs_mps, place_text, service_text
+from ...model.steps import (
     CheckHealth,
     CreateComputeInstance,
     CreateInstance,
@@ -33,7 +34,6 @@ from ...steps import (
     StopMps,
     StopService,
 )
-from ..device import DeviceError
 from .room import no_room
 
 

@@ -4,11 +4,11 @@ import pytest
 from agent_states import node_pairs
 from hypothesis import HealthCheck, given, settings
 
-from sliceplan.agent.devices.device import DeviceError
 from sliceplan.agent.devices.simulated.node import SimulatedNode
-from sliceplan.agent.live import settled
-from sliceplan.agent.node import Service, Slot, unused
-from sliceplan.agent.steps import (
+from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.live import settled
+from sliceplan.agent.model.node import Service, Slot, unused
+from sliceplan.agent.model.steps import (
     CheckHealth,
     CreateComputeInstance,
     CreateInstance,

@@ -9,12 +9,12 @@ import pynvml
 import pytest
 
 from sliceplan.agent import processes
-from sliceplan.agent.devices.device import DeviceError
 from sliceplan.agent.devices.nvml.names import CATALOGUE_NAMES, catalogue_name
 from sliceplan.agent.devices.nvml.profiles import catalogue_differences, driver_profiles
 from sliceplan.agent.devices.nvml.session import opened, within
-from sliceplan.agent.node import Service, Slot
-from sliceplan.agent.steps import (
+from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.node import Service, Slot
+from sliceplan.agent.model.steps import (
     CreateComputeInstance,
     CreateInstance,
     DestroyComputeInstance,

@@ -2,7 +2,6 @@
 
 import pytest
 
-from sliceplan.agent.devices.device import DeviceError
 from sliceplan.agent.devices.simulated.injection import FOREIGN_PID, Injection
 from sliceplan.agent.devices.simulated.node import (
     AT_ONCE_S,
@@ -11,9 +10,10 @@ from sliceplan.agent.devices.simulated.node import (
     record_of,
     write_node,
 )
-from sliceplan.agent.live import instance_uuids
-from sliceplan.agent.node import GpuState, Instance, Service, Slot
-from sliceplan.agent.steps import (
+from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.live import instance_uuids
+from sliceplan.agent.model.node import GpuState, Instance, Service, Slot
+from sliceplan.agent.model.steps import (
     CheckHealth,
     CreateComputeInstance,
     CreateInstance,

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from sliceplan.agent import processes
-from sliceplan.agent.devices.device import DeviceError
-from sliceplan.agent.node import Service, Slot
+from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.node import Service, Slot
 from sliceplan.agent.services import plain
 from sliceplan.agent.services.host import ServiceHost
 from sliceplan.agent.services.launch import SlotDevice

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sliceplan.agent.node import Service, Slot
+from sliceplan.agent.model.node import Service, Slot
 from sliceplan.agent.services.launch import SlotDevice, launches, standby_launches, standby_percent
 from sliceplan.agent.services.systemd import start_command
 from sliceplan.agent.services.template import PLACEHOLDERS, ServiceTemplate, Standby

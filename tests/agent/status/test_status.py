@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app
 from sliceplan.agent.devices.simulated.node import NodeRecord, SimulatedNode, write_node
-from sliceplan.agent.node import Service
-from sliceplan.agent.steps import CreateComputeInstance, CreateInstance, SetMigMode, StartMps, StartService
+from sliceplan.agent.model.node import Service
+from sliceplan.agent.model.steps import CreateComputeInstance, CreateInstance, SetMigMode, StartMps, StartService
 from sliceplan.agent.trust.sequence import NewestRelease, remember
 
 HOPPER = "H100-80GB-SXM"

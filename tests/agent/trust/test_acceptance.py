@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from sliceplan.agent.plan_files import node_share
+from sliceplan.agent.model.plan_files import node_share
 from sliceplan.agent.trust.dsse import pre_authentication_encoding
 from sliceplan.agent.trust.sequence import read_newest, remember
 from sliceplan.solver.formats.plan_files import dump_plan

@@ -20,15 +20,15 @@ from pathlib import Path
 import pytest
 from instances import problem_of
 
-from sliceplan.agent.live import LiveGpu
-from sliceplan.agent.node import Slot, needs_mps
-from sliceplan.agent.service_environment import mps_folder
+from sliceplan.agent.model.live import LiveGpu
+from sliceplan.agent.model.node import Slot, needs_mps
+from sliceplan.agent.model.service_environment import mps_folder
+from sliceplan.agent.model.steps import StartService
 from sliceplan.agent.services.launch import SlotDevice, launches
 from sliceplan.agent.services.records import record_path
 from sliceplan.agent.services.systemd import start_command
 from sliceplan.agent.services.template import PLACEHOLDERS, ServiceTemplate
-from sliceplan.agent.steps import StartService
-from sliceplan.agent.transition import plan_transition
+from sliceplan.agent.transition.preflight import plan_transition
 from sliceplan.agent.trust.dsse import PAYLOAD_TYPE, pre_authentication_encoding, seal
 from sliceplan.agent.trust.keys import read_private
 from sliceplan.agent.trust.sequence import NewestRelease

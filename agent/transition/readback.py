@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from .live import LiveGpu, LiveInstance, LiveNode
-from .node import Slot, place_text, service_text
-from .steps import (
+from ..model.live import LiveGpu, LiveInstance, LiveNode
+from ..model.node import Slot, place_text, service_text
+from ..model.steps import (
     CheckHealth,
     CreateComputeInstance,
     CreateInstance,

@@ -17,9 +17,9 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, RootModel
 
-from ..solver.model.errors import Finding, InputError
-from .applied import PlanReference
-from .node import GpuState
+from ...solver.model.errors import Finding, InputError
+from ..model.desired import PlanReference
+from ..model.node import GpuState
 from .records import adapter, record_from
 from .state_folder import DISCARDED, JOURNAL, StateFolder
 

@@ -16,19 +16,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..solver.model.errors import SliceplanError
-from .applied import Applied, PlanReference, read_applied, write_applied
+from ...solver.model.errors import SliceplanError
+from ..model.desired import Desired, PlanReference
+from ..model.live import LiveNode
+from ..model.node import NodeState
+from .applied import Applied, read_applied, write_applied
 from .applying import Outcome, apply_transition, resume
 from .carrying_out import StepFailedError, read_state
-from .desired import Desired
 from .journal import unfinished
-from .live import LiveNode
 from .lock import locked
-from .node import NodeState
+from .preflight import Transition, plan_transition
 from .records import record_json
 from .session import Session
 from .state_folder import STATE
-from .transition import Transition, plan_transition
 
 Doing = Literal["in sync", "applied", "rolled back", "waiting", "needs attention", "stopped"]
 

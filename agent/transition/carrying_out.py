@@ -7,17 +7,17 @@ is kept, and one that succeeded is not if it is broken.
 
 from collections.abc import Sequence
 
-from ..solver.model.errors import SliceplanError
-from .commands import describe
-from .devices.device import DeviceError
-from .differences import differences
+from ...solver.model.errors import SliceplanError
+from ..model.device_error import DeviceError
+from ..model.differences import differences
+from ..model.live import LiveNode, instance_uuids
+from ..model.node import NodeState, Slot
+from ..model.step_text import describe
+from ..model.steps import CheckHealth, DestroyComputeInstance, DestroyInstance, Step, StopMps
 from .journal import Done, Failed, Intended, Journal
-from .live import LiveNode, instance_uuids
-from .node import NodeState, Slot
+from .preflight import clients_in_the_way, names_of
 from .readback import broken_promise
 from .session import Session
-from .steps import CheckHealth, DestroyComputeInstance, DestroyInstance, Step, StopMps
-from .transition import clients_in_the_way, names_of
 
 IN_USE = 19
 """NVML_ERROR_IN_USE."""

@@ -1,11 +1,12 @@
 """A plan as one shell script a node, for people who apply it themselves."""
 
-from ..solver.model.errors import Finding, InputError
-from ..solver.model.plan import Plan
-from .commands import ENVIRONMENT_NOTES, FUNCTIONS, MPS_NOTES, commands_of, describe
-from .devices.simulated.node import SimulatedNode
-from .dry_run import dry_run
-from .plan_files import node_share
+from ...solver.model.errors import Finding, InputError
+from ...solver.model.plan import Plan
+from ..devices.simulated.node import SimulatedNode
+from ..model.plan_files import node_share
+from ..model.step_text import describe
+from ..transition.dry_run import dry_run
+from .commands import ENVIRONMENT_NOTES, FUNCTIONS, MPS_NOTES, commands_of
 
 HEADER = """#!/bin/sh
 # {title}

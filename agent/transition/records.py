@@ -4,7 +4,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..solver.model.errors import Finding, InputError
+from ...solver.model.errors import Finding, InputError
 
 RecordT = TypeVar("RecordT")
 

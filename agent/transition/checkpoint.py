@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from ..solver.model.catalogue import load_catalogue
-from ..solver.model.errors import Finding, InputError
-from .applied import PlanReference
-from .live import LiveGpu, LiveInstance, LiveNode
-from .node import GpuState
+from ...solver.model.catalogue import load_catalogue
+from ...solver.model.errors import Finding, InputError
+from ..model.desired import PlanReference
+from ..model.live import LiveGpu, LiveInstance, LiveNode
+from ..model.node import GpuState
 from .records import adapter, record_from
 from .state_folder import StateFolder
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..solver.model.errors import Finding, InputError
+from ...solver.model.errors import Finding, InputError
 from .state_folder import LOCK, StateFolder
 
 

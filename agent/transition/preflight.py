@@ -8,11 +8,11 @@ freed. GPUs of neither are somebody else's and are left alone.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..model.live import Client, LiveNode, settled
+from ..model.node import NodeState, unused
+from ..model.steps import DestroyComputeInstance, DestroyInstance, ResetGpu, SetMigMode, Step, interrupts_gpu
 from .applied import Applied
 from .dry_run import dry_run
-from .live import Client, LiveNode, settled
-from .node import NodeState, unused
-from .steps import DestroyComputeInstance, DestroyInstance, ResetGpu, SetMigMode, Step, interrupts_gpu
 
 
 @dataclass(frozen=True)

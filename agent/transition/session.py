@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from .devices.device import Device
+from ..devices.device import Device
+from ..model.steps import CheckHealth, ResetGpu, Step, StopService
 from .state_folder import StateFolder
-from .steps import CheckHealth, ResetGpu, Step, StopService
 
 TIME_LIMITS_S: dict[type[Step], float] = {ResetGpu: 300.0, StopService: 300.0, CheckHealth: 900.0}
 """Limits of steps that wait for others: for firmware, for requests in flight, for a model to load."""

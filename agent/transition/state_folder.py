@@ -16,7 +16,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ..solver.model.errors import Finding, InputError
+from ...solver.model.errors import Finding, InputError
+from ..durable_files import read_bytes_if_there, unobserved, write_durably
 
 JOURNAL = "journal.jsonl"
 DISCARDED = "journal-discarded.jsonl"
@@ -27,10 +28,6 @@ CHECKPOINTS = "checkpoint-*.json"
 
 CHECKPOINTS_KEPT = 20
 """Older checkpoints are deleted."""
-
-
-def unobserved(_moment: str) -> None:
-    """Hears of nothing."""
 
 
 class StateFolder:
@@ -51,29 +48,11 @@ class StateFolder:
 
     def read(self, name: str) -> bytes | None:
         """Returns a file's content; None: there is no such file."""
-        try:
-            return (self.path / name).read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise self._unusable(name, "read", error) from error
+        return read_bytes_if_there(self.path / name)
 
     def write(self, name: str, content: bytes) -> None:
         """Replaces a file, durably; raises InputError if that fails, and then changes nothing."""
-        aside = self.path / f".{name}.tmp"
-        try:
-            with aside.open("wb") as file:
-                file.write(content)
-                file.flush()
-                self.observe(f"{name} written aside")
-                os.fsync(file.fileno())
-            self.observe(f"{name} synced")
-            aside.replace(self.path / name)
-            self.observe(f"{name} renamed")
-            self._sync()
-            self.observe(f"{name} replaced")
-        except OSError as error:
-            raise self._unusable(name, "written", error) from error
+        write_durably(self.path / name, content, 0o600, self.observe)
 
     def append(self, name: str, content: bytes) -> None:
         """Adds to a file, durably; what a torn write left behind the last whole line is cut off first."""
@@ -90,7 +69,8 @@ class StateFolder:
                 os.close(descriptor)
             self.observe(f"{name} synced")
         except OSError as error:
-            raise self._unusable(name, "written", error) from error
+            message = f"cannot be written: {error.strerror or error}"
+            raise InputError([Finding(str(self.path / name), "", message)]) from error
 
     def new_name(self, time: str) -> str:
         """Returns a name for a checkpoint that no file has yet."""
@@ -105,16 +85,6 @@ class StateFolder:
         for path in there[:-CHECKPOINTS_KEPT]:
             if path.name != keep:
                 path.unlink(missing_ok=True)
-
-    def _sync(self) -> None:
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-    def _unusable(self, name: str, verb: str, error: OSError) -> InputError:
-        return InputError([Finding(str(self.path / name), "", f"cannot be {verb}: {error.strerror or error}")])
 
 
 def _whole_lines(descriptor: int) -> int:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..solver.model.catalogue import load_catalogue
-from .devices.device import DeviceError
-from .devices.simulated.node import AT_ONCE_S, SimulatedNode
-from .differences import differences
-from .live import LiveNode
-from .node import NodeState, mode_change_needs_reset
-from .steps import Step, steps_between
+from ...solver.model.catalogue import load_catalogue
+from ..devices.simulated.node import AT_ONCE_S, SimulatedNode
+from ..model.device_error import DeviceError
+from ..model.differences import differences
+from ..model.live import LiveNode
+from ..model.node import NodeState, mode_change_needs_reset
+from ..model.steps import Step, steps_between
 
 
 @dataclass(frozen=True)

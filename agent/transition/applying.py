@@ -9,17 +9,18 @@ way it goes, and `resume` goes on from there.
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .applied import Applied, PlanReference, read_applied, write_applied
+from ..model.desired import PlanReference
+from ..model.differences import differences
+from ..model.node import NodeState
+from ..model.steps import steps_between
+from .applied import Applied, read_applied, write_applied
 from .carrying_out import StepFailedError, StopAskedError, carry_out, read_state
 from .checkpoint import Checkpoint, write_checkpoint
-from .differences import differences
 from .dry_run import resets_needed
 from .hooks import run_hooks
 from .journal import Begun, Ended, Journal, Purpose, Stuck, TurnedBack, Unfinished
-from .node import NodeState
+from .preflight import Transition
 from .session import Session
-from .steps import steps_between
-from .transition import Transition
 
 ADVICE = (
     "Look at the node (nvidia-smi, dmesg), remove what is in the way, then run `sliceplan-agent rollback`, which tries "

@@ -14,16 +14,16 @@ environment variables, in the form that systemd (EnvironmentFile) and docker (--
 
 from shlex import quote
 
-from ..solver.model.catalogue import load_catalogue
-from .node import GpuState, NodeState, Service, Slot, place_text, service_id, service_text
-from .service_environment import daemon_environment, mps_folder, service_environment
-from .steps import (
+from ...solver.model.catalogue import load_catalogue
+from ..model.node import GpuState, NodeState, Service, Slot, service_id
+from ..model.service_environment import daemon_environment, mps_folder, service_environment
+from ..model.step_text import settings_text
+from ..model.steps import (
     CheckHealth,
     CreateComputeInstance,
     CreateInstance,
     DestroyComputeInstance,
     DestroyInstance,
-    InstanceStep,
     ResetGpu,
     SetMigMode,
     StartMps,
@@ -106,41 +106,6 @@ def service_file(index: int, service: Service) -> str:
     return f"{SERVICES_FOLDER}/{service_id(index, service)}.env"
 
 
-def describe(step: Step) -> str:
-    """Returns what a step does, for a person."""
-    match step:
-        case SetMigMode(enabled=enabled):
-            return f"switch MIG {'on' if enabled else 'off'}; the GPU must be idle"
-        case ResetGpu():
-            return "reset it, which makes the mode effective (NVSwitch: ask fabric manager)"
-        case CreateInstance():
-            return f"create {_instance_text(step)}"
-        case CreateComputeInstance():
-            return f"make {_instance_text(step)} usable: its compute instance"
-        case DestroyComputeInstance():
-            return f"empty {_instance_text(step)}"
-        case DestroyInstance():
-            return f"destroy {_instance_text(step)}"
-        case StartMps(start=start):
-            return f"start the MPS daemon of {place_text(start)}"
-        case StopMps(start=start):
-            return f"stop the MPS daemon of {place_text(start)}; no service may run there"
-        case StartService(service=service):
-            return f"start {_service(service)}"
-        case StopService(service=service):
-            return f"stop {service_text(service)}{_where(service)}"
-        case CheckHealth(service=service):
-            return f"wait until {service_text(service)}{_where(service)} is healthy"
-
-
-def _instance_text(step: InstanceStep) -> str:
-    return f"{step.profile} at {step.start}"
-
-
-def _where(service: Service) -> str:
-    return "" if service.start is None else f" at {service.start}"
-
-
 def _profile_id(step: CreateInstance, node: NodeState) -> int:
     mig = load_catalogue()[node[step.gpu_index].gpu].mig
     profile = mig.profile(step.profile) if mig else None
@@ -167,16 +132,10 @@ def _write_environment(index: int, service: Service, gpu: GpuState) -> list[str]
     slot = Slot(index, service.start)
     folder = mps_folder(slot) if service.start in gpu.mps_starts else None
     variables = service_environment(service, folder, _device(slot))
-    lines = [quote(f"# {_service(service)}")]
+    lines = [quote(f"# {settings_text(service)}")]
     # The only value that the shell must expand is the call that reads a UUID.
     lines += [
         f'"{key}={value}"' if value == _device(slot) else quote(f"{key}={value}") for key, value in variables.items()
     ]
     path = quote(service_file(index, service))
     return [f"mkdir -p {SERVICES_FOLDER}", NEXT.join([r"printf '%s\n'", *lines, f"> {path}"])]
-
-
-def _service(service: Service) -> str:
-    count = "1 process" if service.processes == 1 else f"{service.processes} processes"
-    cap = "" if service.sm_percent is None else f", each on at most {service.sm_percent:g} % of the SMs"
-    return f"{service_text(service)}{_where(service)}: {count}{cap}"

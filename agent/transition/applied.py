@@ -5,27 +5,10 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
-from .node import GpuState
+from ..model.desired import PlanReference
+from ..model.node import GpuState
 from .records import record_from, record_json
 from .state_folder import APPLIED, StateFolder
-
-
-@dataclass(frozen=True)
-class PlanReference:
-    """Which plan a state comes from."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")
-
-    source: str
-    """File or URL."""
-    sha256: str
-    """Digest of the plan file."""
-    sequence: int | None = None
-    """Number of a signed plan; None: it was not signed."""
-
-    def is_same(self, other: "PlanReference | None") -> bool:
-        """Tells whether another reference is to the same plan, wherever it was read."""
-        return other is not None and self.sha256 == other.sha256
 
 
 @dataclass(frozen=True)

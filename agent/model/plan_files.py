@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..solver.model.catalogue import load_catalogue
-from ..solver.model.errors import Finding, InputError
-from ..solver.model.hardware import Gpu
-from ..solver.model.parsing import closest, parse_record, parse_text, read_text
-from ..solver.model.plan import Plan, PlannedGpu
+from ...solver.model.catalogue import load_catalogue
+from ...solver.model.errors import Finding, InputError
+from ...solver.model.hardware import Gpu
+from ...solver.model.parsing import closest, parse_record, parse_text, read_text
+from ...solver.model.plan import Plan, PlannedGpu
 from .node import NodeState, planned_state
 
 ROUNDING = 1e-6

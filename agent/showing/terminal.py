@@ -5,10 +5,11 @@ from dataclasses import asdict
 from textwrap import indent
 from typing import Any
 
-from .commands import MPS_NOTES, commands_of, describe
-from .live import settled
-from .steps import Step, interrupts_gpu
-from .transition import Transition
+from ..model.live import settled
+from ..model.step_text import describe
+from ..model.steps import Step, interrupts_gpu
+from ..transition.preflight import Transition
+from .commands import MPS_NOTES, commands_of
 
 
 def transition_text(node: str, transition: Transition) -> Iterator[str]:

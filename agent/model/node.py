@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..solver.model.hardware import Gpu
-from ..solver.model.plan import Partition, PlannedGpu
+from ...solver.model.hardware import Gpu
+from ...solver.model.plan import Partition, PlannedGpu
 
 
 class Slot(NamedTuple):
