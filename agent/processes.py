@@ -80,6 +80,11 @@ def parent(pid: int) -> int | None:
     return None if fields is None else int(fields[1])
 
 
+def in_sessions(leaders: set[int]) -> set[int]:
+    """Returns the processes of some sessions, each named by the process that leads it."""
+    return {pid for pid in pids() if (fields := _stat(pid)) is not None and int(fields[3]) in leaders}
+
+
 def belongs_to(pid: int, ancestors: set[int]) -> bool:
     """Tells whether a process is one of some, or descends from one."""
     seen = set()

@@ -62,7 +62,7 @@ def stop(
     known
         Ids and start times.
     service
-        Finds those of which no id was noted, because the agent was killed meanwhile, and their children.
+        Finds those of which no id was noted, because the agent was killed, and children that left the session.
     before_kill
         Called with what is left once `drain_s` has passed.
 
@@ -71,10 +71,12 @@ def stop(
     DeviceError
         If one survives.
     """
-    alive = {pid for pid, started in known if is_alive(pid, started)} | set(marked(service))
-    for pid in alive:
+    leaders = {pid for pid, started in known if is_alive(pid, started)}
+    members = leaders | processes.in_sessions(leaders) | set(marked(service))
+    # A leader tells its children itself, and may let them finish what they work on.
+    for pid in leaders or members:
         _send(pid, signal.SIGTERM)
-    if not (left := _wait(alive, service, drain_s)):
+    if not (left := _wait(members, service, drain_s)):
         return
     before_kill(sorted(left))
     for pid in left:

@@ -116,6 +116,20 @@ def test_children_of_a_service_end_with_it(host):
     assert [pid for pid in found if processes.start_time(pid)] == []
 
 
+def test_a_child_without_its_mark_ends_with_the_session(host, tmp_path):
+    """As of servers that write their title over their environment."""
+    child = "subprocess.Popen(['/bin/sleep', '600'], env=dict())"
+    one = host(command=script(f"import subprocess, time; print({child}.pid, flush=True); time.sleep(600)"), drain_s=0.3)
+    one.start(SLOT, BERT, WHOLE)
+    log = tmp_path / "log/bert-gpu0.log"
+    while not log.read_text().strip():
+        time.sleep(0.02)
+    child_pid = int(log.read_text())
+    assert plain.marked("bert-gpu0") == list(one.running()[SLOT][0].pids)
+    one.stop(SLOT, BERT, 5)
+    assert processes.start_time(child_pid) is None
+
+
 def test_a_process_of_which_no_id_was_noted_is_found_by_its_environment(host, tmp_path):
     """As after a kill of the agent between the start of a process and the note of its id."""
     one = host(command=SLEEP)
