@@ -86,7 +86,7 @@ def simulate(
         list[str] | None, typer.Option("--busy", metavar="PID@GPU:START", help="A process of others holds that.")
     ] = None,
     fail: Annotated[
-        list[str] | None, typer.Option("--fail", metavar="KIND@CALL", help="That call of the driver will fail.")
+        list[str] | None, typer.Option("--fail", metavar="KIND@CALL", help="That call from now on will fail.")
     ] = None,
 ) -> None:
     """Make a node without hardware, for --device simulated:FILE, and let things happen to it."""

@@ -25,13 +25,14 @@ from agent_states import random_live, random_pair
 
 from sliceplan.agent.devices.simulated.injection import Injection
 from sliceplan.agent.devices.simulated.node import SimulatedNodeFile, record_of, write_node
-from sliceplan.agent.model.desired import PlanReference
+from sliceplan.agent.model.desired import Desired, PlanReference
 from sliceplan.agent.model.differences import differences
 from sliceplan.agent.model.live import instance_uuids
 from sliceplan.agent.model.node import Instance
 from sliceplan.agent.transition.applied import read_applied
 from sliceplan.agent.transition.applying import apply_transition, resume
 from sliceplan.agent.transition.journal import Ended, read_journal, unfinished
+from sliceplan.agent.transition.keeping import Rules, look
 from sliceplan.agent.transition.preflight import plan_transition
 from sliceplan.agent.transition.session import Session
 from sliceplan.agent.transition.state_folder import StateFolder
@@ -115,18 +116,24 @@ def go_on(session):
         resume(session, open_one)
 
 
+def repair(place, transition):
+    """Lets `run` bring back what a reboot took from a plan that was applied."""
+    desired = Desired(transition.new, PLAN)
+    assert look(place.session(), lambda _: desired, list, Rules(allow_reset=True)).doing in ("applied", "in sync")
+
+
 def ending(place):
     """Returns how the transition ended by its journal; None: it had not begun."""
     lines = read_journal(StateFolder(place.state))
     return lines[-1].outcome if lines and isinstance(lines[-1], Ended) else None
 
 
-def verify(place, transition, end, what):
+def verify(place, transition, end, what, rebooted=False):
     """Checks that the node has the old or the new state, as the journal says, and that what stays was not lost."""
     assert unfinished(StateFolder(place.state)) is None, what
     live = place.live()
     if end is None:
-        assert live == transition.live, what
+        assert rebooted or live == transition.live, what
         return
     assert end in ("applied", "rolled back"), what
     goal = transition.new if end == "applied" else transition.old
@@ -134,7 +141,7 @@ def verify(place, transition, end, what):
     before, after = instance_uuids(transition.live), instance_uuids(live)
     for slot, uuid in before.items():
         profile = transition.live[slot.gpu_index].instance(slot.start).profile
-        if Instance(slot.start, profile) in transition.new[slot.gpu_index].instances:
+        if not rebooted and Instance(slot.start, profile) in transition.new[slot.gpu_index].instances:
             assert after[slot] == uuid, f"{what}: the instance at {slot} was not to be touched"
     applied = read_applied(StateFolder(place.state))
     assert (applied is not None) == (end == "applied"), what
@@ -157,7 +164,7 @@ def random_transition(number):
 
 def kill_often(number, path, most):
     """
-    Kills an agent at moments of one transition, every third time also the one that goes on.
+    Kills an agent at moments of one transition; every third time also the one that goes on, or the node reboots.
 
     Parameters
     ----------
@@ -186,14 +193,26 @@ def kill_often(number, path, most):
         place = Place(path, transition.live, injections)
         what = f"transition {number}, killed at moment {moment} ({kill_at(moment, place, act)})"
         ends["kills"] += 1
-        if random.random() < 1 / 3:
+        rebooted = random.random() < 1 / 3
+        if rebooted:
+            SimulatedNodeFile(place.node).reboot()
+            what += ", then rebooted"
+        elif random.random() < 1 / 2:
             again = random.randint(1, 40)
             if second := kill_at(again, place, go_on):
                 what += f", then again at moment {again} ({second})"
                 ends["kills"] += 1
+        over = unfinished(StateFolder(place.state)) is None
         go_on(place.session())
         end = ending(place)
-        verify(place, transition, end, what)
+        if rebooted and over:
+            if end != "applied":
+                # It was over or had not begun: what a reboot takes then is not the agent's to bring back.
+                ends["reboots afterwards"] += 1
+                continue
+            repair(place, transition)
+        verify(place, transition, end, what, rebooted)
+        ends["reboots"] += rebooted
         ends[end or "not begun"] += 1
     return ends
 

@@ -311,6 +311,18 @@ def test_a_repair_does_not_move_what_a_rollback_leads_to(node, session_of, folde
     assert read_applied(folder).checkpoint != first
 
 
+def test_old_checkpoints_go_and_the_one_that_a_rollback_needs_stays(node, session_of, folder):
+    session = session_of(node)
+    bring(session, OTHER)
+    needed = read_applied(folder).checkpoint
+    for _ in range(25):
+        node.reboot()
+        bring(session, OTHER)
+    left = {path.name for path in folder.path.glob("checkpoint-*.json")}
+    assert needed in left
+    assert len(left) <= 22
+
+
 def test_gpus_of_the_last_plan_are_freed_and_those_of_none_left_alone(session_of):
     gpus = dict.fromkeys(range(3), TWO[0])
     node = SimulatedNode.in_state(gpus)
