@@ -1,24 +1,29 @@
 """
 The command line `sliceplan-agent`.
 
-Exit codes: 0 done; 1 the steps do not reach the plan; 2 the input is wrong.
+Exit codes: 0 done; 1 the node is not at the plan, and why; 2 the input is wrong.
 """
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
-from textwrap import indent
 from typing import Annotated
 
 import typer
 
-from ..solver.model.errors import SliceplanError
-from .commands import MPS_NOTES, commands_of, describe, interrupts_gpu
-from .dry_run import DryRun, dry_run
-from .node import NodeState, unused
-from .plan_files import node_share, read_plan
-from .steps import Step
+from ..solver.model.errors import Finding, InputError, SliceplanError
+from .changing import Config, Device, State, apply, rollback, run
+from .devices.simulated.node import SimulatedNode
+from .model.device_error import DeviceError
+from .model.live import LiveNode
+from .model.node import NodeState, unused
+from .model.plan_files import node_share, read_plan
+from .opening import Words, open_agent
+from .showing.terminal import transition_data, transition_text
+from .simulating import happen, make
+from .transition.applied import read_applied
+from .transition.carrying_out import StepFailedError, read_state
+from .transition.preflight import Transition, plan_transition
 
 app = typer.Typer(
     name="sliceplan-agent",
@@ -36,92 +41,109 @@ def main() -> None:
     except SliceplanError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
+    except (DeviceError, StepFailedError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
 
 
-@app.callback()
-def _commands() -> None:
-    """Keep `plan` a command of its own, though it is the only one yet."""
-
-
 @app.command()
 def plan(
     plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file, assigned to nodes.")],
-    node: Annotated[str, typer.Option(help="Name of the node.")],
+    node: Annotated[str, typer.Option(help="Name of the node.", envvar="SLICEPLAN_NODE")],
     current: Annotated[
         Path | None, typer.Option(help="Plan that runs on the node now; default: MIG is off, nothing runs.")
     ] = None,
+    device: Device = None,
+    state: State = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON.")] = False,
 ) -> None:
     """Show the steps that bring a node to its plan, tried on a simulated node. Changes nothing."""
     desired = node_share(read_plan(plan_file), node, str(plan_file))
-    running = node_share(read_plan(current), node, str(current)) if current else {}
-    start = {index: running.get(index, unused(state)) for index, state in {**running, **desired}.items()}
-    tried = dry_run(start, desired)
+    if device and not current:
+        session = open_agent(Words(device=device, state=state)).session
+        transition = plan_transition(read_state(session), desired, read_applied(session.folder))
+    else:
+        transition = _from_plan(desired, node_share(read_plan(current), node, str(current)) if current else {}, current)
     if as_json:
-        print(json.dumps(_as_data(node, tried, start), indent=1))
+        print(json.dumps(transition_data(node, transition), indent=1))
     else:
-        _print_steps(node, tried, start, desired)
-    raise typer.Exit(0 if tried.reached else 1)
+        _show(node, transition)
+        print("Dry run: nothing was changed.")
+    raise typer.Exit(1 if transition.impossible else 0)
 
 
-def _print_steps(node: str, tried: DryRun, start: NodeState, desired: NodeState) -> None:
-    print(_summary(node, start, desired))
-    if disruptive := sorted({step.gpu_index for step in tried.steps if interrupts_gpu(step)}):
-        print(f"! MIG mode changes on GPU {', '.join(map(str, disruptive))}: stop everything that runs there first.")
-    if any(state.shares for state in desired.values()):
-        print("\n".join(MPS_NOTES))
-    print()
-    for number, step in enumerate(tried.steps, 1):
-        mark = "!" if interrupts_gpu(step) else " "
-        print(f"{mark}{number:3}. GPU {step.gpu_index}: {describe(step)}")
-        for command in commands_of(step, start):
-            print(indent(command, "       "))
-    print()
-    print("`gi`, `uuid` and `gpu_uuid` read ids on the node; `sliceplan export --format commands` has them.")
-    if tried.reached:
-        print(f"Simulated node: {len(tried.steps)} steps reach exactly the planned state.")
-    else:
-        for difference in tried.differences:
-            print(f"Simulated node: {difference}")
-        if tried.refused:
-            print(f"Simulated node refused {tried.refused}")
-    print("Dry run: nothing was changed.")
+@app.command()
+def simulate(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="File of the simulated node.")],
+    gpus: Annotated[
+        list[str] | None, typer.Option("--gpus", metavar="TYPE:COUNT", help="Make it, with these GPUs.")
+    ] = None,
+    reboot: Annotated[bool, typer.Option("--reboot", help="Reboot it.")] = False,
+    busy: Annotated[
+        list[str] | None, typer.Option("--busy", metavar="PID@GPU:START", help="A process of others holds that.")
+    ] = None,
+    fail: Annotated[
+        list[str] | None, typer.Option("--fail", metavar="KIND@CALL", help="That call from now on will fail.")
+    ] = None,
+) -> None:
+    """Make a node without hardware, for --device simulated:FILE, and let things happen to it."""
+    if gpus:
+        make(path, gpus)
+    happen(path, reboot, busy or [], fail or [])
 
 
-def _summary(node: str, start: NodeState, desired: NodeState) -> str:
-    instances = sum(len(state.instances) for state in desired.values())
-    shares = sum(len(state.shares) for state in desired.values())
-    kept = sum(
-        len(state.instances & desired[index].instances) + len(state.shares & desired[index].shares)
-        for index, state in start.items()
-        if index in desired
-    )
-    counts = [f"{instances} MIG instances"] if instances or not shares else []
-    counts += [f"{shares} MPS shares"] if shares else []
-    return f"Node {node}: {' and '.join(counts)} on {len(desired)} GPUs; {kept} stay as they are."
+def _from_plan(desired: NodeState, running: NodeState, source: Path | None) -> Transition:
+    """Returns the transition of a node that runs a plan, or nothing; GPUs that only that plan has are freed."""
+    wanted = {index: desired.get(index, unused(gpu)) for index, gpu in {**running, **desired}.items()}
+    try:
+        live: LiveNode = SimulatedNode.in_state(
+            {index: running.get(index, unused(gpu)) for index, gpu in wanted.items()}
+        ).state()
+    except DeviceError as error:
+        raise InputError([Finding(str(source), "", f"cannot run on any node: {error}")]) from error
+    return plan_transition(live, wanted)
 
 
-def _as_data(node: str, tried: DryRun, start: NodeState) -> dict[str, object]:
-    return {
-        "version": 1,
-        "node": node,
-        "steps": [_step_as_data(step, start) for step in tried.steps],
-        "reached": tried.reached,
-        "refused": tried.refused,
-        "differences": list(tried.differences),
-    }
+@app.command()
+def status(
+    config: Config = None,
+    device: Device = None,
+    state: State = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    catalogue: Annotated[
+        bool, typer.Option("--catalogue", help="Compare the driver's MIG profiles with the catalogue instead.")
+    ] = False,
+) -> None:
+    """Show GPUs, instances, processes, MPS daemons and services of this node, and who else changes them."""
+    from .status.command import show_catalogue, show_status
+
+    raise typer.Exit(show_catalogue() if catalogue else show_status(config, device, state, as_json))
 
 
-def _step_as_data(step: Step, start: NodeState) -> dict[str, object]:
-    return {
-        "kind": type(step).__name__,
-        **asdict(step),
-        "interrupts_gpu": interrupts_gpu(step),
-        "commands": commands_of(step, start),
-    }
+@app.command()
+def keygen(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="KEYFILE", help="Private key to write.")],
+) -> None:
+    """Make a pair of keys: KEYFILE signs plans, KEYFILE.pub is for the nodes that shall trust them."""
+    from .trust.keys import generate
+
+    public, name = generate(output)
+    print(f"{output}: private key; keep it where plans are signed, and on no node")
+    print(f"{public}: public key; copy it to the folder `trusted_keys` of each node")
+    print(f"key id {name}")
+
+
+def _show(node: str, transition: Transition) -> None:
+    for line in transition_text(node, transition):
+        print(line)
+
+
+app.command()(apply)
+app.command()(rollback)
+app.command()(run)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from .commands import (
     planning,
     pricing,
     reviewing,
+    signing,
 )
 from .incumbent import runs_on
 from .model.errors import InputError, MissingExtraError, SliceplanError
@@ -52,6 +53,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import-state": live_state.import_state,
     "check-catalogue": live_state.check_catalogue,
     "assign": exporting.assign,
+    "sign": signing.sign,
     "export": exporting.export,
     "schema": listing.schema,
     "ui": page.ui,

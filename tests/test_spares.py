@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instances import problem_of, problems, random_problem
 
-from sliceplan.agent.plan_files import node_share
+from sliceplan.agent.model.plan_files import node_share
 from sliceplan.solver.api import compare, planners_for, solve
 from sliceplan.solver.assign import assign, parse_supply
 from sliceplan.solver.check import check

@@ -44,6 +44,19 @@ ALLOWED = {
 }
 
 
+# The same below agent/; what is not listed (command line, configuration) may import all of these.
+AGENT = {
+    "model": {"model"},
+    "durable_files": {"model"},
+    "processes": {"model"},
+    "trust": {"model", "durable_files", "trust"},
+    "services": {"model", "durable_files", "processes", "trust", "services"},
+    "devices": {"model", "durable_files", "processes", "services", "devices"},
+    "transition": {"model", "durable_files", "devices", "transition"},
+    "showing": {"model", "devices", "transition", "showing"},
+}
+
+
 def imported(path):
     """Yields the absolute names of the project's modules that a file imports."""
     package = ("sliceplan", *path.relative_to(ROOT).parent.parts)
@@ -72,6 +85,16 @@ def test_the_agent_imports_nothing_of_the_solver_but_its_model():
     for path in (ROOT / "agent").rglob("*.py"):
         for name in imported(path):
             assert name.startswith(("sliceplan.agent", "sliceplan.solver.model")), f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("part", AGENT)
+def test_imports_within_the_agent_point_one_way(part):
+    folder = ROOT / "agent" / part
+    files = folder.rglob("*.py") if folder.is_dir() else [folder.with_suffix(".py")]
+    for path in files:
+        for name in imported(path):
+            parts = name.split(".")
+            assert parts[1] != "agent" or parts[2] in AGENT[part], f"{path} imports {name}"
 
 
 def test_no_part_of_the_solver_imports_the_page():

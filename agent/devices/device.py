@@ -2,26 +2,25 @@
 
 from typing import Protocol
 
-from ..node import NodeState
-from ..steps import Step
-
-
-class DeviceError(Exception):
-    """A GPU refused a step; name and number as in NVML."""
-
-    def __init__(self, name: str, number: int, message: str) -> None:
-        super().__init__(f"{message} (NVML_ERROR_{name}, {number})")
-        self.name = name
-        self.number = number
+from ..model.live import LiveNode
+from ..model.steps import Step
 
 
 class Device(Protocol):
     """The GPUs of one node."""
 
-    def state(self) -> NodeState:
-        """Returns the state as the driver reports it now."""
+    def state(self) -> LiveNode:
+        """Returns the state as the driver reports it now; raises DeviceError if it does not answer."""
         ...
 
-    def apply(self, step: Step) -> None:
-        """Carries out a step; raises DeviceError if the driver refuses."""
+    def apply(self, step: Step, timeout_s: float) -> None:
+        """
+        Carries out a step.
+
+        Raises
+        ------
+        DeviceError
+            If the driver refuses, or does not answer in time (TIMEOUT: the step may or may not have been carried
+            out, which only `state` tells).
+        """
         ...

@@ -43,7 +43,7 @@ def _formats() -> dict[str, Target]:
 
 
 def _node_scripts(plan: Plan, options: Options) -> Export:
-    from sliceplan.agent.script import node_scripts
+    from sliceplan.agent.showing.script import node_scripts
 
     return Export({f"{node}.sh": script for node, script in node_scripts(plan, options.source).items()})
 

@@ -10,6 +10,16 @@ The exceptions of sliceplan, and the findings that they carry.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+MAX_PATH = 200
+"""Characters of a field's path that are shown; a file may have fields of any name."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Returns a text in which nothing can move a terminal's cursor, hide, or fail to be encoded."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in keep else ascii(char)[1:-1] for char in text)
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -22,8 +32,11 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        where = f"{self.source}: {self.path}" if self.path else f"{self.source}:"
-        return f"{where} {self.message}"
+        path = self.path if len(self.path) <= MAX_PATH else f"{self.path[:MAX_PATH]}..."
+        where = f"{self.source}: {path}" if path else f"{self.source}:"
+        # A message may have lines of its own; a name from a file has none.
+        message = printable(self.message, keep="\n")
+        return f"{printable(where)} {message}"
 
 
 class SliceplanError(Exception):

@@ -8,8 +8,8 @@ import sys
 import pytest
 from instances import problem_of
 
-from sliceplan.agent.commands import FUNCTIONS
-from sliceplan.agent.script import node_scripts
+from sliceplan.agent.showing.commands import FUNCTIONS
+from sliceplan.agent.showing.script import node_scripts
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.plan import Plan
@@ -49,7 +49,7 @@ def test_plan_prints_every_command_with_gpu_profile_id_and_start(plan, plan_file
     assert "nvidia-smi -i 0 -mig 1" in done.stdout
     ids = {"1g.10gb": 19, "2g.20gb": 14, "3g.40gb": 9, "4g.40gb": 5, "7g.80gb": 0}
     for partition in plan.gpus[0].partitions:
-        assert f"nvidia-smi mig -i 0 -cgi {ids[partition.mig_profile]}:{partition.start} -C" in done.stdout
+        assert f"nvidia-smi mig -i 0 -cgi {ids[partition.mig_profile]}:{partition.start}\n" in done.stdout
     assert "steps reach exactly the planned state" in done.stdout
     assert "nothing was changed" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
@@ -93,7 +93,7 @@ def test_overlapping_instances_do_not_reach_the_plan(plan, tmp_path):
     small = whole | {"mig_profile": "1g.10gb", "start": 6}
     done = agent("plan", "--node", "n1", changed(plan, tmp_path / "p.json", partitions=[whole, small]))
     assert done.returncode == 1
-    assert "Simulated node refused" in done.stdout
+    assert "Not possible: step" in done.stdout
 
 
 def test_two_instances_at_one_start_are_refused(plan, tmp_path):

@@ -8,11 +8,12 @@ from instances import problem_of
 from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app
-from sliceplan.agent.commands import commands_of, describe, service_file
-from sliceplan.agent.node import GpuState, Share
-from sliceplan.agent.plan_files import node_share
-from sliceplan.agent.script import node_script
-from sliceplan.agent.steps import RestartService, StartGpuMps, StartService, StopGpuMps, StopService
+from sliceplan.agent.model.node import GpuState, Instance, Service
+from sliceplan.agent.model.plan_files import node_share
+from sliceplan.agent.model.step_text import describe
+from sliceplan.agent.model.steps import CheckHealth, StartMps, StartService, StopMps, StopService
+from sliceplan.agent.showing.commands import commands_of, service_file
+from sliceplan.agent.showing.script import node_script
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.errors import InputError
@@ -63,24 +64,45 @@ def agent_plan(tmp_path, plan, *options):
     return CliRunner().invoke(app, ["plan", "--node", "n1", *options, str(path)])
 
 
-def test_partitions_of_a_gpu_under_mps_become_shares(frame):
+def share(workload, percent, processes=1, replica=1, memory_mib=None):
+    """A service of a whole GPU with a cap, as `part` makes one."""
+    return Service(workload, None, replica, processes, 8, percent, memory_mib)
+
+
+def whole(*services):
+    """A node whose GPU 3 is used whole by services."""
+    return {3: GpuState("A100-80GB", mig_enabled=False, services=frozenset(services))}
+
+
+def test_partitions_of_a_gpu_under_mps_become_services_with_a_cap(frame):
     state = state_of(frame, gpu(part("bert", 37.5), part("vgg", ROUGH, processes=2), gpu_type="V100-SXM2-16GB"))
-    shares = frozenset({Share("bert", 37.5), Share("vgg", ROUGH, 2)})
-    assert state == {0: GpuState("V100-SXM2-16GB", mig_enabled=False, shares=shares)}
+    services = frozenset({share("bert", 37.5), share("vgg", ROUGH, 2)})
+    assert state == {0: GpuState("V100-SXM2-16GB", mig_enabled=False, services=services)}
+    assert state[0].mps_starts == {None}
 
 
 def test_a_workload_with_several_shares_of_a_gpu_has_a_service_for_each_in_any_order(frame):
-    shares = {Share("bert", 25.0), Share("bert", 25.0, replica=2), Share("bert", 50.0, replica=3)}
+    services = {share("bert", 25.0), share("bert", 25.0, replica=2), share("bert", 50.0, replica=3)}
     parts = [part("bert", 25.0), part("bert", 50.0), part("bert", 25.0)]
-    assert state_of(frame, gpu(*parts))[0].shares == shares
-    assert state_of(frame, gpu(*reversed(parts)))[0].shares == shares
-    assert len({service_file(0, share) for share in shares}) == 3
+    assert state_of(frame, gpu(*parts))[0].services == services
+    assert state_of(frame, gpu(*reversed(parts)))[0].services == services
+    assert len({service_file(0, one) for one in services}) == 3
 
 
 def test_a_gpu_used_whole_takes_a_daemon_only_for_several_processes(frame):
     one, three = part("bert"), part("bert", processes=3)
-    assert state_of(frame, gpu(one, sharing="exclusive"))[0].shares == frozenset()
-    assert state_of(frame, gpu(three, sharing="exclusive"))[0].shares == {Share("bert", 100.0, 3)}
+    assert state_of(frame, gpu(one, sharing="exclusive"))[0].mps_starts == frozenset()
+    (state,) = state_of(frame, gpu(three, sharing="exclusive")).values()
+    assert state.services == {Service("bert", processes=3, batch=8)}
+    assert state.mps_starts == {None}
+
+
+def test_an_instance_has_its_service_and_takes_a_daemon_only_for_several_processes(frame):
+    cuts = [part("bert", mig_profile="3g.40gb", start=4, processes=2), part("bert", mig_profile="2g.20gb", start=0)]
+    (state,) = state_of(frame, gpu(*cuts, sharing="mig")).values()
+    assert state.instances == {Instance(4, "3g.40gb"), Instance(0, "2g.20gb")}
+    assert state.services == {Service("bert", 4, processes=2, batch=8), Service("bert", 0, batch=8)}
+    assert state.mps_starts == {4}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +125,7 @@ def test_what_cannot_be_under_mps_is_refused_where_it_stands(frame, partitions, 
 
 def test_shares_that_pass_a_hundred_by_rounding_alone_are_taken(frame):
     parts = [part(f"w{i}", 100 / 7 + 1e-8) for i in range(7)]
-    assert len(state_of(frame, gpu(*parts))[0].shares) == 7
+    assert len(state_of(frame, gpu(*parts))[0].services) == 7
 
 
 @pytest.mark.parametrize("name", ["a; reboot", "../a", "$(id)", "a\n"])
@@ -115,18 +137,19 @@ def test_a_workload_name_that_the_shell_could_read_is_no_name(frame, name):
 def test_commands_name_the_gpu_and_one_folder_a_gpu():
     folder = "/run/sliceplan/mps/gpu3"
     environment = f"CUDA_MPS_PIPE_DIRECTORY={folder}/pipe \\\n  CUDA_MPS_LOG_DIRECTORY={folder}/log"
-    assert commands_of(StartGpuMps(3), {}) == [
+    assert commands_of(StartMps(3, None), {}) == [
         f"mkdir -p {folder}/pipe {folder}/log",
         f"CUDA_VISIBLE_DEVICES=$(gpu_uuid 3) \\\n  {environment} \\\n  nvidia-cuda-mps-control -d",
     ]
-    assert commands_of(StopGpuMps(3), {}) == [f"echo quit | \\\n  {environment} \\\n  nvidia-cuda-mps-control"]
+    assert commands_of(StopMps(3, None), {}) == [f"echo quit | \\\n  {environment} \\\n  nvidia-cuda-mps-control"]
+    assert "CUDA_VISIBLE_DEVICES=$(uuid 3 4)" in commands_of(StartMps(3, 4), {})[1]
+    assert "/run/sliceplan/mps/gpu3-start4/pipe" in commands_of(StartMps(3, 4), {})[1]
 
 
 def test_a_service_gets_a_file_of_its_environment_and_loses_it():
-    share = Share("bert-base.v1", 37.5, 2)
+    one = share("bert-base.v1", 37.5, 2)
     path = "/run/sliceplan/services/bert-base.v1-gpu3.env"
-    written = commands_of(StartService(3, share), {})
-    assert written == [
+    assert commands_of(StartService(3, one), whole(one)) == [
         "mkdir -p /run/sliceplan/services",
         "printf '%s\\n' \\\n"
         "  '# bert-base.v1: 2 processes, each on at most 37.5 % of the SMs' \\\n"
@@ -134,19 +157,27 @@ def test_a_service_gets_a_file_of_its_environment_and_loses_it():
         "  CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=37.5 \\\n"
         f"  > {path}",
     ]
-    assert commands_of(RestartService(3, share), {}) == written
-    assert commands_of(StopService(3, share), {}) == [f"rm -f {path}"]
+    assert commands_of(StopService(3, one), {}) == [f"rm -f {path}"]
+    assert commands_of(CheckHealth(3, one), {}) == []
+
+
+def test_a_service_without_a_daemon_names_its_device():
+    lone, cut = Service("bert"), Service("bert", 4)
+    node = whole(lone) | {2: GpuState("A100-80GB", True, frozenset({Instance(4, "3g.40gb")}), frozenset({cut}))}
+    assert '"CUDA_VISIBLE_DEVICES=$(gpu_uuid 3)"' in commands_of(StartService(3, lone), node)[1]
+    assert '"CUDA_VISIBLE_DEVICES=$(uuid 2 4)"' in commands_of(StartService(2, cut), node)[1]
+    assert "/run/sliceplan/services/bert-gpu2-start4.env" in commands_of(StartService(2, cut), node)[1]
 
 
 def test_a_name_that_no_plan_file_can_hold_is_quoted_all_the_same():
-    assert commands_of(StopService(0, Share("a; reboot", 50.0)), {}) == [
+    assert commands_of(StopService(0, share("a; reboot", 50.0)), {}) == [
         "rm -f '/run/sliceplan/services/a; reboot-gpu0.env'"
     ]
 
 
-def test_a_changed_percentage_says_that_the_service_must_be_restarted():
-    assert describe(RestartService(0, Share("bert", 37.5))).endswith("restart the service")
-    assert "restart" not in describe(StartService(0, Share("bert", 37.5)))
+def test_a_description_names_the_service_and_its_slot():
+    assert describe(StartService(0, share("bert", 37.5))) == "start bert: 1 process, each on at most 37.5 % of the SMs"
+    assert describe(StopService(0, Service("bert", 4, 2))) == "stop bert (replica 2) at 4"
 
 
 def test_the_script_starts_one_daemon_a_gpu_and_writes_what_each_service_needs(frame, tmp_path):
@@ -175,11 +206,12 @@ def test_the_script_starts_one_daemon_a_gpu_and_writes_what_each_service_needs(f
     ]
     assert {file.name: settings(file) for file in (run / "services").iterdir()} == {
         "bert-gpu0.env": [f"CUDA_MPS_PIPE_DIRECTORY={run}/mps/gpu0/pipe", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=37.5"],
+        "lone-gpu2.env": ["CUDA_VISIBLE_DEVICES=GPU-of-2"],
         "vgg-gpu0.env": [
             f"CUDA_MPS_PIPE_DIRECTORY={run}/mps/gpu0/pipe",
             "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=1.85185185185185",
         ],
-        "yolo-gpu1.env": [f"CUDA_MPS_PIPE_DIRECTORY={run}/mps/gpu1/pipe", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100"],
+        "yolo-gpu1.env": [f"CUDA_MPS_PIPE_DIRECTORY={run}/mps/gpu1/pipe"],
     }
 
 
@@ -188,13 +220,13 @@ def settings(file):
     return [line for line in file.read_text().splitlines() if not line.startswith("#")]
 
 
-def test_plan_counts_shares_and_says_once_that_a_percentage_isolates_nothing(frame, tmp_path):
+def test_plan_counts_services_and_says_once_that_a_percentage_isolates_nothing(frame, tmp_path):
     cut = part("resnet", mig_profile="7g.80gb", start=0)
     done = agent_plan(
         tmp_path, planned(frame, gpu(part("bert", 60.0), part("vgg", 40.0)), gpu(cut, sharing="mig", index=1))
     )
     assert done.exit_code == 0, done.output
-    assert "Node n1: 1 MIG instances and 2 MPS shares on 2 GPUs; 0 stay as they are." in done.output
+    assert "Node n1: 1 MIG instance and 3 services on 2 GPUs; 0 of them there already." in done.output
     assert done.output.count("isolates nothing") == 1
     assert "steps reach exactly the planned state" in done.output
     assert max(map(len, done.output.splitlines())) <= 100
@@ -204,33 +236,35 @@ def test_plan_of_shares_alone_speaks_of_no_instances_and_knows_what_stays(frame,
     running = tmp_path / "running.json"
     running.write_text(dump_plan(planned(frame, gpu(part("bert", 60.0), part("vgg", 30.0)))))
     done = agent_plan(tmp_path, planned(frame, gpu(part("bert", 60.0), part("vgg", 40.0))), "--current", str(running))
-    assert "Node n1: 2 MPS shares on 1 GPUs; 1 stay as they are." in done.output
-    assert "  1. GPU 0: new settings of vgg: 1 process on at most 40 % of the SMs; restart the service" in done.output
-    assert "1 steps reach" in done.output
+    assert "Node n1: 2 services on 1 GPU; 1 of them there already." in done.output
+    assert "  1. GPU 0: stop vgg" in done.output
+    assert "  2. GPU 0: start vgg: 1 process, each on at most 40 % of the SMs" in done.output
+    assert "  3. GPU 0: wait until vgg is healthy" in done.output
 
 
 def test_plan_without_shares_says_nothing_of_mps(frame, tmp_path):
     done = agent_plan(tmp_path, planned(frame, gpu(part("lone"), sharing="exclusive")))
-    assert "Node n1: 0 MIG instances on 1 GPUs" in done.output
+    assert "Node n1: 1 service on 1 GPU" in done.output
     assert "MPS" not in done.output
 
 
 def test_more_processes_than_a_gpu_takes_clients_do_not_reach_the_plan(frame, tmp_path):
     done = agent_plan(tmp_path, planned(frame, gpu(part("a", 50.0, processes=40), part("b", 50.0, processes=9))))
     assert done.exit_code == 1
-    assert "49 MPS clients; at most 48" in done.output
+    assert "49 MPS clients on the whole GPU; at most 48" in done.output
 
 
-def test_json_steps_hold_the_share(frame, tmp_path):
+def test_json_steps_hold_the_service(frame, tmp_path):
     done = agent_plan(tmp_path, planned(frame, gpu(part("bert", 60.0))), "--json")
     assert '"kind": "StartService"' in done.output
     assert '"sm_percent": 60.0' in done.output
 
 
 def test_a_process_whose_memory_is_known_may_take_no_more_on_its_gpu():
-    (_, written) = commands_of(StartService(3, Share("bert", 37.5, memory_mib=2047.5)), {})
+    known, unknown = share("bert", 37.5, memory_mib=2047.5), share("bert", 37.5)
+    (_, written) = commands_of(StartService(3, known), whole(known))
     assert "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=2048M" in written
-    (_, unlimited) = commands_of(StartService(3, Share("bert", 37.5)), {})
+    (_, unlimited) = commands_of(StartService(3, unknown), whole(unknown))
     assert "PINNED" not in unlimited
 
 
@@ -238,4 +272,4 @@ def test_the_memory_that_a_plan_counts_on_is_the_limit_of_its_service():
     workloads = [{"model": "resnet50", "rate_rps": 100, "slo_ms": 60, "memory_mib": 1500}]
     fleet = [{"gpu": "V100-SXM2-16GB", "sharing": ["mps"], "nodes": [{"name": "n1", "count": 1}]}]
     (state,) = node_share(solve(problem_of(workloads, fleet=fleet)), "n1", "p.json").values()
-    assert {share.memory_mib for share in state.shares} == {1500}
+    assert {service.memory_mib for service in state.services} == {1500}

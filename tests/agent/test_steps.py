@@ -1,158 +1,238 @@
 """The steps from any state to any other reach it, and leave alone what stays."""
 
+from dataclasses import replace
+
+import pytest
 from agent_states import node_pairs
 from hypothesis import given, settings
 
-from sliceplan.agent.devices.simulated import SimulatedNode
-from sliceplan.agent.dry_run import dry_run, resets_needed
-from sliceplan.agent.node import GpuState, Instance, Share
-from sliceplan.agent.steps import (
+from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
+from sliceplan.agent.model.differences import differences
+from sliceplan.agent.model.live import settled
+from sliceplan.agent.model.node import GpuState, Instance, Service
+from sliceplan.agent.model.steps import (
+    CheckHealth,
+    CreateComputeInstance,
     CreateInstance,
     DestroyComputeInstance,
     DestroyInstance,
     ResetGpu,
-    RestartService,
     ServiceStep,
     SetMigMode,
-    StartGpuMps,
+    StartMps,
     StartService,
-    StopGpuMps,
     StopMps,
     StopService,
     steps_between,
 )
+from sliceplan.agent.transition.dry_run import dry_run, resets_needed
 
 
-def shared(*shares):
-    """An A100 that services share by MPS."""
-    return {0: GpuState("A100-80GB", False, shares=frozenset(shares))}
+def whole(*services, gpu="A100-80GB"):
+    """A GPU with services and MIG off."""
+    return {0: GpuState(gpu, False, services=frozenset(services))}
 
 
-def cut(*instances):
+def cut(*instances, services=()):
     """An A100 with MIG instances."""
-    return {0: GpuState("A100-80GB", True, frozenset(instances))}
+    return {0: GpuState("A100-80GB", True, frozenset(instances), frozenset(services))}
+
+
+def live(state):
+    return SimulatedNode.in_state(state).state()
+
+
+def steps(before, after):
+    return steps_between(live(before), after, resets_needed(after))
 
 
 @settings(max_examples=300, deadline=None)
 @given(node_pairs())
 def test_steps_reach_exactly_the_desired_state(pair):
     """Property: from any legal state to any other, no step is refused and the state read back is the desired one."""
-    tried = dry_run(*pair)
+    current, desired = pair
+    tried = dry_run(live(current), desired)
     assert tried.reached, (pair, tried)
 
 
 @settings(max_examples=200, deadline=None)
 @given(node_pairs())
-def test_an_instance_that_stays_keeps_its_uuid(pair):
-    """Property: instances with the same profile and start before and after are not made anew."""
+def test_what_stays_is_not_touched(pair):
+    """Property: what is the same before and after keeps its UUID or its process ids; no step names a kept service."""
     current, desired = pair
     node = SimulatedNode.in_state(current)
-    before = {index: node.uuids(index) for index in current}
-    for step in steps_between(current, desired, resets_needed(current)):
-        node.apply(step)
+    before = node.state()
+    planned = steps_between(before, desired, resets_needed(desired))
+    for step in planned:
+        node.apply(step, AT_ONCE_S)
+    touched = {(step.gpu_index, step.service) for step in planned if isinstance(step, ServiceStep)}
     for index, state in current.items():
-        for instance in state.instances & desired[index].instances:
-            assert node.uuids(index)[instance.start] == before[index][instance.start]
+        after = {one.start: one.uuid for one in node.state()[index].instances}
+        same = {(i.start, i.profile) for i in state.instances & desired[index].instances}
+        for instance in before[index].instances:
+            if (instance.start, instance.profile) in same:
+                assert after[instance.start] == instance.uuid
+        pids = {one.service: one.pids for one in node.state()[index].services}
+        for running in before[index].services:
+            if running.service in desired[index].services and (index, running.service) not in touched:
+                assert pids[running.service] == running.pids
 
 
-def test_equal_states_take_no_step():
-    state = {0: GpuState("A100-80GB", True, frozenset({Instance(4, "3g.40gb", 2)}))}
-    assert steps_between(state, state) == []
+@settings(max_examples=200, deadline=None)
+@given(node_pairs())
+def test_a_service_restarts_only_if_its_settings_its_device_or_its_daemon_change(pair):
+    """Property: a service that is the same before and after stops only where its slot or its daemon does not stay."""
+    current, desired = pair
+    planned = steps(current, desired)
+    stopped = {(step.gpu_index, step.service) for step in planned if isinstance(step, StopService)}
+    for index, state in current.items():
+        for service in state.services & desired[index].services:
+            slot_stays = service.start is None or state.instances & desired[index].instances & {
+                one for one in state.instances if one.start == service.start
+            }
+            daemon_stays = (service.start in state.mps_starts) == (service.start in desired[index].mps_starts)
+            assert ((index, service) in stopped) == (not (slot_stays and daemon_stays))
 
 
-def test_a_change_of_processes_touches_only_the_mps_daemon():
-    before = {0: GpuState("A100-80GB", True, frozenset({Instance(4, "3g.40gb", 2)}))}
-    after = {0: GpuState("A100-80GB", True, frozenset({Instance(4, "3g.40gb", 1)}))}
-    assert steps_between(before, after) == [StopMps(0, "3g.40gb", 4)]
+@settings(max_examples=100, deadline=None)
+@given(node_pairs())
+def test_a_state_reached_takes_no_further_step(pair):
+    """Property: no step leads from a state to itself, and what settles of it is that state."""
+    _, desired = pair
+    assert steps_between(live(desired), desired) == []
+    assert settled(live(desired)) == desired
+    assert differences(live(desired), desired) == []
+
+
+def test_a_change_of_processes_leaves_the_instance_alone():
+    before = cut(Instance(4, "3g.40gb"), services=[Service("a", 4, processes=2)])
+    after = cut(Instance(4, "3g.40gb"), services=[Service("a", 4, processes=1)])
+    assert steps(before, after) == [
+        StopService(0, Service("a", 4, processes=2)),
+        StopMps(0, 4),
+        StartService(0, Service("a", 4)),
+        CheckHealth(0, Service("a", 4)),
+    ]
 
 
 def test_what_goes_makes_room_before_what_comes():
-    before = {0: GpuState("A100-80GB", True, frozenset({Instance(0, "7g.80gb")}))}
-    after = {0: GpuState("A100-80GB", True, frozenset({Instance(4, "3g.40gb")}))}
-    steps = steps_between(before, after)
-    assert steps.index(DestroyInstance(0, "7g.80gb", 0)) < steps.index(CreateInstance(0, "3g.40gb", 4))
-
-
-def test_a_state_that_cannot_be_is_said_to_be_so():
-    twice = frozenset({Instance(0, "7g.80gb"), Instance(4, "3g.40gb")})
-    tried = dry_run({0: GpuState("A100-80GB", True, twice)}, {0: GpuState("A100-80GB", True)})
-    assert "the current state cannot be" in tried.refused
-
-
-@settings(max_examples=200, deadline=None)
-@given(node_pairs())
-def test_a_share_that_stays_is_not_touched_and_its_daemon_keeps_running(pair):
-    """Property: no step names a share that is the same before and after; a daemon with clients is never replaced."""
-    current, desired = pair
-    steps = steps_between(current, desired, resets_needed(current))
-    touched = {(step.gpu_index, step.share) for step in steps if isinstance(step, ServiceStep)}
-    daemons = {step.gpu_index for step in steps if isinstance(step, StartGpuMps | StopGpuMps)}
-    for index, state in current.items():
-        assert not touched & {(index, share) for share in state.shares & desired[index].shares}
-        assert (index in daemons) == (bool(state.shares) != bool(desired[index].shares))
-
-
-@settings(max_examples=200, deadline=None)
-@given(node_pairs())
-def test_the_daemon_of_a_whole_gpu_runs_exactly_while_services_share_it(pair):
-    """Property: after the steps, the GPUs with a daemon are those with shares."""
-    current, desired = pair
-    node = SimulatedNode.in_state(current)
-    for step in steps_between(current, desired, resets_needed(current)):
-        node.apply(step)
-    assert node.mps_gpus() == {index for index, state in desired.items() if state.shares}
+    assert steps(cut(Instance(0, "7g.80gb")), cut(Instance(4, "3g.40gb"))) == [
+        DestroyComputeInstance(0, "7g.80gb", 0),
+        DestroyInstance(0, "7g.80gb", 0),
+        CreateInstance(0, "3g.40gb", 4),
+        CreateComputeInstance(0, "3g.40gb", 4),
+    ]
 
 
 def test_a_change_of_percentage_restarts_that_service_alone():
-    other, share = Share("bert", 50.0), Share("vgg", 25.0)
-    changed = Share("vgg", 37.5)
-    assert steps_between(shared(other, share), shared(other, changed)) == [RestartService(0, changed)]
+    other, share = Service("bert", sm_percent=50.0), Service("vgg", sm_percent=25.0)
+    changed = replace(share, sm_percent=37.5)
+    assert steps(whole(other, share), whole(other, changed)) == [
+        StopService(0, share),
+        StartService(0, changed),
+        CheckHealth(0, changed),
+    ]
 
 
 def test_services_replace_each_other_behind_the_same_daemon():
-    gone, new = Share("bert", 50.0), Share("vgg", 25.0)
-    assert steps_between(shared(gone), shared(new)) == [StopService(0, gone), StartService(0, new)]
+    gone, new = Service("bert", sm_percent=50.0), Service("vgg", sm_percent=25.0)
+    planned = steps(whole(gone), whole(new))
+    assert planned == [StopService(0, gone), StartService(0, new), CheckHealth(0, new)]
 
 
 def test_the_daemon_quits_before_mig_is_switched_on():
-    share = Share("bert", 50.0)
-    assert steps_between(shared(share), cut(Instance(0, "7g.80gb")), [0]) == [
+    share = Service("bert", sm_percent=50.0)
+    assert steps(whole(share), cut(Instance(0, "7g.80gb"))) == [
         StopService(0, share),
-        StopGpuMps(0),
+        StopMps(0, None),
         SetMigMode(0, True),
         ResetGpu(0),
         CreateInstance(0, "7g.80gb", 0),
+        CreateComputeInstance(0, "7g.80gb", 0),
     ]
 
 
 def test_the_daemon_starts_after_mig_is_switched_off():
-    share = Share("bert", 50.0)
-    assert steps_between(cut(Instance(0, "7g.80gb")), shared(share), [0]) == [
+    share = Service("bert", sm_percent=50.0)
+    assert steps(cut(Instance(0, "7g.80gb")), whole(share)) == [
         DestroyComputeInstance(0, "7g.80gb", 0),
         DestroyInstance(0, "7g.80gb", 0),
         SetMigMode(0, False),
         ResetGpu(0),
-        StartGpuMps(0),
+        StartMps(0, None),
         StartService(0, share),
+        CheckHealth(0, share),
     ]
 
 
-def test_services_that_give_up_processes_go_first():
-    before = shared(Share("a", 50.0, 8), Share("b", 50.0, 40))
-    after = shared(Share("a", 50.0, 40), Share("b", 50.0, 8))
-    assert [step.share.workload for step in steps_between(before, after)] == ["b", "a"]
-    assert dry_run(before, after).reached
+def test_gpus_whose_mode_changes_come_first():
+    before = {i: GpuState("H100-80GB-SXM", i == 0) for i in (0, 1)}
+    after = {i: GpuState("H100-80GB-SXM", True, frozenset({Instance(0, "7g.80gb")})) for i in (0, 1)}
+    assert [step.gpu_index for step in steps(before, after)] == [1, 1, 1, 0, 0]
 
 
-def test_a_plan_without_the_gpu_frees_it_of_its_services():
-    share = Share("bert", 50.0)
-    assert steps_between(shared(share), {}) == [StopService(0, share), StopGpuMps(0)]
+def test_processes_may_move_from_one_service_to_another_where_both_together_pass_the_limit():
+    one, two = Service("a", processes=8, sm_percent=50.0), Service("b", processes=40, sm_percent=50.0)
+    after = whole(replace(one, processes=40), replace(two, processes=8))
+    assert dry_run(live(whole(one, two)), after).reached
 
 
-def test_a_daemon_or_a_share_left_over_is_a_difference(monkeypatch):
-    share = Share("bert", 50.0)
-    monkeypatch.setattr("sliceplan.agent.dry_run.steps_between", lambda *_: [StopService(0, share)])
-    assert dry_run(shared(share), {}).differences == ("GPU 0: an MPS daemon is left over",)
-    monkeypatch.setattr("sliceplan.agent.dry_run.steps_between", lambda *_: [])
-    assert "GPU 0: bert at 50 % is left over" in dry_run(shared(share), {}).differences
-    assert dry_run({0: GpuState("A100-80GB", False)}, shared(share)).differences == ("GPU 0: bert at 50 % is missing",)
+def test_gpus_that_are_not_wanted_are_left_alone():
+    before = whole(Service("bert")) | {1: GpuState("A100-80GB", True, frozenset({Instance(0, "7g.80gb")}))}
+    assert steps(before, whole(Service("bert"))) == []
+
+
+@pytest.mark.parametrize(
+    ("done", "expected"),
+    [
+        ([CreateInstance(0, "3g.40gb", 4)], [CreateComputeInstance(0, "3g.40gb", 4)]),
+        ([CreateInstance(0, "2g.20gb", 4)], [DestroyInstance(0, "2g.20gb", 4), CreateInstance(0, "3g.40gb", 4)]),
+    ],
+)
+def test_a_gpu_instance_left_without_its_compute_instance_is_finished_or_destroyed(done, expected):
+    node = SimulatedNode.in_state(cut())
+    for step in done:
+        node.apply(step, AT_ONCE_S)
+    assert steps_between(node.state(), cut(Instance(4, "3g.40gb")))[: len(expected)] == expected
+
+
+def test_a_mode_that_waits_for_a_reset_is_taken_back_without_one():
+    node = SimulatedNode.in_state(whole())
+    node.apply(SetMigMode(0, True), AT_ONCE_S)
+    assert steps_between(node.state(), whole(), [0]) == [SetMigMode(0, False)]
+    assert steps_between(node.state(), cut(), [0]) == [ResetGpu(0)]
+
+
+def test_a_daemon_that_died_restarts_with_its_services():
+    share = Service("bert", sm_percent=50.0)
+    before = live(whole(share))
+    before = {0: replace(before[0], daemons=())}
+    assert steps_between(before, whole(share)) == [
+        StopService(0, share),
+        StartMps(0, None),
+        StartService(0, share),
+        CheckHealth(0, share),
+    ]
+
+
+def test_what_is_left_over_or_missing_is_a_difference():
+    share = Service("bert", sm_percent=50.0)
+    assert differences(live(whole(share)), whole()) == [
+        "GPU 0: the MPS daemon of the whole GPU is left over",
+        "GPU 0: bert at 50 % is left over",
+    ]
+    missing = differences(live(whole()), whole(share))
+    assert missing == ["GPU 0: the MPS daemon of the whole GPU is missing", "GPU 0: bert at 50 % is missing"]
+    assert differences({}, whole()) == ["GPU 0: is missing"]
+    node = SimulatedNode.in_state(cut())
+    node.apply(CreateInstance(0, "3g.40gb", 4), AT_ONCE_S)
+    assert differences(node.state(), cut(Instance(4, "3g.40gb"))) == ["GPU 0: 3g.40gb at 4 has no compute instance"]
+
+
+def test_a_service_that_is_not_healthy_restarts():
+    state = whole(Service("bert"))
+    (gpu,) = live(state).values()
+    sick = {0: replace(gpu, services=(replace(gpu.services[0], healthy=False),))}
+    one = Service("bert")
+    assert steps_between(sick, state) == [StopService(0, one), StartService(0, one), CheckHealth(0, one)]
+    assert differences(sick, state) == ["GPU 0: bert is not healthy"]

@@ -1,11 +1,12 @@
 """A plan as one shell script a node, for people who apply it themselves."""
 
-from ..solver.model.errors import Finding, InputError
-from ..solver.model.plan import Plan
-from .commands import FUNCTIONS, MPS_NOTES, commands_of, describe
-from .dry_run import dry_run
-from .node import unused
-from .plan_files import node_share
+from ...solver.model.errors import Finding, InputError
+from ...solver.model.plan import Plan
+from ..devices.simulated.node import SimulatedNode
+from ..model.plan_files import node_share
+from ..model.step_text import describe
+from ..transition.dry_run import dry_run
+from .commands import ENVIRONMENT_NOTES, FUNCTIONS, MPS_NOTES, commands_of
 
 HEADER = """#!/bin/sh
 # {title}
@@ -31,14 +32,15 @@ def node_scripts(plan: Plan, source: str) -> dict[str, str]:
 def node_script(plan: Plan, node: str, source: str) -> str:
     """Returns the script that brings an unused node to its share of a plan; raises InputError as `node_scripts`."""
     desired = node_share(plan, node, source)
-    current = {index: unused(state) for index, state in desired.items()}
-    tried = dry_run(current, desired)
+    unused = SimulatedNode.unused({index: state.gpu for index, state in desired.items()})
+    tried = dry_run(unused.state(), desired)
     if not tried.reached:
         raise InputError([Finding(source, node, tried.refused or "; ".join(tried.differences))])
     title = f"Plan {plan.problem.name} of sliceplan, node {node}: {len(desired)} GPUs"
     lines = [HEADER.format(title=title, functions=FUNCTIONS)]
-    if any(state.shares for state in desired.values()):
-        lines += [f"# {note}" for note in MPS_NOTES]
+    capped = any(service.sm_percent is not None for state in desired.values() for service in state.services)
+    lines += [f"# {note}" for note in (*(MPS_NOTES if capped else ()), *ENVIRONMENT_NOTES)]
     for step in tried.steps:
-        lines += [f"# GPU {step.gpu_index}: {describe(step)}", *commands_of(step, current)]
+        if commands := commands_of(step, desired):
+            lines += [f"# GPU {step.gpu_index}: {describe(step)}", *commands]
     return "\n".join(lines) + "\n"

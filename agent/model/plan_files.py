@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..solver.model.catalogue import load_catalogue
-from ..solver.model.errors import Finding, InputError
-from ..solver.model.parsing import closest, parse_record, parse_text, read_text
-from ..solver.model.plan import Plan, PlannedGpu
+from ...solver.model.catalogue import load_catalogue
+from ...solver.model.errors import Finding, InputError
+from ...solver.model.hardware import Gpu
+from ...solver.model.parsing import closest, parse_record, parse_text, read_text
+from ...solver.model.plan import Plan, PlannedGpu
 from .node import NodeState, planned_state
 
 ROUNDING = 1e-6
@@ -53,6 +54,8 @@ def _wrong_gpu(path: str, gpu: PlannedGpu) -> list[tuple[str, str]]:
         return [(f"{path}.index", "is null; a GPU with a node needs its index there")]
     if gpu.gpu not in catalogue:
         return [(f"{path}.gpu", f"is {gpu.gpu!r}; not in the catalogue. {closest(gpu.gpu, catalogue)}")]
+    if too_large := list(_wrong_memory(path, gpu, catalogue[gpu.gpu])):
+        return too_large
     if gpu.sharing == "mps":
         return list(_wrong_shares(path, gpu))
     mig = catalogue[gpu.gpu].mig
@@ -75,6 +78,15 @@ def _wrong_gpu(path: str, gpu: PlannedGpu) -> list[tuple[str, str]]:
         elif any(partition.start == earlier.start for earlier in gpu.partitions[:j]):
             found.append((f"{where}.start", f"is {partition.start}; another instance starts there"))
     return found
+
+
+def _wrong_memory(path: str, gpu: PlannedGpu, facts: Gpu) -> Iterator[tuple[str, str]]:
+    """Yields path and message of every limit of memory that is none, for it is more than the GPU has."""
+    for j, partition in enumerate(gpu.partitions):
+        for k, served in enumerate(partition.serves):
+            if served.memory_mib is not None and served.memory_mib > facts.memory_mib:
+                where = f"{path}.partitions[{j}].serves[{k}].memory_mib"
+                yield where, f"is {served.memory_mib:g}; {gpu.gpu} has {facts.memory_mib:g} MiB"
 
 
 def _wrong_shares(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,199 @@
+"""
+A node without hardware: GPUs of the catalogue that obey the driver's rules.
+
+It lives in memory, or in a file, which each step replaces as a whole. So an agent that is killed leaves such a node
+as it would leave a real one: with or without the effect of a step, never with half of it.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from ....solver.model.errors import Finding, InputError
+from ....solver.model.parsing import read_text
+from ...durable_files import write_durably
+from ...model.device_error import DeviceError
+from ...model.live import Client, LiveGpu, LiveNode, instance_uuids
+from ...model.node import NodeState, in_order
+from ...model.steps import CreateComputeInstance, CreateInstance, StartMps, StartService, Step
+from .injection import Injection, error_of
+from .rules import carried_out, rebooted
+
+AT_ONCE_S = 60.0
+"""Time limit of steps that set a node up."""
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """All of a simulated node; what its file holds."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    gpus: dict[int, LiveGpu]
+    calls: int = 0
+    """Calls of `apply` so far, refused ones too."""
+    injections: tuple[Injection, ...] = ()
+    origin: str = ""
+    """Differs between nodes with different instances, so that none makes a UUID that the other one had."""
+    version: Literal[1] = 1
+
+
+class SimulatedNode:
+    """A Device without hardware."""
+
+    def __init__(self, gpus: LiveNode, injections: tuple[Injection, ...] = ()) -> None:
+        self._record = record_of(gpus, injections)
+        self._misread: Injection | None = None
+
+    @classmethod
+    def unused(cls, gpus: Mapping[int, str]) -> "SimulatedNode":
+        """Returns a node with GPUs of these types, MIG off and nothing on them."""
+        return cls({index: LiveGpu(name, _gpu_uuid(index, name)) for index, name in gpus.items()})
+
+    @classmethod
+    def in_state(cls, state: NodeState) -> "SimulatedNode":
+        """Returns a node that is in a state already; raises DeviceError if the rules forbid that state."""
+        node = cls.unused({index: gpu.gpu for index, gpu in state.items()})
+        for index, gpu in state.items():
+            live = node._record.gpus[index]
+            node._record.gpus[index] = replace(live, mig_enabled=gpu.mig_enabled, mig_pending=gpu.mig_enabled)
+            steps: list[Step] = []
+            for instance in sorted(gpu.instances):
+                steps.append(CreateInstance(index, instance.profile, instance.start))
+                steps.append(CreateComputeInstance(index, instance.profile, instance.start))
+            steps += [StartMps(index, start) for start in gpu.mps_starts]
+            steps += [StartService(index, service) for service in in_order(gpu.services)]
+            for step in steps:
+                node.apply(step, AT_ONCE_S)
+        return node
+
+    def state(self) -> LiveNode:
+        """Returns what the node has now."""
+        record = self._read()
+        if self._misread is None:
+            return record.gpus
+        self._misread = None
+        return _with_a_wrong_uuid(record.gpus)
+
+    def apply(self, step: Step, timeout_s: float) -> None:
+        """Carries out a step; raises DeviceError where the driver would refuse, and then changes nothing."""
+        record = self._read()
+        record = replace(record, calls=record.calls + 1)
+        injection = next((one for one in record.injections if one.hits(record.calls)), None)
+        error = error_of(injection, step.gpu_index, timeout_s) if injection else None
+        if injection is None or injection.kind in ("timeout_after", "wrong_uuid"):
+            record = _after(record, step)
+        if injection and injection.kind == "half_done" and isinstance(step, StartService):
+            record = _half(_after(record, step), step)
+        self._write(record)
+        if injection and injection.kind == "wrong_uuid":
+            self._misread = injection
+        if error:
+            raise error
+
+    def inject(self, *injections: Injection) -> None:
+        """Tells the node to fail; `at` counts from the next call on."""
+        record = self._read()
+        later = tuple(replace(one, at=one.at + record.calls) for one in injections)
+        self._write(replace(record, injections=(*record.injections, *later)))
+
+    def attach(self, index: int, start: int | None, pid: int, name: str = "") -> None:
+        """Lets a process that is not the agent's hold an instance, or a whole GPU."""
+        gpu = self._gpu(index)
+        self._put(index, replace(gpu, clients=(*gpu.clients, Client(pid, name, start))))
+
+    def detach(self, index: int, pid: int) -> None:
+        """Lets such a process end."""
+        gpu = self._gpu(index)
+        self._put(index, replace(gpu, clients=tuple(one for one in gpu.clients if one.pid != pid)))
+
+    def reboot(self) -> None:
+        """Ends every process and instance; from Hopper on, MIG mode too."""
+        record = self._read()
+        self._write(replace(record, gpus={index: rebooted(gpu) for index, gpu in record.gpus.items()}))
+
+    def _gpu(self, index: int) -> LiveGpu:
+        return self._read().gpus[index]
+
+    def _put(self, index: int, gpu: LiveGpu) -> None:
+        record = self._read()
+        self._write(replace(record, gpus={**record.gpus, index: gpu}))
+
+    def _read(self) -> NodeRecord:
+        return self._record
+
+    def _write(self, record: NodeRecord) -> None:
+        self._record = record
+
+
+class SimulatedNodeFile(SimulatedNode):
+    """A simulated node that lives in a file, and may be changed there by others between two calls."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._misread = None
+        self._read()
+
+    def _read(self) -> NodeRecord:
+        try:
+            return _adapter().validate_json(read_text(self._path))
+        except ValidationError as error:
+            findings = [
+                Finding(str(self._path), ".".join(map(str, item["loc"])), item["msg"]) for item in error.errors()[:10]
+            ]
+            raise InputError(findings) from error
+
+    def _write(self, record: NodeRecord) -> None:
+        write_node(self._path, record)
+
+
+def record_of(gpus: LiveNode, injections: tuple[Injection, ...] = ()) -> NodeRecord:
+    """Returns a node that has these GPUs, with all that is on them."""
+    there = " ".join(sorted(instance_uuids(gpus).values()))
+    return NodeRecord(dict(gpus), injections=injections, origin=str(uuid.uuid5(uuid.NAMESPACE_OID, there)))
+
+
+def write_node(path: Path, record: NodeRecord) -> None:
+    """Writes a simulated node to its file, in one piece."""
+    write_durably(path, _adapter().dump_json(record, indent=1))
+
+
+@cache
+def _adapter() -> TypeAdapter[NodeRecord]:
+    return TypeAdapter(NodeRecord)
+
+
+def _after(record: NodeRecord, step: Step) -> NodeRecord:
+    gpu = record.gpus.get(step.gpu_index)
+    if gpu is None:
+        raise DeviceError("NOT_FOUND", 6, f"there is no GPU {step.gpu_index}")
+    return replace(record, gpus={**record.gpus, step.gpu_index: carried_out(gpu, step, record.calls, record.origin)})
+
+
+def _half(record: NodeRecord, step: StartService) -> NodeRecord:
+    """Returns a node on which a service has been started, and has lost a process since."""
+    gpu = record.gpus[step.gpu_index]
+    services = tuple(
+        replace(one, pids=one.pids[1:], healthy=False) if one.service == step.service else one for one in gpu.services
+    )
+    return replace(record, gpus={**record.gpus, step.gpu_index: replace(gpu, services=services)})
+
+
+def _gpu_uuid(index: int, name: str) -> str:
+    return f"GPU-{uuid.uuid5(uuid.NAMESPACE_OID, f'{name}/{index}')}"
+
+
+def _with_a_wrong_uuid(gpus: LiveNode) -> LiveNode:
+    """Returns a read-back in which the instance made last has a UUID that is not its own."""
+    made = [(index, one) for index, gpu in gpus.items() for one in gpu.instances if one.uuid is not None]
+    if not made:
+        return gpus
+    index, instance = made[-1]
+    wrong = replace(instance, uuid="MIG-00000000-0000-0000-0000-000000000000")
+    others = tuple(wrong if one is instance else one for one in gpus[index].instances)
+    return {**gpus, index: replace(gpus[index], instances=others)}

@@ -1,0 +1,70 @@
+"""Following a plan: what `run` and `apply` ask for the state that the node should have."""
+
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+from .config import AgentConfig
+from .model.desired import Desired, PlanReference
+from .model.plan_files import node_share, read_plan
+from .transition.applied import Applied
+from .trust.acceptance import accept
+from .trust.plan_source import Fetched
+from .trust.sequence import NewestRelease, read_newest, remember
+from .trust.trusted_keys import read_trusted_keys
+
+
+class PlanFollower:
+    """The plan source of a node; keeps the last answer, so that an unchanged plan is not sent again."""
+
+    def __init__(self, config: AgentConfig) -> None:
+        self._config = config
+        self._fetched: Fetched | None = None
+
+    def __call__(self, applied: Applied | None) -> Desired:
+        """
+        Returns what the plan wants now.
+
+        The keys are read anew each time: a key that was withdrawn counts no longer, though its plan has not changed.
+
+        Parameters
+        ----------
+        applied
+            What the node was brought to last; None: nothing yet.
+
+        Raises
+        ------
+        InputError
+            If there is no plan that may be applied.
+        """
+        config, source = self._config, self._config.plan_source
+        newest = _newest(config.state_dir, applied)
+        fetched = source.fetch(self._fetched.etag if self._fetched else None)
+        if fetched is not None:
+            self._fetched = fetched
+        assert self._fetched is not None, "a server answers `not modified` only to who has a version"
+        accepted = accept(
+            self._fetched.data,
+            source.location,
+            node=config.node_name,
+            keys=read_trusted_keys(config.trusted_keys),
+            newest=newest,
+            now=datetime.now(UTC),
+        )
+        plan = PlanReference(source.location, accepted.sha256, accepted.release.sequence)
+        return Desired(accepted.desired, plan)
+
+
+def _newest(state_folder: Path, applied: Applied | None) -> NewestRelease | None:
+    """Returns the newest release that was ever applied, and notes it if that happened since the last look."""
+    newest = read_newest(state_folder)
+    for plan in (applied.plan, applied.rolled_back) if applied else ():
+        if plan is not None and plan.sequence is not None:
+            newest = remember(state_folder, NewestRelease(sequence=plan.sequence, sha256=plan.sha256))
+    return newest
+
+
+def desired_of(path: Path, node: str) -> Desired:
+    """Reads a plan file that nobody signed; raises InputError if it is wrong or has nothing for the node."""
+    state = node_share(read_plan(path), node, str(path))
+    return Desired(state, PlanReference(str(path), hashlib.sha256(path.read_bytes()).hexdigest()))

@@ -1,0 +1,128 @@
+"""From the words of a command line and the agent's configuration to what the agent works with."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ..solver.model.errors import Finding, InputError
+from .assembly import device_of, owners_of
+from .config import DEFAULT_CONFIG, AgentConfig, PlanConfig, read_config
+from .following import PlanFollower, desired_of
+from .model.desired import Desired
+from .owners import refusing
+from .transition.applied import Applied
+from .transition.session import Patience, Session
+from .transition.state_folder import StateFolder
+
+SIMULATED = "simulated:"
+
+
+@dataclass(frozen=True)
+class Agent:
+    """What one command works with."""
+
+    config: AgentConfig
+    session: Session
+    fetch: Callable[[Applied | None], Desired]
+    """Returns what the plan wants of the node."""
+    owners: Callable[[], Sequence[str]]
+    """Returns who else changes the node's GPUs, in words."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the command line says; None: it is as configured."""
+
+    config: Path | None = None
+    node: str | None = None
+    device: str | None = None
+    state: Path | None = None
+    plan: str | None = None
+    unsigned: bool = False
+    """Take a plan that nobody signed, on a simulated node."""
+    drain_s: float | None = None
+
+
+def open_agent(words: Words, say: Callable[[str], None] = print) -> Agent:
+    """Returns what a command works with; raises InputError if the configuration or the command line is wrong."""
+    config = configured(words)
+    simulated = config.simulated_node is not None
+    if words.unsigned and not simulated:
+        message = "goes with --device simulated:FILE only; for real GPUs: sliceplan sign PLAN --key KEYFILE -o SIGNED"
+        raise InputError([Finding("--unsigned", "", message)])
+    session = Session(
+        device_of(config),
+        StateFolder(config.state_dir),
+        Patience(words.drain_s if words.drain_s is not None else config.drain_s, step_s=config.step_timeout_s),
+        say=say,
+        hooks=config.after_apply,
+    )
+
+    def unsigned(_applied: Applied | None) -> Desired:
+        return desired_of(Path(config.plan.source), config.node_name)
+
+    def owners() -> Sequence[str]:
+        return refusing(owners_of(config), [one.owner for one in config.ignore_owners])
+
+    return Agent(config, session, unsigned if words.unsigned else PlanFollower(config), owners)
+
+
+def configured(words: Words) -> AgentConfig:
+    """
+    Returns the configuration, with what the command line says put in its place.
+
+    Without a file, what the command line leaves out has its default. A simulated node takes none unless it is named.
+    """
+    simulated = words.device is not None and words.device.startswith(SIMULATED)
+    if words.config is not None or (DEFAULT_CONFIG.exists() and not simulated):
+        config = read_config(words.config or DEFAULT_CONFIG)
+    else:
+        config = AgentConfig(version=1, plan=PlanConfig(source="/etc/sliceplan/plan.json"))
+    said: dict[str, Any] = {}
+    if words.node is not None:
+        said["node"] = words.node
+    if words.state is not None:
+        said["state_dir"] = words.state.absolute()
+    if words.plan is not None:
+        source = words.plan if "://" in words.plan else str(Path(words.plan).absolute())
+        said["plan"] = config.plan.model_copy(update={"source": source})
+    if words.device is not None:
+        said |= _device(words.device)
+    return config.model_copy(update=said)
+
+
+def _device(name: str) -> dict[str, Any]:
+    if name == "nvml":
+        return {"device": "nvml", "simulated_node": None}
+    if not name.startswith(SIMULATED) or name == SIMULATED:
+        raise InputError([Finding("--device", "", f"is {name!r}; expected nvml or simulated:FILE")])
+    return {"device": "simulated", "simulated_node": Path(name.removeprefix(SIMULATED)).absolute()}
+
+
+@contextmanager
+def stoppable(session: Session) -> Iterator[Session]:
+    """Gives a session that stops after its current step when SIGTERM or SIGINT comes, and does not sleep on."""
+    asked = threading.Event()
+    told: list[str] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        if not told:
+            told.append(signal.Signals(number).name)
+            session.say(f"{told[0]}: stopping after the step that is running.")
+        asked.set()
+
+    def wait(seconds: float) -> None:
+        asked.wait(seconds)
+
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, note) for number in numbers]
+    try:
+        yield replace(session, stop_asked=asked.is_set, sleep=wait)
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

@@ -1,0 +1,165 @@
+"""
+Starts, stops and watches the services of this node.
+
+A service without a template is not started: its environment is written to a file, for whoever starts it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from ...solver.model.errors import InputError
+from ..durable_files import write_durably
+from ..model.device_error import DeviceError
+from ..model.live import RunningService
+from ..model.node import Service, Slot, service_id, service_text
+from ..model.service_environment import service_environment
+from ..processes import boot_id
+from . import plain, systemd
+from .health import wait_until_healthy
+from .launch import Launch, SlotDevice, launches, standby_launches
+from .records import Process, ServiceRecord, read_records, record_of, remove_record, write_record
+from .template import ServiceTemplate
+
+Templates = Callable[[str], ServiceTemplate | None]
+"""Workload -> how it is started; None: nothing says how."""
+
+
+class ServiceHost:
+    """The services of this node; what runs is kept in files, so that any number of these objects see the same."""
+
+    def __init__(self, templates: Templates, run_folder: Path, log_folder: Path) -> None:
+        self._templates = templates
+        self._folder = run_folder / "services"
+        self._log_folder = log_folder
+
+    def records(self) -> list[ServiceRecord]:
+        """Returns what was started in this boot, whether or not it still runs."""
+        try:
+            return read_records(self._folder, boot_id())
+        except InputError as error:
+            hint = "Remove the file, once nothing of that service runs"
+            raise DeviceError("UNKNOWN", 999, str(error), hint=hint) from error
+
+    def running(self) -> dict[Slot, list[RunningService]]:
+        """
+        Returns the services that were started, as not healthy where a process of theirs does not run.
+
+        What a kill in the middle of a start left behind is among them, so that it gets stopped. A service without a
+        template has no processes.
+        """
+        found: dict[Slot, list[RunningService]] = {}
+        for record in self.records():
+            pids = [_pid(process) for process in record.started]
+            live = tuple(pid for pid in pids if pid is not None)
+            healthy = None if len(live) == len(pids) else False
+            found.setdefault(record.slot, []).append(RunningService(record.service, live, healthy))
+        return found
+
+    def pids(self) -> set[int]:
+        """Returns every process that runs for a service, those of incomplete ones too."""
+        return {pid for record in self.records() for one in record.started if (pid := _pid(one)) is not None}
+
+    def start(self, slot: Slot, service: Service, device: SlotDevice) -> None:
+        """Starts a service; what is left of an earlier start of it is ended first."""
+        self._end_leftovers(slot, service)
+        self._write_environment(slot, service, device)
+        template = self._templates(service.workload)
+        wanted = launches(slot, service, template, device, self._free_ports(template)) if template else []
+        self._start_all(slot, service, device, [], wanted)
+
+    def check_health(self, slot: Slot, service: Service, device: SlotDevice, timeout_s: float) -> None:
+        """Waits until every process of a service is healthy, and starts its standby processes then."""
+        record = self._record(slot, service)
+        for process in record.started:
+            name = f"{service_text(service)} ({process.launch.unit})"
+            if process.launch.health:
+                wait_until_healthy(process.launch.health, timeout_s, partial(_runs, process), name)
+            elif not _runs(process):
+                raise DeviceError("UNKNOWN", 999, f"{name} ended right after it was started", hint="Its log says why")
+        template = self._templates(service.workload)
+        if template is not None and not any(one.launch.role == "standby" for one in record.started):
+            caps = [one.sm_percent or 0.0 for one in self.records() if one.slot == slot]
+            standby = standby_launches(slot, service, template, device, self._free_ports(template), sum(caps))
+            self._start_all(slot, service, device, list(record.started), standby)
+
+    def stop(
+        self, slot: Slot, service: Service, timeout_s: float, before_kill: Callable[[list[int]], None] = lambda _: None
+    ) -> None:
+        """Ends a service: asks its processes, waits as long as its template says, kills what is left."""
+        record = self._record(slot, service)
+        self._end(record.started, service_id(slot.gpu_index, service), timeout_s, before_kill)
+        remove_record(self._folder, slot, service)
+
+    def _start_all(
+        self, slot: Slot, service: Service, device: SlotDevice, done: list[Process], wanted: Sequence[Launch]
+    ) -> None:
+        """Starts processes one after the other; each is noted before it starts, so that a kill leaves none unknown."""
+
+        def note(processes: list[Process]) -> None:
+            write_record(self._folder, record_of(slot, service, device.uuid, boot_id(), processes))
+
+        note([*done, *(Process(launch=launch, pid=None, started=None) for launch in wanted)])
+        for number, launch in enumerate(wanted, 1):
+            done.append(self._start_one(launch))
+            note([*done, *(Process(launch=later, pid=None, started=None) for later in wanted[number:])])
+
+    def _start_one(self, launch: Launch) -> Process:
+        if launch.runner == "systemd":
+            systemd.start(launch)
+            return Process(launch=launch, pid=None, started=None)
+        pid, started = plain.start(launch, self._log_folder)
+        return Process(launch=launch, pid=pid, started=started)
+
+    def _end_leftovers(self, slot: Slot, service: Service) -> None:
+        name = service_id(slot.gpu_index, service)
+        left = [one for one in self.records() if service_id(one.gpu_index, one.service) == name]
+        self._end([process for record in left for process in record.started], name, 5.0, lambda _: None)
+
+    def _end(
+        self,
+        started: Sequence[Process],
+        name: str,
+        timeout_s: float,
+        before_kill: Callable[[list[int]], None],
+    ) -> None:
+        for process in started:
+            if process.launch.runner == "systemd":
+                systemd.stop(process.launch.unit, process.launch.drain_s)
+        known = [(one.pid, one.started) for one in started if one.pid is not None and one.started is not None]
+        drain_s = min(max((one.launch.drain_s for one in started), default=0.0), timeout_s)
+        plain.stop(known, name, drain_s, before_kill)
+
+    def _record(self, slot: Slot, service: Service) -> ServiceRecord:
+        for record in self.records():
+            if record.slot == slot and record.service.identity == service.identity:
+                return record
+        raise DeviceError("NOT_FOUND", 6, f"GPU {slot.gpu_index} does not run {service_text(service)}")
+
+    def _write_environment(self, slot: Slot, service: Service, device: SlotDevice) -> None:
+        variables = service_environment(service, device.mps_folder, device.uuid)
+        path = self._folder / f"{service_id(slot.gpu_index, service)}.env"
+        write_durably(path, "".join(f"{name}={value}\n" for name, value in variables.items()))
+
+    def _free_ports(self, template: ServiceTemplate | None) -> Iterator[int]:
+        """Yields the ports of a template that no process of a service has."""
+        if template is None or template.ports is None:
+            return
+        taken = {one.launch.port for record in self.records() for one in record.started}
+        first, last = template.ports
+        yield from (port for port in range(first, last + 1) if port not in taken)
+        message = f"no port of {first} to {last} is free"
+        raise DeviceError("INSUFFICIENT_RESOURCES", 23, message, hint="Widen `ports` in the agent's configuration")
+
+
+def _runs(process: Process) -> bool:
+    return _pid(process) is not None
+
+
+def _pid(process: Process) -> int | None:
+    """Returns the id of a process that runs; None: it does not."""
+    if process.launch.runner == "systemd":
+        return systemd.main_pid(process.launch.unit)
+    if process.pid is None or process.started is None or not plain.is_alive(process.pid, process.started):
+        return None
+    return process.pid

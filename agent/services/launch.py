@@ -1,0 +1,139 @@
+"""What is started for a service: one launch for each process, as plain data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ...solver.model.base import Record
+from ..model.node import Service, Slot, service_id, slot_name
+from ..model.service_environment import service_environment
+from .template import HealthCheck, ServiceTemplate, Standby, filled
+
+MARK = "SLICEPLAN_SERVICE"
+"""Variable in the environment of each process that the agent starts: by it a process is known for the agent's."""
+
+
+@dataclass(frozen=True)
+class SlotDevice:
+    """The device that a slot is now; its UUID changes whenever a MIG instance is made anew."""
+
+    gpu_uuid: str
+    mig_uuid: str | None
+    """None: the slot is a whole GPU."""
+    mps_folder: str | None
+    """Folder of the slot's MPS daemon; None: it has none."""
+
+    @property
+    def uuid(self) -> str:
+        """What CUDA_VISIBLE_DEVICES takes."""
+        return self.mig_uuid or self.gpu_uuid
+
+
+class Launch(Record):
+    """One process, or one systemd unit."""
+
+    unit: str
+    """Name for files and units; no two launches of a node have the same."""
+    role: str
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    runner: str
+    user: str | None
+    drain_s: float
+    port: int | None
+    health: HealthCheck | None
+    """With its placeholders replaced."""
+
+
+def launches(
+    slot: Slot, service: Service, template: ServiceTemplate, device: SlotDevice, ports: Iterator[int]
+) -> list[Launch]:
+    """
+    Returns the processes of a service.
+
+    Parameters
+    ----------
+    ports
+        Free ports, of which each process takes one if its template has ports.
+    """
+    copies = service.processes if template.copies == "each" else 1
+    return [_launch(slot, service, template, device, ports, number, copies, "active") for number in range(copies)]
+
+
+def standby_launches(
+    slot: Slot,
+    service: Service,
+    template: ServiceTemplate,
+    device: SlotDevice,
+    ports: Iterator[int],
+    taken_percent: float,
+) -> list[Launch]:
+    """
+    Returns the standby processes of a service; none without a template for them, or without a cap that could be larger.
+
+    Parameters
+    ----------
+    taken_percent
+        Sum of the caps of all services on the GPU.
+    """
+    if template.standby is None or service.sm_percent is None or device.mps_folder is None:
+        return []
+    larger = replace(service, sm_percent=standby_percent(service.sm_percent, taken_percent, template.standby))
+    copies = service.processes if template.copies == "each" else 1
+    return [_launch(slot, larger, template, device, ports, number, copies, "standby") for number in range(copies)]
+
+
+def standby_percent(sm_percent: float, taken_percent: float, standby: Standby) -> float:
+    """Returns the cap of a standby process: larger by `extra_percent`, or by what the GPU has left if that is less."""
+    return sm_percent + max(0.0, min(standby.extra_percent, 100.0 - taken_percent))
+
+
+def _launch(
+    slot: Slot,
+    service: Service,
+    template: ServiceTemplate,
+    device: SlotDevice,
+    ports: Iterator[int],
+    number: int,
+    copies: int,
+    role: str,
+) -> Launch:
+    name = service_id(slot.gpu_index, service)
+    suffix = "" if role == "active" else f".{role}"
+    port = next(ports) if template.ports else None
+    values = {
+        "workload": service.workload,
+        "replica": service.replica,
+        "batch": service.batch,
+        "processes": service.processes,
+        "process": number,
+        "gpu_index": slot.gpu_index,
+        "slot": slot_name(slot),
+        "device_uuid": device.uuid,
+        "gpu_uuid": device.gpu_uuid,
+        "mig_uuid": device.mig_uuid or "",
+        "cuda_visible_devices": "" if device.mps_folder else device.uuid,
+        "sm_percent": f"{100.0 if service.sm_percent is None else service.sm_percent:.15g}",
+        "role": role,
+        "port": port,
+    }
+    environment = {key: filled(word, values) for key, word in template.env.items()}
+    environment |= service_environment(service, device.mps_folder, device.uuid)
+    return Launch(
+        unit=f"{name}{suffix}.{number}" if copies > 1 else f"{name}{suffix}",
+        role=role,
+        argv=tuple(filled(word, values) for word in template.command),
+        environment={**environment, MARK: name},
+        runner=template.runner,
+        user=template.user,
+        drain_s=template.drain_s,
+        port=port,
+        health=_filled_health(template.health, values),
+    )
+
+
+def _filled_health(health: HealthCheck | None, values: dict[str, object]) -> HealthCheck | None:
+    if health is None:
+        return None
+    command = tuple(filled(word, values) for word in health.command) if health.command else None
+    # Not validated again: what is filled in may hold what a placeholder begins with, and is no placeholder.
+    return health.model_copy(update={"command": command, "http": health.http and filled(health.http, values)})

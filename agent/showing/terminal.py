@@ -1,0 +1,90 @@
+"""What a person is shown of a transition before it begins: what goes and comes, what is risky, the exact commands."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from textwrap import indent
+from typing import Any
+
+from ..model.live import settled
+from ..model.step_text import describe
+from ..model.steps import Step, interrupts_gpu
+from ..transition.preflight import Transition
+from .commands import MPS_NOTES, commands_of
+
+
+def transition_text(node: str, transition: Transition) -> Iterator[str]:
+    """Yields the lines that show a transition: the summary, resets and mode changes first, then every step."""
+    yield _summary(node, transition)
+    yield from _warnings(transition)
+    yield ""
+    for number, step in enumerate(transition.steps, 1):
+        mark = "!" if interrupts_gpu(step) else " "
+        yield f"{mark}{number:3}. GPU {step.gpu_index}: {describe(step)}"
+        for command in commands_of(step, transition.new):
+            yield indent(command, "       ")
+    if transition.steps:
+        yield ""
+        yield "`gi`, `uuid` and `gpu_uuid` read ids on the node; `sliceplan export --format commands` has them."
+    if transition.impossible:
+        yield from (f"Not possible: {reason}" for reason in transition.impossible)
+    elif transition.steps:
+        yield "Tried on a simulated node: the steps reach exactly the planned state."
+    else:
+        yield "The node has the planned state already; there is nothing to do."
+
+
+def transition_data(node: str, transition: Transition) -> dict[str, Any]:
+    """Returns the same for machines."""
+    return {
+        "version": 1,
+        "node": node,
+        "steps": [_step_data(step, transition) for step in transition.steps],
+        "reached": not transition.impossible,
+        "impossible": list(transition.impossible),
+        "busy": list(transition.busy),
+        "interrupted_gpus": transition.interrupted_gpus,
+        "reset_gpus": transition.reset_gpus,
+    }
+
+
+def _summary(node: str, transition: Transition) -> str:
+    """Returns how much is wanted and how much of it is there already."""
+    wanted = transition.new
+    there = settled({index: gpu for index, gpu in transition.live.items() if index in wanted})
+    instances = [(index, one) for index, state in wanted.items() for one in state.instances]
+    services = [(index, one) for index, state in wanted.items() for one in state.services]
+    kept = sum(index in there and one in there[index].instances for index, one in instances)
+    kept += sum(index in there and one in there[index].services for index, one in services)
+    counts = [_count(len(instances), "MIG instance")] if instances else []
+    counts += [_count(len(services), "service")]
+    return f"Node {node}: {' and '.join(counts)} on {_count(len(wanted), 'GPU')}; {kept} of them there already."
+
+
+def _warnings(transition: Transition) -> Iterator[str]:
+    if disruptive := transition.interrupted_gpus:
+        yield f"! MIG mode changes on GPU {_listed(disruptive)}: stop everything that runs there first."
+    if reset := transition.reset_gpus:
+        yield f"! Reset of GPU {_listed(reset)}: every process there must have ended."
+    for text in transition.busy:
+        yield f"! {text}"
+    if left := sorted(index for index in transition.live if index not in transition.new):
+        yield f"GPU {_listed(left)}: in no plan, left alone."
+    if any(service.sm_percent is not None for state in transition.new.values() for service in state.services):
+        yield from MPS_NOTES
+
+
+def _listed(indices: list[int]) -> str:
+    return ", ".join(map(str, indices))
+
+
+def _step_data(step: Step, transition: Transition) -> dict[str, Any]:
+    return {
+        "kind": type(step).__name__,
+        **asdict(step),
+        "interrupts_gpu": interrupts_gpu(step),
+        "commands": commands_of(step, transition.new),
+    }
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

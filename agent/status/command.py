@@ -1,0 +1,54 @@
+"""`sliceplan-agent status`: from the words of the command line to what is printed."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..assembly import device_of, owners_of
+from ..devices.nvml.profiles import catalogue_differences, driver_profiles
+from ..devices.nvml.reading import driver_version, read_gpu
+from ..devices.nvml.session import opened, said
+from ..opening import Words, configured
+from .report import look
+from .text import status_text
+
+
+def show_status(config_file: Path | None, device: str | None, state: Path | None, as_json: bool) -> int:
+    """
+    Prints the state of this node; returns the exit code: 0, or 1 if it could not be found out.
+
+    Parameters
+    ----------
+    config_file
+        The agent's configuration; None: the usual file if there is one, else the defaults.
+    device
+        `nvml` or `simulated:FILE`; None: as configured.
+    state
+        The agent's state folder; None: as configured.
+    """
+    config = configured(Words(config=config_file, device=device, state=state))
+    driver = None if config.simulated_node else driver_version()
+    report = look(config.node_name, device_of(config), config.state_dir, owners_of(config), driver)
+    if as_json:
+        print(json.dumps(report.as_data(), indent=1))
+    else:
+        for line in status_text(report):
+            print(line)
+    return 1 if report.problems else 0
+
+
+def show_catalogue() -> int:
+    """Prints where the driver's MIG profiles differ from the catalogue; returns 1 if they do, or there is no driver."""
+    lines = list(_catalogue_lines())
+    for line in lines or ["The catalogue agrees with the driver about the MIG profiles of every GPU."]:
+        print(line)
+    return 1 if lines else 0
+
+
+def _catalogue_lines() -> Iterator[str]:
+    with opened() as nvml, said(nvml, "the MIG profiles cannot be read"):
+        for index in range(nvml.nvmlDeviceGetCount()):
+            gpu = read_gpu(nvml, index).gpu
+            found = driver_profiles(nvml, nvml.nvmlDeviceGetHandleByIndex(index), gpu)
+            for difference in catalogue_differences(gpu, found):
+                yield f"GPU {index} ({gpu}): {difference}"

@@ -1,0 +1,99 @@
+"""What `sliceplan-agent status` finds out, as plain data."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...solver.model.errors import SliceplanError
+from ..devices.device import Device
+from ..devices.mps_daemons import RunningDaemon, running_daemons
+from ..model.device_error import DeviceError
+from ..model.live import LiveNode
+from ..model.node import service_id
+from ..owners import Trace
+from ..trust.sequence import read_newest
+
+
+@dataclass(frozen=True)
+class Report:
+    """The state of a node."""
+
+    node: str
+    driver: str | None
+    """Version of the driver; None: unknown, or a simulated node."""
+    gpus: LiveNode
+    daemons: Sequence[RunningDaemon]
+    """All MPS control daemons of the node."""
+    unstarted: frozenset[str]
+    """Services that no template says how to start."""
+    owners: Sequence[Trace]
+    applied: dict[str, Any] | None
+    """What the agent's folder says was applied last."""
+    doing: dict[str, Any] | None
+    """What `sliceplan-agent run` does."""
+    sequence: int | None
+    """Number of the newest signed release that was applied."""
+    problems: Sequence[str] = field(default=())
+    """What could not be found out, and why."""
+
+    def as_data(self) -> dict[str, Any]:
+        """Returns it for machines."""
+        return {
+            "version": 1,
+            "node": self.node,
+            "driver": self.driver,
+            "gpus": [{"index": index, **asdict(gpu)} for index, gpu in sorted(self.gpus.items())],
+            "mps_daemons": [asdict(one) for one in self.daemons],
+            "not_started": sorted(self.unstarted),
+            "owners": [asdict(one) for one in self.owners],
+            "applied": self.applied,
+            "doing": self.doing,
+            "newest_sequence": self.sequence,
+            "problems": list(self.problems),
+        }
+
+
+def look(node: str, device: Device, state_folder: Path, owners: Sequence[Trace], driver: str | None) -> Report:
+    """Finds out the state of a node; what cannot be found out is said, and hides nothing else."""
+    problems: list[str] = []
+    gpus: LiveNode = {}
+    try:
+        gpus = device.state()
+    except (DeviceError, SliceplanError) as error:
+        problems.append(str(error))
+    sequence = None
+    try:
+        newest = read_newest(state_folder)
+        sequence = newest.sequence if newest else None
+    except SliceplanError as error:
+        problems.append(str(error))
+    return Report(
+        node,
+        driver,
+        gpus,
+        running_daemons(),
+        frozenset(_unstarted(gpus)),
+        owners,
+        _json_file(state_folder / "applied.json", problems),
+        _json_file(state_folder / "state.json", problems),
+        sequence,
+        problems,
+    )
+
+
+def _unstarted(gpus: LiveNode) -> list[str]:
+    return [service_id(index, one.service) for index, gpu in gpus.items() for one in gpu.services if not one.pids]
+
+
+def _json_file(path: Path, problems: list[str]) -> dict[str, Any] | None:
+    """Returns the content of a file of the agent; None: there is none, or it cannot be read."""
+    try:
+        data = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        problems.append(f"{path}: cannot be read: {error}")
+        return None
+    return data if isinstance(data, dict) else None

@@ -1,0 +1,75 @@
+"""The state of a node for a person, on 80 columns."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..model.live import LiveGpu, RunningService
+from ..model.node import place_text, service_id, service_text
+from .report import Report
+
+
+def status_text(report: Report) -> Iterator[str]:
+    """Yields the lines of a report."""
+    driver = f", driver {report.driver}" if report.driver else ""
+    yield f"Node {report.node}: {len(report.gpus)} GPU{'s' * (len(report.gpus) != 1)}{driver}"
+    for index, gpu in sorted(report.gpus.items()):
+        yield ""
+        yield from _gpu_lines(index, gpu, report)
+    others = [one for one in report.daemons if not _is_own(one.pid, report)]
+    if others:
+        yield ""
+        yield "MPS daemons of others"
+        yield from (f"  pid {one.pid}  {one.folder or 'default folder'}" for one in others)
+    yield ""
+    yield from _plan_lines(report)
+    if report.owners:
+        yield "Other owners; the agent changes nothing beside them:"
+        yield from (f"  {trace}" for trace in report.owners)
+    else:
+        yield "Other owners: none found."
+    yield from (f"! {problem}" for problem in report.problems)
+
+
+def _gpu_lines(index: int, gpu: LiveGpu, report: Report) -> Iterator[str]:
+    mode = "on" if gpu.mig_enabled else "off"
+    due = f", {'on' if gpu.mig_pending else 'off'} after a reset" if gpu.mig_pending != gpu.mig_enabled else ""
+    yield f"GPU {index}  {gpu.gpu}  MIG {mode}{due}  {gpu.uuid}"
+    if gpu.instances:
+        yield f"  {'start':>5}  {'profile':<15} {'id':>3}  UUID"
+    for one in gpu.instances:
+        yield f"  {one.start:>5}  {one.profile:<15} {one.gi_id:>3}  {one.uuid or 'not usable: no compute instance'}"
+    for daemon in gpu.daemons:
+        yield f"  MPS daemon of {place_text(daemon.start)}, pid {daemon.pid}"
+    for running in gpu.services:
+        yield from _service_lines(index, running, report)
+    for client in gpu.clients:
+        name = f" ({client.name})" if client.name else ""
+        yield f"  process of others: pid {client.pid}{name} in {place_text(client.start)}"
+
+
+def _service_lines(index: int, running: RunningService, report: Report) -> Iterator[str]:
+    service = running.service
+    cap = f", at most {service.sm_percent:g} % each" if service.sm_percent is not None else ""
+    yield f"  service {service_text(service)} in {place_text(service.start)}{cap}"
+    if service_id(index, service) in report.unstarted:
+        yield "    not started: no template"
+    else:
+        yield f"    pid {', '.join(map(str, running.pids))}"
+
+
+def _plan_lines(report: Report) -> Iterator[str]:
+    plan: dict[str, Any] = (report.applied or {}).get("plan") or {}
+    if report.applied is None:
+        yield "Plan: none was applied yet."
+    elif plan:
+        number = f", number {plan['sequence']}" if plan.get("sequence") is not None else ""
+        yield f"Plan: {plan.get('source')}{number}, applied {report.applied.get('when')}"
+    else:
+        yield f"Plan: none; rolled back to what was there before, {report.applied.get('when')}"
+    if report.doing:
+        reason = f": {report.doing['reason']}" if report.doing.get("reason") else ""
+        yield f"Agent: {report.doing.get('doing')}{reason} ({report.doing.get('when')})"
+
+
+def _is_own(pid: int, report: Report) -> bool:
+    return any(daemon.pid == pid for gpu in report.gpus.values() for daemon in gpu.daemons)

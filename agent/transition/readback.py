@@ -1,0 +1,94 @@
+"""Whether a step did what it promises, and nothing else, by what was read before and after it."""
+
+from collections.abc import Mapping
+
+from ..model.live import LiveGpu, LiveInstance, LiveNode
+from ..model.node import Slot, place_text, service_text
+from ..model.steps import (
+    CheckHealth,
+    CreateComputeInstance,
+    CreateInstance,
+    DestroyComputeInstance,
+    DestroyInstance,
+    ResetGpu,
+    SetMigMode,
+    StartMps,
+    StartService,
+    Step,
+    StopMps,
+    StopService,
+)
+
+
+def broken_promise(step: Step, before: LiveNode, after: LiveNode, known: Mapping[Slot, str]) -> str | None:
+    """
+    Returns how what was read back differs from what a step promises; None: it does not.
+
+    Parameters
+    ----------
+    known
+        UUIDs of the MIG devices that were there before the step, as they were first read.
+    """
+    index = step.gpu_index
+    if index not in after:
+        return f"GPU {index} is gone"
+    gpu = after[index]
+    return _own_promise(step, gpu, known) or _bystanders(step, before[index], gpu, known)
+
+
+def _own_promise(step: Step, gpu: LiveGpu, known: Mapping[Slot, str]) -> str | None:
+    match step:
+        case SetMigMode(enabled=enabled):
+            return None if gpu.mig_pending == enabled else f"MIG mode is not to turn {'on' if enabled else 'off'}"
+        case ResetGpu():
+            return None if gpu.mig_pending == gpu.mig_enabled else "MIG mode still waits for a reset"
+        case CreateInstance(start=start, profile=profile):
+            return None if _is(gpu.instance(start), profile) else f"there is no {profile} at {start}"
+        case CreateComputeInstance(start=start, profile=profile):
+            return _usable(step, gpu.instance(start), profile, known)
+        case DestroyComputeInstance(start=start, profile=profile):
+            instance = gpu.instance(start)
+            return f"{profile} at {start} still has a compute instance" if instance and instance.ci_ids else None
+        case DestroyInstance(start=start, profile=profile):
+            return f"{profile} at {start} is still there" if gpu.instance(start) else None
+        case StartMps(start=start):
+            return None if start in gpu.mps_starts else f"{place_text(start)} has no MPS daemon"
+        case StopMps(start=start):
+            return f"{place_text(start)} still has an MPS daemon" if start in gpu.mps_starts else None
+        case StartService(service=service) | CheckHealth(service=service):
+            runs = any(one.service == service and one.healthy is not False for one in gpu.services)
+            return None if runs else f"{service_text(service)} does not run with its settings"
+        case StopService(service=service):
+            runs = any(running.service.identity == service.identity for running in gpu.services)
+            return f"{service_text(service)} still runs" if runs else None
+
+
+def _is(instance: LiveInstance | None, profile: str) -> bool:
+    return instance is not None and instance.profile == profile
+
+
+def _usable(
+    step: CreateComputeInstance, instance: LiveInstance | None, profile: str, known: Mapping[Slot, str]
+) -> str | None:
+    if instance is None or instance.profile != profile or instance.uuid is None:
+        return f"{profile} at {step.start} has no compute instance of its full size"
+    if instance.uuid in known.values():
+        return f"{profile} at {step.start} has the UUID {instance.uuid}, which another instance has or had"
+    return None
+
+
+def _bystanders(step: Step, before: LiveGpu, after: LiveGpu, known: Mapping[Slot, str]) -> str | None:
+    """Returns what changed on the GPU beside what the step is about: MIG mode, or another instance."""
+    if not isinstance(step, SetMigMode | ResetGpu) and before.mig_enabled != after.mig_enabled:
+        return f"MIG mode turned {'on' if after.mig_enabled else 'off'} by itself"
+    own = getattr(step, "start", None) if not isinstance(step, StartService | StopService | CheckHealth) else None
+    for instance in before.instances:
+        found = after.instance(instance.start)
+        if instance.start == own or isinstance(step, ResetGpu):
+            continue
+        if found is None or found.profile != instance.profile:
+            return f"{instance.profile} at {instance.start} is gone, and no step is about it"
+        expected = known.get(Slot(step.gpu_index, instance.start))
+        if expected is not None and found.uuid != expected:
+            return f"{instance.profile} at {instance.start} has the UUID {found.uuid}, not {expected} as before"
+    return None

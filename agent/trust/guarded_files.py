@@ -1,0 +1,54 @@
+"""Reading files that say what may be done as root: only if nobody but root and this user could have changed them."""
+
+import os
+import stat
+from pathlib import Path
+
+from .strict_json import refusal
+
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+OTHERS_READ_OR_WRITE = stat.S_IRWXG | stat.S_IRWXO
+
+REPAIRS = {OTHERS_WRITE: "go-w", OTHERS_READ_OR_WRITE: "600"}
+
+
+def read_guarded(path: Path, forbidden: int, max_bytes: int) -> bytes:
+    """
+    Reads a file.
+
+    What is checked is the file that is open, so none can be put in its place between check and use.
+
+    Parameters
+    ----------
+    forbidden
+        Bits of the mode that it must not have: OTHERS_WRITE or OTHERS_READ_OR_WRITE.
+
+    Raises
+    ------
+    InputError
+        If it is missing, no file, too large, somebody else's, or has one of those bits.
+    """
+    try:
+        # A pipe in its place would block without O_NONBLOCK.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise refusal(str(path), "", f"cannot be read: {error.strerror}") from error
+    with open(descriptor, "rb") as file:  # noqa: PTH123
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise refusal(str(path), "", "is no file")
+        if reason := unsafe(found, forbidden):
+            raise refusal(str(path), "", f"{reason}; run: chmod {REPAIRS[forbidden]} {path}")
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise refusal(str(path), "", f"is larger than {max_bytes // 1024} KiB, which it should not be")
+    return data
+
+
+def unsafe(found: os.stat_result, forbidden: int) -> str | None:
+    """Returns why others than root and this user could have changed (or read) a file; None: they could not."""
+    if found.st_uid not in (0, os.geteuid()):
+        return f"belongs to user {found.st_uid}; expected root or the user who runs this"
+    if found.st_mode & forbidden:
+        return f"has mode {stat.S_IMODE(found.st_mode):04o}; others have more rights than is safe"
+    return None

@@ -1,0 +1,89 @@
+"""
+JSON from outside, read with limits: size before anything else, then depth, then numbers and repeated keys.
+
+The parser of the standard library accepts NaN, integers of thousands of digits, repeated keys (the last one wins, while
+another reader may take the first) and nesting that later exhausts the stack. None of that is needed in a plan.
+"""
+
+import json
+import re
+from typing import Any, NoReturn
+
+from ...solver.model.errors import Finding, InputError
+
+MAX_BYTES = 16 * 2**20
+"""Largest file that is read. A plan of 1,000 services on 4,000 partitions takes about 1 MB."""
+
+MAX_DEPTH = 24
+"""Deepest nesting that is read; a plan has 7 levels."""
+
+MAX_INTEGER = 2**53 - 1
+"""Largest integer that every JSON reader keeps exactly."""
+
+# The closing quote is optional: a string without end is passed over at once, not tried from each of its quotes.
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+
+
+def parse_json(data: bytes, source: str) -> Any:
+    """
+    Parses JSON.
+
+    Raises
+    ------
+    InputError
+        If it is larger than MAX_BYTES, no UTF-8, no JSON, nested deeper than MAX_DEPTH, repeats a key, or holds a
+        number beyond what JSON readers agree on.
+    """
+    if len(data) > MAX_BYTES:
+        raise refusal(source, "", f"is larger than {MAX_BYTES // 2**20} MiB, which no plan is")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise refusal(source, "", f"is not UTF-8 text (byte {error.start})") from error
+    _refuse_depth(text, source)
+    try:
+        return json.loads(
+            text, object_pairs_hook=_without_repeated_keys, parse_int=_bounded_integer, parse_constant=_no_constant
+        )
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise refusal(source, where, f"is not valid JSON: {error.msg}") from error
+    except ValueError as error:
+        raise refusal(source, "", f"is not accepted: {error}") from error
+
+
+def refusal(source: str, path: str, message: str) -> InputError:
+    """Returns the error for one thing that is wrong."""
+    return InputError([Finding(source, path, message)])
+
+
+def _refuse_depth(text: str, source: str) -> None:
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        bracket = match[0]
+        if bracket in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise refusal(source, "", f"is nested deeper than {MAX_DEPTH} levels, which no plan is")
+        elif bracket in "]}":
+            depth -= 1
+
+
+def _bounded_integer(digits: str) -> int:
+    # Compared by length first: turning a long text into a number takes quadratic time.
+    if len(digits) > 17 or abs(int(digits)) > MAX_INTEGER:
+        raise ValueError(f"an integer beyond {MAX_INTEGER}")
+    return int(digits)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        names = [key for key, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {repeated!r} stands twice")
+    return data

@@ -1,0 +1,219 @@
+"""What only the device behind NVML does: sessions, tools, errors in words, the driver's list of profiles."""
+
+import os
+import sys
+import time
+from dataclasses import replace
+
+import pynvml
+import pytest
+
+from sliceplan.agent import processes
+from sliceplan.agent.devices.nvml.names import CATALOGUE_NAMES, catalogue_name
+from sliceplan.agent.devices.nvml.profiles import catalogue_differences, driver_profiles
+from sliceplan.agent.devices.nvml.session import opened, within
+from sliceplan.agent.model.device_error import DeviceError
+from sliceplan.agent.model.node import Service, Slot
+from sliceplan.agent.model.steps import (
+    CreateComputeInstance,
+    CreateInstance,
+    DestroyComputeInstance,
+    ResetGpu,
+    SetMigMode,
+    StartMps,
+    StartService,
+    StopMps,
+    StopService,
+)
+from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.errors import MissingExtraError
+
+T = 10.0
+HOPPER, AMPERE = "H100-80GB-SXM", "A100-80GB"
+MIG_GPUS = [name for name, gpu in load_catalogue().items() if gpu.mig]
+
+
+def do(node, *steps):
+    for step in steps:
+        node.device.apply(step, T)
+    return node.device.state()
+
+
+def refused(node, step):
+    with pytest.raises(DeviceError) as caught:
+        node.device.apply(step, T)
+    return caught.value
+
+
+def test_no_session_stays_open(nvml_node):
+    node = nvml_node(HOPPER)
+    do(node, SetMigMode(0, True), CreateInstance(0, "1g.10gb", 0))
+    refused(node, CreateInstance(0, "1g.10gb", 0))
+    assert node.library.sessions == 0
+    assert node.library.opened > 3
+
+
+def test_only_the_gpu_that_waits_is_reset_and_by_its_uuid(nvml_node):
+    node = nvml_node(AMPERE, AMPERE)
+    state = do(node, SetMigMode(1, True), ResetGpu(0), ResetGpu(1), ResetGpu(1))
+    assert node.calls() == [f"nvidia-smi -i {state[1].uuid} --gpu-reset"]
+    assert (state[0].mig_enabled, state[1].mig_enabled) == (False, True)
+
+
+def test_a_reset_that_fails_says_what_the_tool_said_and_what_to_do(nvml_node):
+    node = nvml_node(AMPERE)
+    (node.folder / "no-reset").touch()
+    do(node, SetMigMode(0, True))
+    error = refused(node, ResetGpu(0))
+    assert "GPU is in use by fabric manager" in error.message
+    assert "reboot" in error.hint
+
+
+def test_a_reset_of_a_gpu_in_use_is_not_even_tried(nvml_node):
+    node = nvml_node(AMPERE)
+    do(node, SetMigMode(0, True))
+    node.attach(0, None, 31337)
+    assert refused(node, ResetGpu(0)).pids == (31337,)
+    assert node.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"), [(4, "Run the agent as root"), (18, "reboot the node"), (15, "fell off the bus")]
+)
+def test_errors_come_with_their_name_and_what_to_do(nvml_node, number, hint):
+    node = nvml_node(HOPPER)
+    node.library.fail["nvmlDeviceSetMigMode"] = number
+    error = refused(node, SetMigMode(0, True))
+    assert error.number == number
+    assert hint in str(error)
+
+
+def test_a_node_without_driver_says_so(nvml_node):
+    node = nvml_node(HOPPER)
+    node.library.fail["nvmlInitWithFlags"] = pynvml.NVML_ERROR_LIBRARY_NOT_FOUND
+    with pytest.raises(DeviceError, match="This node has no NVIDIA driver"):
+        node.device.state()
+
+
+def test_a_node_without_the_binding_names_what_to_install(nvml_node, monkeypatch):
+    node = nvml_node(HOPPER)
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    with pytest.raises(MissingExtraError, match=r"sliceplan\[agent\]"):
+        node.device.state()
+
+
+def test_a_call_that_hangs_is_given_up():
+    with pytest.raises(DeviceError, match=r"no answer within 0\.05 s"):
+        within(0.05, "NVML", lambda: time.sleep(0.5))
+
+
+def test_an_older_driver_gives_no_names_and_is_understood_all_the_same(nvml_node):
+    node = nvml_node(HOPPER, old=True)
+    steps = [SetMigMode(0, True), CreateInstance(0, "1g.10gb+me", 0), CreateComputeInstance(0, "1g.10gb+me", 0)]
+    (instance,) = do(node, *steps)[0].instances
+    assert instance.profile == "1g.10gb+me"
+    assert instance.uuid
+
+
+def test_an_instance_with_a_small_compute_instance_is_not_usable(nvml_node):
+    node = nvml_node(HOPPER)
+    do(node, SetMigMode(0, True), CreateInstance(0, "3g.40gb", 4))
+    simulated = node.library.node
+    gpu = simulated.state()[0]
+    half = replace(gpu.instances[0], ci_ids=(0, 1))
+    simulated._put(0, replace(gpu, instances=(half,)))
+    (instance,) = node.device.state()[0].instances
+    assert (instance.ci_ids, instance.uuid) == ((0, 1), None)
+
+
+@pytest.mark.parametrize("gpu", MIG_GPUS)
+def test_the_catalogue_agrees_with_a_driver_that_lists_it(nvml_node, gpu):
+    nvml_node(gpu)
+    with opened() as nvml:
+        found = driver_profiles(nvml, nvml.nvmlDeviceGetHandleByIndex(0), gpu)
+    assert list(catalogue_differences(gpu, found)) == []
+    changed = [replace(found[0], starts=(0,), sm_count=1), *found[2:]]
+    lines = "\n".join(catalogue_differences(gpu, changed))
+    assert "SMs" in lines
+    assert "this driver does not offer it" in lines
+
+
+def test_a_driver_that_knows_fewer_kinds_of_profiles_is_asked_for_no_more(nvml_node):
+    node = nvml_node(HOPPER)
+    node.library.kinds = 5
+    with opened() as nvml:
+        found = driver_profiles(nvml, nvml.nvmlDeviceGetHandleByIndex(0), HOPPER)
+    assert {profile.name for profile in found} == {"1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"}
+
+
+def test_every_name_of_the_driver_leads_to_a_gpu_of_the_catalogue():
+    assert set(CATALOGUE_NAMES.values()) == set(load_catalogue())
+    assert catalogue_name("NVIDIA A100 80GB PCIe") == "A100-80GB"
+    assert catalogue_name("Tesla T4") == "T4"
+    assert catalogue_name("NVIDIA XYZ") == "XYZ"
+
+
+def test_a_daemon_alone_gets_the_uuid_and_its_defaults_are_set_at_each_start(nvml_node):
+    node = nvml_node(HOPPER, defaults={"active_thread_percentage": 62.5, "pinned_memory_mib": 1024})
+    uuid = node.device.state()[0].uuid
+    folder = node.folder / "run/mps/gpu0"
+    for _ in range(2):
+        do(node, StartMps(0, None), StopMps(0, None))
+    tell = f"tell {folder}/pipe unset"
+    once = [
+        f"start {uuid} {folder}/pipe {folder}/log",
+        f"{tell} set_default_active_thread_percentage 62.5",
+        f"{tell} set_default_device_pinned_mem_limit 0 1024M",
+        f"{tell} quit",
+    ]
+    assert node.calls() == [*once, *once]
+
+
+def test_a_daemon_that_waits_for_clients_is_made_to_quit(nvml_node):
+    node = nvml_node(HOPPER)
+    do(node, StartMps(0, None))
+    (node.folder / "hang").touch()
+    node.device.apply(StopMps(0, None), 1.0)
+    assert node.calls()[-1].endswith("quit -t 1")
+    assert node.mps.running() == {}
+
+
+def test_a_client_is_taken_off_the_daemon_before_it_is_killed(nvml_node):
+    node = nvml_node(HOPPER)
+    do(node, StartMps(0, None))
+    (node.folder / "clients").write_text("77\n78\n")
+    node.mps.terminate_clients(Slot(0), [78, 79])
+    assert [call.split(" ", 3)[3] for call in node.calls()[1:]] == [
+        "get_server_list",
+        "get_client_list 4242",
+        "terminate_client 4242 78",
+    ]
+
+
+def test_the_agents_own_processes_are_no_clients_of_others(nvml_node):
+    node = nvml_node("V100-SXM2-16GB")
+    service = Service("bert")
+    (running,) = do(node, StartService(0, service))[0].services
+    node.attach(0, None, running.pids[0])
+    node.attach(0, None, 1)
+    assert [one.pid for one in node.device.state()[0].clients] == [1]
+    node.detach(0, running.pids[0])
+    do(node, StopService(0, service))
+
+
+def test_who_holds_a_device_file_is_found(tmp_path):
+    held = tmp_path / "nvidia0"
+    held.touch()
+    with held.open():
+        assert list(processes.holders([str(held)])) == [os.getpid()]
+    assert list(processes.holders([str(held)])) == []
+
+
+def test_an_instance_is_read_back_in_a_new_session(nvml_node):
+    """A session that was opened before does not see MIG devices that were made later."""
+    node = nvml_node(HOPPER)
+    with opened():
+        do(node, SetMigMode(0, True), CreateInstance(0, "1g.10gb", 0), CreateComputeInstance(0, "1g.10gb", 0))
+        assert node.device.state()[0].instance(0).uuid is None
+    assert node.device.state()[0].instance(0).uuid
+    do(node, DestroyComputeInstance(0, "1g.10gb", 0))

@@ -1,0 +1,121 @@
+"""Key files: what is written, what is read, and what is refused because others could have changed it."""
+
+import os
+import stat
+import subprocess
+
+import pytest
+
+from sliceplan.agent.trust.keys import generate, key_id, read_private
+from sliceplan.agent.trust.trusted_keys import read_trusted_keys
+from sliceplan.solver.model.errors import InputError
+
+
+@pytest.fixture
+def pair(tmp_path):
+    public, name = generate(tmp_path / "key")
+    return tmp_path / "key", public, name
+
+
+@pytest.fixture
+def folder(tmp_path, pair):
+    keys = tmp_path / "keys"
+    keys.mkdir(mode=0o755)
+    (keys / "a.pub").write_bytes(pair[1].read_bytes())
+    (keys / "a.pub").chmod(0o644)
+    return keys
+
+
+def refused(read, *arguments):
+    with pytest.raises(InputError) as caught:
+        read(*arguments)
+    return str(caught.value)
+
+
+def test_only_the_owner_can_read_a_private_key(pair):
+    private, public, name = pair
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    assert stat.S_IMODE(public.stat().st_mode) == 0o644
+    assert key_id(read_private(private).public_key()) == name
+
+
+def test_openssl_reads_both_and_names_the_key_alike(pair):
+    der = ["openssl", "pkey", "-in", pair[0], "-pubout", "-outform", "DER"]
+    try:
+        public = subprocess.run(der, capture_output=True, check=True).stdout
+    except FileNotFoundError:
+        pytest.skip("no openssl here")
+    digest = subprocess.run(["openssl", "dgst", "-sha256"], input=public, capture_output=True, check=True).stdout
+    assert pair[2].removeprefix("sha256:") in digest.decode()
+
+
+def test_a_key_is_never_replaced(pair, tmp_path):
+    before = pair[0].read_bytes()
+    assert "exists; a key is never replaced" in refused(generate, pair[0])
+    assert pair[0].read_bytes() == before
+    (tmp_path / "other.pub").touch()
+    assert "exists" in refused(generate, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_private_key_that_others_can_read_is_refused(pair):
+    pair[0].chmod(0o640)
+    assert f"run: chmod 600 {pair[0]}" in refused(read_private, pair[0])
+
+
+@pytest.mark.parametrize("content", [b"", b"-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----\n"])
+def test_what_is_no_key_is_refused_without_its_content(pair, content):
+    pair[0].write_bytes(content)
+    message = refused(read_private, pair[0])
+    assert "expected a private key without a passphrase (Ed25519, PEM)" in message
+    assert "secret" not in message
+
+
+def test_the_public_half_does_not_sign(pair):
+    pair[1].chmod(0o600)
+    assert "expected a private key" in refused(read_private, pair[1])
+
+
+def test_trusted_keys_are_found_by_their_id(folder, pair):
+    (folder / "README").write_text("no key, and not read")
+    assert list(read_trusted_keys(folder)) == [pair[2]]
+
+
+@pytest.mark.parametrize("mode", [0o775, 0o757])
+def test_a_folder_that_others_can_write_is_refused(folder, mode):
+    folder.chmod(mode)
+    assert f"run: chmod go-w {folder}" in refused(read_trusted_keys, folder)
+
+
+def test_a_folder_below_one_that_others_can_write_is_refused(folder, tmp_path):
+    tmp_path.chmod(0o777)
+    assert f"run: chmod go-w {tmp_path}" in refused(read_trusted_keys, folder)
+    tmp_path.chmod(0o700)
+
+
+def test_a_key_that_others_can_write_is_refused(folder):
+    (folder / "a.pub").chmod(0o666)
+    assert "run: chmod go-w" in refused(read_trusted_keys, folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_key_of_another_user_is_refused(folder):
+    os.chown(folder / "a.pub", 12345, 12345)
+    assert "belongs to user 12345" in refused(read_trusted_keys, folder)
+
+
+def test_a_private_key_among_the_trusted_ones_is_refused(folder, pair):
+    (folder / "b.pem").write_bytes(pair[0].read_bytes())
+    (folder / "b.pem").chmod(0o600)
+    assert "expected a public key" in refused(read_trusted_keys, folder)
+
+
+def test_a_pipe_in_place_of_a_key_does_not_block(folder):
+    os.mkfifo(folder / "pipe.pub", 0o600)
+    assert "is no file" in refused(read_trusted_keys, folder)
+
+
+def test_no_folder_and_no_key_say_what_is_expected(tmp_path):
+    assert "expected a folder with public keys" in refused(read_trusted_keys, tmp_path / "none")
+    (tmp_path / "empty").mkdir(mode=0o755)
+    assert "sliceplan-agent keygen" in refused(read_trusted_keys, tmp_path / "empty")

@@ -1,0 +1,190 @@
+"""Where plans come from: files, and an HTTPS server on this machine with a certificate made here."""
+
+import contextlib
+import ssl
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+
+import pytest
+
+from sliceplan.agent.trust.plan_source import PlanSource
+from sliceplan.solver.model.errors import InputError
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as its path says."""
+
+    def do_GET(self):
+        port = self.server.server_port
+        headers = {}
+        status, body = 200, b"a plan"
+        if self.path == "/plan":
+            headers["ETag"] = '"v1"'
+            if self.headers["If-None-Match"] == '"v1"':
+                status, body = 304, b""
+        elif self.path == "/large":
+            body = b" " * (16 * 2**20 + 1)
+        elif self.path == "/moved":
+            status, headers["Location"] = 302, f"https://localhost:{port}/plan"
+        elif self.path == "/loop":
+            status, headers["Location"] = 302, f"https://localhost:{port}/loop"
+        elif self.path == "/to-http":
+            status, headers["Location"] = 302, f"http://localhost:{port}/plan"
+        elif self.path == "/to-file":
+            status, headers["Location"] = 302, "file:///etc/passwd"
+        elif self.path == "/slow":
+            self.send_response(200)
+            self.send_header("Content-Length", "100")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                for _ in range(100):
+                    self.wfile.write(b" ")
+                    time.sleep(0.05)
+            return
+        elif self.path == "/no-http":
+            self.wfile.write(b"\x00\x01\x02\r\n\r\n")
+            return
+        elif self.path != "/plain":
+            status = 404
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Stay quiet."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    certificate = self_signed(folder)
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, folder / "key.pem")
+    httpd.socket = context.wrap_socket(httpd.socket, server_side=True)
+    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
+    thread.start()
+    yield SimpleNamespace(url=f"https://localhost:{httpd.server_port}", certificate=certificate)
+    httpd.shutdown()
+    httpd.server_close()
+    thread.join()
+
+
+def self_signed(folder):
+    """Makes a certificate for localhost."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    (folder / "cert.pem").write_bytes(certificate.public_bytes(pem))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return folder / "cert.pem"
+
+
+def fetch(server, path, etag=None):
+    return PlanSource(server.url + path, timeout_s=5, ca_file=server.certificate).fetch(etag)
+
+
+def refused(location, **options):
+    with pytest.raises(InputError) as caught:
+        PlanSource(str(location), **options).fetch()
+    return str(caught.value)
+
+
+def test_a_file_is_read(tmp_path):
+    (tmp_path / "plan.json").write_bytes(b"a plan")
+    assert PlanSource(str(tmp_path / "plan.json")).fetch().data == b"a plan"
+
+
+def test_a_missing_file_a_folder_and_a_large_file_are_refused(tmp_path):
+    assert "is missing" in refused(tmp_path / "plan.json")
+    assert "is no file" in refused(tmp_path)
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(16 * 2**20 + 1)
+    assert "is larger than 16 MiB" in refused(tmp_path / "large")
+
+
+def test_a_url_is_fetched_once_a_version(server):
+    fetched = fetch(server, "/plan")
+    assert (fetched.data, fetched.etag) == (b"a plan", '"v1"')
+    assert fetch(server, "/plan", '"v1"') is None
+    assert fetch(server, "/plan", '"v0"') == fetched
+    assert fetch(server, "/plain").etag is None
+    assert fetch(server, "/moved").data == b"a plan"
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/nothing", "answers 404"),
+        ("/large", "is larger than 16 MiB"),
+        ("/loop", "answers 302"),
+        ("/to-http", "neither a path nor an HTTPS URL"),
+        ("/to-file", "is not allowed"),
+        ("/no-http", "cannot be fetched"),
+    ],
+)
+def test_answers_that_are_no_plan_are_refused(server, path, message):
+    with pytest.raises(InputError, match=message):
+        fetch(server, path)
+
+
+def test_a_server_that_never_ends_is_left(server):
+    message = refused(f"{server.url}/slow", timeout_s=0.3, ca_file=server.certificate)
+    assert "not complete after 0.3 s" in message
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(server):
+    assert "certificate verify failed" in refused(f"{server.url}/plan", timeout_s=5)
+
+
+def test_a_server_that_is_away_is_an_error_and_no_traceback(server):
+    assert "cannot be fetched" in refused("https://localhost:1/plan", ca_file=server.certificate)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost/plan", "ftp://localhost/plan", "file:///etc/passwd", "https://", "https://[::1/plan"]
+)
+def test_other_schemes_are_refused(url):
+    assert "expected one of them" in refused(url) or "is no URL" in refused(url)
+
+
+def test_a_password_in_a_url_is_refused_without_being_shown_again():
+    message = refused("https://user:secret@localhost/plan")
+    assert "holds a password" in message
+    assert "secret" not in message
+
+
+def test_proxies_of_the_environment_are_not_asked(server, monkeypatch):
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
+    assert fetch(server, "/plain").data == b"a plan"
+
+
+def test_a_certificate_file_that_is_none_is_named(server, tmp_path):
+    (tmp_path / "ca.pem").write_text("none")
+    assert "ca.pem: cannot be read as certificates" in refused(f"{server.url}/plan", ca_file=tmp_path / "ca.pem")
