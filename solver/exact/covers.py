@@ -23,8 +23,11 @@ many as cover are all that matter. Residents are not counted, so `least` does no
 the fluid: its cost is that of a relaxation.
 """
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -33,8 +36,8 @@ from ..performance.interference.prediction import Floats, Ints
 TOLERANCE = 1e-9
 """How much of a rate may be missing, and how far a cost may pass its limit, by rounding alone."""
 
-CHUNK = 1 << 16
-"""Workloads enumerated at once."""
+CHUNK = 1 << 15
+"""Workloads enumerated at once, by one thread."""
 
 MOST_STATES = 1 << 22
 """Partial covers held at once; a chunk with more is halved."""
@@ -99,11 +102,12 @@ def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Cove
         Shape (size,), above 0; then for each type under MPS the price of a GPU.
     """
     workloads = len(demands.least)
-    parts = [
-        _enumerated(demands, price, slack, np.arange(at, min(at + CHUNK, workloads)))
-        for at in range(0, max(workloads, 1), CHUNK)
-    ]
-    return _joined(parts)
+    chunks = [np.arange(at, min(at + CHUNK, workloads)) for at in range(0, max(workloads, 1), CHUNK)]
+    if len(chunks) == 1:
+        return _enumerated(demands, price, slack, chunks[0])
+    # Threads, because the work is in NumPy, which lets other threads run meanwhile.
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return _joined(list(threads.map(partial(_enumerated, demands, price, slack), chunks)))
 
 
 def _enumerated(demands: Demands, price: Floats, slack: float, rows: Ints) -> Covers:
