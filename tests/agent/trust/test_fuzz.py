@@ -15,6 +15,7 @@ import os
 import random
 import re
 import sys
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -308,7 +309,7 @@ def changed_bytes(good, dice):
 
 def changed_payload(base, dice):
     """Returns a release with something changed in it; it is signed afterwards."""
-    release = json.loads(json.dumps(base))
+    release = deepcopy(base)
     if dice.random() < 0.05:
         release["sequence"] = dice.randint(0, 100)
     for _ in range(dice.choice([1, 1, 1, 2, 4])):
@@ -326,16 +327,16 @@ def mutate(tree, dice):
     elif kind == 1:
         parent[key] = dice.choice(NUMBERS)
     elif kind == 2:
-        parent[key] = dice.choice(OTHERS)
+        parent[key] = deepcopy(dice.choice(OTHERS))
     elif kind == 3 and isinstance(parent, dict):
         del parent[key]
     elif kind == 4 and isinstance(parent, dict):
-        parent[dice.choice([*HOSTILE[:20], "shell", "command", "node"])] = parent[key]
+        parent[dice.choice([*HOSTILE[:20], "shell", "command", "node"])] = deepcopy(parent[key])
     elif kind == 5 and isinstance(parent, list):
-        parent.append(json.loads(json.dumps(parent[key])))
+        parent.append(deepcopy(parent[key]))
     else:
         other, other_key = dice.choice(places)
-        parent[key] = json.loads(json.dumps(other[other_key]))
+        parent[key] = deepcopy(other[other_key])
 
 
 def _places(tree):
