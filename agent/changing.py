@@ -19,7 +19,7 @@ from .transition.preflight import Transition, plan_transition
 from .transition.session import Session
 
 Plan = Annotated[
-    str | None, typer.Argument(metavar="[PLAN]", help="Signed plan, a file or an HTTPS URL; default: as configured.")
+    str | None, typer.Argument(metavar="PLAN", help="Signed plan, a file or an HTTPS URL; default: as configured.")
 ]
 Config = Annotated[
     Path | None, typer.Option("--config", help="Default: /etc/sliceplan/agent.yaml.", envvar="SLICEPLAN_CONFIG")

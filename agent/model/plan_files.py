@@ -15,10 +15,13 @@ ROUNDING = 1e-6
 
 
 def read_plan(path: Path) -> Plan:
-    """Reads a plan file (JSON); raises InputError with every finding."""
-    return parse_record(
-        Plan, parse_text(read_text(path), f"{path}" if path.suffix == ".json" else f"{path}.json"), str(path)
-    )
+    """Reads a plan file, which is JSON whatever its name ends in; raises InputError with every finding."""
+    text = read_text(path)
+    try:
+        data = parse_text(text, f"{path}.json")  # the name decides how it is parsed
+    except InputError as error:
+        raise InputError(Finding(str(path), one.path, one.message) for one in error.findings) from error
+    return parse_record(Plan, data, str(path))
 
 
 def node_share(plan: Plan, node: str, source: str) -> NodeState:

@@ -83,10 +83,26 @@ def keep(
         last = _noted(session, found, failures)
         if once or session.stop_asked() or found.doing == "stopped":
             return last
-        pause_s = min(rules.interval_s * 2 ** max(failures - 1, 0), rules.longest_pause_s)
-        session.sleep(max(pause_s, rules.interval_s) if failures else rules.interval_s)
+        _pause(session, fetch, rules, last)
         if session.stop_asked():
             return last
+
+
+def _pause(session: Session, fetch: Callable[[Applied | None], Desired], rules: Rules, last: Round) -> None:
+    """Waits for the next round; after failures longer, unless another plan comes."""
+    left_s = max(rules.interval_s, min(rules.interval_s * 2 ** max(last.failures - 1, 0), rules.longest_pause_s))
+    while left_s > 0 and not session.stop_asked():
+        session.sleep(min(left_s, rules.interval_s))
+        left_s -= rules.interval_s
+        if left_s > 0 and _is_another(session, fetch, last.plan):
+            return
+
+
+def _is_another(session: Session, fetch: Callable[[Applied | None], Desired], plan: PlanReference | None) -> bool:
+    try:
+        return not fetch(read_applied(session.folder)).plan.is_same(plan)
+    except SliceplanError:
+        return False
 
 
 def look(

@@ -245,7 +245,8 @@ def test_real_gpus_take_no_unsigned_plan(agent):
         (["simulate", "node.json", "--fail", "what@1"], "kinds: busy, "),
         (["simulate", "none.json", "--reboot"], "none.json"),
         (["apply", "plan.json", "--unsigned", "--device", "none"], "expected nvml or simulated:FILE"),
-        (["apply", "none.json", "--unsigned"], "none.json"),
+        (["apply", "none.json", "--unsigned"], "none.json: cannot be read"),
+        (["apply", __file__, "--unsigned"], f"{__file__}: line 1, column 3 is not valid JSON"),
     ],
 )
 def test_what_is_wrong_is_said_and_no_traceback_is_seen(agent, arguments, message):

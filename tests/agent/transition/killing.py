@@ -3,7 +3,7 @@ Kills an agent with SIGKILL at every moment of random transitions, and lets anot
 
 It is a program of its own, so that thousands of processes fork from a small one without threads:
 
-    PYTHONPATH=tests python tests/agent/killing.py FIRST COUNT [MOMENTS]
+    PYTHONPATH=tests python tests/agent/transition/killing.py FIRST COUNT [MOMENTS]
 
 prints one line of JSON with the number of kills and of each outcome; the first that ends wrongly is an error. MOMENTS
 limits the moments of each transition, drawn at random. Odd transitions have a failure on the way, so that agents are

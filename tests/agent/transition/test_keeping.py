@@ -169,6 +169,19 @@ def test_failures_wait_longer_each_time_and_the_state_file_tells(node, session_o
     assert 4 <= last.failures <= 7
 
 
+def test_another_plan_ends_the_pause_after_failures(node, session_of, clock):
+    broken = plan_of({5: CUT[0]})
+    applied = []
+
+    def fetch(_applied):
+        return plan_of(OTHER, 2) if clock.time > 200 else broken
+
+    session = session_of(node, stop_asked=lambda: clock.time > 400, say=lambda text: applied.append((clock.time, text)))
+    keep(session, fetch, list, Rules(interval_s=10, longest_pause_s=1000))
+    (when,) = [when for when, text in applied if text == "applied"]
+    assert when == 210
+
+
 def test_a_plan_that_cannot_be_is_reported_and_nothing_changes(node, session_of):
     before = node.state()
     found = once(session_of(node), plan_of({5: CUT[0]}))

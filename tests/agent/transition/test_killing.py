@@ -16,7 +16,7 @@ def test_200_random_transitions_survive_sigkill():
     out.
     """
     moments = [] if os.environ.get("SLICEPLAN_KILL") == "all" else ["2"]
-    program = ROOT / "tests" / "agent" / "killing.py"
+    program = ROOT / "tests" / "agent" / "transition" / "killing.py"
     done = subprocess.run(
         [sys.executable, program, "0", "200", *moments],
         env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
