@@ -30,6 +30,7 @@ ALLOWED = {
     "planners": {"model", "performance", "geometry", "assembly", "exact", "incumbent", "planners", "progress"},
     "incumbent": {"model"},
     "progress": set(),
+    "transition": {"model", "performance", "geometry", "transition"},
 }
 
 
