@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from .commands import capacity, exporting, importing, listing, page, planning, pricing, reviewing
+from .commands import capacity, exporting, importing, listing, moving, page, planning, pricing, reviewing
 from .model.errors import InputError, MissingExtraError, SliceplanError
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "shed": capacity.shed,
     "check": reviewing.check,
     "show": reviewing.show,
+    "transition": moving.transition,
     "planners": listing.planners,
     "gpus": listing.gpus,
     "profiles": listing.list_profiles,

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..model.plan import Partition, Plan, PlannedGpu
@@ -81,29 +81,43 @@ def wanted_gpus(new: Plan) -> list[WantedGpu]:
     return [WantedGpu(gpu.id, gpu.gpu, gpu.sharing, _tenancies(gpu)) for gpu in new.gpus]
 
 
-def real_gpus(old: Plan, new: Plan, spare: Mapping[str, int]) -> list[RealGpu]:
+@dataclass(frozen=True)
+class IdleGpus:
+    """GPUs beside those of both plans that may be used on the way."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Unnamed ones by GPU type."""
+    places: tuple[tuple[str, str, int], ...] = ()
+    """Named ones: GPU type, node, index."""
+
+
+def real_gpus(old: Plan, new: Plan, idle: IdleGpus) -> list[RealGpu]:
     """
     Returns the GPUs that there are: those of the old plan, and idle ones.
 
-    Idle are the GPUs of named nodes that only the new plan uses, then unnamed ones: as many as the new plan has more
-    of a type than the old one, and `spare` beside.
+    Idle are, of each type, as many as the new plan has more than the old one: those of named nodes that only the new
+    plan uses, then unnamed ones; and those of `idle`, which are named or not.
     """
     found = [
         RealGpu(_name(gpu), gpu.gpu, gpu.node, gpu.index, gpu.id, gpu.sharing, _tenancies(gpu)) for gpu in old.gpus
     ]
     places = {(gpu.node, gpu.index) for gpu in old.gpus if gpu.node is not None}
     had, needed = Counter(gpu.gpu for gpu in old.gpus), Counter(gpu.gpu for gpu in new.gpus)
-    for gpu_type in dict.fromkeys([*needed, *spare]):
-        count = spare.get(gpu_type, 0) + max(0, needed[gpu_type] - had[gpu_type])
+    reserved = {(node, index) for _, node, index in idle.places}
+    for gpu_type in dict.fromkeys([*needed, *idle.counts]):
+        count = idle.counts.get(gpu_type, 0) + max(0, needed[gpu_type] - had[gpu_type])
         named = [
             gpu
             for gpu in new.gpus
-            if gpu.gpu == gpu_type and gpu.node is not None and (gpu.node, gpu.index) not in places
+            if gpu.gpu == gpu_type and gpu.node is not None and (gpu.node, gpu.index) not in places | reserved
         ]
         for gpu in named[:count]:
             found.append(RealGpu(_name(gpu), gpu_type, gpu.node, gpu.index, None, None, ()))
         for number in range(count - len(named[:count])):
             found.append(RealGpu(f"{gpu_type}/idle-{number}", gpu_type, None, None, None, None, ()))
+    for gpu_type, node, index in idle.places:
+        if (node, index) not in places:
+            found.append(RealGpu(f"{node}/{index}", gpu_type, node, index, None, None, ()))
     return found
 
 

@@ -11,6 +11,7 @@ from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.transition import Durations
 from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.replay import replay
+from sliceplan.solver.transition.tenancies import IdleGpus
 
 A100 = "A100-80GB"
 
@@ -28,7 +29,7 @@ def test_random_transitions_hold_at_every_cut_and_with_a_spare_gpu_nothing_falls
     for name, old, new in pairs(range(37), most_services=5, plans=8):
         count += 1
         spare = min(1, count % 5)
-        found = plan_transition(old, new, spare={A100: spare})
+        found = plan_transition(old, new, idle=IdleGpus({A100: spare}))
         assert replay(old, found.assigned, found.transition) == [], name
         if spare:
             assert not found.transition.shortfalls, name
@@ -38,8 +39,8 @@ def test_random_transitions_hold_at_every_cut_and_with_a_spare_gpu_nothing_falls
 def test_the_least_disturbance_is_at_most_that_of_exchange_and_compact():
     services = Counter()
     for name, old, new in pairs(range(100, 112)):
-        best = plan_transition(old, new, spare={A100: 1})
-        published = plan_transition(old, new, spare={A100: 1}, strategy="exchange-and-compact")
+        best = plan_transition(old, new, idle=IdleGpus({A100: 1}))
+        published = plan_transition(old, new, idle=IdleGpus({A100: 1}), strategy="exchange-and-compact")
         assert replay(old, published.assigned, published.transition) == [], name
         assert not published.transition.shortfalls, name
         assert best.transition.disturbed.proven, name
@@ -53,7 +54,7 @@ def test_the_least_disturbance_is_at_most_that_of_exchange_and_compact():
 
 def test_with_as_many_idle_gpus_as_the_new_plan_has_nothing_falls_short():
     for name, old, new in pairs(range(200, 206)):
-        found = plan_transition(old, new, spare={A100: len(new.gpus)})
+        found = plan_transition(old, new, idle=IdleGpus({A100: len(new.gpus)}))
         assert not found.transition.shortfalls, name
 
 
@@ -87,7 +88,7 @@ def test_without_any_room_the_transition_says_what_falls_short_and_by_how_much()
     # Redirect, drain, stop, destroy, create, start, redirect.
     assert (short.from_s, short.until_s) == pytest.approx((0, 1 + 7 + 2 + 1 + 1 + 20 + 1))
     assert short.lost_requests == pytest.approx(100 * 33)
-    assert not plan_transition(old, new, spare={A100: 1}).transition.shortfalls
+    assert not plan_transition(old, new, idle=IdleGpus({A100: 1})).transition.shortfalls
 
 
 def test_an_instance_that_the_next_service_can_use_is_not_created_again():
@@ -115,7 +116,7 @@ def test_changing_to_whole_gpus_empties_each_gpu_and_needs_a_reset_on_ampere():
             )
         }
     )
-    found = plan_transition(old, new, spare={A100: 1})
+    found = plan_transition(old, new, idle=IdleGpus({A100: 1}))
     changes = [step for step in found.transition.steps if step.kind == "change_mode"]
     assert replay(old, found.assigned, found.transition) == []
     assert all(step.needs_reset for step in changes)
@@ -128,7 +129,7 @@ def test_shares_of_a_gpu_under_mps_stay_where_they_are_equal():
     fewer = [one.model_copy(update={"rate_rps": 0.5 * one.rate_rps}) for one in before.workloads[:7]]
     after = before.model_copy(update={"workloads": (*fewer, *before.workloads[7:])})
     old, new = planned(before, "igniter"), planned(after, "igniter")
-    found = plan_transition(old, new, spare={old.gpus[0].gpu: 1})
+    found = plan_transition(old, new, idle=IdleGpus({old.gpus[0].gpu: 1}))
     assert replay(old, found.assigned, found.transition) == []
     assert plan_transition(old, old).transition.steps == ()
     shares = [step for step in found.transition.steps if step.sm_percent is not None]

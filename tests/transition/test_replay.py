@@ -11,6 +11,7 @@ from sliceplan.solver.geometry import Placement, fits, placement_rules
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.replay import ancestors, least_capacity, replay
+from sliceplan.solver.transition.tenancies import IdleGpus
 
 A100 = "A100-80GB"
 RULES = placement_rules(load_catalogue()[A100].mig)
@@ -95,7 +96,7 @@ def execute(old, transition, draw):
 def test_random_executions_never_fall_below_what_is_required():
     draw = random.Random(0)
     for name, old, new in pairs(range(300, 306)):
-        found = plan_transition(old, new, spare={A100: 1}).transition
+        found = plan_transition(old, new, idle=IdleGpus({A100: 1})).transition
         after = {}
         for gpu in new.gpus:
             for partition in gpu.partitions:
@@ -142,7 +143,7 @@ def test_a_step_that_waits_for_nothing_is_found():
 def test_a_redirection_that_does_not_wait_is_found_where_capacity_depends_on_it():
     found_some = 0
     for _, old, new in pairs(range(420, 424)):
-        found = plan_transition(old, new, spare={A100: 1})
+        found = plan_transition(old, new, idle=IdleGpus({A100: 1}))
         free = found.transition.model_copy(
             update={
                 "steps": tuple(
