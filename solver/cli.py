@@ -32,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "check": reviewing.check,
     "show": reviewing.show,
     "transition": moving.transition,
+    "replan": moving.replan,
     "planners": listing.planners,
     "gpus": listing.gpus,
     "profiles": listing.list_profiles,

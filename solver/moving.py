@@ -1,7 +1,22 @@
 """The library's front door to what changes while services run: the way to another plan, and plans that move little."""
 
+import time
+from collections.abc import Sequence
+
+from .api import WrongPlanError
+from .caveats import caveats
+from .check import check
+from .formats.profile_files import shipped_profiles
+from .metrics import measure
+from .model.errors import Finding, InputError, NoPlanError
 from .model.plan import Plan
+from .model.problem import Problem
+from .model.profile import Profile
+from .model.replan_report import ReplanReport
 from .model.transition import Durations, Strategy
+from .performance.resolve import resolve
+from .performance.unservable import unservable
+from .replan import NAME, replanned
 from .transition.inputs import refuse_unusable
 from .transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_transition
 from .transition.replay import replay
@@ -47,3 +62,72 @@ def transition(
     if wrong := replay(old, planned.assigned, planned.transition):
         raise WrongTransitionError("; ".join(wrong[:5]))
     return planned
+
+
+def replan(
+    problem: Problem,
+    running: Plan,
+    *,
+    move_price: float | None = None,
+    most_moves: int | None = None,
+    profiles: Sequence[Profile] | None = None,
+    time_limit_s: float | None = None,
+    sources: tuple[str, str] = ("problem", "running plan"),
+) -> tuple[Plan, ReplanReport]:
+    """
+    Returns the plan that trades cost against moved services, verified, and what it trades.
+
+    Parameters
+    ----------
+    move_price
+        USD per hour for each moved service; None: 0.
+    most_moves
+        Most services that may be moved; None: any number.
+    profiles
+        None: the shipped ones. A later profile wins over an earlier one of the same model and GPU.
+    time_limit_s
+        None: the problem's own limit.
+    sources
+        Names of the problem and the running plan for error messages.
+
+    Raises
+    ------
+    InputError
+        If the problem refers to something unknown or asks for what cannot be replanned, or the plan cannot run.
+    NoPlanError
+        If no plan moves as few services as asked, or a service cannot be served at all.
+    WrongPlanError
+        If the plan does not hold.
+    """
+    known = shipped_profiles() if profiles is None else list(profiles)
+    resolved = resolve(problem, known, sources[0])
+    findings = [
+        Finding(sources[0], f"fleet[{i}].sharing", "allows mps; replanning knows mig and exclusive")
+        for i, entry in enumerate(problem.fleet)
+        if "mps" in entry.sharing
+    ]
+    if problem.settings.keeps_spares:
+        findings.append(Finding(sources[0], "settings", "keeps partitions free, which replanning does not know"))
+    if findings:
+        raise InputError(findings)
+    refuse_unusable({sources[1]: running})
+    if impossible := unservable(resolved):
+        raise NoPlanError("\n".join(f"{one.workload}: {one.reason}" for one in impossible))
+    started = time.perf_counter()
+    plan, report = replanned(
+        resolved,
+        running,
+        move_price=move_price,
+        most_moves=most_moves,
+        time_limit_s=problem.settings.time_limit_s if time_limit_s is None else time_limit_s,
+    )
+    plan = plan.model_copy(
+        update={
+            "runtime_s": round(time.perf_counter() - started, 6),
+            "metrics": measure(problem, plan, known),
+            "warnings": tuple(caveats(problem, plan, known)),
+        }
+    )
+    if wrong := check(problem, plan, known):
+        raise WrongPlanError(f"{NAME} returned a plan that does not hold: {'; '.join(map(str, wrong))}")
+    return plan, report

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rich.console import Group
 from rich.text import Text
 
+from .model.replan_report import ReplanReport
 from .model.transition import Shortfall, Transition, TransitionStep
 
 SIGNS = {"create": "+", "start": "+", "destroy": "-", "stop": "-", "drain": "~", "redirect": "~", "change_mode": "!"}
@@ -15,6 +16,23 @@ MOST_NAMES = 8
 def draw_transition(transition: Transition, most: int | None = None) -> Group:
     """Returns the summary and the steps; `most`: only so many steps."""
     return Group(*_summary(transition), Text(), *_steps(transition, most))
+
+
+def moves_in_words(report: ReplanReport) -> str:
+    """Returns which services a plan moves, and what is proven about cost and moves together."""
+    moved = "No service is moved"
+    if report.moved:
+        moved = f"{_count(len(report.moved), 'service')} moved: {_few(report.moved)}"
+    if report.must_move:
+        moved += f" (no plan leaves {_few(report.must_move)})"
+    limit = "" if report.most_moves is None else f" with at most {_count(report.most_moves, 'move')}"
+    if report.proven and report.move_price_per_hour:
+        return f"{moved}; proven: no plan has a lower sum of cost and moves{limit}, ${report.total_per_hour:,.2f}/h."
+    if report.proven:
+        return f"{moved}; proven: no plan{limit} is cheaper."
+    if report.least_total_per_hour is None:
+        return f"{moved}; nothing is proven{limit}, allow more time."
+    return f"{moved}; proven: cost and moves{limit} are not below ${report.least_total_per_hour:,.2f}/h."
 
 
 def duration(seconds: float) -> str:

@@ -1,5 +1,6 @@
-"""The commands for what changes while services run: the way to another plan."""
+"""The commands for what changes while services run: the way to another plan, and plans that move little."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +8,9 @@ import typer
 
 from ..model.errors import Finding, InputError
 from ..model.transition import Durations, Strategy
-from .output import display, is_stdout, say, spinner, write_json
+from .inputs import read_problem_and_profiles
+from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .output import display, exit_code, is_stdout, say, spinner, write_json
 
 if TYPE_CHECKING:
     from ..model.plan import Plan
@@ -91,3 +94,57 @@ def _write_stages(plans: "list[Plan]", folder: Path) -> None:
         path = folder / f"stage-{number:0{digits}}.plan.json"
         write_plan(plan, path)
         say(str(path))
+
+
+def replan(
+    problem: ProblemArgument,
+    running: Annotated[Path, typer.Option("--running", help="The plan that is running.", show_default=False)],
+    move_price: Annotated[
+        float | None, typer.Option("--move-price", min=0, help="USD per hour that moving a service is worth.")
+    ] = None,
+    most_moves: Annotated[
+        int | None, typer.Option("--most-moves", min=0, help="Move at most so many services.")
+    ] = None,
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write what was traded as JSON.")] = None,
+) -> None:
+    """Find the plan for changed rates that trades cost against moved services."""
+    from .. import moving
+    from ..formats.plan_files import dump_plan, read_plan, write_plan
+    from ..headline import headline
+    from ..model.errors import NoPlanError
+    from ..terminal import draw_plan
+    from ..transition_text import moves_in_words
+
+    parsed, known = read_problem_and_profiles(problem, profiles)
+    before = read_plan(running)
+    try:
+        with spinner(f"replanning {len(parsed.workloads)} workloads"):
+            plan, report = moving.replan(
+                parsed,
+                before,
+                move_price=move_price,
+                most_moves=most_moves,
+                profiles=known,
+                time_limit_s=time_limit,
+                sources=(str(problem), str(running)),
+            )
+    except NoPlanError as error:
+        say(str(error))
+        raise typer.Exit(1) from None
+    if output is not None:
+        write_plan(plan, output)
+    elif sys.stdout.isatty():
+        display(draw_plan(plan, most=12))
+    else:
+        sys.stdout.write(dump_plan(plan))
+    if json_file is not None:
+        write_json(report.model_dump(mode="json"), json_file)
+    say(headline(plan, plan.gap))
+    for item in plan.unserved:
+        say(f"  {item.workload}: {item.reason}")
+    if plan.gpus:
+        say(moves_in_words(report))
+    raise typer.Exit(exit_code(plan))

@@ -67,9 +67,6 @@ def _findings(source: str, plan: Plan) -> Iterator[Finding]:
     for (node, index), times in places.items():
         if times > 1:
             yield Finding(source, "gpus", f"lists GPU {index} of {node} {times} times")
-    named = sum(gpu.node is not None for gpu in plan.gpus)
-    if 0 < named < len(plan.gpus):
-        yield Finding(source, "gpus", f"assigns {named} of {len(plan.gpus)} GPUs to nodes; expected all or none")
     for i, gpu in enumerate(plan.gpus):
         for path, message in _wrong_gpu(gpu):
             yield Finding(source, f"gpus[{i}]{path}", message)

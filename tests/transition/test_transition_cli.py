@@ -78,3 +78,27 @@ def test_wrong_input_is_refused_with_every_finding(tmp_path):
         f"{broken}: gpus[2].gpu is 'A100-80'; not in the catalogue. Did you mean 'A100-80GB'?",
         f"{empty}: gpus is empty",
     )
+
+
+def test_replan_moves_fewer_services_than_planning_anew_at_the_same_cost(grown, tmp_path):
+    problem, anew = grown
+    plan, report = tmp_path / "replanned.json", tmp_path / "report.json"
+    done = sliceplan("replan", problem, "--running", DEMO, "-o", plan, "--json", report)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "proven: no plan is cheaper." in done.stderr
+    assert sliceplan("check", problem, plan).returncode == 0
+    cheapest, kept = json.loads(anew.read_text()), json.loads(plan.read_text())
+    assert kept["cost_per_hour"] == cheapest["cost_per_hour"]
+    moved = json.loads(sliceplan("transition", DEMO, plan, "--json", "-").stdout)["disturbed"]["services"]
+    assert moved == json.loads(report.read_text())["moved"]
+    anew_moved = json.loads(sliceplan("transition", DEMO, anew, "--json", "-").stdout)["disturbed"]["services"]
+    assert len(moved) < len(anew_moved)
+
+
+def test_replan_says_how_many_moves_it_takes_when_fewer_are_allowed(grown, tmp_path):
+    full = tmp_path / "full.yaml"
+    text = grown[0].read_text().replace("  - {name: gpu-node-2, count: 4}\n", "").replace("count: 4", "count: 3")
+    full.write_text(text)
+    done = sliceplan("replan", full, "--running", DEMO, "--most-moves", 0, "-o", tmp_path / "no.json")
+    assert_refused(done, "no plan moves at most 0 services; moving 1 would do: style-match", code=1)
+    assert not (tmp_path / "no.json").exists()
