@@ -47,8 +47,8 @@ def order(
     required
         What each service of both plans must have, requests/s.
     seed
-        Of another order of the arrivals: even, one GPU after the other; odd, all at once. None: all at once, and what
-        has waited for least first.
+        Of another order of the arrivals, of three kinds in turn: one GPU after the other; those with something in their
+        way first; all at once. None: all at once, and what has waited for least first.
     """
     return advance(World(real, items, required), sizes, seed=seed)
 
@@ -63,7 +63,10 @@ def advance(world: World, sizes: BridgeSizes, *, seed: int | None = None) -> Wor
     else:
         draw.shuffle(pending)
     arrivals = _Arrivals(world, sizes, pending)
-    if seed is None or seed % 2:
+    if seed is not None and seed % 3 == 1:
+        # What comes where nothing is in its way would take room that bridges need.
+        arrivals.let_in_the_blocked()
+    if seed is None or seed % 3:
         arrivals.complete(arrivals.on_gpu)
     else:
         # Those that are empty come last, so that bridges find room there for as long as possible.
@@ -104,6 +107,13 @@ class _Arrivals:
         self.let_in([i for i in self.pending if self.world.items[i].gpu in self.admitted])
         while any(self.on_gpu[gpu] for gpu in self.admitted):
             self.let_in(self.make_way())
+
+    def let_in_the_blocked(self) -> None:
+        """Lets in, over bridges where it takes them, whatever has something in its way and need not fall short."""
+        self.admitted.update(self.on_gpu)
+        for i in list(self.pending):
+            if self._blockers(i):
+                self._enter_over_bridges(i, at_any_price=False)
 
     def let_in(self, candidates: Sequence[int]) -> None:
         """Lets in whatever can come, and whatever can come because of that, without a service falling short."""
