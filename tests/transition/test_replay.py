@@ -10,7 +10,8 @@ from plan_pairs import pairs
 from sliceplan.solver.geometry import Placement, fits, placement_rules
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.transition.planning import plan_transition
-from sliceplan.solver.transition.replay import ancestors, least_capacity, replay
+from sliceplan.solver.transition.replay import replay
+from sliceplan.solver.transition.replay_capacity import ancestors, least_capacity
 from sliceplan.solver.transition.tenancies import IdleGpus
 
 A100 = "A100-80GB"
@@ -156,6 +157,17 @@ def test_a_redirection_that_does_not_wait_is_found_where_capacity_depends_on_it(
         )
         found_some += any("can fall to" in message for message in replay(old, found.assigned, free))
     assert found_some > 10
+
+
+def test_a_figure_that_neither_plan_gives_is_found():
+    _, old, new = next(iter(pairs([430])))
+    found = plan_transition(old, new, idle=IdleGpus({A100: 1}))
+    steps = list(found.transition.steps)
+    at = next(i for i, step in enumerate(steps) if step.capacity_rps)
+    wrong = {workload: 1.01 * value for workload, value in steps[at].capacity_rps.items()}
+    steps[at] = steps[at].model_copy(update={"capacity_rps": wrong})
+    messages = replay(old, found.assigned, found.transition.model_copy(update={"steps": tuple(steps)}))
+    assert any("the plans say" in message for message in messages)
 
 
 def test_a_plan_that_ends_elsewhere_is_found():
