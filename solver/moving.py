@@ -17,7 +17,7 @@ from .model.transition import Durations, Strategy
 from .performance.resolve import resolve
 from .performance.unservable import unservable
 from .replan import NAME, replanned
-from .transition.inputs import refuse_unusable
+from .transition.inputs import refuse_unusable, refuse_used
 from .transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_transition
 from .transition.replay import replay
 from .transition.tenancies import IdleGpus
@@ -58,6 +58,7 @@ def transition(
     """
     first, second = sources
     refuse_unusable({first: old, second if second != first else f"{second} (new)": new})
+    refuse_used(idle, old, first)
     planned = plan_transition(old, new, idle=idle, strategy=strategy, durations=durations, fixed_starts=fixed_starts)
     if wrong := replay(old, planned.assigned, planned.transition):
         raise WrongTransitionError("; ".join(wrong[:5]))

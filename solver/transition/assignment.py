@@ -17,14 +17,14 @@ Model
 First fewest services, then fewest partitions. GPUs that no way is chosen for keep nothing and are dealt afterwards,
 the idle ones first, where everything can be built beside what runs. Without the y it is a transport problem, whose
 linear relaxation has integer corners: that answers for partitions alone, and is the answer where the program with
-services is not solved within its limit. Services outside W lose a partition in every assignment, because the new plan
+services gives none within its limit. Services outside W lose a partition in every assignment, because the new plan
 has fewer of the kind on this type of GPU.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil, inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,8 @@ from .matches import Match, matches
 from .tenancies import Kind, RealGpu, WantedGpu
 
 PROVEN = "integer program over the assignments of GPUs, solved to optimality"
-BY_PARTITIONS = "transport problem: fewest partitions; the limit on services is that of the unfinished integer program"
+UNFINISHED = "integer program over the assignments of GPUs, ended by its time limit; the limit is its dual bound"
+BY_PARTITIONS = "transport problem: fewest partitions; the limit is the dual bound of an unfinished integer program"
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def least_disturbance(
     ways = list(_ways(real, wanted, runs, wants, fixed_starts))
     possible = _may_stay(real, wanted, set(both))
     disturbed_anyway = len({w for gpu in real for one in gpu.runs for w in one.workloads} & set(both)) - len(possible)
-    counts, bound, proven = _solved(real, runs, wants, ways, sorted(possible), time_limit_s)
+    counts, bound, method = _solved(real, runs, wants, ways, sorted(possible), time_limit_s)
     places: list[int | None] = [None] * len(wanted)
     chosen: list[Match | None] = [None] * len(wanted)
     left_runs, left_wants = [list(one) for one in runs], [list(one) for one in wants]
@@ -91,10 +92,8 @@ def least_disturbance(
             j = left_wants[way.wants].pop(0)
             places[j], chosen[j] = left_runs[way.runs].pop(0), way.match
     settled = deal_the_rest(real, wanted, places)
-    method = PROVEN if proven else BY_PARTITIONS
-    return Assignment(
-        tuple(settled), tuple(chosen), None if bound is None else disturbed_anyway + bound, proven, method
-    )
+    fewest = None if bound is None else disturbed_anyway + bound
+    return Assignment(tuple(settled), tuple(chosen), fewest, method == PROVEN, method)
 
 
 def deal_the_rest(real: Sequence[RealGpu], wanted: Sequence[WantedGpu], places: Sequence[int | None]) -> list[int]:
@@ -163,35 +162,27 @@ def _solved(
     ways: Sequence[_Way],
     services: Sequence[str],
     time_limit_s: float,
-) -> tuple[list[int], int | None, bool]:
-    """Returns x, a lower limit on the sum of y, and whether the answer is proven best."""
+) -> tuple[list[int], int | None, str]:
+    """Returns x, a lower limit on the sum of y, and how they were found."""
     if not ways:
-        return [], len(services), True
-    moved = [-float(way.match.count) for way in ways]
-    rows = [(len(runs[way.runs]), ("o", way.runs)) for way in ways] + [
-        (len(wants[way.wants]), ("c", way.wants)) for way in ways
-    ]
-    row_of: dict[tuple[str, int], int] = {}
-    limits: list[float] = []
-    entries: list[tuple[int, int, float]] = []
-    for at, (limit, name) in enumerate(rows):
-        if name not in row_of:
-            row_of[name] = len(limits)
-            limits.append(limit)
-        entries.append((row_of[name], at % len(ways), 1.0))
+        return [], len(services), PROVEN
+    stays = [-float(way.match.count) for way in ways]
+    # No more of a class than there are: first the rows of what runs, then those of what is wanted.
+    limits = [float(len(members)) for members in (*runs, *wants)]
+    entries = [(way.runs, at, 1.0) for at, way in enumerate(ways)]
+    entries += [(len(runs) + way.wants, at, 1.0) for at, way in enumerate(ways)]
+    least: int | None = 0
     if services:
-        answer = _with_services(real, runs, ways, services, moved, limits, entries, time_limit_s)
-        bound = None if answer.mip_dual_bound is None else answer.mip_dual_bound
-        if answer.status == 0 and answer.x is not None:
-            y = [round(value) for value in answer.x[len(ways) :]]
-            return [round(value) for value in answer.x[: len(ways)]], sum(y), True
+        answer = _with_services(real, runs, ways, services, stays, limits, entries, time_limit_s)
         # The bound counts B for each service, less the partitions that stay.
-        big = _big(real)
-        least = None if bound is None or bound == -inf else max(0, ceil(bound / big - 1e-6))
-    else:
-        least = 0
-    plain = _milp(moved, [], limits, entries, len(ways), [], inf)
-    return [round(value) for value in plain.x], least, not services
+        bound = answer.mip_dual_bound
+        least = None if bound is None or not isfinite(bound) else max(0, ceil(bound / _big(real) - 1e-6))
+        if answer.x is not None:
+            values = [round(value) for value in answer.x]
+            proven = answer.status == 0
+            return values[: len(ways)], sum(values[len(ways) :]) if proven else least, PROVEN if proven else UNFINISHED
+    plain = _milp(stays, [], limits, entries, len(ways), [], inf)
+    return [round(value) for value in plain.x], least, BY_PARTITIONS if services else PROVEN
 
 
 def _big(real: Sequence[RealGpu]) -> float:

@@ -115,10 +115,17 @@ class _Graph:
             for instance in [one for one in self.gpus[g].standing.values() if one.vacant]:
                 self._destroy(g, instance)
 
-    def _emit(self, kind: StepKind, item: int, after: Sequence[int | None], **more: object) -> int:
-        known = sorted({step for step in after if step is not None})
+    def _emit(
+        self,
+        kind: StepKind,
+        item: int,
+        after: Sequence[int | None],
+        mode: Sharing | None = None,
+        needs_reset: bool = False,
+    ) -> int:
+        known = tuple(sorted({step for step in after if step is not None}))
         one = self.world.items[item]
-        self.steps.append(Step(kind, one.gpu, one.tenancy, item, tuple(known), **more))  # type: ignore[arg-type]
+        self.steps.append(Step(kind, one.gpu, one.tenancy, item, known, mode, needs_reset))
         return len(self.steps) - 1
 
     def _bring(self, i: int) -> None:

@@ -39,6 +39,18 @@ def parse_spare(texts: Iterable[str]) -> IdleGpus:
     return IdleGpus(counts, tuple(places))
 
 
+def refuse_used(idle: IdleGpus, old: Plan, source: str) -> None:
+    """Refuses named idle GPUs that the old plan uses; raises InputError with every finding."""
+    used = {(gpu.node, gpu.index): gpu.id for gpu in old.gpus if gpu.node is not None}
+    findings = [
+        Finding("--spare", f"{gpu}={node}/{index}", f"is {used[node, index]} of {source}, which is in use")
+        for gpu, node, index in idle.places
+        if (node, index) in used
+    ]
+    if findings:
+        raise InputError(findings)
+
+
 def refuse_unusable(plans: Mapping[str, Plan]) -> None:
     """
     Refuses plans that are none, or whose GPUs cannot be as they say.

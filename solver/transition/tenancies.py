@@ -96,23 +96,24 @@ def real_gpus(old: Plan, new: Plan, idle: IdleGpus) -> list[RealGpu]:
     Returns the GPUs that there are: those of the old plan, and idle ones.
 
     Idle are, of each type, as many as the new plan has more than the old one: those of named nodes that only the new
-    plan uses, then unnamed ones; and those of `idle`, which are named or not.
+    plan uses, then unnamed ones; and those of `idle`, which are named or not. A named one that serves the new plan's
+    need already is the same GPU.
     """
     found = [
         RealGpu(_name(gpu), gpu.gpu, gpu.node, gpu.index, gpu.id, gpu.sharing, _tenancies(gpu)) for gpu in old.gpus
     ]
-    places = {(gpu.node, gpu.index) for gpu in old.gpus if gpu.node is not None}
+    places: set[tuple[str | None, int | None]] = {(gpu.node, gpu.index) for gpu in old.gpus if gpu.node is not None}
     had, needed = Counter(gpu.gpu for gpu in old.gpus), Counter(gpu.gpu for gpu in new.gpus)
-    reserved = {(node, index) for _, node, index in idle.places}
     for gpu_type in dict.fromkeys([*needed, *idle.counts]):
         count = idle.counts.get(gpu_type, 0) + max(0, needed[gpu_type] - had[gpu_type])
         named = [
             gpu
             for gpu in new.gpus
-            if gpu.gpu == gpu_type and gpu.node is not None and (gpu.node, gpu.index) not in places | reserved
+            if gpu.gpu == gpu_type and gpu.node is not None and (gpu.node, gpu.index) not in places
         ]
         for gpu in named[:count]:
             found.append(RealGpu(_name(gpu), gpu_type, gpu.node, gpu.index, None, None, ()))
+            places.add((gpu.node, gpu.index))
         for number in range(count - len(named[:count])):
             found.append(RealGpu(f"{gpu_type}/idle-{number}", gpu_type, None, None, None, None, ()))
     for gpu_type, node, index in idle.places:

@@ -61,6 +61,17 @@ def test_no_other_assignment_disturbs_fewer_services_or_moves_fewer_partitions()
     assert tried > 30
 
 
+def test_an_unfinished_search_gives_an_assignment_and_no_false_limit():
+    for _, old, new in pairs(range(640, 644)):
+        real, wanted = real_gpus(old, new, IdleGpus()), wanted_gpus(new)
+        both = {w for gpu in real for one in gpu.runs for w in one.workloads}
+        proven = least_disturbance(real, wanted, both)
+        hasty = least_disturbance(real, wanted, both, time_limit_s=1e-9)
+        assert sorted(hasty.real) == sorted(set(hasty.real))
+        assert len(hasty.real) == len(wanted)
+        assert hasty.fewest_services is None or hasty.fewest_services <= proven.fewest_services
+
+
 def test_instances_may_stand_elsewhere_so_that_more_of_what_runs_can_stay():
     runs = (instance("1g.10gb", 6, "a"), instance("3g.40gb", 0, "b"))
     wants = (instance("3g.40gb", 4, "b"), instance("1g.10gb", 0, "a"), instance("1g.10gb", 1, "c"))

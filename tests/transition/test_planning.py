@@ -147,6 +147,10 @@ def test_nodes_of_the_old_plan_are_kept_and_idle_gpus_of_the_new_one_are_used():
     assert {(gpu.node, gpu.index) for gpu in found.assigned.gpus} == {("a", i) for i in range(len(new.gpus))}
     assert all(gpu.name == f"{gpu.node}/{gpu.index}" for gpu in found.transition.gpus)
     assert replay(old, found.assigned, found.transition) == []
+    # A named idle GPU that the new plan uses is that one, and one more beside it stays idle in the end.
+    found = plan_transition(old, new, idle=IdleGpus({}, ((A100, "a", 3), (A100, "b", 0))))
+    assert replay(old, found.assigned, found.transition) == []
+    assert all(gpu.node is not None for gpu in found.transition.gpus)
 
 
 def test_equal_runs_give_equal_transitions():

@@ -64,6 +64,9 @@ def test_wrong_input_is_refused_with_every_finding(tmp_path):
     done = sliceplan("transition", DEMO, DEMO, *spare)
     assert_refused(done, "Did you mean 'A10G'?", "expected TYPE=N", "T4=a/b", "--spare: T4=2 stands there twice")
 
+    done = sliceplan("transition", DEMO, DEMO, "--spare", "A100-80GB=gpu-node-1/2")
+    assert_refused(done, f"--spare: A100-80GB=gpu-node-1/2 is A100-80GB/2 of {DEMO}, which is in use")
+
     data = json.loads(DEMO.read_text())
     data["gpus"][0]["partitions"][1]["start"] = 0
     data["gpus"][1]["index"] = data["gpus"][0]["index"]
