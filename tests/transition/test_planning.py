@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from igniter_instances import table_3
+from igniter_instances import random_mps_problem, table_3
 from instances import problem_of
 from plan_pairs import family, pairs, planned
 
@@ -135,6 +135,22 @@ def test_shares_of_a_gpu_under_mps_stay_where_they_are_equal():
     shares = [step for step in found.transition.steps if step.sm_percent is not None]
     assert shares
     assert not any(step.kind in ("create", "destroy") for step in found.transition.steps)
+
+
+def test_random_transitions_between_gpus_under_mps_hold_at_every_cut():
+    for seed in range(6):
+        before = random_mps_problem(6, seed)
+        fewer = [
+            one.model_copy(update={"rate_rps": (0.5 + 0.1 * (i % 4)) * one.rate_rps})
+            for i, one in enumerate(before.workloads)
+        ]
+        old = planned(before, "igniter")
+        new = planned(before.model_copy(update={"workloads": tuple(fewer)}), "exact")
+        for first, second in ((old, new), (new, old)):
+            spare = IdleGpus({old.gpus[0].gpu: len(second.gpus)})
+            found = plan_transition(first, second, idle=spare)
+            assert replay(first, found.assigned, found.transition) == [], seed
+            assert not found.transition.shortfalls, seed
 
 
 def test_nodes_of_the_old_plan_are_kept_and_idle_gpus_of_the_new_one_are_used():
