@@ -7,7 +7,7 @@ to come.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..model.problem import Sharing
@@ -60,7 +60,7 @@ def build_bridges(
     sizes: BridgeSizes,
     missing: Mapping[str, float],
     arrival: Arrival,
-    coming: Mapping[int, Sequence[Tenancy]],
+    coming: Callable[[int], Sequence[Tenancy]],
 ) -> tuple[list[int], dict[str, float]]:
     """
     Brings temporary partitions for services that would have too little.
@@ -72,7 +72,7 @@ def build_bridges(
     arrival
         Whose room is left free.
     coming
-        For each GPU what the new plan has yet to bring there.
+        What the new plan has yet to bring to a GPU.
 
     Returns
     -------
@@ -106,24 +106,27 @@ def build_bridges(
 
 
 def _place(
-    world: World, gpu: str, option: Tenancy, arrival: Arrival, coming: Mapping[int, Sequence[Tenancy]]
+    world: World, gpu: str, option: Tenancy, arrival: Arrival, coming: Callable[[int], Sequence[Tenancy]]
 ) -> Item | None:
     """Returns a temporary partition at the place that is least in the way; None: there is no room."""
     best: tuple[tuple[int, bool, int], Item] | None = None
-    for g, real in enumerate(world.real):
-        if real.gpu != gpu:
-            continue
-        if not world.may_share(g, option.sharing):
-            continue
+    for g in _candidates(world, gpu, option):
         for place in _places(world, g, option):
             if g == arrival.gpu and not _leaves_room(world, arrival, place):
                 continue
-            cost = (_in_the_way_of(real.gpu, place, coming.get(g, ())), not world.on[g], g)
+            cost = (_in_the_way_of(gpu, place, coming(g)), not world.on[g], g)
             if best is None or cost < best[0]:
                 best = cost, Item(g, place, "bridges")
         if best is not None and best[0][:2] == (0, False):
             break
     return None if best is None else best[1]
+
+
+def _candidates(world: World, gpu: str, option: Tenancy) -> list[int]:
+    """Returns the GPUs on which there may be room for a temporary partition."""
+    if option.mig_profile is not None:
+        return world.with_room(gpu, option.mig_profile)
+    return [g for g, real in enumerate(world.real) if real.gpu == gpu and world.may_share(g, option.sharing)]
 
 
 def _leaves_room(world: World, arrival: Arrival, place: Tenancy) -> bool:

@@ -184,7 +184,7 @@ class _Arrivals:
         """Builds bridges and lets an arrival in; None: they do not suffice, and nothing has changed."""
         item, blockers = self.world.items[i], self._blockers(i)
         arrival = Arrival(item.gpu, item.tenancy, frozenset(blockers))
-        bridges, still = build_bridges(self.world, self.sizes, self.world.deficits(blockers), arrival, self._coming())
+        bridges, still = build_bridges(self.world, self.sizes, self.world.deficits(blockers), arrival, self._coming)
         if still and not at_any_price:
             self._undo(bridges)
             return None
@@ -228,8 +228,9 @@ class _Arrivals:
                     self.world.take(i)
         return len(self.world.events) > before
 
-    def _coming(self) -> dict[int, list[Tenancy]]:
-        return {gpu: [self.world.items[j].tenancy for j in pending] for gpu, pending in self.on_gpu.items() if pending}
+    def _coming(self, gpu: int) -> list[Tenancy]:
+        """Returns what has yet to come to a GPU."""
+        return [self.world.items[j].tenancy for j in self.on_gpu.get(gpu, ())]
 
     def _undo(self, bridges: Sequence[int]) -> None:
         """Takes bridges back that did not suffice, as if they had never been built."""

@@ -57,6 +57,12 @@ def free_placements(gpu: str, standing: Layout) -> frozenset[Placement]:
 
 
 @cache
+def free_profiles(gpu: str, standing: Layout) -> frozenset[str]:
+    """Returns the MIG profiles of which an instance could be added to a layout."""
+    return frozenset(one.profile for one in free_placements(gpu, standing))
+
+
+@cache
 def overlap(gpu: str, one: Placement, other: Placement) -> bool:
     """Tells whether two MIG instances take a common placement unit."""
     rules = rules_of(gpu).by_name

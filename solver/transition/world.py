@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..geometry import Layout
+from ..model.catalogue import load_catalogue
 from ..model.problem import Sharing
-from .room import in_the_way, layout
+from .room import free_profiles, in_the_way, layout
 from .tenancies import RealGpu, Tenancy, capacity_rps
 
 SLACK = 1e-9
@@ -51,6 +52,9 @@ class World:
             if item.role in ("stays", "leaves"):
                 self.on[item.gpu].append(i)
         self._layouts: dict[int, Layout] = {}
+        self._changed = set(range(len(real)))
+        self._free_profiles: list[frozenset[str]] = [frozenset()] * len(real)
+        self._with_room: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self.live: defaultdict[str, float] = defaultdict(float)
         self.live.update(capacity_rps(self.items[i].tenancy for on in self.on for i in on))
 
@@ -58,7 +62,7 @@ class World:
         """Puts an item on its GPU, where it must fit, and counts its capacity."""
         item = self.items[i]
         self.on[item.gpu].append(i)
-        self._layouts.pop(item.gpu, None)
+        self._note_change(item.gpu)
         for workload, capacity in item.tenancy.capacity:
             self.live[workload] += capacity
         self.events.append(Event(i, brings=True))
@@ -67,7 +71,7 @@ class World:
         """Removes an item from its GPU."""
         item = self.items[i]
         self.on[item.gpu].remove(i)
-        self._layouts.pop(item.gpu, None)
+        self._note_change(item.gpu)
         for workload, capacity in item.tenancy.capacity:
             self.live[workload] -= capacity
         self.events.append(Event(i, brings=False))
@@ -96,6 +100,24 @@ class World:
         if known is None:
             known = self._layouts[gpu] = layout(self.present(gpu))
         return known
+
+    def with_room(self, gpu: str, profile: str) -> list[int]:
+        """Returns the GPUs of a type on which a MIG instance could be added as they are, or that are empty."""
+        for g in self._changed:
+            name = self.real[g].gpu
+            has_mig = load_catalogue()[name].mig is not None and self.may_share(g, "mig")
+            free = free_profiles(name, self.layout(g)) if has_mig else frozenset[str]()
+            for one in self._free_profiles[g] - free:
+                self._with_room[name, one].discard(g)
+            for one in free - self._free_profiles[g]:
+                self._with_room[name, one].add(g)
+            self._free_profiles[g] = free
+        self._changed.clear()
+        return sorted(self._with_room[gpu, profile])
+
+    def _note_change(self, gpu: int) -> None:
+        self._layouts.pop(gpu, None)
+        self._changed.add(gpu)
 
     def blockers(self, item: Item) -> list[int] | None:
         """Returns the items that have to go before another fits; None: one of them must stay."""

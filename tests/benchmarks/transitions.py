@@ -95,7 +95,8 @@ def large(gpus: int) -> None:
                 f"replayed in {replayed_s:.2f} s ({len(wrong)} mistakes); {one.kept:,} kept, {one.moved:,} moved, "
                 f"{one.temporary} temporary, {len(one.disturbed.services)} services disturbed (proven fewest: "
                 f"{one.disturbed.proven}), {len(one.shortfalls)} fall short, {len(one.steps):,} steps, "
-                f"{one.estimated_s / 60:.0f} min"
+                f"{one.estimated_s / 60:.0f} min",
+                flush=True,
             )
 
 
@@ -116,7 +117,7 @@ def trades(sizes: list[int]) -> None:
             cells.append(f"${plan.cost_per_hour:,.2f}, {len(report.moved)}{proof}")
             cells.append(f"{time.perf_counter() - started:.1f} s")
         disturbed = len(plan_transition(running, anew).transition.disturbed.services)
-        print(f"| {size} | ${anew.cost_per_hour:,.2f}, {disturbed} | {' | '.join(cells)} |")
+        print(f"| {size} | ${anew.cost_per_hour:,.2f}, {disturbed} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
