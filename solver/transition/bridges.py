@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..model.problem import Sharing
+from ..geometry import Placement
 from .room import fits, free_placements, overlap, placement
 from .tenancies import Tenancy
 from .world import Item, World
@@ -109,17 +109,18 @@ def _place(
     world: World, gpu: str, option: Tenancy, arrival: Arrival, coming: Callable[[int], Sequence[Tenancy]]
 ) -> Item | None:
     """Returns a temporary partition at the place that is least in the way; None: there is no room."""
-    best: tuple[tuple[int, bool, int], Item] | None = None
+    best: tuple[tuple[int, bool, int], int | None] | None = None
     for g in _candidates(world, gpu, option):
-        for place in _places(world, g, option):
-            if g == arrival.gpu and not _leaves_room(world, arrival, place):
+        awaited = coming(g)
+        for start in _starts(world, g, option):
+            cost = (_in_the_way_of(gpu, option, start, awaited), not world.on[g], g)
+            if best is not None and cost >= best[0]:
                 continue
-            cost = (_in_the_way_of(gpu, place, coming(g)), not world.on[g], g)
-            if best is None or cost < best[0]:
-                best = cost, Item(g, place, "bridges")
+            if g != arrival.gpu or _leaves_room(world, arrival, replace(option, start=start)):
+                best = cost, start
         if best is not None and best[0][:2] == (0, False):
             break
-    return None if best is None else best[1]
+    return None if best is None else Item(best[0][2], replace(option, start=best[1]), "bridges")
 
 
 def _candidates(world: World, gpu: str, option: Tenancy) -> list[int]:
@@ -134,16 +135,18 @@ def _leaves_room(world: World, arrival: Arrival, place: Tenancy) -> bool:
     return fits(world.real[arrival.gpu].gpu, [*staying, place], arrival.tenancy)
 
 
-def _places(world: World, g: int, option: Tenancy) -> list[Tenancy]:
+def _starts(world: World, g: int, option: Tenancy) -> Sequence[int | None]:
+    """Returns where a temporary partition could start on a GPU; None stands for one that has no start."""
     gpu = world.real[g].gpu
     if option.sharing != "mig":
-        return [option] if fits(gpu, world.present(g), option) else []
+        return [None] if fits(gpu, world.present(g), option) else []
     free = free_placements(gpu, world.layout(g))
-    return [replace(option, start=one.start) for one in sorted(free) if one.profile == option.mig_profile]
+    return sorted(one.start for one in free if one.profile == option.mig_profile)
 
 
-def _in_the_way_of(gpu: str, place: Tenancy, coming: Sequence[Tenancy]) -> int:
-    sharing: Sharing = place.sharing
-    return sum(
-        one.sharing != sharing or sharing != "mig" or overlap(gpu, placement(one), placement(place)) for one in coming
-    )
+def _in_the_way_of(gpu: str, option: Tenancy, start: int | None, awaited: Sequence[Tenancy]) -> int:
+    """Returns how many of the arrivals that a GPU awaits could not come beside a temporary partition."""
+    if start is None or option.mig_profile is None:
+        return len(awaited)
+    place = Placement(start, option.mig_profile)
+    return sum(one.sharing != "mig" or overlap(gpu, placement(one), place) for one in awaited)
