@@ -122,6 +122,8 @@ def replan(
         most_moves=most_moves,
         time_limit_s=problem.settings.time_limit_s if time_limit_s is None else time_limit_s,
     )
+    if report.moved and plan.gpus:
+        plan, report = _fewer_moves(running, plan, report)
     plan = plan.model_copy(
         update={
             "runtime_s": round(time.perf_counter() - started, 6),
@@ -132,3 +134,19 @@ def replan(
     if wrong := check(problem, plan, known):
         raise WrongPlanError(f"{NAME} returned a plan that does not hold: {'; '.join(map(str, wrong))}")
     return plan, report
+
+
+def _fewer_moves(running: Plan, plan: Plan, report: ReplanReport) -> tuple[Plan, ReplanReport]:
+    """Deals the GPUs of a plan that an unfinished search gave anew, where that moves fewer services."""
+    dealt = plan_transition(running, plan)
+    moved = dealt.transition.disturbed.services
+    if len(moved) >= len(report.moved):
+        return plan, report
+    total = (plan.cost_per_hour or 0.0) + (report.move_price_per_hour or 0.0) * len(moved)
+    least = report.least_total_per_hour
+    update = {
+        "moved": moved,
+        "total_per_hour": total,
+        "least_total_per_hour": None if least is None else min(least, total),
+    }
+    return dealt.assigned, report.model_copy(update=update)

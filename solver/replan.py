@@ -70,6 +70,7 @@ def replanned(
         move_price=move_price or 0.0,
         most_moves=most_moves,
         known_bound=first.answer.cost_bound,
+        anew=first.answer if most_moves is None else None,
         time_limit_s=(1 - FOR_THE_BOUND) * time_limit_s,
     )
     if answer.stopped == "infeasible":

@@ -27,6 +27,7 @@ operating point breaks a limit now, or its GPU may not be used any more) costs m
 service do not move it. The bound on cost of slice_prices.py is added as a constraint.
 """
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,8 +40,11 @@ from ortools.math_opt.python import mathopt
 
 from ..geometry import Layout, Multiset, Placement, PlacementRules, addable_placements, placement_rules
 from ..performance.resolve import ResolvedProblem
-from .cutting_stock import Pattern, patterns_of
-from .highs import TIE_BREAK_NODES, run_highs
+from .cutting_stock import CuttingStockAnswer, Pattern, patterns_of
+from .highs import run_highs
+
+FEWER_MOVES_NODES = 200
+"""Branch-and-bound nodes for fewer moves at equal cost; a count and not a time, so that equal runs give equal plans."""
 
 STOPPED: dict[mathopt.TerminationReason, Literal["proved", "time_limit", "infeasible"]] = {
     mathopt.TerminationReason.OPTIMAL: "proved",
@@ -110,6 +114,7 @@ def solve_replanning(
     move_price: float = 0.0,
     most_moves: int | None = None,
     known_bound: float | None = None,
+    anew: CuttingStockAnswer | None = None,
     time_limit_s: float,
 ) -> Replanning:
     """
@@ -127,7 +132,10 @@ def solve_replanning(
         Most services that may be moved, those of `moved_anyway` included; None: any number.
     known_bound
         A proven lower limit on the cost of any plan, USD per hour.
+    anew
+        A plan made without regard to what runs, to start from; None: there is none, or it moves too many services.
     """
+    started = time.monotonic()
     program = _Program(resolved, running)
     model = program.model
     moves = mathopt.LinearSum(program.moved.values())
@@ -138,7 +146,8 @@ def solve_replanning(
         model.add_linear_constraint(moves <= most_moves - len(moved_anyway), name="most_moves")
     goal = cost + move_price * moves
     model.minimize(goal)
-    result = run_highs(model, time_limit_s, absolute_gap=None)
+    start = None if anew is None else program.values(anew)
+    result = run_highs(model, time_limit_s, absolute_gap=None, start=start)
     reason = result.termination.reason
     stopped = STOPPED.get(reason)
     if stopped is None:
@@ -155,7 +164,8 @@ def solve_replanning(
         least = value + anyway
         model.add_linear_constraint(goal <= value + 1e-7 * max(1.0, abs(value)), name="least")
         model.minimize(moves + 1e-3 * mathopt.LinearSum(program.new_partitions()))
-        fewer = run_highs(model, time_limit_s, absolute_gap=None, node_limit=TIE_BREAK_NODES, start=best)
+        left = time_limit_s - (time.monotonic() - started)
+        fewer = run_highs(model, left, absolute_gap=None, node_limit=FEWER_MOVES_NODES, start=best)
         if fewer.has_primal_feasible_solution():
             best = fewer.variable_values()
     return program.decoded(best, stopped, solver, least, moved_anyway)
@@ -202,6 +212,16 @@ class _Program:
         self._partitions_are_cut_from_gpus()
         self._no_more_gpus_than_there_are()
         self._replica_limits_hold()
+
+    def values(self, anew: CuttingStockAnswer) -> dict[Any, float] | None:
+        """Returns a plan that keeps nothing as values of the variables; None: it is no plan."""
+        if anew.patterns is None or anew.partitions is None:
+            return None
+        times = dict(anew.patterns)
+        values = {x: float(times.get(pattern, 0)) for pattern, x in self.patterns}
+        values |= {n: float(anew.partitions[at]) for at, n in self.served.items()}
+        values |= dict.fromkeys((way.variable for way in self.ways), 0.0)
+        return values | dict.fromkeys(self.moved.values(), 1.0)
 
     def new_partitions(self) -> list[Any]:
         """Returns the variables that count the partitions that are new."""
