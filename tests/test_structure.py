@@ -41,6 +41,9 @@ ALLOWED = {
     "planners": {"model", "performance", "geometry", "assembly", "exact", "incumbent", "planners", "progress"},
     "incumbent": set(),
     "progress": set(),
+    "replan": {"model", "performance", "assembly", "exact"},
+    "transition": {"model", "performance", "geometry", "transition"},
+    "transition_text": {"model"},
 }
 
 

@@ -52,9 +52,10 @@ class RecordKind(StrEnum):
     PROBLEM = "problem"
     PLAN = "plan"
     PROFILE = "profile"
+    TRANSITION = "transition"
 
 
-def schema(kind: Annotated[RecordKind, typer.Argument(help="problem, plan or profile")]) -> None:
+def schema(kind: Annotated[RecordKind, typer.Argument(help="problem, plan, profile or transition")]) -> None:
     """Print the JSON Schema of a file format."""
     from ..formats.schemas import schema_text
 

@@ -7,12 +7,18 @@ from pydantic import BaseModel
 from ..model.plan import Plan
 from ..model.problem import Problem
 from ..model.profile import ProfileFile
+from ..model.transition import Transition
 
-RECORDS: dict[str, type[BaseModel]] = {"problem": Problem, "plan": Plan, "profile": ProfileFile}
+RECORDS: dict[str, type[BaseModel]] = {
+    "problem": Problem,
+    "plan": Plan,
+    "profile": ProfileFile,
+    "transition": Transition,
+}
 
 
 def schema_text(kind: str) -> str:
-    """Returns the JSON Schema of a problem, plan or profile file as it is shipped in model/schema."""
+    """Returns the JSON Schema of a problem, plan, profile or transition file as it is shipped in model/schema."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **RECORDS[kind].model_json_schema(mode="validation"),

@@ -1,0 +1,150 @@
+"""The commands for what changes while services run: the way to another plan, and plans that move little."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..model.errors import Finding, InputError
+from ..model.transition import Durations, Strategy
+from .inputs import read_problem_and_profiles
+from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .output import display, exit_code, is_stdout, say, spinner, write_json
+
+if TYPE_CHECKING:
+    from ..model.plan import Plan
+
+DEFAULT = Durations()
+
+
+def transition(
+    old: Annotated[Path, typer.Argument(help="The plan that is running.", show_default=False)],
+    new: Annotated[Path, typer.Argument(help="The plan to come to.", show_default=False)],
+    spare: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--spare", metavar="TYPE=N|NODE/INDEX", help="Idle GPUs to use on the way, counted or named; repeatable."
+        ),
+    ] = None,
+    strategy: Annotated[
+        Strategy, typer.Option(help="exchange-and-compact: MIG-serving's, to compare with.")
+    ] = "least-disturbance",
+    start_seconds: Annotated[
+        float, typer.Option(min=0, help="How long a service takes to start and warm up.")
+    ] = DEFAULT.start_s,
+    drain_seconds: Annotated[
+        float, typer.Option(min=0, help="How long accepted requests take to finish.")
+    ] = DEFAULT.drain_s,
+    keep_starts: Annotated[
+        bool,
+        typer.Option("--keep-starts", help="Start the new plan's MIG instances where it says, not where it helps."),
+    ] = False,
+    most: Annotated[int, typer.Option("--most", min=1, help="Show at most so many steps.")] = 60,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the transition as JSON; `-`: to stdout instead of the text.")
+    ] = None,
+    assigned: Annotated[
+        Path | None,
+        typer.Option("-o", "--assigned-plan", help="Write the new plan with the GPUs and places that it gets."),
+    ] = None,
+    stages_folder: Annotated[
+        Path | None, typer.Option("--stages", metavar="DIR", help="Write plans for agents to go through one by one.")
+    ] = None,
+) -> None:
+    """Show the steps from the running plan to another, below no service's rate where there is room."""
+    from .. import moving
+    from ..formats.plan_files import read_plan, write_plan
+    from ..transition.inputs import parse_spare
+    from ..transition.stages import stages
+    from ..transition_text import draw_transition
+
+    before, after = read_plan(old), read_plan(new)
+    durations = DEFAULT.model_copy(update={"start_s": start_seconds, "drain_s": drain_seconds})
+    with spinner("planning the transition"):
+        planned = moving.transition(
+            before,
+            after,
+            idle=parse_spare(spare or ()),
+            strategy=strategy,
+            durations=durations,
+            fixed_starts=keep_starts,
+            sources=(str(old), str(new)),
+        )
+    if json_file is not None:
+        write_json(planned.transition.model_dump(mode="json"), json_file)
+    if assigned is not None:
+        write_plan(planned.assigned, assigned)
+    if stages_folder is not None:
+        _write_stages(stages(before, planned), stages_folder)
+    if not is_stdout(json_file):
+        display(draw_transition(planned.transition, most))
+    raise typer.Exit(3 if planned.transition.shortfalls else 0)
+
+
+def _write_stages(plans: "list[Plan]", folder: Path) -> None:
+    from ..formats.plan_files import write_plan
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError([Finding(str(folder), "", f"cannot be made a folder: {error.strerror}")]) from error
+    digits = len(str(len(plans)))
+    for number, plan in enumerate(plans, start=1):
+        path = folder / f"stage-{number:0{digits}}.plan.json"
+        write_plan(plan, path)
+        say(str(path))
+
+
+def replan(
+    problem: ProblemArgument,
+    running: Annotated[Path, typer.Option("--running", help="The plan that is running.", show_default=False)],
+    move_price: Annotated[
+        float | None, typer.Option("--move-price", min=0, help="USD per hour that moving a service is worth.")
+    ] = None,
+    most_moves: Annotated[
+        int | None, typer.Option("--most-moves", min=0, help="Move at most so many services.")
+    ] = None,
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write what was traded as JSON.")] = None,
+) -> None:
+    """Find the plan for changed rates that trades cost against moved services."""
+    from .. import moving
+    from ..formats.plan_files import dump_plan, read_plan, write_plan
+    from ..headline import headline
+    from ..model.errors import NoPlanError
+    from ..terminal import draw_plan
+    from ..transition_text import moves_in_words
+
+    parsed, known = read_problem_and_profiles(problem, profiles)
+    before = read_plan(running)
+    try:
+        with spinner(f"replanning {len(parsed.workloads)} workloads"):
+            plan, report = moving.replan(
+                parsed,
+                before,
+                move_price=move_price,
+                most_moves=most_moves,
+                profiles=known,
+                time_limit_s=time_limit,
+                sources=(str(problem), str(running)),
+            )
+    except NoPlanError as error:
+        say(str(error))
+        raise typer.Exit(1) from None
+    if output is not None:
+        write_plan(plan, output)
+    elif sys.stdout.isatty():
+        display(draw_plan(plan, most=12))
+    else:
+        sys.stdout.write(dump_plan(plan))
+    if json_file is not None:
+        write_json(report.model_dump(mode="json"), json_file)
+    say(headline(plan, plan.gap))
+    for item in plan.unserved:
+        say(f"  {item.workload}: {item.reason}")
+    if plan.gpus:
+        say(moves_in_words(report))
+    raise typer.Exit(exit_code(plan))

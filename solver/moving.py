@@ -1,0 +1,152 @@
+"""The library's front door to what changes while services run: the way to another plan, and plans that move little."""
+
+import time
+from collections.abc import Sequence
+
+from .api import WrongPlanError
+from .caveats import caveats
+from .check import check
+from .formats.profile_files import shipped_profiles
+from .metrics import measure
+from .model.errors import Finding, InputError, NoPlanError
+from .model.plan import Plan
+from .model.problem import Problem
+from .model.profile import Profile
+from .model.replan_report import ReplanReport
+from .model.transition import Durations, Strategy
+from .performance.resolve import resolve
+from .performance.unservable import unservable
+from .replan import NAME, replanned
+from .transition.inputs import refuse_unusable, refuse_used
+from .transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_transition
+from .transition.replay import replay
+from .transition.tenancies import IdleGpus
+
+
+class WrongTransitionError(RuntimeError):
+    """A transition that its replay refutes: a mistake in sliceplan, not in the input."""
+
+
+def transition(
+    old: Plan,
+    new: Plan,
+    *,
+    idle: IdleGpus = NONE_IDLE,
+    strategy: Strategy = "least-disturbance",
+    durations: Durations = UNCHANGED,
+    fixed_starts: bool = False,
+    sources: tuple[str, str] = ("old plan", "new plan"),
+) -> PlannedTransition:
+    """
+    Returns the steps from the plan that is running to another, replayed at every cut of their graph.
+
+    Parameters
+    ----------
+    idle
+        GPUs beside those of both plans that may be used on the way.
+    fixed_starts
+        Whether the new plan's MIG instances must start where it says.
+    sources
+        Names of the two plans for error messages.
+
+    Raises
+    ------
+    InputError
+        If a plan has no GPUs, or GPUs that cannot be as it says.
+    WrongTransitionError
+        If the replay finds a mistake.
+    """
+    first, second = sources
+    refuse_unusable({first: old, second if second != first else f"{second} (new)": new})
+    refuse_used(idle, old, first)
+    planned = plan_transition(old, new, idle=idle, strategy=strategy, durations=durations, fixed_starts=fixed_starts)
+    if wrong := replay(old, planned.assigned, planned.transition):
+        raise WrongTransitionError("; ".join(wrong[:5]))
+    return planned
+
+
+def replan(
+    problem: Problem,
+    running: Plan,
+    *,
+    move_price: float | None = None,
+    most_moves: int | None = None,
+    profiles: Sequence[Profile] | None = None,
+    time_limit_s: float | None = None,
+    sources: tuple[str, str] = ("problem", "running plan"),
+) -> tuple[Plan, ReplanReport]:
+    """
+    Returns the plan that trades cost against moved services, verified, and what it trades.
+
+    Parameters
+    ----------
+    move_price
+        USD per hour for each moved service; None: 0.
+    most_moves
+        Most services that may be moved; None: any number.
+    profiles
+        None: the shipped ones. A later profile wins over an earlier one of the same model and GPU.
+    time_limit_s
+        None: the problem's own limit.
+    sources
+        Names of the problem and the running plan for error messages.
+
+    Raises
+    ------
+    InputError
+        If the problem refers to something unknown or asks for what cannot be replanned, or the plan cannot run.
+    NoPlanError
+        If no plan moves as few services as asked, or a service cannot be served at all.
+    WrongPlanError
+        If the plan does not hold.
+    """
+    known = shipped_profiles() if profiles is None else list(profiles)
+    resolved = resolve(problem, known, sources[0])
+    findings = [
+        Finding(sources[0], f"fleet[{i}].sharing", "allows mps; replanning knows mig and exclusive")
+        for i, entry in enumerate(problem.fleet)
+        if "mps" in entry.sharing
+    ]
+    if problem.settings.keeps_spares:
+        findings.append(Finding(sources[0], "settings", "keeps partitions free, which replanning does not know"))
+    if findings:
+        raise InputError(findings)
+    refuse_unusable({sources[1]: running})
+    if impossible := unservable(resolved):
+        raise NoPlanError("\n".join(f"{one.workload}: {one.reason}" for one in impossible))
+    started = time.perf_counter()
+    plan, report = replanned(
+        resolved,
+        running,
+        move_price=move_price,
+        most_moves=most_moves,
+        time_limit_s=problem.settings.time_limit_s if time_limit_s is None else time_limit_s,
+    )
+    if report.moved and plan.gpus:
+        plan, report = _fewer_moves(running, plan, report)
+    plan = plan.model_copy(
+        update={
+            "runtime_s": round(time.perf_counter() - started, 6),
+            "metrics": measure(problem, plan, known),
+            "warnings": tuple(caveats(problem, plan, known)),
+        }
+    )
+    if wrong := check(problem, plan, known):
+        raise WrongPlanError(f"{NAME} returned a plan that does not hold: {'; '.join(map(str, wrong))}")
+    return plan, report
+
+
+def _fewer_moves(running: Plan, plan: Plan, report: ReplanReport) -> tuple[Plan, ReplanReport]:
+    """Deals the GPUs of a plan that an unfinished search gave anew, where that moves fewer services."""
+    dealt = plan_transition(running, plan)
+    moved = dealt.transition.disturbed.services
+    if len(moved) >= len(report.moved):
+        return plan, report
+    total = (plan.cost_per_hour or 0.0) + (report.move_price_per_hour or 0.0) * len(moved)
+    least = report.least_total_per_hour
+    update = {
+        "moved": moved,
+        "total_per_hour": total,
+        "least_total_per_hour": None if least is None else min(least, total),
+    }
+    return dealt.assigned, report.model_copy(update=update)

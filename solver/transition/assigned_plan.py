@@ -1,0 +1,66 @@
+"""The new plan with the GPUs that a transition gives it: id, node and index of each, and where its instances stand."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ..model.plan import Partition, Plan, PlannedGpu
+from .tenancies import Kind, Tenancy, tenancy
+from .world import World
+
+
+def assigned_plan(new: Plan, world: World, places: Sequence[int]) -> Plan:
+    """
+    Returns the new plan as it will run.
+
+    A GPU that the old plan has keeps its id from there, so that the next transition recognises it.
+
+    Parameters
+    ----------
+    world
+        After the transition.
+    places
+        For each GPU of the new plan the real GPU that it became.
+    """
+    taken = {gpu.old_id for gpu in world.real}
+    numbers: Counter[str] = Counter()
+    gpus = []
+    for planned, g in zip(new.gpus, places, strict=True):
+        real = world.real[g]
+        name = real.old_id
+        while name is None or (real.old_id is None and name in taken):
+            name = f"{real.gpu}/{numbers[real.gpu]}"
+            numbers[real.gpu] += 1
+        taken.add(name)
+        gpus.append(
+            planned.model_copy(
+                update={
+                    "id": name,
+                    "node": real.node,
+                    "index": real.index,
+                    "partitions": _placed_partitions(planned, world.present(g)),
+                }
+            )
+        )
+    return new.model_copy(update={"gpus": tuple(gpus)})
+
+
+def _placed_partitions(planned: PlannedGpu, present: Sequence[Tenancy]) -> tuple[Partition, ...]:
+    if planned.sharing != "mig":
+        return planned.partitions
+    starts: dict[Kind, list[int]] = {}
+    for one in present:
+        starts.setdefault(one.kind, []).append(one.start or 0)
+    # Who stands where it should already keeps its start; the others share what is left.
+    rest = []
+    settled = []
+    for partition in planned.partitions:
+        own = starts[tenancy(partition, planned.sharing).kind]
+        if partition.start in own:
+            own.remove(partition.start)
+            settled.append(partition)
+        else:
+            rest.append(partition)
+    for partition in rest:
+        start = starts[tenancy(partition, planned.sharing).kind].pop()
+        settled.append(partition.model_copy(update={"start": start}))
+    return tuple(sorted(settled, key=lambda partition: partition.start or 0))

@@ -1,0 +1,247 @@
+"""
+Which GPU of the new plan becomes which GPU that exists, so that least is disturbed.
+
+Data
+    o in O         classes of GPUs that exist and run the same, n_o of them; m_ow partitions of service w on each
+    c in C         classes of GPUs of the new plan with the same content, n_c of them
+    p in P         ways to turn an o into a c that keep something (matches.py); k_pw partitions of w stay
+    W              services of both plans that the new plan lets keep all their running partitions
+Variables
+    x_p            how many GPUs go this way, an integer
+    y_w in {0, 1}  service w is disturbed: one of its running partitions is stopped or moved
+Model
+    min   B sum_w y_w - sum_p (sum_w k_pw) x_p                                     B: more than there are partitions
+    s.t.  sum_{p of o} x_p <= n_o,   sum_{p of c} x_p <= n_c                       for every o, c
+          sum_{p of o} k_pw x_p + n_o m_ow y_w >= n_o m_ow                         for every o, w in W
+
+First fewest services, then fewest partitions. GPUs that no way is chosen for keep nothing and are dealt afterwards,
+the idle ones first, where everything can be built beside what runs. Without the y it is a transport problem, whose
+linear relaxation has integer corners: that answers for partitions alone, and is the answer where the program with
+services gives none within its limit. Services outside W lose a partition in every assignment, because the new plan
+has fewer of the kind on this type of GPU.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil, inf, isfinite
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
+
+from ..model.problem import Sharing
+from .matches import Match, matches
+from .tenancies import Kind, RealGpu, WantedGpu
+
+PROVEN = "integer program over the assignments of GPUs, solved to optimality"
+UNFINISHED = "integer program over the assignments of GPUs, ended by its time limit; the limit is its dual bound"
+BY_PARTITIONS = "transport problem: fewest partitions; the limit is the dual bound of an unfinished integer program"
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """For each GPU of the new plan the GPU that it becomes, and what stays there."""
+
+    real: tuple[int, ...]
+    match: tuple[Match | None, ...]
+    fewest_services: int | None
+    """Lower limit on the services that are disturbed; None: unknown."""
+    proven: bool
+    method: str
+
+
+@dataclass(frozen=True)
+class _Way:
+    runs: int
+    wants: int
+    match: Match
+
+
+def least_disturbance(
+    real: Sequence[RealGpu],
+    wanted: Sequence[WantedGpu],
+    both: Iterable[str],
+    *,
+    fixed_starts: bool = False,
+    time_limit_s: float = 5.0,
+) -> Assignment:
+    """
+    Returns the assignment that disturbs the fewest services, and of those the one that moves the fewest partitions.
+
+    Parameters
+    ----------
+    both
+        The services of both plans; those that end are not counted as disturbed.
+    """
+    runs = _classes((gpu.gpu, frozenset(Counter(gpu.runs).items())) for gpu in real)
+    wants = _classes(
+        (gpu.gpu, frozenset(Counter(gpu.wants if fixed_starts else [one.kind for one in gpu.wants]).items()))
+        for gpu in wanted
+    )
+    ways = list(_ways(real, wanted, runs, wants, fixed_starts))
+    possible = _may_stay(real, wanted, set(both))
+    disturbed_anyway = len({w for gpu in real for one in gpu.runs for w in one.workloads} & set(both)) - len(possible)
+    counts, bound, method = _solved(real, runs, wants, ways, sorted(possible), time_limit_s)
+    places: list[int | None] = [None] * len(wanted)
+    chosen: list[Match | None] = [None] * len(wanted)
+    left_runs, left_wants = [list(one) for one in runs], [list(one) for one in wants]
+    for way, times in zip(ways, counts, strict=True):
+        for _ in range(times):
+            j = left_wants[way.wants].pop(0)
+            places[j], chosen[j] = left_runs[way.runs].pop(0), way.match
+    settled = deal_the_rest(real, wanted, places)
+    fewest = None if bound is None else disturbed_anyway + bound
+    return Assignment(tuple(settled), tuple(chosen), fewest, method == PROVEN, method)
+
+
+def deal_the_rest(real: Sequence[RealGpu], wanted: Sequence[WantedGpu], places: Sequence[int | None]) -> list[int]:
+    """
+    Gives the GPUs of the new plan that have none yet one of those that are left.
+
+    Idle GPUs come first, then those with the same sharing, then those with the least on them.
+    """
+    taken = {place for place in places if place is not None}
+    free: defaultdict[str, list[int]] = defaultdict(list)
+    for i, one in enumerate(real):
+        if i not in taken:
+            free[one.gpu].append(i)
+    settled = list(places)
+    for j, gpu in enumerate(wanted):
+        if settled[j] is None:
+
+            def reluctance(i: int, sharing: Sharing = gpu.sharing) -> tuple[bool, bool, int, int]:
+                return bool(real[i].runs), real[i].sharing != sharing, len(real[i].runs), i
+
+            best = min(free[gpu.gpu], key=reluctance)
+            free[gpu.gpu].remove(best)
+            settled[j] = best
+    return [place for place in settled if place is not None]
+
+
+def _classes(keys: Iterable[Hashable]) -> list[list[int]]:
+    """Returns the indices of equal keys, together."""
+    grouped: dict[Hashable, list[int]] = {}
+    for i, key in enumerate(keys):
+        grouped.setdefault(key, []).append(i)
+    return list(grouped.values())
+
+
+def _ways(
+    real: Sequence[RealGpu],
+    wanted: Sequence[WantedGpu],
+    runs: Sequence[Sequence[int]],
+    wants: Sequence[Sequence[int]],
+    fixed_starts: bool,
+) -> Iterable[_Way]:
+    """Yields every way to keep something; pairs of GPUs with nothing in common are not looked at."""
+    with_kind: defaultdict[tuple[str, Kind], set[int]] = defaultdict(set)
+    for c, members in enumerate(wants):
+        for one in wanted[members[0]].wants:
+            with_kind[wanted[members[0]].gpu, one.kind].add(c)
+    for o, members in enumerate(runs):
+        gpu = real[members[0]]
+        for c in sorted({c for one in gpu.runs for c in with_kind[gpu.gpu, one.kind]}):
+            for match in matches(gpu.gpu, gpu.runs, wanted[wants[c][0]].wants, fixed_starts=fixed_starts):
+                yield _Way(o, c, match)
+
+
+def _may_stay(real: Sequence[RealGpu], wanted: Sequence[WantedGpu], both: set[str]) -> set[str]:
+    """Returns the services that the new plan gives at least their running partitions, kind by kind."""
+    has = Counter((gpu.gpu, one.kind) for gpu in real for one in gpu.runs)
+    will = Counter((gpu.gpu, one.kind) for gpu in wanted for one in gpu.wants)
+    running = {w for gpu in real for one in gpu.runs for w in one.workloads} & both
+    return running - {w for (gpu, kind), times in has.items() if will[gpu, kind] < times for w, _, _ in kind[3]}
+
+
+def _solved(
+    real: Sequence[RealGpu],
+    runs: Sequence[Sequence[int]],
+    wants: Sequence[Sequence[int]],
+    ways: Sequence[_Way],
+    services: Sequence[str],
+    time_limit_s: float,
+) -> tuple[list[int], int | None, str]:
+    """Returns x, a lower limit on the sum of y, and how they were found."""
+    if not ways:
+        return [], len(services), PROVEN
+    stays = [-float(way.match.count) for way in ways]
+    # No more of a class than there are: first the rows of what runs, then those of what is wanted.
+    limits = [float(len(members)) for members in (*runs, *wants)]
+    entries = [(way.runs, at, 1.0) for at, way in enumerate(ways)]
+    entries += [(len(runs) + way.wants, at, 1.0) for at, way in enumerate(ways)]
+    least: int | None = 0
+    if services:
+        answer = _with_services(real, runs, ways, services, stays, limits, entries, time_limit_s)
+        # The bound counts B for each service, less the partitions that stay.
+        bound = answer.mip_dual_bound
+        least = None if bound is None or not isfinite(bound) else max(0, ceil(bound / _big(real) - 1e-6))
+        if answer.x is not None:
+            values = [round(value) for value in answer.x]
+            proven = answer.status == 0
+            return values[: len(ways)], sum(values[len(ways) :]) if proven else least, PROVEN if proven else UNFINISHED
+    plain = _milp(stays, [], limits, entries, len(ways), [], inf)
+    return [round(value) for value in plain.x], least, BY_PARTITIONS if services else PROVEN
+
+
+def _big(real: Sequence[RealGpu]) -> float:
+    return 1.0 + sum(len(gpu.runs) for gpu in real)
+
+
+def _with_services(
+    real: Sequence[RealGpu],
+    runs: Sequence[Sequence[int]],
+    ways: Sequence[_Way],
+    services: Sequence[str],
+    moved: Sequence[float],
+    limits: Sequence[float],
+    entries: Sequence[tuple[int, int, float]],
+    time_limit_s: float,
+) -> Any:
+    number = {service: i for i, service in enumerate(services)}
+    more: list[tuple[int, int, float]] = []
+    needed: list[float] = []
+    row_of: dict[tuple[int, int], int] = {}
+    for o, members in enumerate(runs):
+        held = Counter(number[w] for one in real[members[0]].runs for w in one.workloads if w in number)
+        for i, times in held.items():
+            row_of[o, i] = len(needed)
+            more.append((len(needed), len(ways) + i, float(len(members) * times)))
+            needed.append(float(len(members) * times))
+    for at, way in enumerate(ways):
+        stays = Counter({number[w]: 0 for kind, _ in way.match.kept for w, _, _ in kind[3] if w in number})
+        for kind, times in way.match.kept:
+            for w, _, _ in kind[3]:
+                if w in number:
+                    stays[number[w]] += times
+        more += [(row_of[way.runs, i], at, float(times)) for i, times in stays.items()]
+    cost = [*moved, *([_big(real)] * len(services))]
+    return _milp(cost, needed, limits, entries, len(ways), more, time_limit_s)
+
+
+def _milp(
+    cost: Sequence[float],
+    needed: Sequence[float],
+    limits: Sequence[float],
+    entries: Sequence[tuple[int, int, float]],
+    ways: int,
+    more: Sequence[tuple[int, int, float]],
+    time_limit_s: float,
+) -> Any:
+    """Minimises with rows `limits` from above (entries) and rows `needed` from below (more)."""
+    at_most = [(row, column, value) for row, column, value in entries]
+    at_least = [(row + len(limits), column, value) for row, column, value in more]
+    row, column, value = zip(*(*at_most, *at_least), strict=True)
+    shape = (len(limits) + len(needed), len(cost))
+    matrix = csr_array((np.array(value), (np.array(row), np.array(column))), shape=shape)
+    lower = np.array([*([-inf] * len(limits)), *needed])
+    upper = np.array([*limits, *([inf] * len(needed))], dtype=float)
+    highest = np.array([*([inf] * ways), *([1.0] * (len(cost) - ways))])
+    return milp(
+        c=np.array(cost, dtype=float),
+        constraints=LinearConstraint(matrix, lower, upper),
+        integrality=np.ones(len(cost), dtype=np.int64),
+        bounds=Bounds(0, highest),
+        options={"mip_rel_gap": 0.0, **({} if time_limit_s == inf else {"time_limit": time_limit_s})},
+    )

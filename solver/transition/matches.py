@@ -1,0 +1,127 @@
+"""
+What a GPU can keep when it takes over the content of another: which tenancies stay, and where the others stand.
+
+On a GPU with MIG the new plan's instances may stand anywhere that the geometry allows: that changes nothing about what
+the plan serves or costs. So an instance is kept if its profile and what it serves are wanted, whatever start the new
+plan names, provided the others still find room around it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from ..geometry import Layout, Multiset, valid_layouts
+from ..geometry import multiset as multiset_of
+from .room import layout, placement, rules_of
+from .tenancies import Kind, Tenancy, by_kind
+
+
+@dataclass(frozen=True)
+class Match:
+    """One way to keep some of what runs on a GPU: how many tenancies of each kind, in which layout."""
+
+    kept: tuple[tuple[Kind, int], ...]
+    layout: Layout | None
+    """Where the instances stand afterwards; None: not a GPU with MIG."""
+
+    @property
+    def count(self) -> int:
+        """How many tenancies stay."""
+        return sum(times for _, times in self.kept)
+
+
+def matches(gpu: str, runs: Sequence[Tenancy], wants: Sequence[Tenancy], *, fixed_starts: bool = False) -> list[Match]:
+    """
+    Returns every way to keep tenancies of which no other keeps as many of each kind and more of one; best first.
+
+    Parameters
+    ----------
+    runs, wants
+        The contents of a GPU before and after.
+    fixed_starts
+        True: the new plan's instances must stand where it says.
+    """
+    if not runs or runs[0].sharing != wants[0].sharing:
+        return []
+    common = by_kind(runs) & by_kind(wants)
+    if not common:
+        return []
+    if wants[0].sharing != "mig":
+        return [Match(tuple(sorted(common.items(), key=repr)), None)]
+    own = layout(wants)
+    candidates = [own] if fixed_starts else [own, *(one for one in _layouts(gpu, multiset_of(own)) if one != own)]
+    found: dict[tuple[tuple[Kind, int], ...], Layout] = {}
+    for candidate in candidates:
+        kept = _kept(runs, wants, candidate, fixed_starts)
+        if kept:
+            found.setdefault(tuple(sorted(kept.items(), key=repr)), candidate)
+        if kept == common:
+            return [Match(tuple(sorted(kept.items(), key=repr)), candidate)]
+    counts = {key: Counter(dict(key)) for key in found}
+    best = [key for key in found if not any(counts[key] < other for other in counts.values())]
+    return sorted((Match(key, found[key]) for key in best), key=lambda match: -match.count)
+
+
+def placed(runs: Sequence[Tenancy], wants: Sequence[Tenancy], match: Match | None) -> tuple[list[int], list[Tenancy]]:
+    """
+    Returns which of the running tenancies stay, as indices, and the others that come, each with its start.
+
+    Parameters
+    ----------
+    match
+        None: nothing stays, and the new plan's starts hold.
+    """
+    if match is None:
+        return [], list(wants)
+    left = Counter(dict(match.kept))
+    places = set(match.layout or ())
+    stay = []
+    for i, one in enumerate(runs):
+        if left[one.kind] and (match.layout is None or placement(one) in places):
+            left[one.kind] -= 1
+            stay.append(i)
+    kept = Counter(runs[i].kind for i in stay)
+    coming = []
+    for one in wants:
+        if kept[one.kind]:
+            kept[one.kind] -= 1
+        else:
+            coming.append(one)
+    if match.layout is None:
+        return stay, coming
+    free: defaultdict[str, list[int]] = defaultdict(list)
+    for place in sorted(places - {placement(runs[i]) for i in stay}, reverse=True):
+        free[place.profile].append(place.start)
+    # Those that want a place that is free get it; the others take what is left.
+    settled = []
+    for one in coming:
+        starts = free[one.mig_profile or ""]
+        if one.start in starts:
+            starts.remove(one.start)
+            settled.append(one)
+    rest = list(coming)
+    for one in settled:
+        rest.remove(one)
+    return stay, [*settled, *(replace(one, start=free[one.mig_profile or ""].pop()) for one in rest)]
+
+
+def _kept(runs: Sequence[Tenancy], wants: Sequence[Tenancy], candidate: Layout, fixed_starts: bool) -> Counter[Kind]:
+    places = set(candidate)
+    staying = [one for one in runs if placement(one) in places]
+    if not fixed_starts:
+        return by_kind(staying) & by_kind(wants)
+    wanted = {(one.start, one.kind) for one in wants}
+    return by_kind([one for one in staying if (one.start, one.kind) in wanted])
+
+
+def _layouts(gpu: str, wanted: Multiset) -> Iterator[Layout]:
+    return iter(_layouts_by_multiset(gpu).get(wanted, ()))
+
+
+@cache
+def _layouts_by_multiset(gpu: str) -> dict[Multiset, tuple[Layout, ...]]:
+    grouped: dict[Multiset, list[Layout]] = {}
+    for one in valid_layouts(rules_of(gpu)):
+        grouped.setdefault(multiset_of(one), []).append(one)
+    return {key: tuple(layouts) for key, layouts in grouped.items()}

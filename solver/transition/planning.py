@@ -1,0 +1,179 @@
+"""From two plans to a transition: who goes where, in which order, with which steps, how long, and at what harm."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..model.plan import Plan
+from ..model.transition import Disturbance, Durations, Strategy, Transition
+from .assigned_plan import assigned_plan
+from .assignment import Assignment, least_disturbance
+from .bridges import BridgeSizes, bridge_sizes
+from .exchange_and_compact import exchange_and_compact
+from .graph import Step, as_steps
+from .matches import placed
+from .ordering import order
+from .reporting import gpu_records, peak_gpus, step_record
+from .tenancies import (
+    IdleGpus,
+    RealGpu,
+    WantedGpu,
+    capacity_rps,
+    real_gpus,
+    required_rps,
+    wanted_gpus,
+)
+from .timing import shortfalls, times_of
+from .world import Item, World
+
+MOST_RESTARTS = 12
+"""Other orders that are tried where something falls short."""
+
+RESTARTED_CHANGES = 6000
+"""Arrivals and departures in all of them together, at most; a count and not a time, so that equal runs are equal."""
+
+UNCHANGED = Durations()
+
+NONE_IDLE = IdleGpus()
+
+
+@dataclass(frozen=True)
+class PlannedTransition:
+    """A transition, and the new plan with its GPUs and places filled in."""
+
+    transition: Transition
+    assigned: Plan
+    world: World
+    """The order that the steps were made from."""
+    steps: tuple[Step, ...]
+    times: tuple[tuple[float, float], ...]
+    """Estimated begin and end of each step, seconds."""
+
+
+def plan_transition(
+    old: Plan,
+    new: Plan,
+    *,
+    idle: IdleGpus = NONE_IDLE,
+    strategy: Strategy = "least-disturbance",
+    durations: Durations = UNCHANGED,
+    fixed_starts: bool = False,
+    time_limit_s: float = 5.0,
+) -> PlannedTransition:
+    """
+    Returns the steps from the plan that is running to another.
+
+    Parameters
+    ----------
+    idle
+        GPUs beside those of both plans that may be used on the way.
+    fixed_starts
+        Whether the new plan's MIG instances must start where it says; else they may stand elsewhere on their GPU,
+        so that more of what runs can stay.
+    time_limit_s
+        For the assignment of the new plan's GPUs.
+    """
+    real, wanted = real_gpus(old, new, idle), wanted_gpus(new)
+    runs = [one for gpu in real for one in gpu.runs]
+    required = required_rps(runs, [one for gpu in wanted for one in gpu.wants], old, new)
+    sizes = bridge_sizes(
+        [
+            *((gpu.gpu, one) for gpu in real for one in gpu.runs),
+            *((gpu.gpu, one) for gpu in wanted for one in gpu.wants),
+        ]
+    )
+    if strategy == "least-disturbance":
+        assignment = least_disturbance(real, wanted, required, fixed_starts=fixed_starts, time_limit_s=time_limit_s)
+        world = _least_harm(real, wanted, assignment, required, sizes, durations)
+        places = assignment.real
+        fewest, proven, method = assignment.fewest_services, assignment.proven, assignment.method
+    else:
+        world, places = exchange_and_compact(real, wanted, required, sizes, fixed_starts=fixed_starts)
+        fewest, proven, method = None, False, "MIG-serving's compaction, GPU by GPU"
+    before = capacity_rps(runs)
+    steps = as_steps(world, before)
+    times = times_of(steps, durations)
+    moved = [item for item in world.items[: len(runs)] if item.role == "leaves"]
+    services = {workload for item in moved for workload in item.tenancy.workloads}
+    disturbed = Disturbance(
+        services=tuple(sorted(services & set(required))),
+        fewest=fewest,
+        proven=proven,
+        partitions=sum(any(workload in required for workload in item.tenancy.workloads) for item in moved),
+        method=method,
+    )
+    kinds = Counter(step.kind for step in steps)
+    assigned = assigned_plan(new, world, places)
+    transition = Transition(
+        version=1,
+        old=old.problem,
+        new=new.problem,
+        strategy=strategy,
+        kept=sum(item.role == "stays" for item in world.items),
+        created=kinds["create"],
+        destroyed=kinds["destroy"],
+        moved=disturbed.partitions,
+        temporary=sum(item.role == "bridges" for item in world.items),
+        mode_changes=kinds["change_mode"],
+        resets=sum(step.needs_reset for step in steps),
+        disturbed=disturbed,
+        shortfalls=tuple(shortfalls(world, steps, times, before)),
+        estimated_s=max((end for _, end in times), default=0.0),
+        peak_gpus=peak_gpus(world, steps, times),
+        durations=durations,
+        gpus=gpu_records(world, wanted, places, assigned),
+        steps=tuple(step_record(world, steps, at, times[at]) for at in range(len(steps))),
+    )
+    return PlannedTransition(transition, assigned, world, tuple(steps), tuple(times))
+
+
+def _least_harm(
+    real: Sequence[RealGpu],
+    wanted: Sequence[WantedGpu],
+    assignment: Assignment,
+    required: Mapping[str, float],
+    sizes: BridgeSizes,
+    durations: Durations,
+) -> World:
+    """Returns the best order found: the one that loses the fewest requests, as estimated."""
+    items = _items(real, wanted, assignment)
+    best = order(real, items, required, sizes)
+    harm = _harm(best, durations)
+    changes = sum(item.role != "stays" for item in items)
+    for seed in range(min(MOST_RESTARTS, RESTARTED_CHANGES // max(1, changes))):
+        if harm == NO_HARM:
+            break
+        other = order(real, items, required, sizes, seed=seed)
+        if (harm_of_other := _harm(other, durations)) < harm:
+            best, harm = other, harm_of_other
+    return best
+
+
+NO_HARM = (0.0, 0.0)
+
+
+def _harm(world: World, durations: Durations) -> tuple[float, float]:
+    """Returns the requests that are lost, and by how many requests/s services fall short at their worst moments."""
+    before = _before(world)
+    steps = as_steps(world, before)
+    found = shortfalls(world, steps, times_of(steps, durations), before)
+    return sum(one.lost_requests for one in found), sum(one.missing_rps for one in found)
+
+
+def _before(world: World) -> dict[str, float]:
+    return capacity_rps(one for gpu in world.real for one in gpu.runs)
+
+
+def _items(real: Sequence[RealGpu], wanted: Sequence[WantedGpu], assignment: Assignment) -> list[Item]:
+    """Returns everything that runs, GPU by GPU, and then everything that comes."""
+    becomes = {g: j for j, g in enumerate(assignment.real)}
+    items: list[Item] = []
+    coming: list[Item] = []
+    for g, gpu in enumerate(real):
+        stay: list[int] = []
+        if g in becomes:
+            j = becomes[g]
+            stay, arrivals = placed(gpu.runs, wanted[j].wants, assignment.match[j])
+            coming += [Item(g, one, "comes") for one in arrivals]
+        items += [Item(g, one, "stays" if i in stay else "leaves") for i, one in enumerate(gpu.runs)]
+    return [*items, *coming]

@@ -1,0 +1,152 @@
+"""
+Replay, the capacity: no service has less than the lower of its two rates at any cut of the graph.
+
+At the worst cut for a service, requests were redirected away from some partitions C, and only those partitions have
+begun to serve that the redirections wait for. The cut that leaves least is a closure of greatest weight
+(redirections away weigh their capacity, redirections to weigh minus theirs), found as a minimum cut of a network
+(Picard, Management Science 22 (1976): Maximal closure of a graph and applications to combinatorial problems).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+from ..model.plan import Plan
+from ..model.transition import Transition, TransitionStep
+
+TOLERANCE = 1e-6
+"""Relative, for sums of capacities."""
+
+
+def ancestors(steps: Sequence[TransitionStep]) -> list[int]:
+    """Returns for each step the set of steps that have ended before it begins, as bits."""
+    found: list[int] = []
+    for step in steps:
+        bits = 0
+        for other in step.after:
+            bits |= found[other] | 1 << other
+        found.append(bits)
+    return found
+
+
+def least_capacity(
+    start: float, gains: Mapping[int, float], losses: Mapping[int, float], earlier: Sequence[int]
+) -> float:
+    """
+    Returns the least capacity of a service over all cuts of the graph.
+
+    Parameters
+    ----------
+    start
+        Capacity before the first step.
+    gains, losses
+        Steps that redirect requests to and away from its partitions, with their capacity.
+    earlier
+        For each step those that have ended before it begins, as bits.
+    """
+    if not losses:
+        return start
+    masks = {step: sum(1 << other for other in gains if earlier[step] >> other & 1) for step in losses}
+    order = sorted(losses, key=lambda step: (earlier[step].bit_count(), step))
+    if all(earlier[later] >> step & 1 for step, later in pairwise(order)):
+        least = capacity = start
+        counted = 0
+        for step in order:
+            new = masks[step] & ~counted
+            counted |= new
+            capacity += sum(gain for other, gain in gains.items() if new >> other & 1) - losses[step]
+            least = min(least, capacity)
+        return least
+    return start - _heaviest_closure(gains, losses, earlier)
+
+
+def _heaviest_closure(gains: Mapping[int, float], losses: Mapping[int, float], earlier: Sequence[int]) -> float:
+    """Returns the greatest capacity that a cut can lose: the weight of the closure, from above by rounding."""
+    number = {step: i + 1 for i, step in enumerate([*losses, *gains])}
+    sink = len(number) + 1
+    total = sum(losses.values()) + sum(gains.values())
+    scale = 1e9 / total
+    edges = [(0, number[step], max(1, int(np.ceil(loss * scale)))) for step, loss in losses.items()]
+    edges += [(number[step], sink, int(np.floor(gain * scale))) for step, gain in gains.items()]
+    edges += [
+        (number[step], number[other], 2_000_000_000)
+        for step in losses
+        for other in number
+        if other != step and earlier[step] >> other & 1
+    ]
+    row, column, capacity = zip(*edges, strict=True)
+    graph = csr_array(
+        (np.array(capacity, dtype=np.int32), (np.array(row), np.array(column))), shape=(sink + 1, sink + 1)
+    )
+    flow = maximum_flow(graph.tocsr(), 0, sink).flow_value
+    return (sum(edge[2] for edge in edges if edge[0] == 0) - int(flow)) / scale
+
+
+def wrong_capacity(old: Plan, assigned: Plan, transition: Transition, earlier: Sequence[int]) -> Iterator[str]:
+    """No service has less than the lower of its two rates at any cut, but by what the transition admits."""
+    admitted = {one.workload: one.missing_rps for one in transition.shortfalls}
+    gains: defaultdict[str, dict[int, float]] = defaultdict(dict)
+    losses: defaultdict[str, dict[int, float]] = defaultdict(dict)
+    for step in transition.steps:
+        for workload, capacity in (step.capacity_rps or {}).items():
+            (gains if capacity > 0 else losses)[workload][step.id] = abs(capacity)
+        yield from _wrong_chain(step, transition.steps)
+    yield from _wrong_figures(old, assigned, transition)
+    before, after = _figures(old), _figures(assigned)
+    for workload in sorted(set(before) & set(after)):
+        required = min(*before[workload], *after[workload])
+        least = least_capacity(before[workload][1], gains[workload], losses[workload], earlier)
+        missing = required - least
+        if missing > admitted.get(workload, 0.0) + TOLERANCE * required:
+            yield f"{workload} can fall to {least:.6g} req/s; it needs {required:.6g}"
+
+
+def _wrong_figures(old: Plan, assigned: Plan, transition: Transition) -> Iterator[str]:
+    """What a partition gives a service is what one of the two plans says of such a partition."""
+    known: defaultdict[tuple[str, str | None, float | None, str], list[float]] = defaultdict(list)
+    for gpu in (*old.gpus, *assigned.gpus):
+        for partition in gpu.partitions:
+            for served in partition.serves:
+                key = gpu.gpu, partition.mig_profile, partition.sm_percent, served.workload
+                known[key].append(served.capacity_rps)
+    types = {gpu.name: gpu.gpu for gpu in transition.gpus}
+    for step in transition.steps:
+        for workload, capacity in (step.capacity_rps or {}).items():
+            figures = known[types[step.gpu], step.mig_profile, step.sm_percent, workload]
+            if not any(abs(abs(capacity) - figure) <= TOLERANCE * figure for figure in figures):
+                yield f"step {step.id} gives {workload} {capacity:.6g} req/s; the plans say {figures or 'nothing'}"
+
+
+def _wrong_chain(step: TransitionStep, steps: Sequence[TransitionStep]) -> Iterator[str]:
+    """Requests go to what has started, and what stops has been drained after they went elsewhere."""
+
+    def follows(kind: str) -> bool:
+        return any(
+            steps[other].kind == kind
+            and (steps[other].gpu, steps[other].mig_profile, steps[other].start, steps[other].workloads)
+            == (step.gpu, step.mig_profile, step.start, step.workloads)
+            for other in step.after
+        )
+
+    if step.kind == "redirect" and step.capacity_rps and min(step.capacity_rps.values()) > 0 and not follows("start"):
+        yield f"step {step.id} sends requests to {step.gpu} before anything started there"
+    if step.kind == "drain" and not follows("redirect"):
+        yield f"step {step.id} drains {step.gpu} while requests are sent there"
+    if step.kind == "stop" and not follows("drain"):
+        yield f"step {step.id} stops {step.gpu} before it is drained"
+
+
+def _figures(plan: Plan) -> dict[str, tuple[float, float]]:
+    """Returns rate and capacity of each service, requests/s."""
+    rate: defaultdict[str, float] = defaultdict(float)
+    capacity: defaultdict[str, float] = defaultdict(float)
+    for gpu in plan.gpus:
+        for partition in gpu.partitions:
+            for served in partition.serves:
+                rate[served.workload] += served.rate_rps
+                capacity[served.workload] += served.capacity_rps
+    return {workload: (rate[workload], capacity[workload]) for workload in rate}

@@ -1,0 +1,93 @@
+"""What a transition's file says of its GPUs and steps."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from ..model.plan import Plan
+from ..model.transition import TransitionGpu, TransitionStep
+from .graph import Step
+from .tenancies import WantedGpu
+from .timing import is_gain
+from .world import World
+
+
+def step_record(world: World, steps: Sequence[Step], at: int, time: tuple[float, float]) -> TransitionStep:
+    """Returns a step with its estimated begin and end."""
+    step = steps[at]
+    sign = 0
+    if step.kind == "redirect":
+        sign = 1 if is_gain(world, step, steps) else -1
+    in_use = step.kind not in ("change_mode", "create", "destroy")
+    is_place = step.kind != "change_mode"
+    return TransitionStep(
+        id=at,
+        kind=step.kind,
+        gpu=world.real[step.gpu].name,
+        mig_profile=step.tenancy.mig_profile if is_place else None,
+        start=step.tenancy.start if is_place else None,
+        sm_percent=step.tenancy.sm_percent if is_place else None,
+        mode=step.mode,
+        needs_reset=step.needs_reset,
+        workloads=step.tenancy.workloads if in_use else (),
+        capacity_rps={workload: sign * capacity for workload, capacity in step.tenancy.capacity} if sign else None,
+        temporary=step.item >= 0 and world.items[step.item].role == "bridges",
+        after=step.after,
+        starts_s=time[0],
+        ends_s=time[1],
+    )
+
+
+def gpu_records(
+    world: World, wanted: Sequence[WantedGpu], places: Sequence[int], assigned: Plan
+) -> tuple[TransitionGpu, ...]:
+    """Returns the GPUs that hold something at any time, and what they are in both plans."""
+    becomes = {g: wanted[j].id for j, g in enumerate(places)}
+    ids = {g: gpu.id for g, gpu in zip(places, assigned.gpus, strict=True)}
+    kept = Counter(item.gpu for item in world.items if item.role == "stays")
+    touched = {item.gpu for item in world.items}
+    return tuple(
+        TransitionGpu(
+            name=gpu.name,
+            gpu=gpu.gpu,
+            node=gpu.node,
+            index=gpu.index,
+            old_id=gpu.old_id,
+            new_id=becomes.get(g),
+            assigned_id=ids.get(g),
+            kept=kept[g],
+        )
+        for g, gpu in enumerate(world.real)
+        if g in touched
+    )
+
+
+def peak_gpus(world: World, steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> int:
+    """Returns how many GPUs hold something at once, at most, by the schedule."""
+    begins = {i: 0.0 for i, item in enumerate(world.items) if item.role in ("stays", "leaves")}
+    ends: dict[int, float] = {}
+    for step, (begin, end) in zip(steps, times, strict=True):
+        if step.item >= 0 and step.kind in ("create", "start"):
+            begins[step.item] = min(begin, begins.get(step.item, begin))
+        if step.item >= 0 and step.kind == "stop":
+            ends[step.item] = end
+    last = max((end for _, end in times), default=0.0)
+    changes = []
+    spans: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    for i, begin in begins.items():
+        spans[world.items[i].gpu].append((begin, ends.get(i, last + 1)))
+    for own in spans.values():
+        now = -1.0
+        own.sort()
+        for begin, end in own:
+            if begin > now:
+                changes += [(begin, 1, 1)]
+                if now >= 0:
+                    changes += [(now, 0, -1)]
+            now = max(now, end)
+        if now >= 0:
+            changes += [(now, 0, -1)]
+    most = count = 0
+    for _, _, change in sorted(changes):
+        count += change
+        most = max(most, count)
+    return most

@@ -1,0 +1,95 @@
+"""Which tenancies fit together on one GPU: MIG geometry, MPS shares, or one that has the whole GPU."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from ..geometry import Layout, Placement, PlacementRules, addable_placements, placement_rules
+from ..geometry import fits as fits_layout
+from ..model.catalogue import load_catalogue
+from .tenancies import Tenancy
+
+FULL_PERCENT = 100 + 1e-6
+"""Shares of a GPU under MPS may add up to this; beyond 100 is rounding."""
+
+
+@cache
+def rules_of(gpu: str) -> PlacementRules:
+    """Returns the placement rules of a GPU type with MIG, all its profiles included."""
+    geometry = load_catalogue()[gpu].mig
+    if geometry is None:
+        raise ValueError(f"{gpu} has no MIG")
+    return placement_rules(geometry)
+
+
+def placement(one: Tenancy) -> Placement:
+    """Returns where a MIG instance stands."""
+    if one.mig_profile is None or one.start is None:
+        raise ValueError("not a MIG instance")
+    return Placement(one.start, one.mig_profile)
+
+
+def layout(tenancies: Iterable[Tenancy]) -> Layout:
+    """Returns the layout of MIG instances."""
+    return tuple(sorted(placement(one) for one in tenancies))
+
+
+def fits(gpu: str, present: Sequence[Tenancy], added: Tenancy) -> bool:
+    """Tells whether a tenancy can be added to those on a GPU; one of another kind of sharing cannot."""
+    if not present:
+        return True
+    if present[0].sharing != added.sharing or added.sharing == "exclusive":
+        return False
+    if added.sharing == "mps":
+        return sum(one.sm_percent or 0.0 for one in (*present, added)) <= FULL_PERCENT
+    return fits_placement(gpu, layout(present), placement(added))
+
+
+@cache
+def fits_placement(gpu: str, standing: Layout, added: Placement) -> bool:
+    """Tells whether a MIG instance can be added to a layout."""
+    return fits_layout(rules_of(gpu), standing, added)
+
+
+@cache
+def free_placements(gpu: str, standing: Layout) -> frozenset[Placement]:
+    """Returns every MIG instance that could be added to a layout."""
+    return frozenset(addable_placements(rules_of(gpu), standing))
+
+
+@cache
+def free_profiles(gpu: str, standing: Layout) -> frozenset[str]:
+    """Returns the MIG profiles of which an instance could be added to a layout."""
+    return frozenset(one.profile for one in free_placements(gpu, standing))
+
+
+@cache
+def overlap(gpu: str, one: Placement, other: Placement) -> bool:
+    """Tells whether two MIG instances take a common placement unit."""
+    rules = rules_of(gpu).by_name
+    return (
+        one.start < other.start + rules[other.profile].memory_slices
+        and other.start < one.start + rules[one.profile].memory_slices
+    )
+
+
+def in_the_way(gpu: str, present: Sequence[Tenancy], movable: Sequence[bool], added: Tenancy) -> list[int] | None:
+    """
+    Returns which of the tenancies on a GPU have to go so that another fits, as indices; None: one that must stay.
+
+    A smallest set is not sought: those that take the same placement units go, and only if the rest still leaves no
+    room (compute slices, media engines, shares) further ones, in their order.
+    """
+    if fits(gpu, present, added):
+        return []
+    if present[0].sharing != added.sharing or added.sharing == "exclusive":
+        return list(range(len(present))) if all(movable) else None
+    gone: list[int] = []
+    if added.sharing == "mig":
+        gone = [i for i, one in enumerate(present) if overlap(gpu, placement(one), placement(added))]
+    if not all(movable[i] for i in gone):
+        return None
+    for i in (i for i in range(len(present)) if movable[i] and i not in gone):
+        if fits(gpu, [one for j, one in enumerate(present) if j not in gone], added):
+            break
+        gone.append(i)
+    return gone if fits(gpu, [one for j, one in enumerate(present) if j not in gone], added) else None
