@@ -61,6 +61,7 @@ def apply(
         transition = plan_transition(read_state(agent.session), desired.state, applied)
         _show(agent.config.node_name, transition)
         _show_what_nobody_starts(agent, transition)
+        _show_unlike_the_catalogue(agent, transition)
         _refuse_what_cannot_be(transition, agent.session)
         _stop_if_dry(dry_run)
         if not transition.steps:
@@ -169,6 +170,16 @@ def _show_what_nobody_starts(agent: Agent, transition: Transition) -> None:
     for workload in sorted(wanted):
         if agent.config.template(workload) is None:
             print(f"Not started: {workload} has no template; its environment is written to a file.")
+
+
+def _show_unlike_the_catalogue(agent: Agent, transition: Transition) -> None:
+    """Names the MIG profiles that this driver has otherwise than the catalogue, with which the plan was made."""
+    if agent.config.simulated_node is not None:
+        return
+    from .devices.nvml.catalogue_check import catalogue_lines
+
+    for line in catalogue_lines([index for index, state in transition.new.items() if state.mig_enabled]):
+        print(f"! {line}")
 
 
 def _refuse_what_cannot_be(transition: Transition, session: Session) -> None:

@@ -1,13 +1,11 @@
 """`sliceplan-agent status`: from the words of the command line to what is printed."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 from ..assembly import device_of, owners_of
-from ..devices.nvml.profiles import catalogue_differences, driver_profiles
-from ..devices.nvml.reading import driver_version, read_gpu
-from ..devices.nvml.session import opened, said
+from ..devices.nvml.catalogue_check import catalogue_lines
+from ..devices.nvml.reading import driver_version
 from ..opening import Words, configured
 from .report import look
 from .text import status_text
@@ -39,16 +37,7 @@ def show_status(config_file: Path | None, device: str | None, state: Path | None
 
 def show_catalogue() -> int:
     """Prints where the driver's MIG profiles differ from the catalogue; returns 1 if they do, or there is no driver."""
-    lines = list(_catalogue_lines())
+    lines = list(catalogue_lines())
     for line in lines or ["The catalogue agrees with the driver about the MIG profiles of every GPU."]:
         print(line)
     return 1 if lines else 0
-
-
-def _catalogue_lines() -> Iterator[str]:
-    with opened() as nvml, said(nvml, "the MIG profiles cannot be read"):
-        for index in range(nvml.nvmlDeviceGetCount()):
-            gpu = read_gpu(nvml, index).gpu
-            found = driver_profiles(nvml, nvml.nvmlDeviceGetHandleByIndex(index), gpu)
-            for difference in catalogue_differences(gpu, found):
-                yield f"GPU {index} ({gpu}): {difference}"

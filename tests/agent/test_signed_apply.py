@@ -115,3 +115,12 @@ def test_workloads_without_a_template_are_named_before_anything_happens(node):
     done = node.agent("apply", "--dry-run")
     assert "Not started: w0 has no template" in done.output
     assert node.library.node._read().calls == 0
+
+
+def test_apply_names_what_the_driver_has_otherwise_than_the_catalogue(node):
+    node.publish(5)
+    assert "by the driver" not in (before := node.agent("apply", "--dry-run").output)
+    assert "this driver does not offer it" not in before
+    node.library.kinds = 5
+    done = node.agent("apply", "--dry-run")
+    assert "! GPU 0 (A100-80GB): 1g.10gb+me is in the catalogue, and this driver does not offer it" in done.output
