@@ -22,6 +22,7 @@ ALLOWED = {
     "check_shares": {"model", "performance", "violation"},
     "violation": set(),
     "caveats": {"model"},
+    "differences": {"model", "differences"},
     "metrics": {"model", "performance", "geometry"},
     "geometry": {"model"},
     "exact": {"model", "performance", "geometry", "assembly", "exact", "progress"},
