@@ -6,11 +6,11 @@ from sqlalchemy import Engine
 
 from ...solver.digest import reference
 from ...solver.model.errors import Finding, InputError
-from ...solver.model.parsing import parse_record, parse_text
 from ...solver.model.plan import Plan
+from .contents import content_of, record_of
 from .problems import load_problem
 from .records import SavedPlan, VersionKey, plan_of
-from .rows import open_document_row, plan_row, plans_statement, version_row
+from .rows import document_row, open_document_row, plan_row, plans_statement, version_row
 from .tables import DocumentRow, PlanRow
 from .texts import check_texts
 from .transactions import reading, writing
@@ -39,7 +39,7 @@ def save_plan(store: Engine, plan: Plan, *, problem: VersionKey, author: str, no
         bound_cost_per_hour=plan.bound.cost_per_hour,
         gap=plan.gap,
         runtime_s=plan.runtime_s,
-        content=plan.model_dump_json().encode(),
+        content=content_of(plan),
         author=author,
         note=note,
     )
@@ -52,7 +52,11 @@ def save_plan(store: Engine, plan: Plan, *, problem: VersionKey, author: str, no
 
 
 def plans(store: Engine, name: str, *, archived: bool = False) -> tuple[SavedPlan, ...]:
-    """Returns the plans for all versions of a problem, the last saved first: those in use, or the archived ones."""
+    """
+    Returns the plans for all versions of a problem, the last saved first: those in use, or the archived ones.
+
+    Raises NotFoundError.
+    """
     statement = (
         plans_statement()
         .where(DocumentRow.name == name)
@@ -60,6 +64,7 @@ def plans(store: Engine, name: str, *, archived: bool = False) -> tuple[SavedPla
         .order_by(PlanRow.saved_at.desc(), PlanRow.id.desc())
     )
     with reading(store) as session:
+        document_row(session, name)
         return tuple(plan_of(row) for row in session.scalars(statement))
 
 
@@ -67,8 +72,7 @@ def load_plan(store: Engine, plan: int) -> Plan:
     """Returns a saved plan by its id; raises NotFoundError, or InputError for fields that are not known here."""
     with reading(store) as session:
         content = plan_row(session, plan).content
-    source = f"plan {plan}.json"
-    return parse_record(Plan, parse_text(content.decode(), source), source)
+    return record_of(Plan, content, f"plan {plan}")
 
 
 def archive_plan(store: Engine, plan: int, *, author: str) -> None:

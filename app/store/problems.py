@@ -11,9 +11,9 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import IntegrityError
 
 from ...solver.digest import reference
-from ...solver.model.parsing import parse_record, parse_text
 from ...solver.model.problem import Problem
 from .conflicts import ConflictError, conflict_between
+from .contents import content_of, record_of
 from .errors import NameTakenError
 from .records import Document, Version, VersionKey, document_of, version_of
 from .rows import KIND, document_row, open_document_row, version_row, versions_statement
@@ -52,7 +52,7 @@ def save_new_problem(
     """
     name = problem.name if name is None else name
     check_texts(author=author, note=note, name=name)
-    content, sha256, now = _content(problem), reference(problem).sha256, datetime.now(UTC)
+    content, sha256, now = content_of(problem), reference(problem).sha256, datetime.now(UTC)
     try:
         with writing(store) as session:
             parent = None if copied is None else version_row(session, copied)
@@ -89,7 +89,7 @@ def save_problem(store: Engine, problem: Problem, *, parent: VersionKey, author:
         If the parent does not exist, or the database refuses.
     """
     check_texts(author=author, note=note)
-    row = VersionRow(content=_content(problem), sha256=reference(problem).sha256, author=author, note=note)
+    row = VersionRow(content=content_of(problem), sha256=reference(problem).sha256, author=author, note=note)
     return _append(store, row, parent, problem)
 
 
@@ -111,7 +111,7 @@ def restore_version(store: Engine, version: VersionKey, *, parent: int, author: 
     with reading(store) as session:
         old = version_row(session, version)
         row = VersionRow(content=old.content, sha256=old.sha256, author=author, note=note, restored_from=old.number)
-    return _append(store, row, VersionKey(version.document, parent), _parsed(row.content, version))
+    return _append(store, row, VersionKey(version.document, parent), record_of(Problem, row.content, str(version)))
 
 
 def problems(store: Engine, *, archived: bool = False) -> tuple[Document, ...]:
@@ -157,7 +157,7 @@ def load_problem(store: Engine, version: VersionKey) -> Problem:
     """
     with reading(store) as session:
         content = version_row(session, version).content
-    return _parsed(content, version)
+    return record_of(Problem, content, str(version))
 
 
 def archive_problem(store: Engine, name: str, *, author: str) -> None:
@@ -195,12 +195,3 @@ def _append(store: Engine, row: VersionRow, parent: VersionKey, problem: Problem
 def _version(store: Engine, key: VersionKey) -> Version:
     with reading(store) as session:
         return version_of(version_row(session, key))
-
-
-def _content(problem: Problem) -> bytes:
-    return problem.model_dump_json().encode()
-
-
-def _parsed(content: bytes, version: VersionKey) -> Problem:
-    source = f"{version}.json"
-    return parse_record(Problem, parse_text(content.decode(), source), source)

@@ -65,6 +65,7 @@ def plans_statement() -> Select[PlanRow]:
         select(PlanRow)
         .join(PlanRow.version)
         .join(VersionRow.document)
+        .where(DocumentRow.kind == KIND)
         .options(joinedload(PlanRow.version).joinedload(VersionRow.document))
     )
 

@@ -72,6 +72,8 @@ def test_an_archived_plan_is_out_of_sight_and_can_be_taken_back(store, demo):
     assert saved.plans(store, "demo") == (record,)
     with pytest.raises(NotFoundError, match="there is no saved plan 99"):
         saved.archive_plan(store, 99, author="cleo")
+    with pytest.raises(NotFoundError, match="no problem is saved as 'dmo'"):
+        saved.plans(store, "dmo")
 
 
 def test_an_archived_problem_takes_no_plans(store, demo):
