@@ -33,6 +33,7 @@ ALLOWED = {
     "plan_columns": {"model"},
     "violation": set(),
     "caveats": {"model"},
+    "differences": {"model", "differences"},
     "metrics": {"model", "performance", "geometry", "plan_columns"},
     "geometry": {"model"},
     "exact": {"model", "performance", "geometry", "assembly", "exact", "progress"},

@@ -1,0 +1,125 @@
+"""
+What differs between two plans: figures, GPUs, partitions, and the workloads that moved.
+
+The running number of a GPU that is not assigned to a node says nothing outside its plan, so a workload has moved if
+the kinds of its partitions changed, or the node and GPU where the plan names them; not if the GPUs were renumbered.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ..model.plan import Partition, Plan, PlannedGpu, Served
+from .change import Change
+
+KeyT = TypeVar("KeyT", str, tuple[str, str])
+
+FIGURES = ("planner", "status", "cost_per_hour", "gpus_used", "gap")
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where a workload runs."""
+
+    gpu: str
+    """GPU type."""
+    size: str
+    """MIG profile, share of an MPS GPU, or `whole`."""
+    node: str
+    """Empty: not assigned to a node."""
+    index: int
+    """GPU of the node; -1: not assigned to a node."""
+
+    def __str__(self) -> str:
+        where = f" on {self.node}, GPU {self.index}" if self.node else ""
+        return f"{self.gpu} {self.size}{where}"
+
+
+@dataclass(frozen=True)
+class Move:
+    """A workload whose partitions are others."""
+
+    workload: str
+    old: tuple[Place, ...]
+    """Sorted; empty: it was not served."""
+    new: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class PlanDifference:
+    """Two plans side by side; only what differs."""
+
+    figures: tuple[Change, ...]
+    """The problem answered, planner, status, cost, GPUs used, bound, gap."""
+    gpus: dict[str, tuple[int, int]]
+    """GPU type -> how many before and after."""
+    partitions: dict[tuple[str, str], tuple[int, int]]
+    """(GPU type, size) -> how many before and after, free ones included."""
+    moved: tuple[Move, ...]
+    retuned: tuple[str, ...]
+    """Workloads in the same places with another batch size, number of processes or share of the rate."""
+
+    def __bool__(self) -> bool:
+        return bool(self.figures or self.gpus or self.partitions or self.moved or self.retuned)
+
+
+def difference(old: Plan, new: Plan) -> PlanDifference:
+    """Returns what differs between two plans, of the same problem or not; falsy: nothing."""
+    before, after = _operation(old), _operation(new)
+    moved, retuned = [], []
+    for workload in sorted(before.keys() | after.keys()):
+        was, now = before.get(workload, []), after.get(workload, [])
+        old_places, new_places = (tuple(place for place, _ in side) for side in (was, now))
+        if old_places != new_places:
+            moved.append(Move(workload, old_places, new_places))
+        elif was != now:
+            retuned.append(workload)
+    gpus = _counts(Counter(gpu.gpu for gpu in old.gpus), Counter(gpu.gpu for gpu in new.gpus))
+    partitions = _counts(Counter(_partitions(old)), Counter(_partitions(new)))
+    return PlanDifference(tuple(_figures(old, new)), gpus, partitions, tuple(moved), tuple(retuned))
+
+
+def _figures(old: Plan, new: Plan) -> Iterator[Change]:
+    pairs: dict[tuple[str, ...], tuple[Any, Any]] = {("problem",): (old.problem.sha256, new.problem.sha256)}
+    pairs |= {(field,): (getattr(old, field), getattr(new, field)) for field in FIGURES}
+    pairs |= {
+        ("bound", field): (getattr(old.bound, field), getattr(new.bound, field)) for field in ("cost_per_hour", "gpus")
+    }
+    for path, (was, now) in pairs.items():
+        if was != now:
+            yield Change("changed", path, was, now)
+
+
+def _operation(plan: Plan) -> dict[str, list[tuple[Place, tuple[int, int, float]]]]:
+    """Returns for each workload its places with batch size, processes and rate, sorted."""
+    found: dict[str, list[tuple[Place, tuple[int, int, float]]]] = {}
+    for gpu in plan.gpus:
+        for partition in gpu.partitions:
+            for served in partition.serves:
+                found.setdefault(served.workload, []).append((_place(gpu, partition), _tuning(served)))
+    return {workload: sorted(places) for workload, places in found.items()}
+
+
+def _place(gpu: PlannedGpu, partition: Partition) -> Place:
+    return Place(gpu.gpu, _size(partition), gpu.node or "", -1 if gpu.index is None else gpu.index)
+
+
+def _tuning(served: Served) -> tuple[int, int, float]:
+    return served.batch, served.processes, served.rate_rps
+
+
+def _size(partition: Partition) -> str:
+    if partition.mig_profile is not None:
+        return partition.mig_profile
+    return "whole" if partition.sm_percent is None else f"{partition.sm_percent:g} %"
+
+
+def _partitions(plan: Plan) -> Iterator[tuple[str, str]]:
+    for gpu in plan.gpus:
+        for partition in gpu.partitions:
+            yield gpu.gpu, _size(partition)
+
+
+def _counts(old: Counter[KeyT], new: Counter[KeyT]) -> dict[KeyT, tuple[int, int]]:
+    return {key: (old[key], new[key]) for key in sorted(old.keys() | new.keys()) if old[key] != new[key]}

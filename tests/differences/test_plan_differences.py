@@ -1,0 +1,86 @@
+"""What differs between plans."""
+
+from instances import ROOT
+
+from sliceplan.solver.differences.plans import Place, difference
+from sliceplan.solver.differences.wording import describe_plans
+from sliceplan.solver.formats.plan_files import read_plan
+from sliceplan.solver.model.plan import Plan
+
+DEMO = read_plan(ROOT / "plans" / "demo.plan.json")
+IGNITER = read_plan(ROOT / "plans" / "igniter.plan.json")
+
+
+def edited(plan, edit):
+    """Returns a plan whose plain data a function changed."""
+    data = plan.model_dump(mode="json")
+    edit(data)
+    return Plan.model_validate(data)
+
+
+def without_nodes(data):
+    for gpu in data["gpus"]:
+        gpu["node"] = gpu["index"] = None
+
+
+def test_a_plan_does_not_differ_from_itself():
+    assert not difference(DEMO, DEMO)
+    assert describe_plans(difference(DEMO, DEMO)) == "nothing"
+
+
+def test_gpus_that_were_only_renumbered_are_no_difference():
+    def renumber(data):
+        without_nodes(data)
+        for place, gpu in enumerate(reversed(data["gpus"])):
+            gpu["id"] = f"{gpu['gpu']}/{place}"
+
+    assert not difference(edited(DEMO, without_nodes), edited(DEMO, renumber))
+
+
+def test_a_gpu_on_another_node_moves_its_workloads_and_no_other():
+    def move(data):
+        data["gpus"][0]["node"] = "gpu-node-9"
+
+    found = difference(DEMO, edited(DEMO, move))
+    served = {one.workload for partition in DEMO.gpus[0].partitions for one in partition.serves}
+    assert {move.workload for move in found.moved} == served
+    assert not found.figures
+    assert not found.partitions
+    assert "on gpu-node-1, GPU 0 -> " in describe_plans(found, most=99)
+
+
+def test_another_batch_size_is_no_move():
+    def tune(data):
+        data["gpus"][0]["partitions"][0]["serves"][0]["batch"] += 1
+
+    found = difference(DEMO, edited(DEMO, tune))
+    assert found.retuned == ("search-embedding",)
+    assert not found.moved
+
+
+def test_figures_gpus_partitions_and_services_that_came_or_went_are_told():
+    def shrink(data):
+        data["gpus"] = data["gpus"][1:]
+        data |= {"gpus_used": 2, "cost_per_hour": 7.0, "status": "feasible"}
+
+    less = edited(DEMO, shrink)
+    found = difference(DEMO, less)
+    assert {change.path: (change.old, change.new) for change in found.figures} == {
+        ("status",): ("optimal", "feasible"),
+        ("cost_per_hour",): (10.292643, 7.0),
+        ("gpus_used",): (3, 2),
+    }
+    assert found.gpus == {"A100-80GB": (3, 2)}
+    assert sum(old - new for old, new in found.partitions.values()) == len(DEMO.gpus[0].partitions)
+    moves = {move.workload: move for move in found.moved}
+    assert moves["search-embedding"].old == (Place("A100-80GB", "1g.10gb", "gpu-node-1", 0),)
+    assert moves["search-embedding"].new == ()
+    assert "- search-embedding: not served, was on A100-80GB 1g.10gb on gpu-node-1, GPU 0" in describe_plans(found, 99)
+    assert "+ search-embedding: A100-80GB 1g.10gb" in describe_plans(difference(less, DEMO), 99)
+
+
+def test_plans_of_different_problems_and_of_mps_shares_can_be_compared():
+    found = difference(DEMO, IGNITER)
+    assert ("problem",) in {change.path for change in found.figures}
+    assert found.gpus["V100-SXM2-16GB"][0] == 0
+    assert any(size.endswith("%") for _, size in found.partitions)
