@@ -28,6 +28,8 @@ ALLOWED = {
     "capacity": {"model", "performance", "assembly", "exact", "planners", "incumbent", "progress"},
     "pricing": {"model", "performance", "exact"},
     "planners": {"model", "performance", "geometry", "assembly", "exact", "incumbent", "planners", "progress"},
+    "workers": {"incumbent", "progress", "workers"},
+    "sweeps": {"api", "digest", "exact", "model", "performance", "pricing", "progress", "sweeps", "workers"},
     "incumbent": set(),
     "progress": set(),
 }

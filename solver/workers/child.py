@@ -1,0 +1,84 @@
+"""
+What runs in a worker process: calls, one after the other, with what they report on the way.
+
+    python -P -m sliceplan.solver.workers.child FD [MODULE ...]
+
+FD is one end of a socket pair; the modules are imported before the first call. Calls arrive as pickled (function,
+arguments, keyword arguments); STOP ends the search of the call that runs with its best answer so far. The end of the
+connection ends the process, in the middle of a call too: nobody waits for its answer.
+"""
+
+import os
+import pickle
+import sys
+import threading
+import traceback
+from importlib import import_module
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from typing import Any
+
+from ..incumbent import interruptible_by
+from ..progress import listening
+
+STOP = b"stop"
+
+REPORT, ANSWER, ERROR = "report", "answer", "error"
+"""What a worker sends: (one of these, text, value or exception)."""
+
+
+def main() -> None:
+    """Serves calls until the connection ends."""
+    connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
+    calls: SimpleQueue[bytes] = SimpleQueue()
+    stop = threading.Event()
+    threading.Thread(target=_listen, args=(connection, calls, stop), daemon=True).start()
+    for module in sys.argv[2:]:
+        import_module(module)
+    sending = threading.Lock()
+
+    def send(kind: str, content: Any) -> None:
+        data = _pickled(kind, content)
+        with sending:
+            connection.send_bytes(data)
+
+    while True:
+        send(*_outcome(calls.get(), stop, lambda text: send(REPORT, text)))
+
+
+def _listen(connection: "Connection[Any, Any]", calls: "SimpleQueue[bytes]", stop: threading.Event) -> None:
+    while True:
+        try:
+            data = connection.recv_bytes()
+        except (EOFError, OSError):
+            os._exit(0)  # a solver may be running that nothing can stop
+        if data == STOP:
+            stop.set()
+        else:
+            calls.put(data)
+
+
+def _outcome(data: bytes, stop: threading.Event, on_report: Any) -> tuple[str, Any]:
+    try:
+        function, arguments, options = pickle.loads(data)
+        with interruptible_by(stop), listening(on_report):
+            return ANSWER, function(*arguments, **options)
+    except Exception as error:
+        error.add_note("In a worker process:\n" + traceback.format_exc())
+        return ERROR, error
+
+
+def _pickled(kind: str, content: Any) -> bytes:
+    """Returns a message; what cannot be pickled and read again becomes an error that says so."""
+    try:
+        data = pickle.dumps((kind, content))
+        if kind == ERROR:
+            pickle.loads(data)  # exceptions with arguments of their own often cannot be built again
+    except Exception as error:
+        what = content if kind == ERROR else error
+        return pickle.dumps((ERROR, RuntimeError(f"{type(what).__name__}: {what}")))
+    return data
+
+
+if __name__ == "__main__":
+    main()
