@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from .commands import capacity, exporting, importing, listing, page, planning, pricing, reviewing
+from .commands import capacity, exporting, importing, listing, page, planning, pricing, reviewing, sweeping
 from .incumbent import runs_on
 from .model.errors import InputError, MissingExtraError, SliceplanError
 
@@ -28,6 +28,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "solve": planning.solve,
     "compare": planning.compare,
     "price": pricing.price,
+    "sweep": sweeping.sweep,
     "headroom": capacity.headroom,
     "shed": capacity.shed,
     "check": reviewing.check,

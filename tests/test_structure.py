@@ -29,7 +29,7 @@ ALLOWED = {
     "pricing": {"model", "performance", "exact"},
     "planners": {"model", "performance", "geometry", "assembly", "exact", "incumbent", "planners", "progress"},
     "workers": {"incumbent", "progress", "workers"},
-    "sweeps": {"api", "digest", "exact", "model", "performance", "pricing", "progress", "sweeps", "workers"},
+    "sweeps": {"api", "digest", "incumbent", "model", "performance", "pricing", "progress", "sweeps", "workers"},
     "incumbent": set(),
     "progress": set(),
 }

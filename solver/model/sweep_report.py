@@ -36,6 +36,7 @@ class SweepPoint(Record):
     values: tuple[float, ...] = Field(description="the values, one an axis")
     status: PointStatus = Field(description="of the plan; failed: there is no answer, `reason` says why")
     reason: str | None = Field(description="why there is no plan; null: there is one")
+    stopped: str | None = Field(description="why the search ended, as in a plan; null: there was none")
     cost_per_hour: float | None = Field(ge=0, description="USD; null: no plan")
     bound_per_hour: float | None = Field(ge=0, description="proven lower limit on the cost; null: none is known")
     gap: float | None = Field(ge=0, description="(cost - bound) / bound; null: no bound or no plan")

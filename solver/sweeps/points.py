@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
-from .. import api
 from ..model.errors import InputError
 from ..model.plan import Plan, Prices
 from ..model.problem import Problem
@@ -31,6 +31,11 @@ class Sweep:
     def sizes(self) -> tuple[int, ...]:
         """The number of values of each axis."""
         return tuple(len(axis.values) for axis in self.axes)
+
+    @property
+    def points(self) -> int:
+        """The number of points."""
+        return prod(self.sizes)
 
     def values_at(self, index: Index) -> tuple[float, ...]:
         """Returns the values of a point."""
@@ -62,6 +67,8 @@ def used_profiles(problem: Problem, profiles: Sequence[Profile]) -> list[Profile
 
 def solve_point(data: bytes, index: Index, start: Prices | None) -> SweepPoint:
     """Returns the answer for one point of a packed sweep; whatever goes wrong is the answer's reason."""
+    from .. import api  # here, so that only workers load the solvers
+
     sweep = unpacked(data)
     started = time.perf_counter()
     try:
@@ -73,6 +80,7 @@ def solve_point(data: bytes, index: Index, start: Prices | None) -> SweepPoint:
         values=sweep.values_at(index),
         status=plan.status.value,
         reason=why_no_plan(plan),
+        stopped=plan.search.stopped,
         cost_per_hour=plan.cost_per_hour,
         bound_per_hour=plan.bound.cost_per_hour,
         gap=plan.gap,
@@ -89,6 +97,7 @@ def failed_point(sweep: Sweep, index: Index, reason: str, runtime_s: float = 0.0
         values=sweep.values_at(index),
         status="failed",
         reason=reason,
+        stopped=None,
         cost_per_hour=None,
         bound_per_hour=None,
         gap=None,

@@ -25,7 +25,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .. import api
+from ..incumbent import interruption
 from ..model.plan import Prices, Status
 from ..model.problem import Problem
 from ..model.sweep_report import Step, SweepPoint
@@ -77,6 +77,7 @@ def explained(
             yield _step(low, high, Cause("fleet", proven=True))
         return
     data = sweep.packed()
+    stop = interruption() if stop is None else stop
 
     def call(key: tuple[Index, Index]) -> Submission:
         low, high = pairs[key]
@@ -150,6 +151,8 @@ def _heaviest_first(sweep: Sweep, low: Problem, high: Problem, prices: Prices | 
 
 def _forced(sweep: Sweep, problem: Problem, cost: float, prices: Prices | None, names: Sequence[str]) -> Cause | None:
     """Returns the changed services as a cause if the problem costs more than `cost`; None: not as far as is known."""
+    from .. import api  # here, so that only workers load the solvers
+
     plan = api.solve(problem, profiles=sweep.profiles, time_limit_s=sweep.time_limit_s, start=prices)
     above = cost * (1 + ROUNDING)
     bound = plan.bound.cost_per_hour

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from ..digest import reference
+from ..incumbent import interruption
 from ..model.plan import Prices
 from ..model.sweep_report import Step, SweepPoint, SweepReport
 from .executors import Workers
@@ -16,10 +17,12 @@ def swept(sweep: Sweep, workers: Workers, *, stop: threading.Event | None = None
     """
     Yields the points as they are solved; one that fails has its reason.
 
-    When `stop` is set, or the iterator is closed, no further points come, and what is not needed any more is cancelled.
+    When `stop` is set (None: what interrupts searches here), or the iterator is closed, no further points come, and
+    what is not needed any more is cancelled.
     Points depend on the order of the others only where a search ends with a gap: prices to start from change the
     time that a proof takes.
     """
+    stop = interruption() if stop is None else stop
     data = sweep.packed()
     nearest = Nearest(sweep.sizes)
     prices: dict[Index, Prices] = {}
@@ -41,14 +44,11 @@ def swept(sweep: Sweep, workers: Workers, *, stop: threading.Event | None = None
 
 def sweep_report(sweep: Sweep, points: Sequence[SweepPoint], steps: Sequence[Step] = ()) -> SweepReport:
     """Returns points and steps that are there as one record, in the order of their indices."""
-    total = 1
-    for size in sweep.sizes:
-        total *= size
     return SweepReport(
         version=1,
         problem=reference(sweep.problem),
         axes=sweep.axes,
         points=tuple(sorted(points, key=lambda point: point.index)),
         steps=tuple(sorted(steps, key=lambda step: (step.cheaper, step.dearer))),
-        missing=total - len(points),
+        missing=sweep.points - len(points),
     )

@@ -1,5 +1,6 @@
 """Warm worker processes that several users share, as an executor of concurrent.futures."""
 
+import atexit
 import os
 import threading
 import weakref
@@ -14,6 +15,9 @@ from .worker import Worker
 
 SOLVER = ("sliceplan.solver.api",)
 """What a worker imports before its first call."""
+
+KILL_S = 1.0
+"""How long a killed process is waited for; it ends in any case."""
 
 Listener = Callable[[str], object]
 
@@ -53,7 +57,11 @@ class WorkerPool(Executor):
         self._preload = preload
         self._turns: Turns[tuple[Call, Listener]] = Turns(number, kept_free)
         self._calls: weakref.WeakSet[Call] = weakref.WeakSet()
-        self._threads = [threading.Thread(target=self._serve, name=f"worker-{i}", daemon=True) for i in range(number)]
+        self._workers = [Worker(preload) for _ in range(number)]
+        self._is_killed = False
+        self._threads = [
+            threading.Thread(target=self._serve, args=(i,), name=f"worker-{i}", daemon=True) for i in range(number)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -80,25 +88,34 @@ class WorkerPool(Executor):
             for thread in self._threads:
                 thread.join()
 
-    def _serve(self) -> None:
-        worker = Worker(self._preload)
-        try:
-            while (turn := self._turns.take()) is not None:
-                user, (call, on_report) = turn
-                worker = self._usable(worker)
-                if call.set_running_or_notify_cancel():
-                    _run(worker, call, on_report)
-                self._turns.done(user)
-                del call, turn
-                worker = self._usable(worker)  # now, so that it is warm when the next call comes
-        finally:
-            worker.close()
+    def kill(self) -> None:
+        """Ends the processes at once; what runs fails, and what waits is cancelled."""
+        self._is_killed = True
+        self._turns.close()
+        for call in list(self._calls):
+            call.cancel()
+        for worker in self._workers:
+            worker.kill()
+        for thread in self._threads:
+            thread.join(KILL_S)
 
-    def _usable(self, worker: Worker) -> Worker:
-        if worker.is_usable:
-            return worker
-        worker.close()
-        return Worker(self._preload)
+    def _serve(self, place: int) -> None:
+        while (turn := self._turns.take()) is not None:
+            user, (call, on_report) = turn
+            self._renew(place)
+            if call.set_running_or_notify_cancel():
+                _run(self._workers[place], call, on_report)
+            self._turns.done(user)
+            del call, turn
+            self._renew(place)  # now, so that it is warm when the next call comes
+        self._workers[place].close()
+
+    def _renew(self, place: int) -> None:
+        """Replaces a worker that serves no further call."""
+        if not self._workers[place].is_usable:
+            self._workers[place].close()
+            if not self._is_killed:
+                self._workers[place] = Worker(self._preload)
 
 
 def _run(worker: Worker, call: Call, on_report: Listener) -> None:
@@ -133,4 +150,6 @@ def cores() -> int:
 @cache
 def shared_pool() -> WorkerPool:
     """Returns the pool of this process, one worker a core; it is made when first asked for, and stays warm."""
-    return WorkerPool(cores())
+    pool = WorkerPool(cores())
+    atexit.register(pool.kill)
+    return pool

@@ -112,12 +112,16 @@ class Worker:
             else:
                 raise content
 
-    def close(self) -> None:
-        """Ends the process, whatever runs in it."""
+    def kill(self) -> None:
+        """Ends the process, whatever runs in it; may come from another thread than the calls."""
         self._is_spent = True
-        self._connection.close()
         self._process.kill()
+
+    def close(self) -> None:
+        """Ends the process and forgets it."""
+        self.kill()
         self._process.wait()
+        self._connection.close()
 
 
 def _ending(code: int) -> str:

@@ -80,7 +80,7 @@ def test_a_dearer_gpu_is_no_services_doing():
     assert description(step) == "the same GPUs: prices or counts"
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10_000))
 def test_what_is_named_does_force_the_step_and_nothing_of_it_can_be_left_out(seed):
     """Property: each named service alone, or all together and no fewer, cost more than the cheaper point."""
