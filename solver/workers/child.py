@@ -3,9 +3,10 @@ What runs in a worker process: calls, one after the other, with what they report
 
     python -P -m sliceplan.solver.workers.child FD [MODULE ...]
 
-FD is one end of a socket pair; the modules are imported before the first call. Calls arrive as pickled (function,
-arguments, keyword arguments); STOP ends the search of the call that runs with its best answer so far. The end of the
-connection ends the process, in the middle of a call too: nobody waits for its answer.
+FD is one end of a socket pair; the modules are imported before the first call. A message is CALL and a pickled
+(function, arguments, keyword arguments), or STOP and a number: that call, counted from 0, is to end its search with its
+best answer so far. The end of the connection ends the process, in the middle of a call too: nobody waits for its
+answer.
 """
 
 import os
@@ -14,25 +15,27 @@ import sys
 import threading
 import traceback
 from importlib import import_module
+from itertools import count
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
 
-from ..incumbent import interruptible_by
+from ..incumbent import interruptible_by, runs_on
 from ..progress import listening
 
-STOP = b"stop"
+CALL, STOP = b"c", b"s"
+"""How messages to a worker begin."""
 
 REPORT, ANSWER, ERROR = "report", "answer", "error"
-"""What a worker sends: (one of these, text, value or exception)."""
+"""What a worker sends: (one of these; text, value or exception; whether a search that was given up still runs)."""
 
 
 def main() -> None:
     """Serves calls until the connection ends."""
     connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
     calls: SimpleQueue[bytes] = SimpleQueue()
-    stop = threading.Event()
-    threading.Thread(target=_listen, args=(connection, calls, stop), daemon=True).start()
+    stops: dict[int, threading.Event] = {}
+    threading.Thread(target=_listen, args=(connection, calls, stops), daemon=True).start()
     for module in sys.argv[2:]:
         import_module(module)
     sending = threading.Lock()
@@ -42,20 +45,23 @@ def main() -> None:
         with sending:
             connection.send_bytes(data)
 
-    while True:
-        send(*_outcome(calls.get(), stop, lambda text: send(REPORT, text)))
+    for number in count():
+        data = calls.get()
+        stop = stops.setdefault(number, threading.Event())
+        send(*_outcome(data, stop, lambda text: send(REPORT, text)))
+        del stops[number]
 
 
-def _listen(connection: "Connection[Any, Any]", calls: "SimpleQueue[bytes]", stop: threading.Event) -> None:
+def _listen(connection: "Connection[Any, Any]", calls: "SimpleQueue[bytes]", stops: dict[int, threading.Event]) -> None:
     while True:
         try:
             data = connection.recv_bytes()
         except (EOFError, OSError):
             os._exit(0)  # a solver may be running that nothing can stop
-        if data == STOP:
-            stop.set()
+        if data.startswith(CALL):
+            calls.put(data[1:])
         else:
-            calls.put(data)
+            stops.setdefault(int(data[1:]), threading.Event()).set()
 
 
 def _outcome(data: bytes, stop: threading.Event, on_report: Any) -> tuple[str, Any]:
@@ -71,12 +77,12 @@ def _outcome(data: bytes, stop: threading.Event, on_report: Any) -> tuple[str, A
 def _pickled(kind: str, content: Any) -> bytes:
     """Returns a message; what cannot be pickled and read again becomes an error that says so."""
     try:
-        data = pickle.dumps((kind, content))
+        data = pickle.dumps((kind, content, runs_on()))
         if kind == ERROR:
             pickle.loads(data)  # exceptions with arguments of their own often cannot be built again
     except Exception as error:
         what = content if kind == ERROR else error
-        return pickle.dumps((ERROR, RuntimeError(f"{type(what).__name__}: {what}")))
+        return pickle.dumps((ERROR, RuntimeError(f"{type(what).__name__}: {what}"), runs_on()))
     return data
 
 

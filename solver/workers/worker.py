@@ -18,7 +18,7 @@ from concurrent.futures import BrokenExecutor
 from multiprocessing import Pipe
 from typing import Any
 
-from .child import ANSWER, REPORT, STOP
+from .child import ANSWER, CALL, REPORT, STOP
 
 POLL_S = 0.05
 """How often a call looks whether it is to be stopped."""
@@ -48,11 +48,12 @@ class Worker:
                 env={**os.environ, **ONE_THREAD},
                 start_new_session=True,  # Ctrl-C on the terminal is for the owner to handle
             )
+        self._calls = 0
         self._is_spent = False
 
     @property
     def is_usable(self) -> bool:
-        """Whether it can serve a further call: it lives, and no search that was stopped may still run in it."""
+        """Whether it can serve a further call: it lives, and no search that was given up still runs in it."""
         return not self._is_spent and self._process.poll() is None
 
     @property
@@ -86,31 +87,32 @@ class Worker:
         """
         data = pickle.dumps((function, tuple(arguments), dict(options)))
         try:
-            self._connection.send_bytes(data)
+            self._connection.send_bytes(CALL + data)
+            self._calls += 1
             return self._answer(stop, on_report)
         except (EOFError, OSError) as error:
             self.close()
             raise LostWorkerError(f"the worker process ended ({_ending(self._process.returncode)})") from error
 
     def _answer(self, stop: threading.Event, on_report: Callable[[str], object]) -> Any:
-        deadline = float("inf")
+        deadline = None
         while True:
-            if stop.is_set() and not self._is_spent:
-                self._connection.send_bytes(STOP)
-                self._is_spent = True
+            if stop.is_set() and deadline is None:
+                self._connection.send_bytes(STOP + str(self._calls - 1).encode())
                 deadline = time.monotonic() + GRACE_S
             if not self._connection.poll(POLL_S):
-                if time.monotonic() > deadline:
+                if deadline is not None and time.monotonic() > deadline:
                     self.close()
                     raise LostWorkerError(f"the worker process did not stop within {GRACE_S:g} s and was killed")
                 continue
-            kind, content = pickle.loads(self._connection.recv_bytes())
+            kind, content, searches_on = pickle.loads(self._connection.recv_bytes())
             if kind == REPORT:
                 on_report(content)
-            elif kind == ANSWER:
+                continue
+            self._is_spent |= searches_on
+            if kind == ANSWER:
                 return content
-            else:
-                raise content
+            raise content
 
     def kill(self) -> None:
         """Ends the process, whatever runs in it; may come from another thread than the calls."""

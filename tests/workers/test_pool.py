@@ -101,6 +101,24 @@ def test_a_running_call_that_is_cancelled_ends_with_its_best_answer(pool):
     assert pool.submit(abs, -1).result(WAIT_S) == 1
 
 
+def test_a_process_is_kept_unless_a_search_that_was_given_up_still_runs_in_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    with WorkerPool(1, preload=()) as pool:
+        first = pool.submit(os.getpid).result(WAIT_S)
+        waiting = pool.submit(worker_calls.wait_for, tmp_path / "go")
+        while not waiting.running():
+            time.sleep(0.01)
+        assert not waiting.cancel()
+        (tmp_path / "go").touch()
+        assert waiting.result(WAIT_S) is None
+        assert pool.submit(os.getpid).result(WAIT_S) == first
+        searching = pool.submit(worker_calls.search_without_end, "best so far")
+        while not searching.running():
+            time.sleep(0.01)
+        searching.cancel()
+        assert searching.result(WAIT_S) in ("best so far", "nothing")
+
+
 def test_a_waiting_call_is_cancelled_as_any_future(pool, tmp_path):
     go = tmp_path / "go"
     running = [pool.submit(worker_calls.wait_for, go) for _ in range(2)]
