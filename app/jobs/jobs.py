@@ -212,9 +212,17 @@ def readable(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-@cache
+_making = threading.Lock()
+
+
 def shared_jobs() -> Jobs:
-    """Returns the jobs of this process; its workers begin to import the solvers at the first call."""
+    """Returns the jobs of this process; its workers begin to import the solvers when it is first called."""
+    with _making:
+        return _shared_jobs()
+
+
+@cache
+def _shared_jobs() -> Jobs:
     pool = WorkerPool(max(LEAST_WORKERS, cores() + KEPT_FREE), kept_free=KEPT_FREE)
     atexit.register(pool.kill)
     return Jobs(pool)

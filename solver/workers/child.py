@@ -1,9 +1,9 @@
 """
 What runs in a worker process: calls, one after the other, with what they report on the way.
 
-    python -P -m sliceplan.solver.workers.child FD [MODULE ...]
+    python -P -m sliceplan.solver.workers.child FD [MODULE:FUNCTION ...]
 
-FD is one end of a socket pair; the modules are imported before the first call. A message is CALL and a pickled
+FD is one end of a socket pair; the functions are called before all else. A message is CALL and a pickled
 (function, arguments, keyword arguments), or STOP and a number: that call, counted from 0, is to end its search with its
 best answer so far. The end of the connection ends the process, in the middle of a call too: nobody waits for its
 answer.
@@ -36,8 +36,9 @@ def main() -> None:
     calls: SimpleQueue[bytes] = SimpleQueue()
     stops: dict[int, threading.Event] = {}
     threading.Thread(target=_listen, args=(connection, calls, stops), daemon=True).start()
-    for module in sys.argv[2:]:
-        import_module(module)
+    for name in sys.argv[2:]:
+        module, _, function = name.partition(":")
+        getattr(import_module(module), function)()
     sending = threading.Lock()
 
     def send(kind: str, content: Any) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 from .turns import Turns
 from .worker import Worker
 
-SOLVER = ("sliceplan.solver.api",)
-"""What a worker imports before its first call."""
+SOLVER = ("sliceplan.solver.api:planner_names", "sliceplan.solver.model.catalogue:load_catalogue")
+"""What a worker imports and calls before its first call."""
 
 KILL_S = 1.0
 """How long a killed process is waited for; it ends in any case."""
@@ -49,7 +49,7 @@ class WorkerPool(Executor):
     kept_free
         How many of them wait for users of whom nothing runs.
     preload
-        Modules that each process imports before its first call.
+        What each process imports and calls before its first call, as `module:function`.
     """
 
     def __init__(self, number: int, *, kept_free: int = 0, preload: Sequence[str] = SOLVER) -> None:
@@ -147,9 +147,17 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@cache
+_making = threading.Lock()
+
+
 def shared_pool() -> WorkerPool:
     """Returns the pool of this process, one worker a core; it is made when first asked for, and stays warm."""
+    with _making:
+        return _shared_pool()
+
+
+@cache
+def _shared_pool() -> WorkerPool:
     pool = WorkerPool(cores())
     atexit.register(pool.kill)
     return pool
