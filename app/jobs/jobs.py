@@ -109,7 +109,7 @@ class Jobs:
         """
         Returns what came of a job, after waiting for up to some seconds; None: nothing yet, or nothing at all.
 
-        UnknownJobError as for `status`; a job that failed has no result but an error there.
+        UnknownJobError as for `status`; a job that failed has an error there, and no result but the points of a sweep.
         """
         job = self._job(job_id)
         job.ended.wait(wait_s)
@@ -168,7 +168,8 @@ class Jobs:
             size = len(pickle.dumps(report))
             job.ends(State.CANCELLED if job.is_cancelled else State.DONE, result=report, size_bytes=size)
         except Exception as error:
-            job.ends(State.FAILED, error=readable(error))
+            there = sweep_report(sweep, job.result) if job.result else None
+            job.ends(State.FAILED, result=there, error=readable(error))
 
     def _workers(self, user: str) -> AbstractContextManager[Workers]:
         address = os.environ.get(CLUSTER)

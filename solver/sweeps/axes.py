@@ -35,7 +35,7 @@ def parse_axes(texts: Sequence[str], problem: Problem) -> tuple[Axis, ...]:
         except InputError as error:
             findings += error.findings
     if findings:
-        raise InputError(findings)
+        raise InputError(findings + [finding for axis in axes for finding in _findings(axis, problem)])
     return checked_axes(axes, problem)
 
 
@@ -61,9 +61,10 @@ def with_values(problem: Problem, axes: Sequence[Axis], values: Sequence[float])
     """
     Returns the problem with one value of each axis, unchecked (`checked_axes` tries the ends).
 
-    A count takes the place of named nodes. The headroom of one service takes the place of the problem's, for it.
+    A count takes the place of named nodes. The headroom of one service takes the place of the problem's, for it; what
+    is for one service comes after what is for all.
     """
-    for axis, value in zip(axes, values, strict=True):
+    for axis, value in sorted(zip(axes, values, strict=True), key=lambda one: one[0].of is not None):
         problem = _with_value(problem, axis, value)
     return problem
 

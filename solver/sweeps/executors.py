@@ -8,6 +8,7 @@ up.
 
 import asyncio
 import os
+import socket
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ class Workers:
     """An executor and what its user needs to know of it."""
 
     executor: Executor
+    """One that goes on when a worker is lost; ProcessPoolExecutor does not."""
     number: int
     """Calls that run at once."""
     lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
@@ -59,9 +61,12 @@ def cluster_workers(address: str) -> Iterator[Workers]:
     """Gives the workers of a Dask cluster; errors as for `workers`."""
     try:
         from distributed import Client, KilledWorker
+        from distributed.comm.addressing import get_address_host_port
     except ModuleNotFoundError as error:
         raise MissingExtraError("distributed", "cluster") from error
     try:
+        # A client of nobody cannot be closed and complains about that later, so it is not made.
+        socket.create_connection(get_address_host_port(address), CONNECT_S).close()
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:  # a timeout is an OSError
         message = f"is {address!r}; no Dask scheduler answers there. Start one with: dask scheduler"

@@ -96,6 +96,7 @@ class Worker:
 
     def _answer(self, stop: threading.Event, on_report: Callable[[str], object]) -> Any:
         deadline = None
+        self._is_spent = True  # until it has answered, so that no call takes another's answer
         while True:
             if stop.is_set() and deadline is None:
                 self._connection.send_bytes(STOP + str(self._calls - 1).encode())
@@ -109,7 +110,7 @@ class Worker:
             if kind == REPORT:
                 on_report(content)
                 continue
-            self._is_spent |= searches_on
+            self._is_spent = searches_on
             if kind == ANSWER:
                 return content
             raise content

@@ -97,6 +97,17 @@ def test_a_cancelled_sweep_keeps_its_points(jobs):
     assert report.missing == 1501 - len(report.points)
 
 
+def test_a_sweep_that_fails_late_keeps_its_points(jobs, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("it broke")
+
+    monkeypatch.setattr("sliceplan.app.jobs.jobs.explained", broken)
+    job = jobs.submit_sweep("ann", sweep_of(random_problem(3, 2), "rate=1,2"))
+    report = jobs.result(job, WAIT_S)
+    assert (jobs.status(job).state, jobs.status(job).error) == (State.FAILED, "RuntimeError: it broke")
+    assert [point.index for point in report.points] == [(0,), (1,)]
+
+
 def test_a_failed_job_says_what_is_wrong_in_words(jobs):
     problem = random_problem(1, 0)
     unknown = problem.model_copy(update={"workloads": (problem.workloads[0].model_copy(update={"model": "resnt50"}),)})

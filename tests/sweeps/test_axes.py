@@ -69,6 +69,17 @@ def test_two_axes_change_two_things():
     assert (both.workloads[0].rate_rps, both.fleet[0].price_per_hour) == (200, 3)
 
 
+def test_what_is_for_one_service_holds_whichever_axis_comes_first():
+    for texts in (["rate=2", "rate:search=7"], ["rate:search=7", "rate=2"]):
+        axes = parse_axes(texts, PROBLEM)
+        both = with_values(PROBLEM, axes, [axis.values[0] for axis in axes])
+        assert [one.rate_rps for one in both.workloads] == [7, 800]
+    for texts in (["headroom=1", "headroom:search=0.5"], ["headroom:search=0.5", "headroom=1"]):
+        axes = parse_axes(texts, PROBLEM)
+        both = with_values(PROBLEM, axes, [axis.values[0] for axis in axes])
+        assert both.workloads[0].rate_rps * (1 + both.settings.headroom) == pytest.approx(150)
+
+
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
@@ -91,6 +102,7 @@ def test_two_axes_change_two_things():
         (["rate=1", "rate=2"], r"expected one or two different axes"),
         (["rate=1:1000:1", "slo=1:1000:1"], r"1,000,000 points; at most 100,000"),
         (["rate:serch=1", "price:A100=1"], r"(?s)serch.*A100"),
+        (["rte=1", "count=2"], r"(?s)Did you mean 'rate'.*count needs a GPU type"),
     ],
 )
 def test_what_is_wrong_with_axes_is_said(texts, message):

@@ -119,6 +119,17 @@ def test_a_process_is_kept_unless_a_search_that_was_given_up_still_runs_in_it(mo
         assert searching.result(WAIT_S) in ("best so far", "nothing")
 
 
+def test_a_listener_that_fails_fails_its_call_and_no_other(monkeypatch):
+    def on_report(text):
+        raise ValueError(text)
+
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    with WorkerPool(1, preload=()) as pool:
+        with pytest.raises(ValueError, match="offered"):
+            pool.lane("ann", on_report).submit(worker_calls.search_without_end, "x").result(WAIT_S)
+        assert pool.submit(abs, -1).result(WAIT_S) == 1
+
+
 def test_a_waiting_call_is_cancelled_as_any_future(pool, tmp_path):
     go = tmp_path / "go"
     running = [pool.submit(worker_calls.wait_for, go) for _ in range(2)]
