@@ -29,7 +29,7 @@ from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.collector import collector_paused
 from .model.errors import Finding, InputError
-from .model.plan import Bound, Insurance, Plan, PlanViolation, Search, ShadowCapacity, Status
+from .model.plan import Bound, Insurance, Plan, PlanViolation, Prices, Search, ShadowCapacity, Status
 from .model.price_report import PriceReport
 from .model.problem import Problem
 from .model.profile import Profile
@@ -101,7 +101,7 @@ def solve(
     *,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
-    start: Plan | None = None,
+    start: Plan | Prices | None = None,
     source: str | None = None,
 ) -> Plan:
     """
@@ -114,7 +114,7 @@ def solve(
     time_limit_s
         None: the problem's own limit.
     start
-        A plan of a similar problem. Its slice prices are where the search begins; they change the time that it
+        A plan of a similar problem, or its slice prices. They are where the search begins; they change the time that it
         takes, and not what is proven.
     source
         Where the problem comes from, for error messages; None: its name.
@@ -127,8 +127,9 @@ def solve(
         If the plan does not hold.
     """
     task = _task(problem, profiles, time_limit_s, source)
-    if start is not None and start.prices is not None:
-        prices = {(one.gpu, one.mig_profile): one.usd_per_hour for one in start.prices.sizes}
+    known = start.prices if isinstance(start, Plan) else start
+    if known is not None:
+        prices = {(one.gpu, one.mig_profile): one.usd_per_hour for one in known.sizes}
         task = replace(task, resolved=replace(task.resolved, known_prices=prices))
     return _planned(task, registry.planner_named(planner))
 

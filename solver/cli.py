@@ -26,6 +26,7 @@ from .commands import (
     pricing,
     reviewing,
     signing,
+    sweeping,
 )
 from .incumbent import runs_on
 from .model.errors import InputError, MissingExtraError, SliceplanError
@@ -41,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "solve": planning.solve,
     "compare": planning.compare,
     "price": pricing.price,
+    "sweep": sweeping.sweep,
     "headroom": capacity.headroom,
     "shed": capacity.shed,
     "check": reviewing.check,

@@ -30,6 +30,11 @@ def interruptible_by(stop: threading.Event) -> Iterator[None]:
         _stop.reset(token)
 
 
+def interruption() -> threading.Event | None:
+    """Returns the event that ends the searches here; None: nothing does."""
+    return _stop.get()
+
+
 def offer(build: Callable[[], Any]) -> None:
     """Names the best answer so far, of the type that the search returns; nobody may be interested."""
     offers = _offers.get()

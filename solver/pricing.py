@@ -16,7 +16,6 @@ A changed rate or SLO is priced at today's prices: exact while the change is sma
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .exact.covers import NO_LIMIT, Covers, Demands, cheapest_covers
 from .model.plan import Plan, Prices
@@ -46,10 +45,8 @@ def price_report(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> P
     covers = cheapest_covers(_demands(resolved, sizes), price[sizes], NEXT_BEST)
     shorter = tuple(w.model_copy(update={"slo_ms": w.slo_ms * (1 - CHANGE)}) for w in problem.workloads)
     tighter = resolve(problem.model_copy(update={"workloads": shorter}), profiles)
-    served: NDArray[np.bool_] = np.max(tighter.capacity_rps[:, sizes], axis=1) > 0
-    slo_down = np.full(len(share), np.nan)
-    slo_down[served] = cheapest_covers(_demands(tighter, sizes).of(np.flatnonzero(served)), price[sizes]).floor
-    rate_up = cheapest_covers(_demands(resolved, sizes, 1 + CHANGE), price[sizes]).floor
+    slo_down = least_costs(tighter, price)
+    rate_up = least_costs(resolved, price, 1 + CHANGE)
     move, to = _moves(covers, price[sizes])
     names = [_size_name(resolved, int(k)) for k in sizes]
     services = [
@@ -59,7 +56,7 @@ def price_report(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> P
             usd_per_million_requests=float(share[w] / (resolved.required_rps[w] * 3600) * 1e6),
             marginal_usd_per_hour=_usd(covers.floor[w]),
             rate_up_usd_per_hour=_usd(rate_up[w] - covers.floor[w]),
-            slo_down_usd_per_hour=_usd(slo_down[w] - covers.floor[w]) if served[w] else None,
+            slo_down_usd_per_hour=None if np.isnan(slo_down[w]) else _usd(slo_down[w] - covers.floor[w]),
             move_usd_per_hour=_usd(move[w]) if to[w] >= 0 else None,
             move_to=_named(covers.counts[to[w]], names) if to[w] >= 0 else None,
         )
@@ -76,6 +73,15 @@ def prices_of(resolved: ResolvedProblem, prices: Prices) -> Floats:
     """Returns the price of each partition size of a problem, shape (size,); 0: none is known."""
     known = {(one.gpu, one.mig_profile): one.usd_per_hour for one in prices.sizes}
     return np.array([known.get((size.gpu, size.mig.name if size.mig else None), 0.0) for size in resolved.sizes])
+
+
+def least_costs(resolved: ResolvedProblem, price: Floats, rate: float = 1.0) -> Floats:
+    """Returns what each workload's cheapest partitions cost at a multiple of its rate, shape (workload,); nan: none."""
+    sizes = np.flatnonzero(price > 0)
+    served = np.flatnonzero((resolved.capacity_rps[:, sizes] > 0).any(axis=1))
+    cost = np.full(len(resolved.required_rps), np.nan)
+    cost[served] = cheapest_covers(_demands(resolved, sizes, rate).of(served), price[sizes]).floor
+    return cost
 
 
 def _paid(problem: Problem, plan: Plan, prices: Prices) -> Floats:

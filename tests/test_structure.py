@@ -40,6 +40,8 @@ ALLOWED = {
     "capacity": {"model", "performance", "assembly", "exact", "planners", "incumbent", "progress"},
     "pricing": {"model", "performance", "exact"},
     "planners": {"model", "performance", "geometry", "assembly", "exact", "incumbent", "planners", "progress"},
+    "workers": {"incumbent", "progress", "workers"},
+    "sweeps": {"api", "digest", "incumbent", "model", "performance", "pricing", "progress", "sweeps", "workers"},
     "incumbent": set(),
     "progress": set(),
     "replan": {"model", "performance", "assembly", "exact"},

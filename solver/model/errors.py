@@ -50,6 +50,9 @@ class InputError(SliceplanError):
         self.findings = tuple(findings)
         super().__init__("\n".join(str(finding) for finding in self.findings))
 
+    def __reduce__(self) -> tuple[type["InputError"], tuple[tuple[Finding, ...]]]:
+        return InputError, (self.findings,)  # how it passes from a worker process
+
 
 class NoPlanError(SliceplanError):
     """A problem that is stated correctly but that no plan can satisfy."""

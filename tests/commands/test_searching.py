@@ -11,7 +11,7 @@ import sys
 
 import pytest
 from igniter_instances import random_mps_problem
-from instances import second_type, two_type_problem
+from instances import ROOT, second_type, two_type_problem
 
 from sliceplan.solver.commands.searching import searching
 from sliceplan.solver.formats.profile_files import write_profiles
@@ -135,6 +135,18 @@ def test_shed_leaves_out_what_is_known_to_make_the_rest_fit(folder, problem):
     assert 0 < len(left_out) < len(before) / 2
     assert "proven: no choice loses less" in shown
     assert_holds(folder, "rest.json", "plan.json")
+
+
+def test_sweep_keeps_the_points_that_are_solved(folder):
+    demo = str(ROOT / "plans" / "demo.yaml")
+    arguments = ("--axis", "rate=0.5:2.5:0.005", "--json", "-")
+    code, out, shown = interrupted(folder, "sweep", demo, *arguments, when=r"[1-9]\d* of 401 points")
+    assert code == 3, shown
+    report = json.loads(out)
+    assert len(report["points"]) + report["missing"] == 401
+    assert 0 < len(report["points"]) < 300
+    assert all(point["status"] == "optimal" for point in report["points"])
+    assert "Traceback" not in shown
 
 
 def test_the_second_ctrl_c_is_as_without_a_search():

@@ -1,0 +1,229 @@
+"""
+Long work outside of the page's threads: solves and sweeps that outlive a reload of the browser.
+
+A job has an id that nobody guesses; whoever has it (the page keeps it in its address) finds the job again, from any
+session. The work is done by a bounded number of worker processes (solver/workers) in turn by user, one of them kept for
+users of whom nothing runs; so nobody waits for another's sweep. HiGHS does not hold Python's global lock, but the rest
+of a solve does, and a search in C++ that is given up cannot be stopped in a thread; hence processes. Sweeps go to the
+Dask cluster that SLICEPLAN_DASK names, if it does.
+"""
+
+import atexit
+import os
+import pickle
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any
+
+from sliceplan.solver.model.errors import SliceplanError
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.profile import Profile
+from sliceplan.solver.model.sweep_report import SweepPoint, SweepReport
+from sliceplan.solver.sweeps.executors import CLUSTER, Workers, cluster_workers
+from sliceplan.solver.sweeps.points import Sweep, used_profiles
+from sliceplan.solver.sweeps.steps import explained, rising
+from sliceplan.solver.sweeps.sweeping import sweep_report, swept
+from sliceplan.solver.workers.pool import WorkerPool, cores
+
+from .job import Job, JobStatus, State
+from .kept import Limits, outdated
+
+KEPT_FREE = 1
+"""Workers that only users get of whom nothing runs."""
+
+LEAST_WORKERS = 4
+"""On few cores too: long searches of some users then leave workers to the others, each a little slower."""
+
+
+class UnknownJobError(SliceplanError):
+    """There is no such job, or it is no longer kept."""
+
+
+class TooManyJobsError(SliceplanError):
+    """A user has too many jobs that have not ended."""
+
+
+class Jobs:
+    """All jobs of this server; every method may be called from any thread and returns at once, unless it says else."""
+
+    def __init__(self, pool: WorkerPool, limits: Limits | None = None) -> None:
+        self._pool = pool
+        self._limits = limits or Limits()
+        self._jobs: dict[str, Job] = {}
+        self._changing = threading.Lock()
+
+    def submit_solve(
+        self,
+        user: str,
+        problem: Problem,
+        planner: str = "exact",
+        *,
+        profiles: Sequence[Profile],
+        time_limit_s: float | None = None,
+        start: Plan | None = None,
+    ) -> str:
+        """Returns the id of a job whose result is the Plan; arguments as for `api.solve`."""
+        options: dict[str, Any] = {
+            "profiles": used_profiles(problem, profiles),
+            "time_limit_s": time_limit_s,
+            "start": None if start is None else start.prices,
+        }
+        return self.submit(user, "solve", f"{problem.name} by {planner}", _solve, problem, planner, options)
+
+    def submit(self, user: str, kind: str, title: str, function: Callable[..., Any], *arguments: Any) -> str:
+        """Returns the id of a job that has a worker process call a function; its result is what that returns."""
+        job = self._new(user, kind, title)
+        call = self._pool.lane(user, job.says).submit(_announced, function, arguments)
+        job.cancel = call.cancel
+        call.add_done_callback(lambda done: _finish(job, done))
+        return job.id
+
+    def submit_sweep(self, user: str, sweep: Sweep, *, explain: bool = True) -> str:
+        """Returns the id of a job whose result is the SweepReport; `points` has what there is of it earlier."""
+        job = self._new(
+            user, "sweep", f"{sweep.problem.name}: {', '.join(axis.name for axis in sweep.axes)}", sweep.points
+        )
+        stop = threading.Event()
+        job.cancel = stop.set
+        job.result = []
+        thread = threading.Thread(target=self._sweep, args=(job, sweep, explain, stop), daemon=True)
+        thread.start()
+        return job.id
+
+    def status(self, job_id: str) -> JobStatus:
+        """Returns where a job stands; UnknownJobError if there is none."""
+        return self._job(job_id).status()
+
+    def of(self, user: str) -> list[JobStatus]:
+        """Returns the jobs of a user, latest first."""
+        with self._changing:
+            own = [job for job in self._jobs.values() if job.user == user]
+        return [job.status() for job in reversed(own)]
+
+    def result(self, job_id: str, wait_s: float = 0.0) -> Any:
+        """
+        Returns what came of a job, after waiting for up to some seconds; None: nothing yet, or nothing at all.
+
+        UnknownJobError as for `status`; a job that failed has an error there, and no result but the points of a sweep.
+        """
+        job = self._job(job_id)
+        job.ended.wait(wait_s)
+        return job.result if job.ended.is_set() else None
+
+    def points(self, job_id: str) -> tuple[SweepPoint, ...]:
+        """Returns the points of a sweep that are solved so far, in the order of their indices."""
+        job = self._job(job_id)
+        with job.changing:
+            known = job.result.points if isinstance(job.result, SweepReport) else tuple(job.result or ())
+        return tuple(sorted(known, key=lambda point: point.index))
+
+    def cancel(self, job_id: str) -> None:
+        """Ends a job with the best so far; a moment later, `result` has it. Nothing happens if it has ended."""
+        job = self._job(job_id)
+        with job.changing:
+            if not job.ended.is_set():
+                job.is_cancelled = True
+            cancel = job.cancel
+        cancel()
+
+    def _new(self, user: str, kind: str, title: str, of: int = 1) -> Job:
+        with self._changing:
+            for old in outdated(self._jobs.values(), self._limits):
+                del self._jobs[old.id]
+            unfinished = sum(job.user == user and not job.ended.is_set() for job in self._jobs.values())
+            if unfinished >= self._limits.open_of_user:
+                raise TooManyJobsError(f"{unfinished} of your jobs have not ended; cancel one or wait for one")
+            job = Job(secrets.token_urlsafe(12), user, kind, title, of)
+            self._jobs[job.id] = job
+            return job
+
+    def _job(self, job_id: str) -> Job:
+        with self._changing:
+            job = self._jobs.get(job_id)
+        if job is None:
+            raise UnknownJobError(
+                f"there is no job {job_id}; results are kept for {self._limits.keep_s / 60:g} minutes"
+            )
+        return job
+
+    def _sweep(self, job: Job, sweep: Sweep, explain: bool, stop: threading.Event) -> None:
+        try:
+            with self._workers(job.user) as workers:
+                for point in swept(sweep, workers, stop=stop):
+                    with job.changing:
+                        job.result.append(point)
+                        job.done += 1
+                        job.says(f"{job.done:,} of {job.of:,} points")
+                points = list(job.result)
+                steps = []
+                for step in explained(sweep, points, workers, stop=stop) if explain else ():
+                    steps.append(step)
+                    job.says(f"{len(steps):,} of {len(rising(points)):,} rises of the cost explained")
+            report = sweep_report(sweep, points, steps)
+            size = len(pickle.dumps(report))
+            job.ends(State.CANCELLED if job.is_cancelled else State.DONE, result=report, size_bytes=size)
+        except Exception as error:
+            there = sweep_report(sweep, job.result) if job.result else None
+            job.ends(State.FAILED, result=there, error=readable(error))
+
+    def _workers(self, user: str) -> AbstractContextManager[Workers]:
+        address = os.environ.get(CLUSTER)
+        if address:
+            return cluster_workers(address)
+        return nullcontext(Workers(self._pool.lane(user), max(self._pool.number - KEPT_FREE, 1)))
+
+
+def _announced(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Calls a function in a worker, after a word that shows that it runs."""
+    from sliceplan.solver.progress import report
+
+    report("begins")
+    return function(*arguments)
+
+
+def _solve(problem: Problem, planner: str, options: dict[str, Any]) -> Plan:
+    from sliceplan.solver import api
+
+    return api.solve(problem, planner, **options)
+
+
+def _finish(job: Job, done: Future[Any]) -> None:
+    """Notes what came of a call."""
+    try:
+        result = done.result()
+    except CancelledError:
+        job.ends(State.CANCELLED)
+    except BaseException as error:
+        job.ends(State.CANCELLED if job.is_cancelled else State.FAILED, error=readable(error))
+    else:
+        job.done = job.of
+        state = State.CANCELLED if job.is_cancelled else State.DONE
+        job.ends(state, result=result, size_bytes=len(pickle.dumps(result)))
+
+
+def readable(error: BaseException) -> str:
+    """Returns what a user is told of an error: all findings of wrong input, else its kind and its words."""
+    if isinstance(error, SliceplanError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+_making = threading.Lock()
+
+
+def shared_jobs() -> Jobs:
+    """Returns the jobs of this process; its workers begin to import the solvers when it is first called."""
+    with _making:
+        return _shared_jobs()
+
+
+@cache
+def _shared_jobs() -> Jobs:
+    pool = WorkerPool(max(LEAST_WORKERS, cores() + KEPT_FREE), kept_free=KEPT_FREE)
+    atexit.register(pool.kill)
+    return Jobs(pool)

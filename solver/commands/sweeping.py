@@ -1,0 +1,129 @@
+"""The command that asks "what if": one or two things varied over ranges, and why the cost rises where it does."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..model.errors import Finding, InputError
+from .inputs import read_problem_and_profiles
+from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .output import display, is_stdout, say, write_json
+from .searching import searching
+
+if TYPE_CHECKING:
+    from ..model.sweep_report import Axis, Step, SweepPoint, SweepReport
+    from ..sweeps.executors import Workers
+    from ..sweeps.points import Sweep
+
+
+def sweep(
+    problem: ProblemArgument,
+    axis: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KIND[:NAME]=VALUES",
+            help="What varies: rate, slo (factors; of a named service requests/s, ms), headroom, price:GPU, count:GPU. "
+            "VALUES: FROM:TO:STEP, or a list with commas. Once or twice.",
+        ),
+    ],
+    time_limit: TimeLimitOption = None,
+    profiles: ProfilesOption = None,
+    explain: Annotated[bool, typer.Option(help="Find out what forces each rise of the cost.")] = True,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", help="Write the points as CSV; `-`: to stdout instead of the table.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write everything as JSON; `-`: to stdout instead of the table.")
+    ] = None,
+) -> None:
+    """Show what the fleet costs over a range of rates, SLOs, prices, counts or headroom, and what forces each step."""
+    if is_stdout(csv_file) and is_stdout(json_file):
+        raise InputError([Finding("--csv and --json", "", "both are `-`; only one of them can go to stdout")])
+    from ..sweeps.axes import parse_axes
+    from ..sweeps.executors import workers
+    from ..sweeps.points import Sweep
+
+    with workers() as crew:  # they load the solvers while the files are read
+        parsed, known = read_problem_and_profiles(problem, profiles)
+        asked = Sweep(parsed, known, parse_axes(axis, parsed), time_limit)
+        with searching("sweeping") as update:
+            report = _report(asked, crew, explain, update)
+    if csv_file is not None:
+        _write_csv(report, csv_file)
+    if json_file is not None:
+        write_json(report.model_dump(mode="json"), json_file)
+    if not (is_stdout(csv_file) or is_stdout(json_file)):
+        from ..sweeps.curve import curve_table
+
+        display(curve_table(report))
+    for line in _notes(report, explain):
+        say(line)
+    raise typer.Exit(_exit_code(report))
+
+
+def _report(asked: "Sweep", crew: "Workers", explain: bool, update: Callable[[str], object]) -> "SweepReport":
+    from ..sweeps.steps import explained, rising
+    from ..sweeps.sweeping import sweep_report, swept
+
+    points: list[SweepPoint] = []
+    for point in swept(asked, crew):
+        points.append(point)
+        update(f"{len(points):,} of {asked.points:,} points; {_brief(asked.axes, point)}")
+    steps: list[Step] = []
+    if explain:
+        of = len(rising(points))
+        for step in explained(asked, points, crew):
+            steps.append(step)
+            update(f"{len(points):,} points; {len(steps):,} of {of:,} rises of the cost explained")
+    return sweep_report(asked, points, steps)
+
+
+def _brief(axes: "tuple[Axis, ...]", point: "SweepPoint") -> str:
+    at = ", ".join(f"{axis.name} {value:g}" for axis, value in zip(axes, point.values, strict=True))
+    return f"{at}: {point.status}" if point.cost_per_hour is None else f"{at}: ${point.cost_per_hour:,.2f}/h"
+
+
+def _write_csv(report: "SweepReport", path: Path) -> None:
+    import sys
+
+    from ..formats.sweep_files import sweep_csv
+    from ..formats.text_files import write_text
+
+    if is_stdout(path):
+        sys.stdout.write(sweep_csv(report))
+    else:
+        write_text(path, sweep_csv(report))
+
+
+def _notes(report: "SweepReport", explain: bool) -> list[str]:
+    """Returns what is to be said beside the table."""
+    from ..sweeps.steps import rising
+
+    points = report.points
+    total = len(points) + report.missing
+    lines = [f"{len(points):,} of {total:,} points." if report.missing else f"{total:,} points."]
+    with_plan = [point for point in points if point.cost_per_hour is not None]
+    gaps = [point.gap for point in with_plan if point.gap is not None]
+    proven = sum(point.status == "optimal" for point in with_plan)
+    lines[0] += f" Proven cheapest: {proven:,}." + (
+        f" The others are within {max(gaps):.1%}." if gaps and proven < len(with_plan) else ""
+    )
+    if none := len(points) - len(with_plan):
+        lines[0] += f" Without a plan: {none:,}."
+    lost = sum(point.retries for point in points)
+    if lost:
+        lines.append(f"{lost} time{'s' if lost > 1 else ''} a point began anew because its worker was lost.")
+    unexplained = len(rising(points)) - len(report.steps)
+    if explain and unexplained:
+        lines.append(f"{unexplained:,} rises of the cost were not explained before the end.")
+    return lines
+
+
+def _exit_code(report: "SweepReport") -> int:
+    """Returns 3 where something is missing or hit a limit, 1 where there is no plan at any point."""
+    limited = any(point.stopped == "time_limit" or point.status in ("timeout", "failed") for point in report.points)
+    if report.missing or limited:
+        return 3
+    return 0 if any(point.cost_per_hour is not None for point in report.points) else 1

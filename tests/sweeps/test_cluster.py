@@ -1,0 +1,84 @@
+"""The same sweep on a Dask cluster: a scheduler and two worker processes on this machine, one of them killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from instances import random_problem
+
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.sweeps.axes import parse_axes
+from sliceplan.solver.sweeps.executors import CLUSTER, workers
+from sliceplan.solver.sweeps.points import Sweep, solve_point
+from sliceplan.solver.sweeps.sweeping import swept
+
+pytest.importorskip("distributed")
+
+WAIT_S = 60
+HERE = ["--host", "127.0.0.1", "--no-dashboard"]
+
+
+def dask(part, *arguments, folder):
+    """Starts a part of a cluster."""
+    command = [sys.executable, "-m", f"distributed.cli.dask_{part}", *HERE, *arguments]
+    log = (folder / f"{part}.log").open("a")
+    with log:
+        return subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    """Starts a scheduler and two workers of one thread each; returns the workers' processes."""
+    where = tmp_path / "scheduler.json"
+    running = [dask("scheduler", "--port", "0", "--scheduler-file", str(where), folder=tmp_path)]
+    own = ["--scheduler-file", str(where), "--no-nanny", "--nthreads", "1", "--local-directory", str(tmp_path)]
+    running += [dask("worker", *own, folder=tmp_path) for _ in range(2)]
+    try:
+        deadline = time.monotonic() + WAIT_S
+        while not where.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        monkeypatch.setenv(CLUSTER, json.loads(where.read_text())["address"])
+        wait_for_workers(2, deadline)
+        yield running[1:]
+    finally:
+        for process in reversed(running):
+            process.kill()
+            process.wait()
+
+
+def wait_for_workers(number, deadline):
+    while time.monotonic() < deadline:
+        try:
+            with workers() as found:
+                if found.number == number:
+                    return
+        except InputError:
+            time.sleep(0.2)
+    pytest.fail("the workers did not come")
+
+
+def test_a_sweep_on_a_cluster_outlives_a_worker(cluster):
+    problem = random_problem(30, 2)
+    sweep = Sweep(problem, shipped_profiles(), parse_axes(["rate=0.5:1.5:0.05"], problem))
+    points = []
+    with workers() as found:
+        for point in swept(sweep, found):
+            points.append(point)
+            if len(points) == 4:
+                os.kill(cluster[0].pid, signal.SIGKILL)
+    assert sorted(point.index for point in points) == [(i,) for i in range(21)]
+    assert {point.status for point in points} == {"optimal"}
+    here = solve_point(sweep.packed(), (20,), None)
+    assert next(point for point in points if point.index == (20,)).cost_per_hour == here.cost_per_hour
+
+
+def test_a_cluster_that_is_not_there_is_said(monkeypatch):
+    monkeypatch.setattr("sliceplan.solver.sweeps.executors.CONNECT_S", 0.5)
+    monkeypatch.setenv(CLUSTER, "tcp://127.0.0.1:9")
+    with pytest.raises(InputError, match=r"SLICEPLAN_DASK is 'tcp://127.0.0.1:9'; no Dask scheduler"), workers():
+        pass

@@ -1,0 +1,40 @@
+"""Calls that tests have worker processes do."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from sliceplan.solver.incumbent import best_so_far, offer
+from sliceplan.solver.progress import report
+
+
+def die_the_first_times(marks, times):
+    """Kills its own process at the first calls, which leave marks in a file; returns the number of calls."""
+    with Path(marks).open("a") as file:
+        file.write("x")
+    calls = Path(marks).stat().st_size
+    if calls <= times:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return calls
+
+
+def search_without_end(offered):
+    """Offers an answer, says so, and goes on for long."""
+
+    def search():
+        offer(lambda: offered)
+        report("offered")
+        time.sleep(60)
+        return "too late"
+
+    return best_so_far(search, nothing=lambda: "nothing")
+
+
+def wait_for(path):
+    """Waits until a file exists."""
+    deadline = time.monotonic() + 60
+    while not Path(path).exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(path)
+        time.sleep(0.01)
