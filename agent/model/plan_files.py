@@ -16,12 +16,7 @@ ROUNDING = 1e-6
 
 def read_plan(path: Path) -> Plan:
     """Reads a plan file, which is JSON whatever its name ends in; raises InputError with every finding."""
-    text = read_text(path)
-    try:
-        data = parse_text(text, f"{path}.json")  # the name decides how it is parsed
-    except InputError as error:
-        raise InputError(Finding(str(path), one.path, one.message) for one in error.findings) from error
-    return parse_record(Plan, data, str(path))
+    return parse_record(Plan, parse_text(read_text(path), str(path), is_json=True), str(path))
 
 
 def node_share(plan: Plan, node: str, source: str) -> NodeState:

@@ -48,7 +48,7 @@ def read_uuids(path: Path) -> dict[int, str]:
 
 
 def _from_json(text: str, source: str) -> list[tuple[str, str]]:
-    data = parse_text(text, source if source.endswith(".json") else f"{source}.json")
+    data = parse_text(text, source, is_json=True)
     if not all(key.isascii() and key.isdigit() and len(key) < 4 and isinstance(data[key], str) for key in data):
         raise InputError([Finding(source, "", 'is JSON, but not of GPU indices and UUIDs, as {"0": "GPU-..."}')])
     return [(str(int(key)), uuid) for key, uuid in data.items()]

@@ -8,11 +8,9 @@ from .text_files import write_text
 
 
 def read_plan(path: Path) -> Plan:
-    """Reads a plan; raises InputError with every finding if the file is not a plan."""
+    """Reads a plan, which is JSON whatever its name ends in; raises InputError with every finding if it is none."""
     source = str(path)
-    return parse_record(
-        Plan, parse_text(read_text(path), source if source.endswith(".json") else f"{source}.json"), source
-    )
+    return parse_record(Plan, parse_text(read_text(path), source, is_json=True), source)
 
 
 def dump_plan(plan: Plan) -> str:

@@ -65,9 +65,14 @@ def read_text(path: Path) -> str:
 
 
 @collector_paused()
-def parse_text(text: str, source: str) -> Any:
+def parse_text(text: str, source: str, *, is_json: bool | None = None) -> Any:
     """
-    Parses YAML, or JSON if the source's name ends in .json.
+    Parses YAML or JSON.
+
+    Parameters
+    ----------
+    is_json
+        None: it is JSON if the source's name ends in .json.
 
     Raises
     ------
@@ -75,7 +80,7 @@ def parse_text(text: str, source: str) -> Any:
         If the text is neither, has an alias or a repeated key, or is nested too deeply.
     """
     try:
-        if source.endswith(".json"):
+        if source.endswith(".json") if is_json is None else is_json:
             return json.loads(text, object_pairs_hook=_without_repeated_keys)
         _refuse_aliases_and_depth(text)
         return yaml.load(text, Loader=_Loader)

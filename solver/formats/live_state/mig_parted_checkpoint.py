@@ -23,7 +23,7 @@ def read_checkpoint(text: str, source: str, types: GpuTypes, uuids: Mapping[int,
     InputError
         If the text is no checkpoint, a UUID or a GPU type is not known, or instances cannot be on that type.
     """
-    data = parse_text(text, source if source.endswith(".json") else f"{source}.json")
+    data = parse_text(text, source, is_json=True)
     devices = parse_record(Checkpoint, data, source).state.devices or ()
     indices = {uuid: index for index, uuid in uuids.items()}
     unknown = [device.uuid for device in devices if device.uuid not in indices]

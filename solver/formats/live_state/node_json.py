@@ -31,7 +31,7 @@ def read_node(text: str, source: str, types: GpuTypes) -> tuple[str, LiveState]:
     InputError
         If the text is no node, lacks counts, or its counts fit several states of the node.
     """
-    node = _node(parse_text(text, source if source.endswith(".json") else f"{source}.json"), source)
+    node = _node(parse_text(text, source, is_json=True), source)
     name = node["metadata"]["name"]
     labels: dict[str, Any] = node["metadata"].get("labels") or {}
     capacity: dict[str, Any] = node["status"]["capacity"]
