@@ -16,7 +16,7 @@ from .model.replan_report import ReplanReport
 from .model.transition import Durations, Strategy
 from .performance.resolve import resolve
 from .performance.unservable import unservable
-from .replan import NAME, replanned
+from .replan import NAME, in_the_fleet, replanned
 from .transition.inputs import refuse_unusable, refuse_used
 from .transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_transition
 from .transition.replay import replay
@@ -122,7 +122,8 @@ def replan(
         most_moves=most_moves,
         time_limit_s=problem.settings.time_limit_s if time_limit_s is None else time_limit_s,
     )
-    if report.moved and plan.gpus:
+    # Dealing could give what moves a GPU that the fleet no longer has.
+    if report.moved and plan.gpus and all(in_the_fleet(problem, gpu) for gpu in running.gpus):
         plan, report = _fewer_moves(running, plan, report)
     plan = plan.model_copy(
         update={

@@ -10,6 +10,7 @@ from .exact.replanning import KeptGpu, Replanning, RunningGpu, RunningPartition,
 from .exact.shortfall import shortfall
 from .model.errors import NoPlanError
 from .model.plan import Bound, Partition, Plan, PlannedGpu, Search, Served, Status
+from .model.problem import Problem
 from .model.replan_report import ReplanReport
 from .performance.operating_points import LATENCY_TOLERANCE, WHOLE_GPU
 from .performance.resolve import ResolvedProblem, usable_points
@@ -96,7 +97,7 @@ def running_gpus(resolved: ResolvedProblem, running: Plan) -> Running:
             workloads = [number[served.workload] for served in partition.serves if served.workload in number]
             k = None if gpu.sharing == "mps" else size.get((gpu.gpu, partition.mig_profile or WHOLE_GPU))
             capacity = None
-            if k is not None and len(partition.serves) == len(workloads) == 1:
+            if k is not None and len(partition.serves) == len(workloads) == 1 and in_the_fleet(resolved.problem, gpu):
                 capacity = _capacity_rps(resolved, workloads[0], k, partition.serves[0])
             if capacity is None or k is None:
                 must_move.update(workloads)
@@ -120,6 +121,14 @@ def running_gpus(resolved: ResolvedProblem, running: Plan) -> Running:
         served,
         frozenset(must_move),
     )
+
+
+def in_the_fleet(problem: Problem, gpu: PlannedGpu) -> bool:
+    """Tells whether the fleet still has a running GPU; one without a node, or of a fleet without nodes, may be any."""
+    nodes = {entry.gpu: entry.nodes for entry in problem.fleet}.get(gpu.gpu)
+    if nodes is None or gpu.node is None:
+        return True
+    return any(node.name == gpu.node and gpu.index is not None and gpu.index < node.count for node in nodes)
 
 
 def _capacity_rps(resolved: ResolvedProblem, w: int, k: int, served: Served) -> float | None:
@@ -173,7 +182,8 @@ def _plan(
     cut = [one for one, _ in decided]
     plan = assemble(resolved, cut, planner=NAME, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
     numbers = [number for _, number in decided]
-    gpus = _with_their_names(running, known, plan.gpus, numbers)
+    there = [gpu for gpu in running.gpus if in_the_fleet(resolved.problem, gpu)]
+    gpus = _with_their_names(running, there, known, plan.gpus, numbers)
     gpus = _with_running_points(resolved, known, answer.kept or (), gpus, numbers)
     left = gap(plan.cost_per_hour, bound)
     status = Status.OPTIMAL if left == 0.0 else Status.FEASIBLE
@@ -209,12 +219,16 @@ def _kept_gpu(known: Running, one: KeptGpu, waiting: defaultdict[tuple[str, str]
 
 
 def _with_their_names(
-    running: Plan, known: Running, gpus: Sequence[PlannedGpu], numbers: Sequence[int | None]
+    running: Plan,
+    there: Sequence[PlannedGpu],
+    known: Running,
+    gpus: Sequence[PlannedGpu],
+    numbers: Sequence[int | None],
 ) -> list[PlannedGpu]:
     """Gives the GPUs on which something stays their own id, node and index, and the others what is free."""
     stay = {known.planned[number].id for number in numbers if number is not None}
     places = {(gpu.node, gpu.index) for gpu in known.planned if gpu.id in stay}
-    left = [gpu for gpu in running.gpus if gpu.id not in stay]
+    left = [gpu for gpu in there if gpu.id not in stay]
     taken = {gpu.id for gpu in running.gpus}
     named = []
     for gpu, number in zip(gpus, numbers, strict=True):
