@@ -44,9 +44,9 @@ def transition(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the transition as JSON; `-`: to stdout instead of the text.")
     ] = None,
-    assigned: Annotated[
+    output: Annotated[
         Path | None,
-        typer.Option("-o", "--assigned-plan", help="Write the new plan with the GPUs and places that it gets."),
+        typer.Option("-o", "--output", help="Write the new plan with the GPUs and places that it gets."),
     ] = None,
     stages_folder: Annotated[
         Path | None, typer.Option("--stages", metavar="DIR", help="Write plans for agents to go through one by one.")
@@ -71,29 +71,31 @@ def transition(
             fixed_starts=keep_starts,
             sources=(str(old), str(new)),
         )
-    if json_file is not None:
-        write_json(planned.transition.model_dump(mode="json"), json_file)
-    if assigned is not None:
-        write_plan(planned.assigned, assigned)
     if stages_folder is not None:
         _write_stages(stages(before, planned), stages_folder)
+    if output is not None:
+        write_plan(planned.assigned, output)
+    if json_file is not None:
+        write_json(planned.transition.model_dump(mode="json"), json_file)
     if not is_stdout(json_file):
         display(draw_transition(planned.transition, most))
     raise typer.Exit(3 if planned.transition.shortfalls else 0)
 
 
 def _write_stages(plans: "list[Plan]", folder: Path) -> None:
-    from ..formats.plan_files import write_plan
+    """Writes the plans, all or none; stages of another transition beside them would be applied after these."""
+    from ..formats.plan_files import dump_plan
+    from ..formats.text_files import write_texts
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError([Finding(str(folder), "", f"cannot be made a folder: {error.strerror}")]) from error
     digits = len(str(len(plans)))
-    for number, plan in enumerate(plans, start=1):
-        path = folder / f"stage-{number:0{digits}}.plan.json"
-        write_plan(plan, path)
-        say(str(path))
+    texts = {f"stage-{number:0{digits}}.plan.json": dump_plan(plan) for number, plan in enumerate(plans, start=1)}
+    others = sorted(path.name for path in folder.glob("stage-*.plan.json") if path.name not in texts)
+    if others:
+        message = f"has stages of another transition ({', '.join(others[:3])}); remove them or name another folder"
+        raise InputError([Finding(str(folder), "", message)])
+    write_texts(folder, texts)
+    for name in texts:
+        say(str(folder / name))
 
 
 def replan(

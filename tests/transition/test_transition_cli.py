@@ -105,3 +105,37 @@ def test_replan_says_how_many_moves_it_takes_when_fewer_are_allowed(grown, tmp_p
     done = sliceplan("replan", full, "--running", DEMO, "--most-moves", 0, "-o", tmp_path / "no.json")
     assert_refused(done, "no plan moves at most 0 services; moving 1 would do: style-match", code=1)
     assert not (tmp_path / "no.json").exists()
+
+
+def test_replan_moves_what_runs_on_a_node_that_the_fleet_has_no_more(tmp_path):
+    problem, plan, report = tmp_path / "moved.yaml", tmp_path / "plan.json", tmp_path / "report.json"
+    text = (ROOT / "plans" / "demo.yaml").read_text()
+    problem.write_text(text.replace("  - {name: gpu-node-1, count: 4}\n", "  - {name: gpu-node-1, count: 1}\n"))
+    done = sliceplan("replan", problem, "--running", DEMO, "-o", plan, "--json", report)
+    assert done.returncode == 0, done.stderr
+    assert sliceplan("check", problem, plan).returncode == 0
+    gone = {
+        served["workload"]
+        for gpu in json.loads(DEMO.read_text())["gpus"]
+        if gpu["index"] > 0
+        for partition in gpu["partitions"]
+        for served in partition["serves"]
+    }
+    assert json.loads(report.read_text())["must_move"] == sorted(gone)
+    places = {(gpu["node"], gpu["index"]) for gpu in json.loads(plan.read_text())["gpus"]}
+    assert all(node is None or index < {"gpu-node-1": 1, "gpu-node-2": 4}[node] for node, index in places)
+
+
+def test_stages_are_not_written_beside_those_of_another_transition(grown, tmp_path):
+    stages, assigned = tmp_path / "stages", tmp_path / "assigned.json"
+    stages.mkdir()
+    (stages / "stage-99.plan.json").write_text("{}")
+    done = sliceplan("transition", DEMO, grown[1], "--stages", stages, "-o", assigned)
+    assert_refused(done, f"{stages}: has stages of another transition (stage-99.plan.json)")
+    assert [path.name for path in stages.iterdir()] == ["stage-99.plan.json"]
+    assert not assigned.exists()
+
+
+def test_a_problem_in_place_of_a_plan_is_named_as_given():
+    problem = ROOT / "plans" / "demo.yaml"
+    assert_refused(sliceplan("transition", DEMO, problem), f"{problem}: line 1, column 1 is not valid JSON")
