@@ -74,6 +74,7 @@ def apply(
 
 def rollback(
     config: Config = None,
+    node: Node = None,
     device: Device = None,
     state: State = None,
     yes: Yes = False,
@@ -81,7 +82,7 @@ def rollback(
     drain: Drain = None,
 ) -> None:
     """Bring a node back to what it was before the last apply, or undo a transition that was left unfinished."""
-    agent = open_agent(Words(config, device=device, state=state, drain_s=drain))
+    agent = open_agent(Words(config, node, device, state, drain_s=drain))
     folder = agent.session.folder
     with locked(folder):
         _refuse_other_owners(agent)
@@ -198,9 +199,16 @@ def _stop_if_dry(dry_run: bool) -> None:
 
 
 def _confirm(question: str, yes: bool) -> None:
-    if not yes and not typer.confirm(question):
+    """Ends the command unless a person says yes; Ctrl-C and the end of the input are a no."""
+    if yes:
+        return
+    try:
+        if typer.confirm(question):
+            return
         print("Nothing was changed.")
-        raise typer.Exit(1)
+    except typer.Abort:
+        print("\nNothing was changed: nobody answered; --yes does not ask.")
+    raise typer.Exit(1)
 
 
 def _end(outcome: Outcome) -> None:

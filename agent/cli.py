@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ..solver.model.errors import Finding, InputError, SliceplanError
-from .changing import Config, Device, State, apply, rollback, run
+from .changing import Config, Device, Node, State, apply, rollback, run
 from .devices.simulated.node import SimulatedNode
 from .model.device_error import DeviceError
 from .model.live import LiveNode
@@ -110,6 +110,7 @@ def _from_plan(desired: NodeState, running: NodeState, source: Path | None) -> T
 @app.command()
 def status(
     config: Config = None,
+    node: Node = None,
     device: Device = None,
     state: State = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
@@ -120,7 +121,8 @@ def status(
     """Show GPUs, instances, processes, MPS daemons and services of this node, and who else changes them."""
     from .status.command import show_catalogue, show_status
 
-    raise typer.Exit(show_catalogue() if catalogue else show_status(config, device, state, as_json))
+    words = Words(config, node, device, state)
+    raise typer.Exit(show_catalogue() if catalogue else show_status(words, as_json))
 
 
 @app.command()

@@ -1,7 +1,6 @@
 """`sliceplan-agent status`: from the words of the command line to what is printed."""
 
 import json
-from pathlib import Path
 
 from ..assembly import device_of, owners_of
 from ..devices.nvml.catalogue_check import catalogue_lines
@@ -11,20 +10,9 @@ from .report import look
 from .text import status_text
 
 
-def show_status(config_file: Path | None, device: str | None, state: Path | None, as_json: bool) -> int:
-    """
-    Prints the state of this node; returns the exit code: 0, or 1 if it could not be found out.
-
-    Parameters
-    ----------
-    config_file
-        The agent's configuration; None: the usual file if there is one, else the defaults.
-    device
-        `nvml` or `simulated:FILE`; None: as configured.
-    state
-        The agent's state folder; None: as configured.
-    """
-    config = configured(Words(config=config_file, device=device, state=state))
+def show_status(words: Words, as_json: bool) -> int:
+    """Prints the state of this node; returns the exit code: 0, or 1 if it could not be found out."""
+    config = configured(words)
     driver = None if config.simulated_node else driver_version()
     report = look(config.node_name, device_of(config), config.state_dir, owners_of(config), driver)
     if as_json:

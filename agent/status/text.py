@@ -36,9 +36,9 @@ def _gpu_lines(index: int, gpu: LiveGpu, report: Report) -> Iterator[str]:
     yield f"GPU {index}  {gpu.gpu}  MIG {mode}{due}  {gpu.uuid}"
     if gpu.instances:
         yield f"  {'start':>5}  {'profile':<15} {'id':>3}  UUID"
-    for one in gpu.instances:
+    for one in sorted(gpu.instances, key=lambda one: one.start):
         yield f"  {one.start:>5}  {one.profile:<15} {one.gi_id:>3}  {one.uuid or 'not usable: no compute instance'}"
-    for daemon in gpu.daemons:
+    for daemon in sorted(gpu.daemons, key=lambda one: -1 if one.start is None else one.start):
         yield f"  MPS daemon of {place_text(daemon.start)}, pid {daemon.pid}"
     for running in gpu.services:
         yield from _service_lines(index, running, report)

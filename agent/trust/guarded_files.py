@@ -33,10 +33,11 @@ def read_guarded(path: Path, forbidden: int, max_bytes: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise refusal(str(path), "", f"cannot be read: {error.strerror}") from error
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise refusal(str(path), "", f"is {'a folder' if stat.S_ISDIR(found.st_mode) else 'no file'}; expected a file")
     with open(descriptor, "rb") as file:  # noqa: PTH123
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise refusal(str(path), "", "is no file")
         if reason := unsafe(found, forbidden):
             raise refusal(str(path), "", f"{reason}; run: chmod {REPAIRS[forbidden]} {path}")
         data = file.read(max_bytes + 1)

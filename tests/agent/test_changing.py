@@ -254,3 +254,24 @@ def test_what_is_wrong_is_said_and_no_traceback_is_seen(agent, arguments, messag
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+def test_no_answer_is_a_no(agent, place):
+    done = agent("apply", "plan.json", "--unsigned", answer="")
+    assert done.code == 1
+    assert done.out.endswith("Nothing was changed: nobody answered; --yes does not ask.\n")
+    assert instances(place) == 0
+
+
+def test_every_command_names_the_node_alike(agent):
+    assert agent("apply", "plan.json", "--unsigned", "--yes").code == 0
+    assert agent("status").out.startswith("Node n1: ")
+    assert "\nNode n1: " in agent("rollback", "--dry-run").out
+    assert agent("status", "--node", "other").out.startswith("Node other: ")
+
+
+def test_what_is_no_simulated_node_is_said_with_the_way_to_one(agent, place):
+    (place / "node.json").write_text('{"a": 1}')
+    done = agent("status", "--device", "simulated:node.json")
+    assert "is no simulated node (gpus Field required" in done.out + done.err
+    assert "sliceplan-agent simulate FILE --gpus TYPE:COUNT" in done.out + done.err

@@ -89,3 +89,8 @@ def test_a_file_that_others_can_write_is_refused(config, tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read_config(tmp_path / "agent.yaml")
+
+
+def test_a_folder_is_no_configuration(tmp_path):
+    with pytest.raises(InputError, match="is a folder; expected a file"):
+        read_config(tmp_path)

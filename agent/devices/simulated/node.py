@@ -143,10 +143,9 @@ class SimulatedNodeFile(SimulatedNode):
         try:
             return _adapter().validate_json(read_text(self._path))
         except ValidationError as error:
-            findings = [
-                Finding(str(self._path), ".".join(map(str, item["loc"])), item["msg"]) for item in error.errors()[:10]
-            ]
-            raise InputError(findings) from error
+            wrong = "; ".join(f"{'.'.join(map(str, item['loc']))} {item['msg']}".strip() for item in error.errors()[:3])
+            message = f"is no simulated node ({wrong}); make one: sliceplan-agent simulate FILE --gpus TYPE:COUNT"
+            raise InputError([Finding(str(self._path), "", message)]) from error
 
     def _write(self, record: NodeRecord) -> None:
         write_node(self._path, record)

@@ -58,6 +58,7 @@ def test_everything_on_a_node_is_shown_on_80_columns(status, node_file):
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
     assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines if "0gb " in line] == ["0", "4"], "in the order of their places"
     assert lines[0].endswith("2 GPUs")
     assert any(line.startswith("GPU 0  H100-80GB-SXM  MIG on  GPU-") for line in lines)
     assert any(line.split()[:3] == ["4", "3g.40gb", "1"] and "MIG-" in line for line in lines)
