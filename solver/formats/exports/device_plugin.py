@@ -102,7 +102,7 @@ def replicas_of_node(gpus: Sequence[KnownGpu], source: str) -> int | None:
     if len(set(replicas.values())) > 1:
         shown = ", ".join(f"{gpu} {count}" for gpu, count in replicas.items())
         message = f"differ in their number of equal shares ({shown}); the plugin knows one for a node; {INSTEAD}"
-        findings.append(Finding(source, f"GPUs of {gpus[0].planned.node}", message))
+        findings.append(Finding(source, f"GPUs of {gpus[0].planned.node or 'no node'}", message))
     if findings:
         raise InputError(findings)
     return next(iter(replicas.values()), None)
@@ -130,12 +130,17 @@ def _beside_mps(gpus: Sequence[KnownGpu], source: str) -> list[Finding]:
         Finding(
             source,
             gpu.id,
-            f"is {'cut by MIG' if gpu.planned.sharing == 'mig' else 'used whole'} beside GPUs shared by MPS on "
-            f"{gpu.planned.node}; the plugin shares all of a node alike; put them on different nodes, or {INSTEAD}",
+            f"is {'cut by MIG' if gpu.planned.sharing == 'mig' else 'used whole'} beside GPUs shared by MPS "
+            f"{_on(gpu)}; the plugin shares all of a node alike; put them on different nodes, or {INSTEAD}",
         )
         for gpu in gpus
         if gpu.planned.sharing != "mps"
     ]
+
+
+def _on(gpu: KnownGpu) -> str:
+    node = gpu.planned.node
+    return f"on {node}" if node is not None else "that are not assigned to nodes (`sliceplan assign`)"
 
 
 def _replicas(gpu: KnownGpu, source: str) -> int | Finding:

@@ -219,3 +219,13 @@ def test_label_values_keep_within_63_characters_and_differ():
     values = {label_value(f"{'n' * 60}{i}", "p" * 63) for i in range(9)}
     assert len(values) == 9
     assert max(map(len, values)) <= 63
+
+
+def test_sharing_unlike_in_a_plan_without_nodes_is_refused_with_what_to_do_first():
+    def homeless(data):
+        for gpu in data["gpus"]:
+            gpu.update(node=None, index=None)
+
+    with pytest.raises(InputError) as refused:
+        exported("deployments", changed(mixed(), homeless), images=IMAGE)
+    assert "beside GPUs shared by MPS that are not assigned to nodes (`sliceplan assign`)" in str(refused.value)
