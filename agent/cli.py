@@ -27,7 +27,6 @@ from .transition.preflight import Transition, plan_transition
 
 app = typer.Typer(
     name="sliceplan-agent",
-    help="Brings the GPUs of a node to their share of a plan.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -141,6 +140,23 @@ def keygen(
 def _show(node: str, transition: Transition) -> None:
     for line in transition_text(node, transition):
         print(line)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"sliceplan-agent {version('sliceplan')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Brings the GPUs of a node to their share of a plan."""
 
 
 app.command()(apply)

@@ -14,7 +14,7 @@ from .commands import MPS_NOTES, commands_of
 
 def transition_text(node: str, transition: Transition) -> Iterator[str]:
     """Yields the lines that show a transition: the summary, resets and mode changes first, then every step."""
-    yield _summary(node, transition)
+    yield from _summary(node, transition)
     yield from _warnings(transition)
     yield ""
     for number, step in enumerate(transition.steps, 1):
@@ -24,7 +24,8 @@ def transition_text(node: str, transition: Transition) -> Iterator[str]:
             yield indent(command, "       ")
     if transition.steps:
         yield ""
-        yield "`gi`, `uuid` and `gpu_uuid` read ids on the node; `sliceplan export --format commands` has them."
+        yield "`gi`, `uuid` and `gpu_uuid` read ids on the node; they are in what"
+        yield "`sliceplan export --format commands` writes."
     if transition.impossible:
         yield from (f"Not possible: {reason}" for reason in transition.impossible)
     elif transition.steps:
@@ -47,17 +48,22 @@ def transition_data(node: str, transition: Transition) -> dict[str, Any]:
     }
 
 
-def _summary(node: str, transition: Transition) -> str:
-    """Returns how much is wanted and how much of it is there already."""
+def _summary(node: str, transition: Transition) -> Iterator[str]:
+    """Yields how much is wanted and how much of it is there already."""
     wanted = transition.new
     there = settled({index: gpu for index, gpu in transition.live.items() if index in wanted})
     instances = [(index, one) for index, state in wanted.items() for one in state.instances]
     services = [(index, one) for index, state in wanted.items() for one in state.services]
-    kept = sum(index in there and one in there[index].instances for index, one in instances)
-    kept += sum(index in there and one in there[index].services for index, one in services)
-    counts = [_count(len(instances), "MIG instance")] if instances else []
-    counts += [_count(len(services), "service")]
-    return f"Node {node}: {' and '.join(counts)} on {_count(len(wanted), 'GPU')}; {kept} of them there already."
+    kept_instances = sum(index in there and one in there[index].instances for index, one in instances)
+    kept_services = sum(index in there and one in there[index].services for index, one in services)
+    yield f"Node {node}: {_counts(len(instances), len(services))} on {_count(len(wanted), 'GPU')}."
+    if kept_instances or kept_services:
+        yield f"There already: {_counts(kept_instances, kept_services)}."
+
+
+def _counts(instances: int, services: int) -> str:
+    counts = [_count(instances, "MIG instance")] if instances else []
+    return " and ".join([*counts, _count(services, "service")])
 
 
 def _warnings(transition: Transition) -> Iterator[str]:

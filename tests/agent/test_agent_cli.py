@@ -164,3 +164,9 @@ esac
 
 def test_plan_records_survive_a_round_trip(plan):
     assert Plan.model_validate_json(dump_plan(plan)) == plan
+
+
+def test_the_version_is_that_of_the_package():
+    from importlib.metadata import version
+
+    assert agent("--version").stdout == f"sliceplan-agent {version('sliceplan')}\n"

@@ -226,7 +226,8 @@ def test_plan_counts_services_and_says_once_that_a_percentage_isolates_nothing(f
         tmp_path, planned(frame, gpu(part("bert", 60.0), part("vgg", 40.0)), gpu(cut, sharing="mig", index=1))
     )
     assert done.exit_code == 0, done.output
-    assert "Node n1: 1 MIG instance and 3 services on 2 GPUs; 0 of them there already." in done.output
+    assert "Node n1: 1 MIG instance and 3 services on 2 GPUs.\n" in done.output
+    assert "There already" not in done.output
     assert done.output.count("isolates nothing") == 1
     assert "steps reach exactly the planned state" in done.output
     assert max(map(len, done.output.splitlines())) <= 100
@@ -236,7 +237,7 @@ def test_plan_of_shares_alone_speaks_of_no_instances_and_knows_what_stays(frame,
     running = tmp_path / "running.json"
     running.write_text(dump_plan(planned(frame, gpu(part("bert", 60.0), part("vgg", 30.0)))))
     done = agent_plan(tmp_path, planned(frame, gpu(part("bert", 60.0), part("vgg", 40.0))), "--current", str(running))
-    assert "Node n1: 2 services on 1 GPU; 1 of them there already." in done.output
+    assert "Node n1: 2 services on 1 GPU.\nThere already: 1 service.\n" in done.output
     assert "  1. GPU 0: stop vgg" in done.output
     assert "  2. GPU 0: start vgg: 1 process, each on at most 40 % of the SMs" in done.output
     assert "  3. GPU 0: wait until vgg is healthy" in done.output
