@@ -146,9 +146,8 @@ def _finish_what_was_left(session: Session, yes: bool, discard_it: bool) -> None
     open_one = unfinished(session.folder)
     if open_one is None:
         return
-    forward = open_one.turned_back is None
-    print(f"An agent left a transition before its end. It goes {'on' if forward else 'back'} first.")
-    goal = open_one.begun.new if forward else open_one.begun.old
+    print(f"An agent left a transition before its end. It goes {open_one.goes} first.")
+    goal = open_one.begun.new if open_one.turned_back is None else open_one.begun.old
     _show("", plan_transition(read_state(session), goal))
     _confirm("Go on?", yes)
     with stoppable(session) as stopping:

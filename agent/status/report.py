@@ -13,6 +13,8 @@ from ..model.device_error import DeviceError
 from ..model.live import LiveNode
 from ..model.node import service_id
 from ..owners import Trace
+from ..transition.journal import unfinished
+from ..transition.state_folder import StateFolder
 from ..trust.sequence import read_newest
 
 
@@ -35,6 +37,8 @@ class Report:
     """What `sliceplan-agent run` does."""
     sequence: int | None
     """Number of the newest signed release that was applied."""
+    unfinished: dict[str, Any] | None = None
+    """Which way a transition goes that has not ended, and why it goes back; None: there is none."""
     problems: Sequence[str] = field(default=())
     """What could not be found out, and why."""
 
@@ -51,6 +55,7 @@ class Report:
             "applied": self.applied,
             "doing": self.doing,
             "newest_sequence": self.sequence,
+            "unfinished": self.unfinished,
             "problems": list(self.problems),
         }
 
@@ -69,6 +74,11 @@ def look(node: str, device: Device, state_folder: Path, owners: Sequence[Trace],
         sequence = newest.sequence if newest else None
     except SliceplanError as error:
         problems.append(str(error))
+    open_one = None
+    try:
+        open_one = unfinished(StateFolder(state_folder))
+    except SliceplanError as error:
+        problems.append(str(error))
     return Report(
         node,
         driver,
@@ -79,6 +89,7 @@ def look(node: str, device: Device, state_folder: Path, owners: Sequence[Trace],
         _json_file(state_folder / "applied.json", problems),
         _json_file(state_folder / "state.json", problems),
         sequence,
+        None if open_one is None else {"goes": open_one.goes, "reason": open_one.turned_back},
         problems,
     )
 

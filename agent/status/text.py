@@ -66,6 +66,11 @@ def _plan_lines(report: Report) -> Iterator[str]:
         yield f"Plan: {plan.get('source')}{number}, applied {report.applied.get('when')}"
     else:
         yield f"Plan: none; rolled back to what was there before, {report.applied.get('when')}"
+    if report.unfinished:
+        reason = f" ({report.unfinished['reason']})" if report.unfinished["reason"] else ""
+        yield f"! A transition has not ended; it goes {report.unfinished['goes']}{reason}."
+        yield "  Where no agent is at work on it, `sliceplan-agent apply` or `run` takes it up,"
+        yield "  and `rollback` undoes it."
     if report.doing:
         reason = f": {report.doing['reason']}" if report.doing.get("reason") else ""
         yield f"Agent: {report.doing.get('doing')}{reason} ({report.doing.get('when')})"

@@ -121,6 +121,11 @@ class Unfinished:
     stuck: Stuck | None
     """Its last try to go back failed."""
 
+    @property
+    def goes(self) -> str:
+        """Which way it goes on: `on` to what it was begun for, or `back`."""
+        return "on" if self.turned_back is None else "back"
+
 
 class Journal:
     """The journal that the agent writes to."""

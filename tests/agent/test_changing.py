@@ -275,3 +275,14 @@ def test_what_is_no_simulated_node_is_said_with_the_way_to_one(agent, place):
     done = agent("status", "--device", "simulated:node.json")
     assert "is no simulated node (gpus Field required" in done.out + done.err
     assert "sliceplan-agent simulate FILE --gpus TYPE:COUNT" in done.out + done.err
+
+
+def test_status_tells_of_a_transition_that_was_left_before_its_end(agent, place):
+    assert agent("apply", "plan.json", "--unsigned", "--yes").code == 0
+    assert "has not ended" not in agent("status").out
+    journal = place / "state" / "journal.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-3]))
+    shown = agent("status").out
+    assert "! A transition has not ended; it goes on.\n" in shown
+    assert max(len(line) for line in shown.splitlines() if not line.startswith("Plan: ")) <= 80
+    assert json.loads(agent("status", "--json").out)["unfinished"] == {"goes": "on", "reason": None}
