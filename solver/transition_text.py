@@ -23,7 +23,9 @@ def moves_in_words(report: ReplanReport) -> str:
     moved = "No service is moved"
     if report.moved:
         moved = f"{_count(len(report.moved), 'service')} moved: {_few(report.moved)}"
-    if report.must_move:
+    if report.must_move == report.moved != ():
+        moved += " (no plan leaves any of them)"
+    elif report.must_move:
         moved += f" (no plan leaves {_few(report.must_move)})"
     limit = "" if report.most_moves is None else f" with at most {_count(report.most_moves, 'move')}"
     if report.proven and report.move_price_per_hour:

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -148,5 +149,5 @@ def replan(
     for item in plan.unserved:
         say(f"  {item.workload}: {item.reason}")
     if plan.gpus:
-        say(moves_in_words(report))
+        say(fill(moves_in_words(report), 80, break_long_words=False, break_on_hyphens=False))
     raise typer.Exit(exit_code(plan))
