@@ -54,6 +54,7 @@ def test_everything_that_the_file_does_not_tell_is_asked_for_at_once(table):
         (("--gpu", "T4", "--gpu", "T4", "--node", "n", "--idle"), "--gpu: T4 is given twice for all GPUs"),
         (("--gpu", "T4", "--node", "n", "--idle"), "is no profile of T4"),
         (("--gpu", "A100-80GB", "--node", "n", "--idle", "--services", PLAN), "are given both"),
+        (("--gpu", "A100-80GB", "--node", "n", "--idle", "--append"), "--append: is given without --output"),
     ],
 )
 def test_wrong_options_are_refused(table, arguments, message):

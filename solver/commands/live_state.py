@@ -53,6 +53,8 @@ def import_state(
     from ..formats.plan_files import dump_plan, read_plan, write_plan
     from ..model.parsing import read_text
 
+    if append and output is None:
+        raise InputError([Finding("--append", "", "is given without --output; name the plan file to add the node to")])
     _ask_for_what_is_missing(source_format, gpu, node, services, idle)
     types, source = _gpu_types(gpu or []), str(path)
     running = None if services is None else read_plan(services)
