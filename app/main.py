@@ -306,10 +306,7 @@ def _show_prices(problem: Problem | None) -> None:
     _warn_if_outdated(solved_problem, problem)
     report = price_report(solved_problem, plan, shipped_profiles())
     if plan.prices is None or report is None:
-        st.info(
-            "Slice prices are known for fleets cut by MIG or used whole, without partitions that are kept free; "
-            "this one allows MPS or keeps some free."
-        )
+        st.info("Slice prices are known for plans of `exact` without partitions that are kept free; this one has none.")
         return
     st.subheader("What services cost")
     usd = partial(st.column_config.NumberColumn, format="$%.3f")
@@ -327,7 +324,8 @@ def _show_prices(problem: Problem | None) -> None:
     )
     st.caption(
         f"The shares add up to ${report.cost_per_hour:,.2f} per hour. ${report.unattributed_usd_per_hour:,.2f} of that "
-        "is what buying whole GPUs adds; it is spread in proportion. Changes are priced at today's slice prices."
+        "is what buying whole GPUs adds, and neighbours under MPS; it is spread in proportion. Changes are priced at "
+        "today's slice prices."
     )
     st.subheader("What partitions cost")
     st.dataframe(

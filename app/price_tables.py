@@ -7,16 +7,18 @@ from sliceplan.solver.model.price_report import PriceReport
 
 
 def size_table(prices: Prices) -> pd.DataFrame:
-    """Returns one row a partition size, with its price and the rent of its GPU type."""
+    """Returns one row a partition size, with its price and the rent of its GPU type; then the GPUs under MPS."""
+    rows = [(size.gpu, size.mig_profile or "whole GPU", size.usd_per_hour) for size in prices.sizes]
+    rows += [(gpu, "all, under MPS", usd_per_hour) for gpu, usd_per_hour in prices.shared.items()]
     return pd.DataFrame(
         [
             {
-                "GPU": size.gpu,
-                "partition": size.mig_profile or "whole GPU",
-                "price per hour": size.usd_per_hour,
-                "scarcity of the GPU": prices.rents.get(size.gpu, 0.0),
+                "GPU": gpu,
+                "partition": partition,
+                "price per hour": usd_per_hour,
+                "scarcity of the GPU": prices.rents.get(gpu, 0.0),
             }
-            for size in prices.sizes
+            for gpu, partition, usd_per_hour in rows
         ]
     )
 

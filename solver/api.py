@@ -144,15 +144,12 @@ def price(
     """
     Returns the exact plan and what each service costs in it; None: no plan was found. Else as `solve`.
 
-    InputError is raised also where there are no slice prices: under MPS, and with partitions that are kept free.
+    InputError is raised also where there are no slice prices: with partitions that are kept free.
     """
     task = _task(problem, profiles, time_limit_s, source)
-    known_for = "slice prices are known for fleets cut by MIG or used whole, without partitions that are kept free"
-    where = source or problem.name
     if problem.settings.keeps_spares:
-        raise InputError([Finding(where, "settings", f"keeps partitions free; {known_for}")])
-    if task.resolved.mps:
-        raise InputError([Finding(where, "fleet", f"allows mps; {known_for}")])
+        message = "keeps partitions free; slice prices are known for fleets without such partitions"
+        raise InputError([Finding(source or problem.name, "settings", message)])
     plan = _planned(task, _exact())
     return plan, price_report(problem, plan, task.profiles)
 

@@ -10,6 +10,9 @@ The prices of all partitions together are at most the cost and the rents of scar
 whole GPUs adds (room that nobody uses, and rounding to whole GPUs). It is spread in proportion, and so is a rent, which
 nobody is paid; so the shares add up to the cost exactly.
 
+A share of a GPU under MPS costs its part of the price of all of the GPU. What a service takes there is priced as alone
+on its GPU (exact/fluid_shares.py), so what neighbours cost it is in the rest that is spread.
+
 A changed rate or SLO is priced at today's prices: exact while the change is small beside the fleet.
 """
 
@@ -18,6 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .exact.covers import NO_LIMIT, Covers, Demands, cheapest_covers
+from .exact.supply_and_demand import fluid_of
 from .model.plan import Plan, Prices
 from .model.price_report import PriceReport, ServiceCost
 from .model.problem import Problem
@@ -38,17 +42,18 @@ def price_report(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> P
         return None
     resolved = resolve(problem, profiles)
     price = prices_of(resolved, plan.prices)
-    sizes = np.flatnonzero(price > 0)
-    paid = _paid(problem, plan, plan.prices)
+    sizes = _priced_sizes(resolved, price)
+    paid = _paid(resolved, plan, plan.prices)
     share = plan.cost_per_hour * paid / paid.sum()
     rents = sum(plan.prices.rents.get(gpu.gpu, 0.0) for gpu in plan.gpus)
-    covers = cheapest_covers(_demands(resolved, sizes), price[sizes], NEXT_BEST)
+    at = np.concatenate([price[sizes], price[len(resolved.sizes) :]])
+    covers = cheapest_covers(_demands(resolved, sizes), at, NEXT_BEST)
     shorter = tuple(w.model_copy(update={"slo_ms": w.slo_ms * (1 - CHANGE)}) for w in problem.workloads)
     tighter = resolve(problem.model_copy(update={"workloads": shorter}), profiles)
     slo_down = least_costs(tighter, price)
     rate_up = least_costs(resolved, price, 1 + CHANGE)
-    move, to = _moves(covers, price[sizes])
-    names = [_size_name(resolved, int(k)) for k in sizes]
+    move, to = _moves(covers, at)
+    names = [*(_size_name(resolved, int(k)) for k in sizes), *(f"{gpu} under MPS" for gpu in resolved.mps)]
     services = [
         ServiceCost(
             workload=workload.name,
@@ -58,7 +63,7 @@ def price_report(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> P
             rate_up_usd_per_hour=_usd(rate_up[w] - covers.floor[w]),
             slo_down_usd_per_hour=None if np.isnan(slo_down[w]) else _usd(slo_down[w] - covers.floor[w]),
             move_usd_per_hour=_usd(move[w]) if to[w] >= 0 else None,
-            move_to=_named(covers.counts[to[w]], names) if to[w] >= 0 else None,
+            move_to=_named(covers.taken[to[w]], names) if to[w] >= 0 else None,
         )
         for w, workload in enumerate(problem.workloads)
     ]
@@ -70,28 +75,51 @@ def price_report(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> P
 
 
 def prices_of(resolved: ResolvedProblem, prices: Prices) -> Floats:
-    """Returns the price of each partition size of a problem, shape (size,); 0: none is known."""
+    """
+    Returns the price of each partition size of a problem, then of all of a GPU of each type under MPS; 0: unknown.
+
+    Shape (size + type under MPS,).
+    """
     known = {(one.gpu, one.mig_profile): one.usd_per_hour for one in prices.sizes}
-    return np.array([known.get((size.gpu, size.mig.name if size.mig else None), 0.0) for size in resolved.sizes])
+    sizes = [known.get((size.gpu, size.mig.name if size.mig else None), 0.0) for size in resolved.sizes]
+    return np.array([*sizes, *(prices.shared.get(gpu, 0.0) for gpu in resolved.mps)])
 
 
 def least_costs(resolved: ResolvedProblem, price: Floats, rate: float = 1.0) -> Floats:
-    """Returns what each workload's cheapest partitions cost at a multiple of its rate, shape (workload,); nan: none."""
-    sizes = np.flatnonzero(price > 0)
-    served = np.flatnonzero((resolved.capacity_rps[:, sizes] > 0).any(axis=1))
+    """
+    Returns what each workload's cheapest partitions cost at a multiple of its rate, shape (workload,); nan: none.
+
+    `price` is that of `prices_of`.
+    """
+    sizes = _priced_sizes(resolved, price)
+    demands = _demands(resolved, sizes, rate)
+    can = (demands.part > 0).any(axis=1)
+    if demands.shared is not None:
+        can |= np.isfinite(demands.shared).any(axis=1)
+    served = np.flatnonzero(can)
     cost = np.full(len(resolved.required_rps), np.nan)
-    cost[served] = cheapest_covers(_demands(resolved, sizes, rate).of(served), price[sizes]).floor
+    at = np.concatenate([price[sizes], price[len(resolved.sizes) :]])
+    cost[served] = cheapest_covers(demands.of(served), at).floor
     return cost
 
 
-def _paid(problem: Problem, plan: Plan, prices: Prices) -> Floats:
+def _priced_sizes(resolved: ResolvedProblem, price: Floats) -> Ints:
+    return np.flatnonzero(price[: len(resolved.sizes)] > 0)
+
+
+def _paid(resolved: ResolvedProblem, plan: Plan, prices: Prices) -> Floats:
     """Returns what the partitions of each service cost at the prices, shape (workload,)."""
     known = {(one.gpu, one.mig_profile): one.usd_per_hour for one in prices.sizes}
-    number = {workload.name: w for w, workload in enumerate(problem.workloads)}
+    per_percent = {
+        gpu: prices.shared.get(gpu, 0.0) / (mps.capacity_units * mps.unit_percent) for gpu, mps in resolved.mps.items()
+    }
+    number = {workload.name: w for w, workload in enumerate(resolved.problem.workloads)}
     paid = np.zeros(len(number))
     for gpu in plan.gpus:
         for partition in gpu.partitions:
             price = known.get((gpu.gpu, partition.mig_profile), 0.0)
+            if partition.sm_percent is not None:
+                price = per_percent.get(gpu.gpu, 0.0) * partition.sm_percent
             for served in partition.serves:
                 paid[number[served.workload]] += price
     return paid
@@ -106,12 +134,13 @@ def _demands(resolved: ResolvedProblem, sizes: Ints, rate: float = 1.0) -> Deman
     with np.errstate(divide="ignore"):
         needed = np.ceil(np.min(1 / part, axis=1, initial=np.inf, where=part > 0))
     most = np.where(needed > most, NO_LIMIT, most)
-    return Demands(part, np.array([workload.min_replicas for workload in workloads], dtype=np.int64), most)
+    least = np.array([workload.min_replicas for workload in workloads], dtype=np.int64)
+    return Demands(part, least, most, fluid_of(resolved, rate) if resolved.mps else None)
 
 
 def _moves(covers: Covers, price: Floats) -> tuple[Floats, Ints]:
     """Returns how much dearer each workload's second cover is, and its position; -1: there is none."""
-    cost = covers.counts @ price
+    cost = covers.taken @ price
     order = np.lexsort((cost, covers.workload))
     first = covers.first()
     number = np.diff(np.append(first, len(order)))
@@ -128,8 +157,10 @@ def _usd(amount: float) -> float:
     return round(float(amount), 9) + 0.0
 
 
-def _named(counts: Ints, names: Sequence[str]) -> dict[str, int]:
-    return {name: int(count) for name, count in zip(names, counts, strict=True) if count}
+def _named(taken: Ints | Floats, names: Sequence[str]) -> dict[str, int | float]:
+    """Returns what a cover takes: whole numbers of partitions, parts of GPUs under MPS."""
+    rounded = ((name, round(float(amount), 6)) for name, amount in zip(names, taken, strict=True) if amount)
+    return {name: int(amount) if amount.is_integer() else amount for name, amount in rounded}
 
 
 def _size_name(resolved: ResolvedProblem, k: int) -> str:

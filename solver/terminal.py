@@ -131,6 +131,9 @@ def price_table(prices: Prices) -> Table:
     for size in prices.sizes:
         rent = prices.rents.get(size.gpu, 0.0)
         table.add_row(size.gpu, size.mig_profile or "whole", f"{size.usd_per_hour:.4f}", f"{rent:.2f}" if rent else "-")
+    for gpu, usd_per_hour in prices.shared.items():
+        rent = prices.rents.get(gpu, 0.0)
+        table.add_row(gpu, "all, under MPS", f"{usd_per_hour:.4f}", f"{rent:.2f}" if rent else "-")
     return table
 
 

@@ -7,7 +7,6 @@ from instances import problem_of, problems, random_problem, second_type, two_typ
 from sliceplan.solver.api import compare, price, solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
 
 SLICE = 3.430881 / 7
@@ -77,10 +76,22 @@ def test_the_comparison_holds_prices_and_costs_for_json():
     )
 
 
-def test_a_fleet_under_mps_has_no_slice_prices():
-    with pytest.raises(InputError, match="fleet allows mps; slice prices are known for"):
-        price(example_problems()["igniter"])
-    assert solve(example_problems()["igniter"]).prices is None
+@pytest.mark.parametrize("name", ["igniter", "mixed"])
+def test_shares_of_gpus_under_mps_have_prices_and_services_share_the_cost(name):
+    plan, report = price(example_problems()[name])
+    assert plan.prices.shared["V100-SXM2-16GB"] == pytest.approx(3.06)
+    assert sum(service.usd_per_hour for service in report.services) == pytest.approx(plan.cost_per_hour)
+    marginal = sum(service.marginal_usd_per_hour for service in report.services)
+    rents = sum(plan.prices.rents[entry.gpu] * (entry.count or 0) for entry in example_problems()[name].fleet)
+    assert 0 < marginal - rents <= plan.bound.cost_per_hour + 1e-6
+    assert all(service.rate_up_usd_per_hour >= 0 for service in report.services)
+
+
+def test_a_service_on_either_kind_of_gpu_may_move_from_one_to_the_other():
+    _, report = price(example_problems()["mixed"])
+    moves = {service.workload: service.move_to for service in report.services}
+    assert any("under MPS" in name for move in moves.values() for name in move or {})
+    assert any(name.startswith("A100-80GB ") for move in moves.values() for name in move or {})
 
 
 def test_an_earlier_plan_is_a_start_and_changes_no_result():

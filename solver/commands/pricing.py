@@ -46,8 +46,9 @@ def price(
         display("")
         display(service_table(report, most))
     say(headline(plan, plan.gap))
+    adding = "whole GPUs and neighbours add" if plan.prices.shared else "whole GPUs add"
     say(
-        f"The services' shares add up to it; ${report.unattributed_usd_per_hour:,.2f}/h of it is what whole GPUs add, "
+        f"The services' shares add up to it; ${report.unattributed_usd_per_hour:,.2f}/h of it is what {adding}, "
         "spread in proportion."
     )
     raise typer.Exit(exit_code(plan))

@@ -6,6 +6,7 @@ from typing import Literal
 
 from ..assembly import DecidedGpu
 from ..performance.resolve import ResolvedProblem
+from .fleet_by_prices import FleetPrices
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class FleetAnswer:
     method: str
     gpus: list[DecidedGpu] | None
     """None: no plan was found."""
+    prices: FleetPrices | None = None
+    """The prices of partitions and of GPUs under MPS; None: none were looked for."""
 
 
 def price_of(resolved: ResolvedProblem, plan: Sequence[DecidedGpu]) -> float:

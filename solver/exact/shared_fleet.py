@@ -8,13 +8,14 @@ within a moment, and a plan near it. The program over sets then has the rest of 
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import inf
 
 from ..assembly import DecidedGpu
 from ..performance.resolve import ResolvedProblem
 from ..progress import report
 from .fleet_answer import FleetAnswer, is_proof, price_of
-from .fleet_by_prices import PRICES, Place, fleet_prices, plan_at_prices
+from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
 from .fleet_by_sets import list_sets, solve_by_sets
 
 SOLVER = "slice prices, then HiGHS through MathOpt"
@@ -53,43 +54,44 @@ def solve_shared_fleet(
     """
     deadline = time.monotonic() + time_limit_s
     workloads = len(resolved.required_rps)
+    prices = fleet_prices(resolved, deadline=time.monotonic() + PRICING * time_limit_s)
+    if prices.bound == inf:
+        return FleetAnswer("infeasible", SOLVER, None, PRICES, None)
+    bound = prices.bound, PRICES
+    report(f"exact: no plan costs less than ${prices.bound:,.2f}/h")
     sets = list_sets(resolved)
     if (sets.complete and workloads <= FEW_WORKLOADS) or not resolved.capacity_rps.any():
-        return solve_by_sets(resolved, sets, place, plans, None, deadline)
-    first = _by_prices(resolved, place, plans, on_answer, deadline)
+        return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
+    first = _by_prices(resolved, prices, place, plans, on_answer, deadline)
     if first.stopped != "time_limit" or workloads > MOST_WORKLOADS or time.monotonic() > deadline:
         return first
     known = plans if first.gpus is None else [*plans, first.gpus]
-    bound = None if first.cost_bound is None else (first.cost_bound, first.method)
-    return solve_by_sets(resolved, sets, place, known, bound, deadline)
+    return replace(solve_by_sets(resolved, sets, place, known, bound, deadline), prices=prices)
 
 
 def _by_prices(
     resolved: ResolvedProblem,
+    prices: FleetPrices,
     place: Place,
     plans: Sequence[Sequence[DecidedGpu]],
     on_answer: Callable[[FleetAnswer], None],
     deadline: float,
 ) -> FleetAnswer:
-    """Returns the better of the known plans and of that at the best prices, with their bound."""
+    """Returns the better of the known plans and of that at the prices, with their bound."""
     small = len(resolved.required_rps) <= MOST_WORKLOADS
     until = time.monotonic() + (PRICING if small else 1.0) * max(deadline - time.monotonic(), 0.05)
-    prices = fleet_prices(resolved, deadline=until)
-    if prices.bound == inf:
-        return FleetAnswer("infeasible", SOLVER, None, PRICES, None)
-    report(f"exact: no plan costs less than ${prices.bound:,.2f}/h")
     best = min(plans, key=lambda plan: price_of(resolved, plan), default=None)
-    first = _priced_answer(resolved, prices.bound, None if best is None else list(best))
+    first = _priced_answer(resolved, prices, None if best is None else list(best))
     on_answer(first)
     found = plan_at_prices(resolved, prices, place, deadline=until)
     if found is None or (best is not None and price_of(resolved, best) <= found.cost):
         return first
-    answer = _priced_answer(resolved, prices.bound, found.gpus)
+    answer = _priced_answer(resolved, prices, found.gpus)
     report(f"exact: a plan of ${found.cost:,.2f}/h, none costs less than ${prices.bound:,.2f}/h")
     on_answer(answer)
     return answer
 
 
-def _priced_answer(resolved: ResolvedProblem, bound: float, gpus: list[DecidedGpu] | None) -> FleetAnswer:
-    proven = gpus is not None and is_proof(price_of(resolved, gpus), bound)
-    return FleetAnswer("proved" if proven else "time_limit", SOLVER, bound, PRICES, gpus)
+def _priced_answer(resolved: ResolvedProblem, prices: FleetPrices, gpus: list[DecidedGpu] | None) -> FleetAnswer:
+    proven = gpus is not None and is_proof(price_of(resolved, gpus), prices.bound)
+    return FleetAnswer("proved" if proven else "time_limit", SOLVER, prices.bound, PRICES, gpus, prices)

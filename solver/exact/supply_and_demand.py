@@ -1,6 +1,7 @@
 """A problem as slice_prices.py wants it: how GPUs may be cut, and what covers a workload."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ..performance.resolve import ResolvedProblem
 from .covers import NO_LIMIT, Demands
 from .cutting_stock import Pattern
 from .fluid_shares import fluid_gpus
+from .shared_items import classes_of
 from .slice_prices import Supply
 
 
@@ -40,8 +42,19 @@ def demands_of(resolved: ResolvedProblem, sizes: Ints) -> Demands:
         np.minimum(resolved.capacity_rps[:, sizes] / resolved.required_rps[:, None], 1.0),
         np.array([workload.min_replicas for workload in workloads], dtype=np.int64),
         np.array([workload.max_replicas or NO_LIMIT for workload in workloads], dtype=np.int64),
-        fluid_gpus(resolved) if resolved.mps else None,
+        fluid_of(resolved) if resolved.mps else None,
     )
+
+
+def fluid_of(resolved: ResolvedProblem, rate: float = 1.0) -> Floats:
+    """Returns what a multiple of each rate takes of GPUs under MPS at least, as `fluid_gpus`, alike workloads once."""
+    classes = classes_of(resolved)
+    first = resolved.restricted_to([members[0] for members in classes])
+    of_class = fluid_gpus(replace(first, required_rps=first.required_rps * rate))
+    fluid = np.zeros((len(resolved.required_rps), of_class.shape[1]))
+    for c, members in enumerate(classes):
+        fluid[list(members)] = of_class[c]
+    return fluid
 
 
 def most_to_pay(resolved: ResolvedProblem) -> float:

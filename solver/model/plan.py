@@ -115,6 +115,9 @@ class Prices(Record):
     rents: dict[str, float] = Field(
         description="GPU type -> USD per hour by which too few of them raise the prices of its partitions; 0: enough"
     )
+    shared: dict[str, float] = Field(
+        default_factory=dict, description="GPU type -> USD per hour of all of a GPU under MPS; shares cost their part"
+    )
 
 
 class Insurance(Record):
@@ -187,4 +190,4 @@ class Plan(Record):
     shadow: ShadowCapacity | None = Field(description="null: shadow_percent is 0")
     metrics: Metrics | None = Field(description="null: no plan")
     insurance: Insurance | None = Field(default=None, description="null: no partitions are kept free")
-    prices: Prices | None = Field(default=None, description="null: the planner finds none, or GPUs are shared by MPS")
+    prices: Prices | None = Field(default=None, description="null: the planner finds none")

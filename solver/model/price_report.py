@@ -19,7 +19,9 @@ class ServiceCost(Record):
     move_usd_per_hour: float | None = Field(
         description="how much dearer its next best partitions are: services with the least move first; null: no others"
     )
-    move_to: dict[str, int] | None = Field(description="those partitions: GPU type and MIG profile -> number")
+    move_to: dict[str, int | float] | None = Field(
+        description="those partitions: GPU type and MIG profile -> number; of a type under MPS a part of a GPU"
+    )
 
 
 class PriceReport(Record):

@@ -3,17 +3,21 @@
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+
 from ..assembly import UNKNOWN_BOUND, DecidedGpu, assemble, without_plan
 from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import cut_gpus
 from ..exact.decomposition import DecomposedAnswer, solve_by_prices
 from ..exact.fleet_answer import FleetAnswer
+from ..exact.fleet_by_prices import FleetPrices
 from ..exact.shared_fleet import solve_shared_fleet
 from ..exact.shortfall import shared_shortfall, shortfall
 from ..exact.spare_capacity import SpareRules, spare_rules
 from ..incumbent import offer
 from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ..model.problem import Sharing
+from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem
 from .igniter import hosted, placed_on_each, within_limits
 
@@ -69,7 +73,7 @@ class Exact:
             bound=bound,
             search=search,
         )
-        return plan.model_copy(update={"prices": _prices(resolved, solved)})
+        return plan.model_copy(update={"prices": _prices(resolved, solved.price, solved.rent, {})})
 
     def _plan_with_spares(self, resolved: ResolvedProblem, rules: SpareRules, time_limit_s: float) -> Plan:
         """Plans with partitions that are kept free."""
@@ -120,7 +124,7 @@ class Exact:
         bound = _bound(resolved, answer.cost_bound, answer.method)
         if answer.gpus is None:
             return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
-        return assemble(
+        plan = assemble(
             resolved,
             answer.gpus,
             planner=self.name,
@@ -128,6 +132,8 @@ class Exact:
             bound=bound,
             search=search,
         )
+        prices = None if answer.prices is None else _fleet_prices_of(resolved, answer.prices)
+        return plan.model_copy(update={"prices": prices})
 
 
 def unproven(resolved: ResolvedProblem, gpus: Sequence[DecidedGpu], search: Search) -> Plan:
@@ -135,14 +141,27 @@ def unproven(resolved: ResolvedProblem, gpus: Sequence[DecidedGpu], search: Sear
     return assemble(resolved, gpus, planner=Exact.name, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
 
 
-def _prices(resolved: ResolvedProblem, solved: DecomposedAnswer) -> Prices:
+def _fleet_prices_of(resolved: ResolvedProblem, found: FleetPrices) -> Prices:
+    """Returns the prices of partitions, of GPUs under MPS, and the rents."""
+    sizes = len(found.sizes)
+    price = np.zeros(len(resolved.sizes))
+    price[found.sizes] = found.priced.price[:sizes]
+    shared = zip(resolved.mps, found.priced.price[sizes:], strict=True)
+    return _prices(resolved, price, found.priced.rent, {gpu: round(float(value), 9) for gpu, value in shared})
+
+
+def _prices(resolved: ResolvedProblem, price: Floats, rent: Floats, shared: dict[str, float]) -> Prices:
     sizes = [
-        SizePrice(gpu=size.gpu, mig_profile=size.mig.name if size.mig else None, usd_per_hour=round(float(price), 9))
-        for size, price in zip(resolved.sizes, solved.price, strict=True)
-        if price > 0
+        SizePrice(gpu=size.gpu, mig_profile=size.mig.name if size.mig else None, usd_per_hour=round(float(value), 9))
+        for size, value in zip(resolved.sizes, price, strict=True)
+        if value > 0
     ]
-    rents = {entry.gpu.name: float(rent) for entry, rent in zip(resolved.fleet, solved.rent, strict=True)}
-    return Prices(sizes=tuple(sizes), rents={gpu: rent if rent > RENT else 0.0 for gpu, rent in rents.items()})
+    rents = {entry.gpu.name: float(of_type) for entry, of_type in zip(resolved.fleet, rent, strict=True)}
+    return Prices(
+        sizes=tuple(sizes),
+        rents={gpu: of_type if of_type > RENT else 0.0 for gpu, of_type in rents.items()},
+        shared=shared,
+    )
 
 
 def _bound(resolved: ResolvedProblem, cost: float | None, method: str) -> Bound:

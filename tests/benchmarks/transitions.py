@@ -6,7 +6,8 @@ Transitions between random plans: is every service kept at its rate, who is dist
 Pairs are those of tests/plan_pairs.py: plans of one set of up to 6 services at different rates, by different planners
 (parvagpu, whole-gpu, best-split, exact, migserving-greedy, operator-balanced), on A100 by MIG or also whole. Each pair
 is planned by both strategies, with and without an idle GPU beside those of both plans, and each transition is replayed
-at every cut of its graph. The large transition is between exact plans for services around ParvaGPU's scenarios before
+at every cut of its graph; Ctrl-C ends with the pairs so far. The large transition is between exact plans for services
+around ParvaGPU's scenarios before
 and after their rates changed (log-normal, sigma 0.3). Prints Markdown.
 """
 
@@ -14,6 +15,7 @@ import argparse
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path
 
@@ -37,25 +39,26 @@ def small(number: int) -> None:
     """Prints what happened over many small pairs."""
     figures: Counter[tuple[str, int, str]] = Counter()
     worse = refuted = done = 0
-    for name, old, new in islice(pairs(count(), most_services=6, plans=8), number):
-        done += 1
-        for spare in (0, 1):
-            disturbed = []
-            for strategy in STRATEGIES:
-                found = plan_transition(old, new, idle=IdleGpus({A100: spare}), strategy=strategy)
-                one = found.transition
-                if wrong := replay(old, found.assigned, one):
-                    refuted += 1
-                    print(name, strategy, spare, wrong[0], file=sys.stderr)
-                disturbed.append(len(one.disturbed.services))
-                key = strategy, spare
-                figures[*key, "kept"] += not one.shortfalls
-                figures[*key, "services"] += disturbed[-1]
-                figures[*key, "partitions"] += one.moved
-                figures[*key, "temporary"] += one.temporary
-                figures[*key, "seconds"] += one.estimated_s
-                figures[*key, "proven"] += one.disturbed.proven
-            worse += disturbed[0] > disturbed[1]
+    with suppress(KeyboardInterrupt):  # prints what was done until then
+        for name, old, new in islice(pairs(count(), most_services=6, plans=8), number):
+            for spare in (0, 1):
+                disturbed = []
+                for strategy in STRATEGIES:
+                    found = plan_transition(old, new, idle=IdleGpus({A100: spare}), strategy=strategy)
+                    one = found.transition
+                    if wrong := replay(old, found.assigned, one):
+                        refuted += 1
+                        print(name, strategy, spare, wrong[0], file=sys.stderr)
+                    disturbed.append(len(one.disturbed.services))
+                    key = strategy, spare
+                    figures[*key, "kept"] += not one.shortfalls
+                    figures[*key, "services"] += disturbed[-1]
+                    figures[*key, "partitions"] += one.moved
+                    figures[*key, "temporary"] += one.temporary
+                    figures[*key, "seconds"] += one.estimated_s
+                    figures[*key, "proven"] += one.disturbed.proven
+                worse += disturbed[0] > disturbed[1]
+            done += 1
     print(f"{done} pairs; refuted by the replay: {refuted}; more services disturbed than published: {worse}\n")
     print("| strategy | idle GPUs | rate kept | services disturbed | partitions moved | temporary | estimated |")
     print("|---|---:|---:|---:|---:|---:|---:|")
