@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .exact.covers import NO_LIMIT, Covers, Demands, cheapest_covers
-from .exact.supply_and_demand import fluid_of
+from .exact.fluid_shares import fluid_of
 from .model.plan import Plan, Prices
 from .model.price_report import PriceReport, ServiceCost
 from .model.problem import Problem

@@ -1,8 +1,10 @@
 """Opens the store: connects, and brings the tables up to date."""
 
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
+from sqlite3 import OperationalError
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -14,6 +16,9 @@ from .schema import bring_up_to_date
 from .transactions import BEGIN
 
 WAIT_S = 10.0
+
+PAUSE_S = 0.05
+"""Between two tries of what SQLite refuses without waiting."""
 
 
 def open_store(url: str | None = None, *, wait_s: float = WAIT_S) -> Engine:
@@ -56,14 +61,25 @@ def _sqlite(url: URL, wait_s: float) -> Engine:
     def _prepare(connection: SqliteConnection, _record: Any) -> None:
         connection.isolation_level = None  # the listener below begins the transactions
         connection.execute("PRAGMA foreign_keys = ON")
-        if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-            connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection, wait_s)
 
     @event.listens_for(store, "begin")
     def _begin(connection: Connection) -> None:
         connection.exec_driver_sql(connection.get_execution_options().get(BEGIN, "BEGIN"))
 
     return store
+
+
+def _write_ahead(connection: SqliteConnection, wait_s: float) -> None:
+    """Turns the write-ahead log on. Where two do so at once SQLite refuses one of them without waiting."""
+    end = time.monotonic() + wait_s
+    while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(PAUSE_S)
 
 
 def _require_folder(url: URL) -> None:

@@ -8,12 +8,15 @@ U: the units of a GPU of type g. Each resident is as fast as alone on its GPU, b
 units, whatever its number of residents. A workload that may not be split takes its least share alone at least.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..performance.igniter_rules import alone_units
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.mps_sharing import MpsType
 from ..performance.resolve import ResolvedProblem
+from .shared_items import classes_of
 
 CHUNK = 256
 """Workloads whose shares and batch sizes are predicted together."""
@@ -23,6 +26,17 @@ def fluid_gpus(resolved: ResolvedProblem) -> Floats:
     """Returns f, shape (workload, type under MPS), in GPUs; inf: the type cannot carry the workload."""
     columns = [_of_type(resolved, mps) for mps in resolved.mps.values()]
     return np.stack(columns, axis=1) if columns else np.zeros((len(resolved.required_rps), 0))
+
+
+def fluid_of(resolved: ResolvedProblem, rate: float = 1.0) -> Floats:
+    """Returns what a multiple of each rate takes of GPUs under MPS at least, as `fluid_gpus`, alike workloads once."""
+    classes = classes_of(resolved)
+    first = resolved.restricted_to([members[0] for members in classes])
+    of_class = fluid_gpus(replace(first, required_rps=first.required_rps * rate))
+    fluid = np.zeros((len(resolved.required_rps), of_class.shape[1]))
+    for c, members in enumerate(classes):
+        fluid[list(members)] = of_class[c]
+    return fluid
 
 
 def _of_type(resolved: ResolvedProblem, mps: MpsType) -> Floats:

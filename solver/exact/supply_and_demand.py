@@ -1,7 +1,6 @@
 """A problem as slice_prices.py wants it: how GPUs may be cut, and what covers a workload."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -10,8 +9,7 @@ from ..performance.mps_sharing import alone_on
 from ..performance.resolve import ResolvedProblem
 from .covers import NO_LIMIT, Demands
 from .cutting_stock import Pattern
-from .fluid_shares import fluid_gpus
-from .shared_items import classes_of
+from .fluid_shares import fluid_of
 from .slice_prices import Supply
 
 
@@ -44,17 +42,6 @@ def demands_of(resolved: ResolvedProblem, sizes: Ints) -> Demands:
         np.array([workload.max_replicas or NO_LIMIT for workload in workloads], dtype=np.int64),
         fluid_of(resolved) if resolved.mps else None,
     )
-
-
-def fluid_of(resolved: ResolvedProblem, rate: float = 1.0) -> Floats:
-    """Returns what a multiple of each rate takes of GPUs under MPS at least, as `fluid_gpus`, alike workloads once."""
-    classes = classes_of(resolved)
-    first = resolved.restricted_to([members[0] for members in classes])
-    of_class = fluid_gpus(replace(first, required_rps=first.required_rps * rate))
-    fluid = np.zeros((len(resolved.required_rps), of_class.shape[1]))
-    for c, members in enumerate(classes):
-        fluid[list(members)] = of_class[c]
-    return fluid
 
 
 def most_to_pay(resolved: ResolvedProblem) -> float:

@@ -72,12 +72,13 @@ def test_prices_of_services_add_up_on_the_page(page):
     assert list(services["per hour"]) == sorted(services["per hour"], reverse=True)
 
 
-def test_a_fleet_under_mps_says_that_it_has_no_slice_prices(page):
+def test_a_fleet_under_mps_has_a_price_for_its_gpus(page):
     page.selectbox(key="example").set_value("igniter").run()
     page.button(key="load_example").click().run()
     page.button(key="solve").click().run()
     assert not page.exception
-    assert "Slice prices are known for fleets cut by MIG" in texts(page.info)
+    assert "neighbours under MPS" in texts(page.caption)
+    assert any("all, under MPS" in frame.value.to_string() for frame in page.dataframe)
 
 
 def test_a_changed_setting_marks_the_shown_plan_as_outdated(page):
