@@ -129,8 +129,7 @@ def solve(
     task = _task(problem, profiles, time_limit_s, source)
     known = start.prices if isinstance(start, Plan) else start
     if known is not None:
-        prices = {(one.gpu, one.mig_profile): one.usd_per_hour for one in known.sizes}
-        task = replace(task, resolved=replace(task.resolved, known_prices=prices))
+        task = replace(task, resolved=replace(task.resolved, known_prices=known))
     return _planned(task, registry.planner_named(planner))
 
 

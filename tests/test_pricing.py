@@ -1,13 +1,18 @@
 """What services cost: the shares add up, and the prices say what small changes do."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from instances import problem_of, problems, random_problem, second_type, two_type_problem
 
 from sliceplan.solver.api import compare, price, solve
+from sliceplan.solver.exact.supply_and_demand import known_prices
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
+from sliceplan.solver.performance.resolve import resolve
 
 SLICE = 3.430881 / 7
 
@@ -101,3 +106,14 @@ def test_an_earlier_plan_is_a_start_and_changes_no_result():
     workloads[3] = workloads[3].model_copy(update={"rate_rps": 2 * workloads[3].rate_rps})
     changed = problem.model_copy(update={"workloads": tuple(workloads)})
     assert solve(changed, start=first).cost_per_hour == solve(changed).cost_per_hour
+
+
+def test_an_earlier_plan_gives_the_prices_to_start_from_for_gpus_under_mps_too():
+    problem = example_problems()["igniter"]
+    first = solve(problem)
+    assert first.prices.shared
+    resolved = replace(resolve(problem, shipped_profiles()), known_prices=first.prices)
+    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
+    prices = known_prices(resolved, sizes)
+    assert list(prices[len(sizes) :]) == list(first.prices.shared.values())
+    assert solve(problem, start=first).cost_per_hour == first.cost_per_hour

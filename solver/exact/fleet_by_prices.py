@@ -32,7 +32,7 @@ from .shared_columns import Column, columns_of_gpus, enumerate_columns, few_colu
 from .shared_items import SharedItems, shared_items
 from .shared_program import by_columns
 from .slice_prices import SLACK, PricedDemand, Supply, best_prices
-from .supply_and_demand import demands_of, most_to_pay, supply_of
+from .supply_and_demand import demands_of, known_prices, most_to_pay, supply_of
 
 PRICES = (
     "Lagrangian bound at the slice prices (solver/exact/slice_prices.py), with GPUs under MPS as a fluid "
@@ -86,7 +86,7 @@ def fleet_prices(resolved: ResolvedProblem, *, deadline: float) -> FleetPrices:
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
     supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
     most = most_to_pay(resolved)
-    priced = best_prices(demands, supply, start=None, enough=most, deadline=deadline)
+    priced = best_prices(demands, supply, start=known_prices(resolved, sizes), enough=most, deadline=deadline)
     bound = np.inf if priced.bound > most * (1 + 1e-6) else next_cost(resolved, priced.bound)
     return FleetPrices(priced, bound, patterns, sizes, supply, demands)
 

@@ -71,7 +71,10 @@ def most_to_pay(resolved: ResolvedProblem) -> float:
 
 def known_prices(resolved: ResolvedProblem, sizes: Ints) -> Floats | None:
     """Returns the known prices of these sizes and of the GPUs under MPS; None: some are not known."""
-    keys = [(resolved.sizes[k].gpu, resolved.sizes[k].mig.name if resolved.sizes[k].mig else None) for k in sizes]
-    if resolved.mps or not all(key in resolved.known_prices for key in keys):
+    if resolved.known_prices is None:
         return None
-    return np.array([resolved.known_prices[key] for key in keys])
+    known = {(one.gpu, one.mig_profile): one.usd_per_hour for one in resolved.known_prices.sizes}
+    of_size = [resolved.sizes[k] for k in sizes]
+    prices = [known.get((size.gpu, size.mig.name if size.mig else None)) for size in of_size]
+    prices += [resolved.known_prices.shared.get(gpu) for gpu in resolved.mps]
+    return None if None in prices else np.array(prices, dtype=np.float64)

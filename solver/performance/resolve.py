@@ -6,7 +6,7 @@ plan with the same numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..model.catalogue import load_catalogue
 from ..model.errors import Finding, InputError
 from ..model.hardware import Gpu, MigGeometry, MigProfile
 from ..model.parsing import grouped
+from ..model.plan import Prices
 from ..model.problem import FleetEntry, Problem, Sharing, Workload
 from ..model.profile import Profile, merged
 from .interference.prediction import Floats, Ints
@@ -91,8 +92,8 @@ class ResolvedProblem:
     """Profiles by (model, GPU type), one each."""
     mps: Mapping[str, MpsType]
     """GPU types that may be shared by MPS, by name."""
-    known_prices: Mapping[tuple[str, str | None], float] = field(default_factory=dict)
-    """Slice prices of a similar problem by (GPU type, MIG profile or whole GPU), to start from, in USD per hour."""
+    known_prices: Prices | None = None
+    """Slice prices of a similar problem, to start from; None: none are known."""
 
     @cached_property
     def limit_ms(self) -> Floats:
