@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Record(BaseModel):
     """An immutable record; an unknown field, a NaN and an infinity are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 RecordT = TypeVar("RecordT", bound=Record)
