@@ -32,7 +32,7 @@ def write_durably(
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
-            with open(descriptor, "wb") as file:  # noqa: PTH123
+            with open(descriptor, "wb") as file:  # noqa: PTH123 (Path opens no descriptor)
                 os.fchmod(descriptor, mode)
                 file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()

@@ -31,7 +31,7 @@ class Signature(Record):
 class Envelope(Record):
     """The envelope, its names as DSSE has them."""
 
-    payloadType: str = Field(max_length=128)  # noqa: N815
+    payloadType: str = Field(max_length=128)  # noqa: N815 (as DSSE names it)
     payload: str
     signatures: tuple[Signature, ...] = Field(min_length=1, max_length=MAX_SIGNATURES)
 

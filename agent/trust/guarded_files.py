@@ -37,7 +37,7 @@ def read_guarded(path: Path, forbidden: int, max_bytes: int) -> bytes:
     if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
         raise refusal(str(path), "", f"is {'a folder' if stat.S_ISDIR(found.st_mode) else 'no file'}; expected a file")
-    with open(descriptor, "rb") as file:  # noqa: PTH123
+    with open(descriptor, "rb") as file:  # noqa: PTH123 (Path opens no descriptor)
         if reason := unsafe(found, forbidden):
             raise refusal(str(path), "", f"{reason}; run: chmod {REPAIRS[forbidden]} {path}")
         data = file.read(max_bytes + 1)

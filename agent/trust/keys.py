@@ -94,7 +94,7 @@ def _write_new(path: Path, data: bytes, mode: int) -> None:
         raise refusal(str(path), "", "exists; a key is never replaced") from error
     except OSError as error:
         raise refusal(str(path), "", f"cannot be written: {error.strerror}") from error
-    with open(descriptor, "wb") as file:  # noqa: PTH123
+    with open(descriptor, "wb") as file:  # noqa: PTH123 (Path opens no descriptor)
         os.fchmod(descriptor, mode)
         file.write(data)
         file.flush()

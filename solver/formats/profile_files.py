@@ -33,7 +33,7 @@ class _Dumper(yaml.SafeDumper):
     """Safe YAML with a `_Row` in flow style and lists indented below their key."""
 
     # PyYAML passes indentless=True for lists within mappings; ignoring it is what indents them.
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 (see above)
         super().increase_indent(flow, False)
 
 

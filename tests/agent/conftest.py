@@ -110,18 +110,18 @@ def nvml_node(tmp_path, monkeypatch):
     template = ServiceTemplate.model_validate({"command": ["/bin/sleep", "600"], "runner": "process", "drain_s": 5})
 
     def make(*gpus, old=False, defaults=None):
-        library = FakeLibrary(SimulatedNode.unused(dict(enumerate(gpus))), tmp_path, old)
-        library.install(monkeypatch)
+        nvml = FakeLibrary(SimulatedNode.unused(dict(enumerate(gpus))), tmp_path, old)
+        nvml.install(monkeypatch)
         mps = MpsDaemons(tmp_path / "run" / "mps", DaemonDefaults(**(defaults or {})))
         host = ServiceHost(lambda _: template, tmp_path / "run", tmp_path / "log")
         return SimpleNamespace(
             device=NvmlNode(mps, host),
-            library=library,
+            nvml=nvml,
             mps=mps,
             host=host,
             folder=tmp_path,
-            attach=library.node.attach,
-            detach=library.node.detach,
+            attach=nvml.node.attach,
+            detach=nvml.node.detach,
             calls=lambda: (tmp_path / "calls").read_text().splitlines() if (tmp_path / "calls").exists() else [],
         )
 

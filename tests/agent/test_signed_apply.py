@@ -62,9 +62,9 @@ def test_a_signed_plan_is_applied_kept_and_brought_back_after_a_reboot(node):
     assert f"pid {pids[0]}" in shown
     assert "number 5" in shown
 
-    before = node.library.node._read().calls
+    before = node.nvml.node._read().calls
     assert node.agent("run", "--once").exit_code == 0
-    assert node.library.node._read().calls == before, "what is at its plan is not touched"
+    assert node.nvml.node._read().calls == before, "what is at its plan is not touched"
 
     node.publish(4)
     done = node.agent("run", "--once")
@@ -88,14 +88,14 @@ def reboot(node, pids):
     for pid in node.mps.running().values():
         os.kill(pid, signal.SIGKILL)
     shutil.rmtree(node.folder / "run")
-    node.library.node.reboot()
+    node.nvml.node.reboot()
 
 
 def test_a_plan_that_a_stranger_signed_changes_nothing(node):
     node.publish(5, "stranger")
     done = node.agent("apply", "--yes")
     assert "hold for no trusted key" in str(done.exception)
-    assert node.library.node._read().calls == 0
+    assert node.nvml.node._read().calls == 0
     assert not (node.folder / "run" / "services").exists()
 
 
@@ -114,13 +114,13 @@ def test_workloads_without_a_template_are_named_before_anything_happens(node):
     node.publish(5)
     done = node.agent("apply", "--dry-run")
     assert "Not started: w0 has no template" in done.output
-    assert node.library.node._read().calls == 0
+    assert node.nvml.node._read().calls == 0
 
 
 def test_apply_names_what_the_driver_has_otherwise_than_the_catalogue(node):
     node.publish(5)
     assert "by the driver" not in (before := node.agent("apply", "--dry-run").output)
     assert "this driver does not offer it" not in before
-    node.library.kinds = 5
+    node.nvml.kinds = 5
     done = node.agent("apply", "--dry-run")
     assert "! GPU 0 (A100-80GB): 1g.10gb+me is in the catalogue, and this driver does not offer it" in done.output

@@ -9,7 +9,7 @@ import yaml
 class _Dumper(yaml.SafeDumper):
     """Safe YAML that keeps texts of several lines as they are and repeats nothing by aliases."""
 
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 (PyYAML passes it)
         return True
 
 

@@ -49,8 +49,8 @@ def test_no_session_stays_open(nvml_node):
     node = nvml_node(HOPPER)
     do(node, SetMigMode(0, True), CreateInstance(0, "1g.10gb", 0))
     refused(node, CreateInstance(0, "1g.10gb", 0))
-    assert node.library.sessions == 0
-    assert node.library.opened > 3
+    assert node.nvml.sessions == 0
+    assert node.nvml.opened > 3
 
 
 def test_only_the_gpu_that_waits_is_reset_and_by_its_uuid(nvml_node):
@@ -82,7 +82,7 @@ def test_a_reset_of_a_gpu_in_use_is_not_even_tried(nvml_node):
 )
 def test_errors_come_with_their_name_and_what_to_do(nvml_node, number, hint):
     node = nvml_node(HOPPER)
-    node.library.fail["nvmlDeviceSetMigMode"] = number
+    node.nvml.fail["nvmlDeviceSetMigMode"] = number
     error = refused(node, SetMigMode(0, True))
     assert error.number == number
     assert hint in str(error)
@@ -90,7 +90,7 @@ def test_errors_come_with_their_name_and_what_to_do(nvml_node, number, hint):
 
 def test_a_node_without_driver_says_so(nvml_node):
     node = nvml_node(HOPPER)
-    node.library.fail["nvmlInitWithFlags"] = pynvml.NVML_ERROR_LIBRARY_NOT_FOUND
+    node.nvml.fail["nvmlInitWithFlags"] = pynvml.NVML_ERROR_LIBRARY_NOT_FOUND
     with pytest.raises(DeviceError, match="This node has no NVIDIA driver"):
         node.device.state()
 
@@ -118,7 +118,7 @@ def test_an_older_driver_gives_no_names_and_is_understood_all_the_same(nvml_node
 def test_an_instance_with_a_small_compute_instance_is_not_usable(nvml_node):
     node = nvml_node(HOPPER)
     do(node, SetMigMode(0, True), CreateInstance(0, "3g.40gb", 4))
-    simulated = node.library.node
+    simulated = node.nvml.node
     gpu = simulated.state()[0]
     half = replace(gpu.instances[0], ci_ids=(0, 1))
     simulated._put(0, replace(gpu, instances=(half,)))
@@ -140,7 +140,7 @@ def test_the_catalogue_agrees_with_a_driver_that_lists_it(nvml_node, gpu):
 
 def test_a_driver_that_knows_fewer_kinds_of_profiles_is_asked_for_no_more(nvml_node):
     node = nvml_node(HOPPER)
-    node.library.kinds = 5
+    node.nvml.kinds = 5
     with opened() as nvml:
         found = driver_profiles(nvml, nvml.nvmlDeviceGetHandleByIndex(0), HOPPER)
     assert {profile.name for profile in found} == {"1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"}

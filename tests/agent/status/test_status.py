@@ -112,7 +112,7 @@ def test_a_damaged_file_is_a_problem_and_hides_nothing(status, node_file, tmp_pa
 
 def test_a_node_behind_nvml_shows_driver_and_virtual_gpus(status, nvml_node):
     node = nvml_node(HOPPER)
-    node.library.virtualization = 2
+    node.nvml.virtualization = 2
     done = status("--device", "nvml")
     assert done.exit_code == 0, done.output
     assert "driver 580.65.06" in done.output
@@ -124,7 +124,7 @@ def test_the_catalogue_is_compared_with_the_driver(status, nvml_node):
     done = status("--catalogue")
     assert done.exit_code == 0
     assert "agrees with the driver" in done.output
-    node.library.kinds = 5
+    node.nvml.kinds = 5
     done = status("--catalogue")
     assert done.exit_code == 1
     assert f"GPU 0 ({HOPPER}): 1g.10gb+me is in the catalogue, and this driver does not offer it" in done.output
