@@ -23,13 +23,14 @@ from .capacity import (
 )
 from .caveats import caveats
 from .check import check
+from .comparison import Comparison as Comparison
 from .formats.profile_files import shipped_profiles
 from .incumbent import best_so_far
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.collector import collector_paused
 from .model.errors import Finding, InputError
-from .model.plan import Bound, Insurance, Plan, PlanViolation, Prices, Search, ShadowCapacity, Status
+from .model.plan import Insurance, Plan, PlanViolation, Prices, Search, ShadowCapacity, Status
 from .model.price_report import PriceReport
 from .model.problem import Problem
 from .model.profile import Profile
@@ -47,52 +48,6 @@ UNSERVABLE = Search(stopped="infeasible", time_limit_s=None, solver=None)
 
 class WrongPlanError(RuntimeError):
     """A planner returned a plan that violates the problem: a mistake in sliceplan, not in the input."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Several planners' plans for one problem, in the order asked for, and the best bound proven by any of them."""
-
-    plans: tuple[Plan, ...]
-    bound: Bound
-    services: PriceReport | None = None
-    """What each service costs in the first plan that has slice prices; None: none has."""
-    not_run: tuple[str, ...] = ()
-    """Planners whose turn did not come before an interruption."""
-
-    def gap_to_bound(self, plan: Plan) -> float | None:
-        """Returns (cost - bound) / bound with the best bound; None if the bound or a plan that holds is missing."""
-        if plan.status is Status.VIOLATING:
-            return None
-        return assembly.gap(plan.cost_per_hour, self.bound)
-
-    def as_data(self) -> dict[str, Any]:
-        """Returns the figures of every planner, without the GPUs of its plan, for JSON."""
-        keep = {
-            "planner",
-            "status",
-            "cost_per_hour",
-            "gpus_used",
-            "bound",
-            "search",
-            "runtime_s",
-            "unserved",
-            "violations",
-            "shadow",
-            "metrics",
-            "prices",
-        }
-        rows = [
-            {**plan.model_dump(mode="json", include=keep), "gap_to_best_bound": self.gap_to_bound(plan)}
-            for plan in self.plans
-        ]
-        services = None if self.services is None else self.services.model_dump(mode="json")
-        return {
-            "bound": self.bound.model_dump(mode="json"),
-            "planners": rows,
-            "not_run": list(self.not_run),
-            "services": services,
-        }
 
 
 def solve(

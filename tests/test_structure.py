@@ -63,6 +63,18 @@ AGENT = {
 }
 
 
+# The same below app/: what is above Streamlit (screens, parts) and what does not know it (tables, charts).
+APP = {
+    "store": {"store"},
+    "jobs": {"jobs"},
+    "tables": {"tables"},
+    "charts": {"charts"},
+    "session": {"jobs", "store", "tables", "session"},
+    "access": {"access"},
+    "parts": {"access", "charts", "jobs", "parts", "session", "store", "tables"},
+}
+
+
 def imported(path):
     """Yields the absolute names of the project's modules that a file imports."""
     package = ("sliceplan", *path.relative_to(ROOT).parent.parts)
@@ -101,6 +113,20 @@ def test_imports_within_the_agent_point_one_way(part):
         for name in imported(path):
             parts = name.split(".")
             assert parts[1] != "agent" or parts[2] in AGENT[part], f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("part", APP)
+def test_imports_within_the_page_point_one_way(part):
+    for path in (ROOT / "app" / part).rglob("*.py"):
+        for name in imported(path):
+            parts = name.split(".")
+            assert parts[1] != "app" or parts[2] in APP[part], f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("part", ["charts", "jobs", "store", "tables"])
+def test_what_streamlit_shows_does_not_know_it(part):
+    for path in (ROOT / "app" / part).rglob("*.py"):
+        assert "streamlit" not in path.read_text(), path
 
 
 def test_no_part_of_the_solver_imports_the_page():

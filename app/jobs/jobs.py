@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
+from sliceplan.solver.comparison import Comparison
 from sliceplan.solver.model.errors import SliceplanError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
@@ -74,6 +75,11 @@ class Jobs:
             "start": None if start is None else start.prices,
         }
         return self.submit(user, "solve", f"{problem.name} by {planner}", _solve, problem, planner, options)
+
+    def submit_compare(self, user: str, problem: Problem, *, profiles: Sequence[Profile]) -> str:
+        """Returns the id of a job whose result is the Comparison of all planners that know the problem's fleet."""
+        used = used_profiles(problem, profiles)
+        return self.submit(user, "compare", f"{problem.name} by all planners", _compare, problem, used)
 
     def submit(self, user: str, kind: str, title: str, function: Callable[..., Any], *arguments: Any) -> str:
         """Returns the id of a job that has a worker process call a function; its result is what that returns."""
@@ -190,6 +196,20 @@ def _solve(problem: Problem, planner: str, options: dict[str, Any]) -> Plan:
     from sliceplan.solver import api
 
     return api.solve(problem, planner, **options)
+
+
+def _compare(problem: Problem, profiles: Sequence[Profile]) -> Comparison:
+    from sliceplan.solver import api
+    from sliceplan.solver.progress import report
+
+    names, done = api.planners_for(problem), 0
+
+    def show(plan: Plan) -> None:
+        nonlocal done
+        done += 1
+        report(f"{plan.planner} is done ({done} of {len(names)})")
+
+    return api.compare(problem, profiles=profiles, on_plan=show)
 
 
 def _finish(job: Job, done: Future[Any]) -> None:

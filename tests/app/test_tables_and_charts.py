@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from instances import problem_of, problems, random_problem
 
-from sliceplan.app.colours import PALETTE, text_on
-from sliceplan.app.comparison import comparison_table, gap_chart
-from sliceplan.app.fleet_blocks import blocks_of
-from sliceplan.app.fleet_chart import fleet_chart, place_of
-from sliceplan.app.fragmentation import fragmentation_table
-from sliceplan.app.problem_tables import elsewhere, fleet_table, marks_of, workload_table
-from sliceplan.app.problem_tables import problem_of as stated
+from sliceplan.app.charts.colours import PALETTE, text_on
+from sliceplan.app.charts.fleet import fleet_chart, place_of
+from sliceplan.app.charts.fleet_blocks import blocks_of
+from sliceplan.app.tables.comparison import comparison_table, gap_chart
+from sliceplan.app.tables.fragmentation import fragmentation_table
+from sliceplan.app.tables.problem import elsewhere, fleet_table, marks_of, workload_table
+from sliceplan.app.tables.problem import problem_of as stated
 from sliceplan.solver.api import compare, solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.headline import headline

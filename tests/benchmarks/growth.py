@@ -84,7 +84,7 @@ def draw_times(times: dict[str, dict[int, float]], title: str, path: Path, sizes
     import plotly.graph_objects as go
     from playwright.sync_api import sync_playwright
 
-    from sliceplan.app.colours import PALETTE
+    from sliceplan.app.charts.colours import PALETTE
 
     figure = go.Figure()
     for (planner, by_size), colour in zip(times.items(), PALETTE * 2, strict=False):

@@ -3,7 +3,7 @@
 import pandas as pd
 import plotly.graph_objects as go
 
-from sliceplan.solver.api import Comparison
+from sliceplan.solver.comparison import Comparison
 from sliceplan.solver.headline import missed_slos
 
 GOOD, WORSE = "#009E73", "#E69F00"

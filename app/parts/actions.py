@@ -1,0 +1,57 @@
+"""What can be done from every screen: solve, and compare the planners."""
+
+import streamlit as st
+
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.headline import headline
+from sliceplan.solver.model.problem import Problem
+
+from .under_way import begin, show_under_way
+
+
+def show_actions(session: Session) -> None:
+    """Draws the problem's name, its answer in one line, the buttons, and what is under way; in the sidebar."""
+    problem = session.problem
+    st.markdown(f"**{session.tables.name}**")
+    solve, compare = st.columns(2)
+    can_run = problem is not None
+    try:
+        if solve.button("Solve", type="primary", disabled=not can_run, key="solve", width="stretch") and problem:
+            solve_now(session, problem)
+        if compare.button("Compare", disabled=not can_run, key="compare", width="stretch") and problem:
+            job = shared_jobs().submit_compare(session.user, problem, profiles=shipped_profiles())
+            begin(session, "compare", job, problem)
+    except TooManyJobsError as error:
+        st.error(str(error))
+    if not can_run:
+        st.caption("Something in the tables is wrong; the page *Workloads and fleet* says what.")
+    show_under_way(session)
+    _take_exact(session)
+    answer = session.answer
+    if answer is not None:
+        outdated = " (of the problem before it was changed)" if session.is_outdated(answer.problem) else ""
+        st.caption(headline(answer.plan, answer.plan.gap) + outdated)
+
+
+def solve_now(session: Session, problem: Problem) -> None:
+    """Begins to look for the cheapest plan, from the last one's prices."""
+    answer: Answer | None = session.answer
+    job = shared_jobs().submit_solve(
+        session.user, problem, profiles=shipped_profiles(), start=None if answer is None else answer.plan
+    )
+    begin(session, "solve", job, problem)
+
+
+def _take_exact(session: Session) -> None:
+    """A comparison has the exact plan too; it is the answer if it is later than the one that there is."""
+    compared = session.comparison
+    if compared is None:
+        return
+    problem, comparison = compared
+    plan = comparison.plans[0]
+    if session.choices.get("compare.taken") is comparison:
+        return
+    session.choices["compare.taken"] = comparison
+    session.results["solve"] = Result(problem, plan)

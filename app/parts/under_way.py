@@ -1,0 +1,97 @@
+"""Work under way: begun here, shown with progress and cancel on every screen, its result put into the session."""
+
+from typing import Any
+
+import streamlit as st
+
+from sliceplan.app.jobs.job import JobStatus, State
+from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
+from sliceplan.app.session.session import OpenJob, Result, Session
+from sliceplan.solver.model.problem import Problem
+
+QUICK_S = 0.6
+"""So long a click waits for its result, which then comes at once, without a word of progress."""
+
+POLL_S = 0.5
+
+
+def begin(session: Session, purpose: str, job_id: str, problem: Problem, *, wait_s: float = QUICK_S) -> None:
+    """Follows a job; an earlier one of the same purpose is given up. Waits a moment, as most end within it."""
+    give_up(session, purpose)
+    session.open_jobs[purpose] = OpenJob(job_id, problem)
+    shared_jobs().result(job_id, wait_s)
+    collect(session)
+
+
+def give_up(session: Session, purpose: str) -> None:
+    """Ends a job and forgets it, with its result."""
+    old = session.open_jobs.pop(purpose, None)
+    if old is not None:
+        _cancel(old)
+
+
+def collect(session: Session) -> bool:
+    """Puts what has ended into the session's results; tells whether anything has."""
+    jobs, any_ended = shared_jobs(), False
+    for purpose, job in list(session.open_jobs.items()):
+        try:
+            status = jobs.status(job.id)
+            if not status.has_ended:
+                continue
+            result = Result(job.problem, jobs.result(job.id), status.error, status.state is State.CANCELLED)
+        except UnknownJobError as error:
+            result = Result(job.problem, None, str(error))
+        # A failure leaves the last good result where it is, and its reason beside it.
+        kept = session.results.get(purpose)
+        if result.value is None and kept is not None and kept.value is not None:
+            result = Result(kept.problem, kept.value, result.error, result.was_cancelled)
+        session.results[purpose] = result
+        del session.open_jobs[purpose]
+        any_ended = True
+    return any_ended
+
+
+def show_under_way(session: Session) -> None:
+    """Shows the jobs that have not ended, each with a way to end it with its best so far."""
+    collect(session)
+    if session.open_jobs:
+        _watch(session)
+
+
+@st.fragment(run_every=POLL_S)
+def _watch(session: Session) -> None:
+    if collect(session):
+        st.rerun()
+    jobs = shared_jobs()
+    for purpose, job in session.open_jobs.items():
+        status = jobs.status(job.id)
+        st.progress(status.done / max(status.of, 1), text=_words(status))
+        st.button("Stop, keep the best so far", key=f"cancel_{purpose}", on_click=_cancel, args=(job,), width="stretch")
+
+
+def show_failure(result: Result | None) -> None:
+    """Says why the last job of a purpose has no result, or that it was ended early."""
+    if result is None:
+        return
+    if result.error:
+        st.error(result.error)
+    elif result.was_cancelled:
+        st.info("Ended early: this is the best that was found until then.")
+
+
+def value_of(session: Session, purpose: str) -> Any:
+    """Returns the last result's value; None: there is none."""
+    found = session.results.get(purpose)
+    return None if found is None else found.value
+
+
+def _words(status: JobStatus) -> str:
+    doing = status.progress or ("waits for its turn" if status.state is State.WAITING else "begins")
+    return f"{status.title}: {doing} ({status.seconds:.0f} s)"
+
+
+def _cancel(job: OpenJob) -> None:
+    try:
+        shared_jobs().cancel(job.id)
+    except UnknownJobError:
+        return

@@ -1,0 +1,117 @@
+"""What one browser session works on. All of it is replaced, never changed in place, so that a copy is a snapshot."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from sliceplan.app.store.records import VersionKey
+from sliceplan.app.tables.problem import fleet_table, workload_table
+from sliceplan.solver.comparison import Comparison
+from sliceplan.solver.digest import reference
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.problem import Problem, Settings
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A problem as the editors show it; rows may be wrong."""
+
+    name: str
+    fleet: pd.DataFrame
+    workloads: pd.DataFrame
+    settings: dict[str, Any]
+    """By the fields of Settings."""
+
+
+@dataclass(frozen=True)
+class OpenJob:
+    """Work under way (app/jobs) and the problem that it answers."""
+
+    id: str
+    problem: Problem
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a job."""
+
+    problem: Problem
+    value: Any
+    """None: nothing, as `error` or `was_cancelled` says."""
+    error: str | None = None
+    was_cancelled: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A plan and the problem that it answers."""
+
+    problem: Problem
+    plan: Plan
+
+
+@dataclass
+class Session:
+    """The working state that all screens share; widgets show it and are not where it is kept."""
+
+    user: str
+    tables: Tables
+    problem: Problem | None
+    """What the tables state; None: something in them is wrong."""
+    saved_as: VersionKey | None = None
+    """The version in the store that the tables began as; None: they were never saved."""
+    running: Answer | None = None
+    """What runs today, for transitions; None: nothing was said about it."""
+    open_jobs: dict[str, OpenJob] = field(default_factory=dict)
+    """By purpose: solve, compare, sweep and others; a new job of a purpose takes the place of the old one."""
+    results: dict[str, Result] = field(default_factory=dict)
+    """The last result by purpose."""
+    past: tuple[Tables, ...] = ()
+    """Earlier states of the tables, for undo, latest last."""
+    future: tuple[Tables, ...] = ()
+    """Undone states, for redo, next last."""
+    editor: int = 0
+    """Number of the editors' present start; another one gives fresh widgets."""
+    choices: dict[str, Any] = field(default_factory=dict)
+    """What was chosen on a screen, by `screen.what`, and is there again on return and after a reload."""
+
+    @property
+    def answer(self) -> Answer | None:
+        """The plan that was found last."""
+        found = self.results.get("solve")
+        return None if found is None or found.value is None else Answer(found.problem, found.value)
+
+    @property
+    def comparison(self) -> tuple[Problem, Comparison] | None:
+        """The planners that were compared last, and the problem that they answer."""
+        found = self.results.get("compare")
+        return None if found is None or found.value is None else (found.problem, found.value)
+
+    def is_outdated(self, answered: Problem) -> bool:
+        """Tells whether the tables state another problem by now."""
+        return self.problem is None or reference(self.problem) != reference(answered)
+
+
+def tables_of(problem: Problem) -> Tables:
+    """Returns a problem as the editors show it."""
+    settings = {name: getattr(problem.settings, name) for name in Settings.model_fields}
+    return Tables(problem.name, fleet_table(problem), workload_table(problem), settings)
+
+
+def open_problem(session: Session, problem: Problem, saved_as: VersionKey | None = None) -> None:
+    """Makes a problem the one that the session works on; what was there before can be had back by undo."""
+    change_tables(session, tables_of(problem), problem)
+    session.saved_as = saved_as
+    session.editor += 1
+
+
+def change_tables(session: Session, tables: Tables, problem: Problem | None) -> None:
+    """Notes changed tables and what they state, and keeps the earlier ones for undo."""
+    session.past = (*session.past, session.tables)[-MOST_UNDONE:]
+    session.future = ()
+    session.tables, session.problem = tables, problem
+
+
+MOST_UNDONE = 50
+"""Steps that undo goes back."""

@@ -1,0 +1,79 @@
+"""A server of the page and a browser, for all tests that walk through it. Screenshots land beside this file."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+# A busy machine draws late; what is wrong never comes.
+expect.set_options(timeout=20_000)
+
+SCREENSHOTS = Path(__file__).parent / "screenshots"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SWITCHES = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def address():
+    """Starts the page as `sliceplan ui` does, on a free port of localhost."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "sliceplan.solver.cli", "ui", "--port", str(port), "--no-browser"]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        for _ in range(150):
+            try:
+                with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1):
+                    break
+            except OSError:
+                time.sleep(0.2)
+        else:
+            pytest.fail("the page did not start within 30 s")
+        yield f"http://localhost:{port}"
+    finally:
+        os.killpg(server.pid, 15)
+        server.wait(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        if os.environ.get("CI"):
+            pytest.fail("no chromium; `sh .ci/test` installs it")
+        pytest.skip("no chromium on this machine; `sh .ci/test` installs it")
+    SCREENSHOTS.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(SWITCHES))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser, address):
+    """Opens the page; at the end, neither the browser's console nor Streamlit may have reported an error."""
+    opened = browser.new_page(viewport={"width": 1280, "height": 1400})
+    errors = []
+    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.goto(address)
+    expect(opened.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=30_000)
+    yield opened
+    assert opened.get_by_test_id("stException").count() == 0
+    assert errors == []
+    opened.close()

@@ -1,0 +1,60 @@
+"""What a user does on the page, for tests in the browser."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
+
+SCREENSHOTS = Path(__file__).parent / "browser" / "screenshots"
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def go(page: Page, screen: str) -> None:
+    """Goes to another screen by its link in the sidebar."""
+    heading = page.get_by_role("heading", name=screen, level=1)
+    for _ in range(3):
+        # A result that comes in at the very moment of the click draws the old screen again; people click again, too.
+        page.get_by_role("link", name=screen, exact=True).click()
+        with suppress(PlaywrightTimeoutError):
+            heading.wait_for(timeout=6_000)
+            break
+    expect(heading).to_be_visible()
+
+
+def look(page: Page, name: str) -> None:
+    page.wait_for_timeout(800)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+def edit_first_rate(page: Page, value: str) -> None:
+    """Types into the rate of the first service, as one does in a spreadsheet."""
+    grid = page.get_by_test_id("stDataFrame").nth(1)
+    editor = page.locator(".gdg-input, #portal input, #portal textarea").first
+    for attempt in range(5):
+        # From the first service's name two columns to the right, wherever they are. A page that is still being drawn
+        # takes the focus away, so look whether the editor came.
+        page.keyboard.press("Escape")
+        grid.click(position={"x": 100, "y": 52})
+        page.wait_for_timeout(400 * (attempt + 1))
+        for key in ("ArrowRight", "ArrowRight", "Enter"):
+            page.keyboard.press(key)
+            page.wait_for_timeout(100)
+        with suppress(PlaywrightTimeoutError):
+            editor.wait_for(timeout=2_000)
+            break
+    editor.fill(value)
+    page.keyboard.press("Enter")
+
+
+def load_example(page: Page, name: str) -> None:
+    chooser = page.get_by_test_id("stSelectbox").locator("input").first
+    chooser.click()
+    chooser.fill(name)
+    expect(page.get_by_role("option", name=name)).to_be_visible()
+    page.keyboard.press("Enter")
+    press(page, "Load example")
+    expect(page.get_by_test_id("stSidebar").get_by_text(name, exact=True)).to_be_visible(timeout=10_000)
