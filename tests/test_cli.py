@@ -6,6 +6,7 @@ import sys
 
 import jsonschema
 import pytest
+from command_line import assert_refused, sliceplan
 from instances import REFERENCE, ROOT, second_type, two_type_problem
 
 from sliceplan.solver.formats.profile_files import write_profiles
@@ -17,11 +18,6 @@ GOOD = {
     "fleet": [{"gpu": "A100-80GB"}],
     "workloads": [{"name": "a", "model": "resnet50", "rate_rps": 100, "slo_ms": 200}],
 }
-
-
-def sliceplan(*arguments, **options):
-    command = [sys.executable, "-W", "error", "-m", "sliceplan.solver.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
 @pytest.fixture
@@ -44,14 +40,6 @@ def changed(path, value):
         target = target[key]
     target[path[-1]] = value
     return data
-
-
-def assert_refused(done, *messages, code=2):
-    assert done.returncode == code, (done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-    for message in messages:
-        assert message in done.stderr, done.stderr
 
 
 def test_solve_writes_a_plan_that_check_and_the_schema_accept(tmp_path):

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from command_line import assert_refused, sliceplan
 from instances import ROOT
-from test_cli import assert_refused, sliceplan
 
 from sliceplan.solver.formats.exports.registry import TARGETS
 

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from command_line import assert_refused, sliceplan
 from instances import ROOT
-from test_cli import assert_refused, sliceplan
 
 PLAN = ROOT / "plans" / "demo.plan.json"
 TABLE = "|   0  MIG 3g.40gb          9        2          4:4     |\n"

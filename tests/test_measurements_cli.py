@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from command_line import assert_refused, sliceplan
 from load_tests import PERF_ANALYZER, vllm
-from test_cli import assert_refused, sliceplan
 
 PROBLEM = {
     "version": 1,

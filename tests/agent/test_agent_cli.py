@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from command_line import sliceplan_agent as agent
 from instances import problem_of
 
 from sliceplan.agent.showing.commands import FUNCTIONS
@@ -16,12 +17,6 @@ from sliceplan.solver.model.plan import Plan
 
 FLEET = [{"gpu": "A100-80GB", "nodes": [{"name": "n1", "count": 2}, {"name": "n2", "count": 2}]}]
 WORKLOADS = [{"model": "resnet50", "rate_rps": 900, "slo_ms": 200}, {"model": "bert", "rate_rps": 60, "slo_ms": 500}]
-
-
-def agent(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "sliceplan.agent.cli", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
 
 
 @pytest.fixture
