@@ -24,16 +24,17 @@ def contents(plan, gpu):
     )
 
 
-def test_random_transitions_hold_at_every_cut_and_with_a_spare_gpu_nothing_falls_short():
+@pytest.mark.parametrize("part", range(4))
+def test_2000_random_transitions_hold_at_every_cut_and_with_a_spare_gpu_nothing_falls_short(part):
     count = 0
-    for name, old, new in pairs(range(37), most_services=5, plans=8):
+    for name, old, new in pairs(range(part, 40, 4), most_services=5, plans=8):
         count += 1
         spare = min(1, count % 5)
         found = plan_transition(old, new, idle=IdleGpus({A100: spare}))
         assert replay(old, found.assigned, found.transition) == [], name
         if spare:
             assert not found.transition.shortfalls, name
-    assert count >= 2000
+    assert count >= 500
 
 
 def test_the_least_disturbance_is_at_most_that_of_exchange_and_compact():

@@ -7,10 +7,10 @@ from store_writers import SHARED, edit_apart, edit_together, run_at_once
 from sliceplan.app.store.opening import open_store
 from sliceplan.app.store.problems import latest_version, load_problem, save_new_problem, versions
 
-ROUNDS = 100
+ROUNDS = 50
 
 
-def test_two_who_save_from_the_same_version_hundreds_of_times_lose_nothing(url):
+def test_two_who_save_from_the_same_version_a_hundred_times_lose_nothing(url):
     store = open_store(url)
     save_new_problem(store, SHARED, author="first")
     outcomes = run_at_once(edit_together, url, 2, ROUNDS)
