@@ -41,7 +41,7 @@ def assign(plan: Plan, supplies: Sequence[NodeSupply]) -> Plan:
         If a GPU type must be named and is not, a node is named twice, or the nodes hold too few GPUs.
     """
     types = list(dict.fromkeys(gpu.gpu for gpu in plan.gpus))
-    findings = []
+    findings = [] if plan.gpus else [Finding("PLAN", "gpus", "is empty; there is nothing to assign")]
     for supply in supplies:
         if supply.gpu is None and len(types) > 1:
             message = f"the plan has GPUs of {', '.join(types)}; write {supply.node}:COUNT:GPU"

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from .model.replan_report import ReplanReport
 from .model.transition import Shortfall, Transition, TransitionStep
+from .model.words import counted
 
 SIGNS = {"create": "+", "start": "+", "destroy": "-", "stop": "-", "drain": "~", "redirect": "~", "change_mode": "!"}
 COLOURS = {"+": "green", "-": "red", "~": "yellow", "!": "bold red"}
@@ -22,12 +23,12 @@ def moves_in_words(report: ReplanReport) -> str:
     """Returns which services a plan moves, and what is proven about cost and moves together."""
     moved = "No service is moved"
     if report.moved:
-        moved = f"{_count(len(report.moved), 'service')} moved: {_few(report.moved)}"
+        moved = f"{counted(len(report.moved), 'service')} moved: {_few(report.moved)}"
     if report.must_move == report.moved != ():
         moved += " (no plan leaves any of them)"
     elif report.must_move:
         moved += f" (no plan leaves {_few(report.must_move)})"
-    limit = "" if report.most_moves is None else f" with at most {_count(report.most_moves, 'move')}"
+    limit = "" if report.most_moves is None else f" with at most {counted(report.most_moves, 'move')}"
     if report.proven and report.move_price_per_hour:
         return f"{moved}; proven: no plan has a lower sum of cost and moves{limit}, ${report.total_per_hour:,.2f}/h."
     if report.proven:
@@ -51,15 +52,15 @@ def _summary(transition: Transition) -> Iterator[Text]:
     if transition.mode_changes:
         names = _few([step.gpu for step in transition.steps if step.kind == "change_mode"])
         resets = f", {transition.resets} of them by a reset" if transition.resets else ""
-        yield Text(f"! {_count(transition.mode_changes, 'mode change')}{resets}: {names}", style="bold red")
+        yield Text(f"! {counted(transition.mode_changes, 'mode change')}{resets}: {names}", style="bold red")
     for short in transition.shortfalls:
         yield Text(f"! {_short(short)}", style="bold red")
     if not transition.steps:
-        yield Text(f"Nothing to do: all {_count(transition.kept, 'partition')} stay as they are.")
+        yield Text(f"Nothing to do: all {counted(transition.kept, 'partition')} stay as they are.")
         return
     yield Text(
-        f"{_count(transition.kept, 'partition')} not touched, {transition.moved} moved or stopped, "
-        f"{transition.temporary} temporary; {_count(transition.created, 'MIG instance')} created, "
+        f"{counted(transition.kept, 'partition')} not touched, {transition.moved} moved or stopped, "
+        f"{transition.temporary} temporary; {counted(transition.created, 'MIG instance')} created, "
         f"{transition.destroyed} destroyed."
     )
     disturbed = transition.disturbed
@@ -70,12 +71,12 @@ def _summary(transition: Transition) -> Iterator[Text]:
         elif disturbed.fewest is not None:
             proof = f", proven: not below {disturbed.fewest}"
         names = _few(disturbed.services)
-        yield Text(f"{_count(len(disturbed.services), 'service')} disturbed{proof}: {names}.")
+        yield Text(f"{counted(len(disturbed.services), 'service')} disturbed{proof}: {names}.")
     else:
         yield Text("No service is disturbed.")
     if not transition.shortfalls:
         yield Text("Every service keeps the lower of its two rates at every moment.")
-    yield Text(f"About {duration(transition.estimated_s)}, on at most {_count(transition.peak_gpus, 'GPU')} at once.")
+    yield Text(f"About {duration(transition.estimated_s)}, on at most {counted(transition.peak_gpus, 'GPU')} at once.")
 
 
 def _short(short: Shortfall) -> str:
@@ -120,7 +121,3 @@ def _few(names: list[str] | tuple[str, ...]) -> str:
     unique = list(dict.fromkeys(names))
     more = f" and {len(unique) - MOST_NAMES} more" if len(unique) > MOST_NAMES else ""
     return ", ".join(unique[:MOST_NAMES]) + more
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

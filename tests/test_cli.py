@@ -481,3 +481,10 @@ def test_shed_names_what_to_leave_out_and_what_it_is_worth(file):
     assert done.stdout == "leave out a, value 1\n"
     assert "Value lost: 1; proven: no choice loses less." in done.stderr
     assert "Nothing need be left out" in sliceplan("shed", DEMO).stdout
+
+
+def test_a_plan_without_gpus_has_nothing_to_assign(file, tmp_path):
+    impossible = file(changed(("workloads", 0, "slo_ms"), 1))
+    plan = tmp_path / "none.json"
+    assert sliceplan("solve", impossible, "-o", plan).returncode == 1
+    assert_refused(sliceplan("assign", plan, "--nodes", "n1:2"), "gpus is empty; there is nothing to assign")

@@ -2,6 +2,7 @@
 
 from ...solver.model.errors import Finding, InputError
 from ...solver.model.plan import Plan
+from ...solver.model.words import counted
 from ..devices.simulated.node import SimulatedNode
 from ..model.plan_files import node_share
 from ..model.step_text import describe
@@ -36,7 +37,7 @@ def node_script(plan: Plan, node: str, source: str) -> str:
     tried = dry_run(unused.state(), desired)
     if not tried.reached:
         raise InputError([Finding(source, node, tried.refused or "; ".join(tried.differences))])
-    title = f"Plan {plan.problem.name} of sliceplan, node {node}: {len(desired)} GPUs"
+    title = f"Plan {plan.problem.name} of sliceplan, node {node}: {counted(len(desired), 'GPU')}"
     lines = [HEADER.format(title=title, functions=FUNCTIONS)]
     capped = any(service.sm_percent is not None for state in desired.values() for service in state.services)
     lines += [f"# {note}" for note in (*(MPS_NOTES if capped else ()), *ENVIRONMENT_NOTES)]

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from textwrap import indent
 from typing import Any
 
+from ...solver.model.words import counted
 from ..model.live import settled
 from ..model.step_text import describe
 from ..model.steps import Step, interrupts_gpu
@@ -56,14 +57,14 @@ def _summary(node: str, transition: Transition) -> Iterator[str]:
     services = [(index, one) for index, state in wanted.items() for one in state.services]
     kept_instances = sum(index in there and one in there[index].instances for index, one in instances)
     kept_services = sum(index in there and one in there[index].services for index, one in services)
-    yield f"Node {node}: {_counts(len(instances), len(services))} on {_count(len(wanted), 'GPU')}."
+    yield f"Node {node}: {_counts(len(instances), len(services))} on {counted(len(wanted), 'GPU')}."
     if kept_instances or kept_services:
         yield f"There already: {_counts(kept_instances, kept_services)}."
 
 
 def _counts(instances: int, services: int) -> str:
-    counts = [_count(instances, "MIG instance")] if instances else []
-    return " and ".join([*counts, _count(services, "service")])
+    counts = [counted(instances, "MIG instance")] if instances else []
+    return " and ".join([*counts, counted(services, "service")])
 
 
 def _warnings(transition: Transition) -> Iterator[str]:
@@ -90,7 +91,3 @@ def _step_data(step: Step, transition: Transition) -> dict[str, Any]:
         "interrupts_gpu": interrupts_gpu(step),
         "commands": commands_of(step, transition.new),
     }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

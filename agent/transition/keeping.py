@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...solver.model.errors import SliceplanError
+from ...solver.model.words import counted
 from ..model.desired import Desired, PlanReference
 from ..model.live import LiveNode
 from ..model.node import NodeState
@@ -169,7 +170,7 @@ def _bring_to(
         return Round("needs attention", reason, plan=plan)
     if transition.busy and session.patience.drain_s is None:
         return Round("waiting", "; ".join(transition.busy), plan=plan)
-    session.say(f"{len(transition.steps)} steps lead to the plan.")
+    session.say(f"To the plan: {counted(len(transition.steps), 'step')}.")
     held = applied.rolled_back if applied and applied.plan == plan else None
     return _as_round(apply_transition(session, transition, plan, rolled_back=held), plan)
 

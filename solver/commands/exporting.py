@@ -12,6 +12,7 @@ from ..model.errors import Finding, InputError
 from ..model.parsing import closest
 from ..model.plan import Plan
 from ..model.problem import Problem
+from ..model.words import counted
 from .inputs import known_profiles
 from .options import PlanArgument, ProfilesOption
 from .output import say, say_notes
@@ -34,7 +35,7 @@ def assign(
         sys.stdout.write(dump_plan(answer))
     else:
         write_plan(answer, output)
-        say(f"{output}: {answer.gpus_used} GPUs on {len(nodes)} node(s).")
+        say(f"{output}: {counted(answer.gpus_used, 'GPU')} on {counted(len(nodes), 'node')}.")
 
 
 def _formats() -> dict[str, Target]:

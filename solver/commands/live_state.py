@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..model.errors import Finding, InputError
+from ..model.words import counted
 from .output import say, say_notes
 
 
@@ -75,7 +76,8 @@ def import_state(
     else:
         write_plan(plan, output)
         nodes = ", ".join(dict.fromkeys(gpu.node or "" for gpu in plan.gpus))
-        say(f"{output}: {plan.gpus_used} GPUs, {sum(len(gpu.partitions) for gpu in plan.gpus)} partitions of {nodes}.")
+        partitions = sum(len(gpu.partitions) for gpu in plan.gpus)
+        say(f"{output}: {counted(plan.gpus_used, 'GPU')}, {counted(partitions, 'partition')} of {nodes}.")
     say_notes(notes)
 
 
