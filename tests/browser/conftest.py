@@ -29,13 +29,20 @@ SWITCHES = (
 
 
 @pytest.fixture(scope="session")
-def address():
-    """Starts the page as `sliceplan ui` does, on a free port of localhost."""
+def address(tmp_path_factory):
+    """Starts the page as `sliceplan ui` does, on a free port of localhost, with an empty store of its own."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "sliceplan.solver.cli", "ui", "--port", str(port), "--no-browser"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    store = f"sqlite:///{tmp_path_factory.mktemp('store')}/store.sqlite3"
+    server = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env=os.environ | {"SLICEPLAN_DATABASE": store},
+    )
     try:
         for _ in range(150):
             try:
