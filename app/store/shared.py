@@ -7,7 +7,6 @@ from sqlalchemy import Engine
 
 from ...solver.digest import reference
 from ...solver.model.problem import Problem
-from .opening import open_store
 from .problems import load_problem
 from .records import VersionKey
 
@@ -25,6 +24,9 @@ def shared_store() -> Engine:
 
 @cache
 def _shared_store() -> Engine:
+    # It takes Alembic, which is slow to import, and of no use before somebody saves or looks at what is saved.
+    from .opening import open_store
+
     return open_store()
 
 
