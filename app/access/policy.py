@@ -1,4 +1,4 @@
-"""The access file: how people log in, and which role each has. YAML, without secrets; read once, when the page starts."""
+"""The access file: how people log in, and which role each has. YAML without secrets; read when the page starts."""
 
 import re
 from collections.abc import Iterable

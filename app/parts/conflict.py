@@ -78,7 +78,7 @@ def _offer_ways(session: Session, conflict: Conflict, keep_mine: bool) -> None:
         disabled=not can_save,
         key="save_on_top",
         width="stretch",
-        help=f"Yours as it is becomes version {number + 1}; what {theirs.author} changed stays in version {number} only",
+        help=f"Yours as it is becomes version {number + 1}; {theirs.author}'s changes stay in version {number} only",
     ):
         attempt(partial(save_version, session, conflict.mine, theirs.key, f"in place of version {number}"))
     with other.popover("Save under another name", disabled=not can_save, width="stretch", key="conflict_as"):

@@ -124,7 +124,7 @@ def test_a_header_that_anybody_may_send_is_no_login(written):
 @pytest.mark.parametrize("secret", [None, "", "short"])
 def test_the_secret_must_be_there_and_long(written, secret):
     environment = {} if secret is None else {"SLICEPLAN_PROXY_SECRET": secret}
-    with pytest.raises(InputError, match="SLICEPLAN_PROXY_SECRET (is not set|has 5 characters); expected at least 16"):
+    with pytest.raises(InputError, match=r"SLICEPLAN_PROXY_SECRET (is not set|has 5 characters); expected at least 16"):
         checked_access("0.0.0.0", written(), environment)
     assert checked_access("0.0.0.0", written(), {"SLICEPLAN_PROXY_SECRET": SECRET}) is not None
 
@@ -137,14 +137,14 @@ def test_what_is_wrong_in_the_access_file_is_named(written, tmp_path):
     assert "login.header.proxies[1]" in text
     assert "expected letters, digits and '-'" in text
     assert "editor is not a field here. Did you mean 'editors'?" in text
-    with pytest.raises(InputError, match="missing.yaml: cannot be read"):
+    with pytest.raises(InputError, match=r"missing\.yaml: cannot be read"):
         checked_access("localhost", tmp_path / "missing.yaml", {})
 
 
 def test_the_provider_s_secrets_are_checked_and_never_shown(written, tmp_path):
     file = written(login={"method": "oidc", "secrets": "secrets.toml"})
     secrets = tmp_path / "secrets.toml"
-    with pytest.raises(InputError, match="secrets.toml: cannot be read"):
+    with pytest.raises(InputError, match=r"secrets\.toml: cannot be read"):
         checked_access("0.0.0.0", file, {})
     secrets.write_text("[auth]\nclient_secret = hidden\n")
     with pytest.raises(InputError, match="is not valid TOML") as refused:
@@ -156,7 +156,7 @@ def test_the_provider_s_secrets_are_checked_and_never_shown(written, tmp_path):
     secrets.write_text(
         "[auth]\n" + "".join(f'{key} = "{value}"\n' for key, value in AUTH.items() if key != "client_id")
     )
-    with pytest.raises(InputError, match="auth.client_id is missing or empty"):
+    with pytest.raises(InputError, match=r"auth\.client_id is missing or empty"):
         checked_access("0.0.0.0", file, {})
     secrets.write_text("[auth]\n" + "".join(f'{key} = "{value}"\n' for key, value in AUTH.items()))
     assert checked_access("0.0.0.0", file, {}).login.claim == "email"

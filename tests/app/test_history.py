@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 from app_screens import press, screen, session_with, switch, texts
+from instances import ROOT
 
 from sliceplan.app.access import writing
 from sliceplan.app.access.identity import Identity, NotAllowedError, Role
@@ -210,7 +211,7 @@ def test_an_old_version_is_opened_compared_and_restored(saved):
     save_problem(shared_store(), with_rate(DEMO, 77.0), parent=saved, author="cleo", note="less")
     page = opened("history", VersionKey(saved.document, 2))
     assert list(frame(page, "from")["note"]) == ["less", "as shipped"]
-    differences = [one.value for one in page.dataframe if "before" in one.value.columns][0]
+    differences = next(one.value for one in page.dataframe if "before" in one.value.columns)
     assert (differences["before"][0], differences["after"][0]) == ("110", "77")
     page.selectbox(key=f"history_version_{saved.document}").set_value(saved).run()
     click(page, "open_version")
@@ -231,7 +232,7 @@ def test_any_two_plans_are_compared(saved):
     switch(page, "history")
     page.selectbox(key="history_compare").set_value("Plans").run()
     assert not page.exception
-    table = [one.value for one in page.dataframe if "before" in one.value.columns][0]
+    table = next(one.value for one in page.dataframe if "before" in one.value.columns)
     assert {"figure", "GPUs", "moved"} <= set(table["what"])
 
 
@@ -296,8 +297,6 @@ def test_every_function_that_writes_asks_for_the_role():
 
 
 def read_plan_of_demo():
-    from instances import ROOT
-
     return read_plan(ROOT / "plans" / "demo.plan.json")
 
 
