@@ -7,8 +7,9 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from sliceplan.app.parts.actions import show_actions
+from sliceplan.app.parts.login import admitted, show_identity
 from sliceplan.app.parts.pictures import choose_picture_format
-from sliceplan.app.screens import compare, fragmentation, plan, workloads
+from sliceplan.app.screens import compare, fragmentation, history, plan, workloads
 from sliceplan.app.session.current import current_session
 from sliceplan.app.session.session import Session
 
@@ -20,7 +21,10 @@ Screen = Callable[[Session], None]
 def main() -> None:
     """Draws the page."""
     st.set_page_config(page_title="sliceplan", page_icon=str(ICON), layout="wide")
-    session = current_session("local")
+    identity = admitted()
+    if identity is None:
+        return
+    session = current_session(identity.user)
 
     def page(show: Screen, title: str, path: str, icon: str, *, default: bool = False) -> StreamlitPage:
         def draw() -> None:
@@ -34,6 +38,7 @@ def main() -> None:
             page(plan.show, "Plan", "plan", "view_week"),
             page(compare.show, "Compare", "compare", "bar_chart"),
             page(fragmentation.show, "Fragmentation", "fragmentation", "grid_on"),
+            page(history.show, "History", "history", "history"),
         ]
     )
     entered = session.choices.get("screen") != chosen.url_path
@@ -43,6 +48,7 @@ def main() -> None:
     with st.sidebar:
         show_actions(session)
         choose_picture_format(session)
+        show_identity(identity)
     st.title(chosen.title)
     chosen.run()
 

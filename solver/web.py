@@ -2,17 +2,25 @@
 
 import subprocess
 import sys
-from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
 
 from .model.errors import MissingExtraError
 
-UPLOAD_MIB = 64
 
-
-def serve(port: int, *, open_browser: bool) -> None:
+def serve(port: int, *, open_browser: bool, address: str = "localhost", access: Path | None = None) -> None:
     """
-    Runs the page on localhost until it is interrupted.
+    Runs the page until it is interrupted, then ends this process with the page's exit code.
+
+    That is 2, with a message, if the address is reached from other machines and nobody would have to log in, or if
+    the login could not work (app/access/starting.py).
+
+    Parameters
+    ----------
+    address
+        Where the page listens; localhost: only this machine reaches it.
+    access
+        File that says how people log in and who may save (app/access/policy.py); None: nobody needs to.
 
     Raises
     ------
@@ -21,15 +29,7 @@ def serve(port: int, *, open_browser: bool) -> None:
     """
     if find_spec("streamlit") is None:
         raise MissingExtraError("streamlit", "ui")
-    options = {
-        "server.address": "localhost",
-        "server.port": port,
-        "server.headless": not open_browser,
-        "server.maxUploadSize": UPLOAD_MIB,
-        "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": False,
-        "client.toolbarMode": "viewer",
-    }
-    arguments = [f"--{name}={str(value).lower()}" for name, value in options.items()]
-    page = str(files("sliceplan.app").joinpath("main.py"))
-    sys.exit(subprocess.call([sys.executable, "-m", "streamlit", "run", page, *arguments]))
+    command = [sys.executable, "-m", "sliceplan.app.access.starting", f"--address={address}", f"--port={port}"]
+    command += ["--open-browser"] if open_browser else []
+    command += [f"--access={access}"] if access is not None else []
+    sys.exit(subprocess.call(command))

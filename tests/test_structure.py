@@ -1,6 +1,7 @@
 """The tree keeps the arrows of its imports, its package list and its generated files."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -67,10 +68,10 @@ AGENT = {
 APP = {
     "store": {"store"},
     "jobs": {"jobs"},
-    "tables": {"tables"},
+    "tables": {"store", "tables"},
     "charts": {"charts"},
     "session": {"jobs", "store", "tables", "session"},
-    "access": {"access"},
+    "access": {"access", "store"},
     "parts": {"access", "charts", "jobs", "parts", "session", "store", "tables"},
 }
 
@@ -129,6 +130,19 @@ def test_what_streamlit_shows_does_not_know_it(part):
         assert "streamlit" not in path.read_text(), path
 
 
+WRITES = re.compile(r"app\.store\.(problems|plans|sweeps)\.(save|restore|archive|unarchive)_")
+
+
+def test_only_what_asks_for_the_role_writes_to_the_store():
+    for path in (ROOT / "app").rglob("*.py"):
+        inside = path.relative_to(ROOT / "app").parts[0]
+        if inside != "store" and path.name != "writing.py":
+            assert not [name for name in imported(path) if WRITES.search(name)], path
+            # A module of the store as a whole would be a way around.
+            modules = ("problems", "plans", "sweeps", "tables", "transactions")
+            assert not {f"sliceplan.app.store.{module}" for module in modules} & set(imported(path)), path
+
+
 def test_no_part_of_the_solver_imports_the_page():
     for path in (ROOT / "solver").rglob("*.py"):
         assert not [name for name in imported(path) if name.startswith("sliceplan.app")], path
@@ -159,7 +173,7 @@ def test_shipped_schema_is_the_one_that_the_records_give(kind):
 
 def test_the_lock_file_names_no_host():
     lock = (ROOT / "requirements.lock").read_text()
-    assert "http" not in lock
+    assert "://" not in lock
     assert "--hash=sha256:" in lock
 
 

@@ -5,6 +5,7 @@ from typing import Any, get_args
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.parts.saved import saved_bar
 from sliceplan.app.session.session import Session, Tables, change_tables, open_problem
 from sliceplan.app.tables import problem as problem_tables
 from sliceplan.solver.formats.problem_files import dump_problem, example_problems, parse_problem
@@ -19,6 +20,7 @@ SETTINGS_IN_A_ROW = 4
 
 def show(session: Session) -> None:
     """Draws the screen."""
+    saved_bar(session)
     st.caption(
         "State your GPUs and services, then solve: sliceplan finds the cheapest way to cut GPUs with MIG, share them "
         "with MPS or use them whole, and proves it. The demo is loaded; change any cell, or load your own problem."

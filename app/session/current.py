@@ -12,9 +12,9 @@ WORK = "work"
 
 
 def current_session(user: str) -> Session:
-    """Returns the session; after a reload of the browser, as it was before."""
+    """Returns the session; after a reload of the browser, as it was before. Nobody gets somebody else's."""
     state = st.session_state
-    if "session" not in state:
+    if "session" not in state or state.session.user != user:
         kept = KEPT.copy_of(st.query_params.get(WORK, ""), user)
         state.session = kept or new_session(user)
         state.session.editor += 1

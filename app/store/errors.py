@@ -7,7 +7,7 @@ What can go wrong with the store.
     ├── LockedError         somebody else's transaction did not end in time
     ├── RightsError         the database may not be written, or not read
     ├── NewerSchemaError    a later sliceplan has upgraded the database
-    ├── NotFoundError       no such problem, version or plan
+    ├── NotFoundError       no such problem, version, plan or sweep
     ├── NameTakenError      another problem has that name
     ├── ArchivedError       the problem is archived
     └── ConflictError       somebody saved in between (conflicts.py)
@@ -41,7 +41,7 @@ class NewerSchemaError(StoreError):
 
 
 class NotFoundError(StoreError):
-    """No such problem, version or plan."""
+    """No such problem, version, plan or sweep."""
 
 
 class NameTakenError(StoreError):

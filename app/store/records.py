@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from .tables import DocumentRow, PlanRow, VersionRow
+from .tables import DocumentRow, PlanRow, SweepRow, VersionRow
 
 
 @dataclass(frozen=True, order=True)
@@ -75,6 +76,25 @@ class SavedPlan:
     """None: in use."""
 
 
+@dataclass(frozen=True)
+class SavedSweep:
+    """A sweep that was saved for a version of a problem."""
+
+    id: int
+    problem: VersionKey
+    axes: tuple[str, ...]
+    """What it varies, as `rate` and `price:A100-80GB`."""
+    points: int
+    missing: int
+    """Points that were not solved because the sweep was ended."""
+    author: str
+    saved_at: datetime
+    """UTC."""
+    note: str
+    archived: Archived | None
+    """None: in use."""
+
+
 def version_of(row: VersionRow) -> Version:
     """Returns a row as a record; its document, its parent and the parent's document must be loaded."""
     return Version(
@@ -112,10 +132,29 @@ def plan_of(row: PlanRow) -> SavedPlan:
     )
 
 
+def sweep_of(row: SweepRow) -> SavedSweep:
+    """Returns a row as a record; its version and that one's document must be loaded."""
+    return SavedSweep(
+        id=row.id,
+        problem=key_of(row.version),
+        axes=tuple(_axis_name(axis) for axis in row.parameters["axes"]),
+        points=row.parameters["points"],
+        missing=row.parameters["missing"],
+        author=row.author,
+        saved_at=row.saved_at,
+        note=row.note,
+        archived=_archived(row),
+    )
+
+
 def key_of(row: VersionRow) -> VersionKey:
     """Returns a version's name and number; its document must be loaded."""
     return VersionKey(row.document.name, row.number)
 
 
-def _archived(row: DocumentRow | PlanRow) -> Archived | None:
+def _axis_name(axis: dict[str, Any]) -> str:
+    return str(axis["kind"]) if axis["of"] is None else f"{axis['kind']}:{axis['of']}"
+
+
+def _archived(row: DocumentRow | PlanRow | SweepRow) -> Archived | None:
     return None if row.archived_at is None else Archived(row.archived_by or "", row.archived_at)

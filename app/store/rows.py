@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session, joinedload
 from ...solver.model.parsing import closest
 from .errors import ArchivedError, NotFoundError
 from .records import VersionKey
-from .tables import DocumentRow, PlanRow, VersionRow
+from .tables import DocumentRow, PlanRow, SweepRow, VersionRow
 
 KIND = "problem"
 """The kind of every document so far."""
@@ -49,6 +49,14 @@ def plan_row(session: Session, number: int) -> PlanRow:
     return found
 
 
+def sweep_row(session: Session, number: int) -> SweepRow:
+    """Returns a sweep's row; raises NotFoundError."""
+    found = session.scalars(sweeps_statement().where(SweepRow.id == number)).one_or_none()
+    if found is None:
+        raise NotFoundError(f"there is no saved sweep {number}")
+    return found
+
+
 def versions_statement() -> Select[VersionRow]:
     """Returns the statement that reads versions of problems, with what their records need."""
     return (
@@ -67,6 +75,17 @@ def plans_statement() -> Select[PlanRow]:
         .join(VersionRow.document)
         .where(DocumentRow.kind == KIND)
         .options(joinedload(PlanRow.version).joinedload(VersionRow.document))
+    )
+
+
+def sweeps_statement() -> Select[SweepRow]:
+    """Returns the statement that reads sweeps, with what their records need."""
+    return (
+        select(SweepRow)
+        .join(SweepRow.version)
+        .join(VersionRow.document)
+        .where(DocumentRow.kind == KIND)
+        .options(joinedload(SweepRow.version).joinedload(VersionRow.document))
     )
 
 

@@ -100,7 +100,7 @@ class PlanRow(Saved, Archivable, Base):
 
 
 class SweepRow(Saved, Archivable, Base):
-    """One problem planned many times with parameters varied; nothing writes these yet."""
+    """One problem planned many times with parameters varied."""
 
     __tablename__ = "sweeps"
 
@@ -108,3 +108,5 @@ class SweepRow(Saved, Archivable, Base):
     version_id: Mapped[int] = mapped_column(ForeignKey("versions.id"), index=True)
     parameters: Mapped[dict[str, Any]] = mapped_column(JSON)
     results: Mapped[dict[str, Any]] = mapped_column(JSON, deferred=True)
+
+    version: Mapped[VersionRow] = relationship(lazy="raise")

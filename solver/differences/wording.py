@@ -86,14 +86,15 @@ def _outcome(change: Change) -> str:
 
 def _move(move: Move) -> str:
     if not move.old:
-        return f"+ {move.workload}: {_places(move.new)}"
+        return f"+ {move.workload}: {places(move.new)}"
     if not move.new:
-        return f"- {move.workload}: not served, was on {_places(move.old)}"
-    return f"~ {move.workload}: {_places(move.old)} -> {_places(move.new)}"
+        return f"- {move.workload}: not served, was on {places(move.old)}"
+    return f"~ {move.workload}: {places(move.old)} -> {places(move.new)}"
 
 
-def _places(places: tuple[Place, ...]) -> str:
-    counts = Counter(places)
+def places(where: tuple[Place, ...]) -> str:
+    """Returns where a workload runs, like places together; long lists are cut."""
+    counts = Counter(where)
     return _joined([f"{count} x {place}" if count > 1 else str(place) for place, count in counts.items()])
 
 

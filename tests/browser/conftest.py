@@ -2,14 +2,10 @@
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
+from page_server import running_page
 from playwright.sync_api import expect, sync_playwright
 
 # A busy machine draws late; what is wrong never comes.
@@ -29,26 +25,10 @@ SWITCHES = (
 
 
 @pytest.fixture(scope="session")
-def address():
-    """Starts the page as `sliceplan ui` does, on a free port of localhost."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "sliceplan.solver.cli", "ui", "--port", str(port), "--no-browser"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        for _ in range(150):
-            try:
-                with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1):
-                    break
-            except OSError:
-                time.sleep(0.2)
-        else:
-            pytest.fail("the page did not start within 30 s")
-        yield f"http://localhost:{port}"
-    finally:
-        os.killpg(server.pid, 15)
-        server.wait(timeout=10)
+def address(tmp_path_factory):
+    """Starts the page as `sliceplan ui` does, on a free port of localhost, with an empty store of its own."""
+    with running_page(tmp_path_factory.mktemp("store")) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -2,14 +2,14 @@
 
 import pytest
 from instances import ROOT
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from sliceplan.app.store import plans as saved
 from sliceplan.app.store.errors import ArchivedError, NotFoundError
 from sliceplan.app.store.problems import archive_problem, save_new_problem, save_problem
 from sliceplan.app.store.records import VersionKey
-from sliceplan.app.store.tables import SweepRow, VersionRow
-from sliceplan.app.store.transactions import reading, writing
+from sliceplan.app.store.tables import VersionRow
+from sliceplan.app.store.transactions import writing
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import read_problem
 from sliceplan.solver.model.errors import InputError
@@ -80,14 +80,3 @@ def test_an_archived_problem_takes_no_plans(store, demo):
     archive_problem(store, "demo", author="ben")
     with pytest.raises(ArchivedError, match="demo was archived by ben"):
         saved.save_plan(store, PLAN, problem=demo, author="ben")
-
-
-def test_there_is_room_for_sweeps(store, demo):
-    record = saved.save_plan(store, PLAN, problem=demo, author="ben")
-    row = {"version_id": 1, "parameters": {"rate": [1, 2.5]}, "results": {"costs": [None, 3.43]}}
-    row |= {"author": "ana", "saved_at": record.saved_at, "note": ""}
-    with writing(store) as session:
-        session.execute(insert(SweepRow).values(**row))
-    with reading(store) as session:
-        sweep = session.scalars(select(SweepRow)).one()
-        assert (sweep.parameters, sweep.results, sweep.saved_at) == (row["parameters"], row["results"], record.saved_at)

@@ -1,0 +1,33 @@
+"""Who is there: the first thing that the page asks, and the last line of its sidebar."""
+
+import streamlit as st
+
+from sliceplan.app.access.current import can_log_in, current_identity
+from sliceplan.app.access.identity import Identity, LoginError
+from sliceplan.solver.model.errors import InputError
+
+
+def admitted() -> Identity | None:
+    """Returns who uses the page; None: nobody who may, and the page says so and what they can do."""
+    try:
+        return current_identity()
+    except LoginError as error:
+        st.title("sliceplan")
+        st.warning(str(error))
+    except InputError as error:
+        st.title("sliceplan")
+        st.error(f"The access file cannot be used any more; whoever runs this page can mend it. {error}")
+        return None
+    if can_log_in():
+        if st.user.is_logged_in:
+            st.button("Log out", on_click=st.logout, key="log_out")
+        else:
+            st.button("Log in", on_click=st.login, key="log_in", type="primary")
+    return None
+
+
+def show_identity(identity: Identity) -> None:
+    """Says who one is here, and offers to log out; in the sidebar."""
+    st.caption(f"{identity.user} ({identity.role})")
+    if can_log_in():
+        st.button("Log out", on_click=st.logout, key="log_out", width="stretch")

@@ -1,0 +1,113 @@
+"""The save bar: under which name and version the tables were opened, whether they changed since, and saving them."""
+
+from functools import partial
+
+import streamlit as st
+
+from sliceplan.app.access import writing
+from sliceplan.app.access.current import current_identity
+from sliceplan.app.access.identity import Identity
+from sliceplan.app.session.session import Session
+from sliceplan.app.store.problems import latest_version
+from sliceplan.app.store.records import VersionKey
+from sliceplan.app.store.shared import digest_at, shared_store
+from sliceplan.solver.digest import reference
+from sliceplan.solver.model.errors import SliceplanError
+from sliceplan.solver.model.plan import Plan
+
+from .attempts import attempt, plain
+from .conflict import show_conflict
+from .saving import save_version, show_save_as
+
+SAVED_PLAN = "saved.plan"
+"""Where the session keeps the plan that was saved last."""
+
+ONLY_EDITORS = "You may look, solve and sweep here; saving, archiving and restoring take the role editor."
+
+
+def saved_bar(session: Session) -> None:
+    """Draws the bar, and a conflict that waits for a decision; a store that cannot be reached stops nothing else."""
+    try:
+        with st.container(border=True):
+            _show_bar(session, current_identity())
+        show_conflict(session)
+    except SliceplanError as error:
+        st.warning(f"Nothing can be saved now; the rest of the page works without. {plain(error)}")
+
+
+def _show_bar(session: Session, identity: Identity) -> None:
+    changed = _is_changed(session)
+    words, save_place, as_place, plan_place = st.columns([5, 1, 1, 1], vertical_alignment="center")
+    with words:
+        _say_where(session, changed)
+    # Another key closes a popover once it has done its work.
+    suffix = f"{session.editor}_{session.saved_as}"
+    hindered = None if identity.may_save else ONLY_EDITORS
+    if hindered is None and session.problem is None:
+        hindered = "Something in the tables is wrong; only a right problem is saved."
+    if session.saved_as is not None:
+        why_not = hindered or (None if changed else "Nothing was changed since.")
+        with save_place.popover(
+            "Save", disabled=why_not is not None, help=why_not, key=f"save_{suffix}", width="stretch"
+        ):
+            note = st.text_input("What changed, and why", key=f"save_note_{suffix}")
+            number = session.saved_as.number + 1
+            if st.button(f"Save version {number}", type="primary", key="save_version") and session.problem:
+                attempt(partial(save_version, session, session.problem, session.saved_as, note))
+    with as_place.popover(
+        "Save as…", disabled=hindered is not None, help=hindered, key=f"save_as_{suffix}", width="stretch"
+    ):
+        show_save_as(session, session.problem, suffix)
+    with plan_place:
+        _offer_plan(session, identity, suffix)
+
+
+def _is_changed(session: Session) -> bool:
+    if session.saved_as is None or session.problem is None:
+        return True
+    return reference(session.problem).sha256 != digest_at(shared_store(), session.saved_as)
+
+
+def _say_where(session: Session, changed: bool) -> None:
+    if session.saved_as is None:
+        st.markdown("**Not saved.** Save it under a name to keep its versions, plans and sweeps, for others too.")
+        return
+    st.markdown(f"**{session.saved_as}** — {'changed since' if changed else 'as it was saved'}")
+    latest = latest_version(shared_store(), session.saved_as.document)
+    if latest.key != session.saved_as:
+        st.caption(
+            f"{latest.author} saved version {latest.key.number} at {latest.saved_at:%Y-%m-%d %H:%M} UTC; if you save, "
+            "you see both sides' changes first."
+        )
+
+
+def _offer_plan(session: Session, identity: Identity, suffix: str) -> None:
+    answer, why_not = session.answer, None
+    if answer is None:
+        return
+    if not identity.may_save:
+        why_not = ONLY_EDITORS
+    elif session.saved_as is None:
+        why_not = "A plan is saved beside a saved problem; save the problem first."
+    elif _is_saved(session, answer.plan):
+        why_not = "This plan is saved; History has it."
+    elif reference(answer.problem).sha256 != digest_at(shared_store(), session.saved_as):
+        why_not = f"The plan answers another problem than {session.saved_as}; save the problem and solve it."
+    with st.popover(
+        "Save plan", disabled=why_not is not None, help=why_not, key=f"save_plan_{suffix}", width="stretch"
+    ):
+        note = st.text_input("What the plan is for", key=f"plan_note_{suffix}")
+        if st.button("Save this plan", type="primary", key="save_this_plan") and session.saved_as is not None:
+            attempt(partial(_save_plan, session, session.saved_as, note))
+
+
+def _save_plan(session: Session, version: VersionKey, note: str) -> None:
+    answer = session.answer
+    if answer is not None:
+        writing.save_plan(shared_store(), answer.plan, problem=version, by=current_identity(), note=note)
+        session.choices[SAVED_PLAN] = (version, answer.plan)
+
+
+def _is_saved(session: Session, plan: Plan) -> bool:
+    version, saved = session.choices.get(SAVED_PLAN, (None, None))
+    return version == session.saved_as and saved is plan

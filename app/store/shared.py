@@ -1,0 +1,42 @@
+"""The store of this server: opened when it is first needed, and shared by all who use the page."""
+
+import threading
+from functools import cache, lru_cache
+
+from sqlalchemy import Engine
+
+from ...solver.digest import reference
+from ...solver.model.problem import Problem
+from .problems import load_problem
+from .records import VersionKey
+
+_opening = threading.Lock()
+
+VERSIONS = 64
+"""Versions of problems that are kept at hand; they never change."""
+
+
+def shared_store() -> Engine:
+    """Returns the store that SLICEPLAN_DATABASE names; raises StoreError as `open_store` does, and anew each time."""
+    with _opening:
+        return _shared_store()
+
+
+@cache
+def _shared_store() -> Engine:
+    # It takes Alembic, which is slow to import, and of no use before somebody saves or looks at what is saved.
+    from .opening import open_store
+
+    return open_store()
+
+
+@lru_cache(VERSIONS)
+def problem_at(store: Engine, version: VersionKey) -> Problem:
+    """Returns a saved problem as `load_problem` does, from memory if it was there lately."""
+    return load_problem(store, version)
+
+
+@lru_cache(VERSIONS)
+def digest_at(store: Engine, version: VersionKey) -> str:
+    """Returns the digest of a saved problem as this sliceplan computes it, which plans that it solves have."""
+    return reference(problem_at(store, version)).sha256

@@ -1,0 +1,79 @@
+"""Two people save at once, in a real browser: nothing is lost, and what was is found in History."""
+
+import pytest
+from browser_walk import edit_first_rate, go, look, press
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def choose(page, label, text):
+    """Picks an option of a select box by a part of its text, with the keyboard."""
+    box = page.get_by_label(label, exact=True)
+    box.click()
+    page.get_by_role("option", name=text).first.click()
+
+
+def save(page, number, note):
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_label("What changed, and why").fill(note)
+    page.get_by_role("button", name=f"Save version {number}").click()
+
+
+@pytest.fixture
+def colleague(browser, address):
+    """Another browser, with nothing in common with the first."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1400})
+    opened = context.new_page()
+    opened.goto(address)
+    expect(opened.get_by_role("button", name="Solve", exact=True)).to_be_enabled()
+    yield opened
+    assert opened.get_by_test_id("stException").count() == 0
+    context.close()
+
+
+def test_a_conflict_is_merged_and_an_old_version_restored(page, colleague):
+    page.get_by_role("button", name="Save as…").click()
+    page.get_by_label("Name").fill("walk")
+    page.get_by_label("What it is for").fill("for the board")
+    look(page, "13-save-as")
+    page.get_by_role("button", name="Save under this name").click()
+    expect(page.get_by_text("walk, version 1")).to_be_visible()
+    press(page, "Solve")
+    page.get_by_role("button", name="Save plan").click()
+    page.get_by_label("What the plan is for").fill("today's order")
+    page.get_by_role("button", name="Save this plan").click()
+    edit_first_rate(page, "2200")
+    expect(page.get_by_text("changed since")).to_be_visible()
+
+    go(colleague, "History")
+    choose(colleague, "Problem", "walk")
+    press(colleague, "Open in the tables")
+    expect(colleague.get_by_text("walk, version 1 is open")).to_be_visible()
+    go(colleague, "Workloads and fleet")
+    edit_first_rate(colleague, "77")
+    save(colleague, 2, "less traffic")
+    expect(colleague.get_by_text("walk, version 2")).to_be_visible()
+
+    save(page, 2, "more traffic")
+    expect(page.get_by_text("saved version 2 at").first).to_be_visible()
+    expect(page.get_by_text("Changed by both, and differently")).to_be_visible()
+    look(page, "14-conflict")
+    page.get_by_test_id("stRadioGroup").get_by_text("mine").click()
+    press(page, "Merge and save")
+    expect(page.get_by_text("walk, version 3")).to_be_visible()
+
+    go(page, "History")
+    choose(page, "Version", "1 —")
+    press(page, "Restore as version 4")
+    expect(page.get_by_text("walk, version 4 has what version 1 had")).to_be_visible()
+    look(page, "15-history")
+    page.get_by_role("tab", name="Differences").click()
+    choose(page, "Version before", "2 —")
+    expect(page.get_by_role("heading", name="From walk, version 2 to walk, version 4")).to_be_visible()
+    look(page, "16-differences")
+    page.get_by_role("tab", name="Plans").click()
+    press(page, "Show it again")
+    expect(page.get_by_text("is what the screens show now")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("tab", name="Plans")).to_be_visible()
