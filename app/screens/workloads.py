@@ -1,18 +1,20 @@
 """Workloads and fleet: the problem in tables, with what is wrong beside the cells; examples and files to begin with."""
 
-from typing import Any, get_args
+from dataclasses import replace
+from typing import Any, Literal, get_args
 
 import pandas as pd
 import streamlit as st
 
-from sliceplan.app.session.session import Session, Tables, change_tables, open_problem
+from sliceplan.app.session.session import Session, Tables, open_problem
+from sliceplan.app.session.stated import findings_of, state
 from sliceplan.app.tables import problem as problem_tables
+from sliceplan.app.tables.edits import with_edits
 from sliceplan.solver.formats.problem_files import dump_problem, example_problems, parse_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import Finding, InputError
-from sliceplan.solver.model.problem import FleetEntry, Problem, Settings, Workload
-from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.model.problem import FleetEntry, Settings, Workload
 
 SETTINGS_IN_A_ROW = 4
 
@@ -60,30 +62,17 @@ def _offer_problems(session: Session) -> None:
 
 
 def _edit(session: Session) -> None:
-    """Shows the tables and settings, and notes in the session what they state now."""
-    start = _start_of(session)
-    fleet_place, workload_place, settings_place = st.container(), st.container(), st.container()
-    with settings_place:
-        settings = _edit_settings(session, start.settings)
-    with fleet_place:
-        st.subheader("Fleet")
-        fleet = _editor(session, start.fleet, "fleet", _fleet_columns())
-        fleet_marks = st.container()
-    with workload_place:
-        st.subheader("Services")
-        workloads = _editor(session, start.workloads, "workloads", _workload_columns())
-        workload_marks = st.container()
-    problem, findings = _stated(start.name, fleet, workloads, settings)
-    with fleet_marks:
-        _show_marks(findings, "fleet", fleet)
-    with workload_marks:
-        _show_marks(findings, "workloads", workloads)
+    """Shows the tables and settings; each edit is in the session before the page is drawn again."""
+    start, findings = _start_of(session), findings_of(session)
+    st.subheader("Fleet")
+    _editor(session, start, "fleet", _fleet_columns())
+    _show_marks(findings, "fleet", session.tables.fleet)
+    st.subheader("Services")
+    _editor(session, start, "workloads", _workload_columns())
+    _show_marks(findings, "workloads", session.tables.workloads)
     for text in problem_tables.elsewhere(findings):
         st.error(text)
-    now = session.tables
-    if not (fleet.equals(now.fleet) and workloads.equals(now.workloads) and settings == now.settings):
-        change_tables(session, Tables(start.name, fleet, workloads, settings), problem)
-        st.rerun()
+    _edit_settings(session, start.settings)
 
 
 def _start_of(session: Session) -> Tables:
@@ -95,23 +84,25 @@ def _start_of(session: Session) -> Tables:
     return start
 
 
-def _stated(
-    name: str, fleet: pd.DataFrame, workloads: pd.DataFrame, settings: dict[str, Any]
-) -> tuple[Problem | None, tuple[Finding, ...]]:
-    try:
-        problem = problem_tables.problem_of(name, fleet, workloads, settings)
-        resolve(problem, shipped_profiles(), problem_tables.SOURCE)
-    except InputError as error:
-        return None, tuple(error.findings)
-    return problem, ()
-
-
-def _editor(session: Session, frame: pd.DataFrame, name: str, columns: dict[str, Any]) -> pd.DataFrame:
+def _editor(session: Session, start: Tables, name: Literal["fleet", "workloads"], columns: dict[str, Any]) -> None:
     key = f"{name}_{session.editor}"
-    edited: pd.DataFrame = st.data_editor(
-        frame, key=key, num_rows="dynamic", column_config=columns, hide_index=True, width="stretch", placeholder=""
+    frame: pd.DataFrame = getattr(start, name)
+
+    def note() -> None:
+        # Called before the script runs, so that all of the page shows what the tables state now, at once.
+        edited: dict[str, Any] = {name: with_edits(frame, st.session_state[key])}
+        state(session, replace(session.tables, **edited))
+
+    st.data_editor(
+        frame,
+        key=key,
+        num_rows="dynamic",
+        column_config=columns,
+        hide_index=True,
+        width="stretch",
+        placeholder="",
+        on_change=note,
     )
-    return edited.reset_index(drop=True)
 
 
 def _show_marks(findings: tuple[Finding, ...], table: str, frame: pd.DataFrame) -> None:
@@ -134,24 +125,32 @@ def _show_marks(findings: tuple[Finding, ...], table: str, frame: pd.DataFrame) 
     st.dataframe(rows.style.apply(red, axis="columns"), hide_index=True, width="stretch")
 
 
-def _edit_settings(session: Session, settings: dict[str, Any]) -> dict[str, Any]:
+def _edit_settings(session: Session, settings: dict[str, Any]) -> None:
     with st.expander("Settings"):
-        edited: dict[str, Any] = {}
         columns: list[Any] = []
         for name, field in Settings.model_fields.items():
             columns = columns or st.columns(SETTINGS_IN_A_ROW)
             column = columns.pop(0)
             value = settings[name]
             key = f"{name}_{session.editor}"
+            told: dict[str, Any] = {
+                "help": field.description,
+                "key": key,
+                "on_change": _note_setting,
+                "args": (session, name, key),
+            }
             if options := get_args(field.annotation):
-                edited[name] = column.selectbox(name, options, options.index(value), help=field.description, key=key)
-                continue
-            if isinstance(value, bool):
-                edited[name] = column.checkbox(name, value=value, help=field.description, key=key)
-                continue
-            step = 1 if isinstance(value, int) else 0.05 if value < 1 else 5.0
-            edited[name] = column.number_input(name, value=value, step=step, help=field.description, key=key)
-    return edited
+                column.selectbox(name, options, options.index(value), **told)
+            elif isinstance(value, bool):
+                column.checkbox(name, value=value, **told)
+            else:
+                step = 1 if isinstance(value, int) else 0.05 if value < 1 else 5.0
+                column.number_input(name, value=value, step=step, **told)
+
+
+def _note_setting(session: Session, name: str, key: str) -> None:
+    settings = {**session.tables.settings, name: st.session_state[key]}
+    state(session, replace(session.tables, settings=settings))
 
 
 def _fleet_columns() -> dict[str, Any]:

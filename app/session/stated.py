@@ -1,0 +1,51 @@
+"""What the tables of a session state: a problem, or what is wrong with them. Worked out once for each change."""
+
+from sliceplan.app.tables import problem as problem_tables
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.errors import Finding, InputError
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.performance.resolve import resolve
+
+from .session import Session, Tables, change_tables
+
+STATED = "workloads.stated"
+"""Where the session keeps tables and the findings in them."""
+
+
+def stated(tables: Tables) -> tuple[Problem | None, tuple[Finding, ...]]:
+    """Returns the problem that tables state, None if something is wrong, and what that is."""
+    try:
+        problem = problem_tables.problem_of(tables.name, tables.fleet, tables.workloads, tables.settings)
+        resolve(problem, shipped_profiles(), problem_tables.SOURCE)
+    except InputError as error:
+        return None, tuple(error.findings)
+    return problem, ()
+
+
+def state(session: Session, tables: Tables) -> None:
+    """Makes changed tables those of the session, with what they state; nothing if they are what they were."""
+    if same_tables(tables, session.tables):
+        return
+    problem, findings = stated(tables)
+    change_tables(session, tables, problem)
+    session.choices[STATED] = (tables, findings)
+
+
+def findings_of(session: Session) -> tuple[Finding, ...]:
+    """Returns what is wrong in the session's tables."""
+    known: tuple[Tables, tuple[Finding, ...]] | None = session.choices.get(STATED)
+    if known is not None and known[0] is session.tables:
+        return known[1]
+    session.problem, findings = stated(session.tables)
+    session.choices[STATED] = (session.tables, findings)
+    return findings
+
+
+def same_tables(one: Tables, other: Tables) -> bool:
+    """Tells whether two tables hold the same."""
+    return one is other or (
+        one.name == other.name
+        and one.settings == other.settings
+        and one.fleet.equals(other.fleet)
+        and one.workloads.equals(other.workloads)
+    )
