@@ -6,7 +6,7 @@ from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.resolve import resolve
 
-from .session import Session, Tables, change_tables
+from .session import Session, Step, Tables, change_tables
 
 STATED = "workloads.stated"
 """Where the session keeps tables and the findings in them."""
@@ -29,6 +29,34 @@ def state(session: Session, tables: Tables) -> None:
     problem, findings = stated(tables)
     change_tables(session, tables, problem)
     session.choices[STATED] = (tables, findings)
+
+
+def undo(session: Session) -> None:
+    """Goes back to what the tables were before the last change; nothing if there was none."""
+    if not session.past:
+        return
+    step = session.past[-1]
+    session.past = session.past[:-1]
+    session.future = (*session.future, Step(session.tables, session.saved_as, step.opened))
+    _go_to(session, step)
+
+
+def redo(session: Session) -> None:
+    """Makes the change again that was undone last; nothing if none was since the last other change."""
+    if not session.future:
+        return
+    step = session.future[-1]
+    session.future = session.future[:-1]
+    session.past = (*session.past, Step(session.tables, session.saved_as, step.opened))
+    _go_to(session, step)
+
+
+def _go_to(session: Session, step: Step) -> None:
+    session.tables = step.tables
+    if step.opened:
+        session.saved_as = step.saved_as
+    findings_of(session)
+    session.editor += 1
 
 
 def findings_of(session: Session) -> tuple[Finding, ...]:

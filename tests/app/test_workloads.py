@@ -1,10 +1,12 @@
 """The tables of a problem: edits, what they state, and the screen that shows them."""
 
+from dataclasses import replace
+
 import pandas as pd
 from app_screens import screen, session_with
 
-from sliceplan.app.session.session import tables_of
-from sliceplan.app.session.stated import findings_of, same_tables, state, stated
+from sliceplan.app.session.session import open_problem, tables_of
+from sliceplan.app.session.stated import findings_of, redo, same_tables, state, stated, undo
 from sliceplan.app.tables.edits import with_edits
 from sliceplan.solver.formats.problem_files import example_problems
 
@@ -55,3 +57,64 @@ def test_the_same_tables_are_no_change():
     assert session.past is past
     assert same_tables(session.tables, DEMO)
     assert findings_of(session) == ()
+
+
+def renamed(session, name):
+    state(session, replace(session.tables, name=name))
+
+
+def test_undo_and_redo_go_through_what_was_changed():
+    session = session_with("demo")
+    for name in ("one", "two"):
+        renamed(session, name)
+    undo(session)
+    assert (session.tables.name, session.problem.name) == ("one", "one")
+    undo(session)
+    assert session.tables.name == "demo"
+    redo(session)
+    redo(session)
+    assert session.tables.name == session.problem.name == "two"
+    redo(session)
+    assert session.tables.name == "two"
+
+
+def test_a_change_after_undo_takes_the_place_of_what_was_undone():
+    session = session_with("demo")
+    renamed(session, "one")
+    undo(session)
+    renamed(session, "other")
+    redo(session)
+    assert session.tables.name == "other"
+    undo(session)
+    assert session.tables.name == "demo"
+
+
+def test_undo_brings_back_wrong_tables_as_wrong_ones():
+    session = session_with("demo")
+    state(session, replace(session.tables, name="-wrong-"))
+    renamed(session, "right")
+    assert session.problem is not None
+    undo(session)
+    assert session.problem is None
+    assert [finding.path for finding in findings_of(session)] == ["name"]
+
+
+def test_undo_knows_which_saved_version_the_tables_began_as():
+    session = session_with("demo")
+    session.saved_as = ("demo", 1)
+    open_problem(session, example_problems()["mixed"], ("mixed", 7))
+    renamed(session, "mine")
+    session.saved_as = ("mine", 8)
+    undo(session)
+    assert session.saved_as == ("mine", 8)
+    undo(session)
+    assert (session.tables.name, session.saved_as) == ("demo", ("demo", 1))
+    redo(session)
+    assert (session.tables.name, session.saved_as) == ("mixed", ("mine", 8))
+
+
+def test_undo_without_a_change_does_nothing():
+    session = session_with("demo")
+    session.past = ()
+    undo(session)
+    assert session.tables.name == "demo"
