@@ -78,7 +78,8 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _typed_column(name: str, column: "pd.Series[Any]") -> "pd.Series[Any]":
     if name not in INTEGERS and name not in FLOATS:
-        return column.astype("object").where(column.notna(), None)
+        texts = column.astype("object")
+        return texts.where(texts.notna() & (texts != ""), None)
     numbers = pd.to_numeric(column, errors="coerce").astype("float64")
     return numbers.astype("Int64") if name in INTEGERS and (numbers.dropna() % 1 == 0).all() else numbers
 

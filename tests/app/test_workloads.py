@@ -7,6 +7,7 @@ from app_screens import screen, session_with
 
 from sliceplan.app.session.session import open_problem, tables_of
 from sliceplan.app.session.stated import findings_of, redo, same_tables, state, stated, undo
+from sliceplan.app.store.records import VersionKey
 from sliceplan.app.tables.edits import with_edits
 from sliceplan.solver.formats.problem_files import example_problems
 
@@ -101,16 +102,16 @@ def test_undo_brings_back_wrong_tables_as_wrong_ones():
 
 def test_undo_knows_which_saved_version_the_tables_began_as():
     session = session_with("demo")
-    session.saved_as = ("demo", 1)
-    open_problem(session, example_problems()["mixed"], ("mixed", 7))
+    session.saved_as = VersionKey("demo", 1)
+    open_problem(session, example_problems()["mixed"], VersionKey("mixed", 7))
     renamed(session, "mine")
-    session.saved_as = ("mine", 8)
+    session.saved_as = VersionKey("mine", 8)
     undo(session)
-    assert session.saved_as == ("mine", 8)
+    assert session.saved_as == VersionKey("mine", 8)
     undo(session)
-    assert (session.tables.name, session.saved_as) == ("demo", ("demo", 1))
+    assert (session.tables.name, session.saved_as) == ("demo", VersionKey("demo", 1))
     redo(session)
-    assert (session.tables.name, session.saved_as) == ("mixed", ("mine", 8))
+    assert (session.tables.name, session.saved_as) == ("mixed", VersionKey("mine", 8))
 
 
 def test_undo_without_a_change_does_nothing():
