@@ -25,6 +25,16 @@ class Tables:
 
 
 @dataclass(frozen=True)
+class Step:
+    """A state of the tables that undo or redo goes back to."""
+
+    tables: Tables
+    saved_as: VersionKey | None
+    opened: bool
+    """Whether another problem was opened between it and the state after or before it; else they were saved alike."""
+
+
+@dataclass(frozen=True)
 class OpenJob:
     """Work under way (app/jobs) and the problem that it answers."""
 
@@ -67,10 +77,10 @@ class Session:
     """By purpose: solve, compare, sweep and others; a new job of a purpose takes the place of the old one."""
     results: dict[str, Result] = field(default_factory=dict)
     """The last result by purpose."""
-    past: tuple[Tables, ...] = ()
-    """Earlier states of the tables, for undo, latest last."""
-    future: tuple[Tables, ...] = ()
-    """Undone states, for redo, next last."""
+    past: tuple[Step, ...] = ()
+    """What the tables were before each change, for undo, latest last."""
+    future: tuple[Step, ...] = ()
+    """Undone changes, for redo, next last."""
     editor: int = 0
     """Number of the editors' present start; another one gives fresh widgets."""
     choices: dict[str, Any] = field(default_factory=dict)
@@ -101,14 +111,14 @@ def tables_of(problem: Problem) -> Tables:
 
 def open_problem(session: Session, problem: Problem, saved_as: VersionKey | None = None) -> None:
     """Makes a problem the one that the session works on; what was there before can be had back by undo."""
-    change_tables(session, tables_of(problem), problem)
+    change_tables(session, tables_of(problem), problem, opens=True)
     session.saved_as = saved_as
     session.editor += 1
 
 
-def change_tables(session: Session, tables: Tables, problem: Problem | None) -> None:
+def change_tables(session: Session, tables: Tables, problem: Problem | None, *, opens: bool = False) -> None:
     """Notes changed tables and what they state, and keeps the earlier ones for undo."""
-    session.past = (*session.past, session.tables)[-MOST_UNDONE:]
+    session.past = (*session.past, Step(session.tables, session.saved_as, opens))[-MOST_UNDONE:]
     session.future = ()
     session.tables, session.problem = tables, problem
 

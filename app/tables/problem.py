@@ -27,6 +27,9 @@ WORKLOAD_COLUMNS = (
     "memory_mib",
     "value",
 )
+INTEGERS = frozenset({"count", "min_replicas", "max_replicas"})
+FLOATS = frozenset({"price_per_hour", "rate_rps", "slo_ms", "memory_mib", "value"})
+
 MARK = "what is wrong"
 """Column that says what is wrong with a row."""
 
@@ -46,9 +49,7 @@ def fleet_table(problem: Problem) -> pd.DataFrame:
         }
         for entry in problem.fleet
     ]
-    frame = pd.DataFrame(rows, columns=list(FLEET_COLUMNS))
-    texts = dict.fromkeys(("gpu", "sharing", "nodes"), "object")
-    return frame.astype({**texts, "count": "Int64", "price_per_hour": "float64"})
+    return typed(pd.DataFrame(rows, columns=list(FLEET_COLUMNS)))
 
 
 def workload_table(problem: Problem) -> pd.DataFrame:
@@ -62,11 +63,25 @@ def workload_table(problem: Problem) -> pd.DataFrame:
         }
         for workload in problem.workloads
     ]
-    frame = pd.DataFrame(rows, columns=list(WORKLOAD_COLUMNS))
-    integers = dict.fromkeys(("min_replicas", "max_replicas"), "Int64")
-    floats = dict.fromkeys(("rate_rps", "slo_ms", "memory_mib", "value"), "float64")
-    texts = dict.fromkeys(("name", "model", "batch_sizes", "gpus"), "object")
-    return frame.astype({**integers, **floats, **texts})
+    return typed(pd.DataFrame(rows, columns=list(WORKLOAD_COLUMNS)))
+
+
+def typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """
+    Returns a table with the column types that the editors keep, whatever its rows came from, and rows numbered from 0.
+
+    A column of integers with a fraction in it becomes one of floats, which the problem's model then finds fault with.
+    """
+    columns = {str(name): _typed_column(str(name), column) for name, column in frame.items()}
+    return pd.DataFrame(columns, columns=list(frame.columns)).reset_index(drop=True)
+
+
+def _typed_column(name: str, column: "pd.Series[Any]") -> "pd.Series[Any]":
+    if name not in INTEGERS and name not in FLOATS:
+        texts = column.astype("object")
+        return texts.where(texts.notna() & (texts != ""), None)
+    numbers = pd.to_numeric(column, errors="coerce").astype("float64")
+    return numbers.astype("Int64") if name in INTEGERS and (numbers.dropna() % 1 == 0).all() else numbers
 
 
 def problem_of(name: str, fleet: pd.DataFrame, workloads: pd.DataFrame, settings: dict[str, Any]) -> Problem:

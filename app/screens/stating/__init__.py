@@ -1,0 +1,1 @@
+"""The pieces of the screen on which a problem is stated."""

@@ -1,0 +1,188 @@
+"""The editors of fleet, services and settings: each edit is in the session before the page is drawn again."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import pandas as pd
+import streamlit as st
+from pydantic.fields import FieldInfo
+
+from sliceplan.app.session.session import Session, Tables
+from sliceplan.app.session.stated import redo, state, undo
+from sliceplan.app.tables.edits import with_edits
+from sliceplan.app.tables.problem import INTEGERS
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.base import Name
+from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.problem import FleetEntry, Settings, Sharing, Workload
+
+SETTINGS_IN_A_ROW = 4
+NAME: FieldInfo = get_args(Name)[1]
+NAME_PATTERN: str = next(rule.pattern for rule in NAME.metadata if hasattr(rule, "pattern"))
+
+LEAST = 1e-6
+"""The least that a cell takes where the model wants more than 0."""
+
+
+def edit_name(session: Session) -> None:
+    """Draws the problem's name, and undo and redo."""
+    start = _start_of(session)
+    key = f"name_{session.editor}"
+
+    def note() -> None:
+        state(session, replace(session.tables, name=st.session_state[key].strip()))
+
+    name, back, again = st.columns([6, 1, 1], vertical_alignment="bottom")
+    name.text_input(
+        "Problem name",
+        start.name,
+        key=key,
+        on_change=note,
+        max_chars=63,
+        help=f"name of the problem: {NAME.description}",
+    )
+    back.button(
+        "Undo",
+        key="undo",
+        on_click=undo,
+        args=(session,),
+        disabled=not session.past,
+        shortcut="Ctrl+Z",
+        width="stretch",
+    )
+    again.button(
+        "Redo",
+        key="redo",
+        on_click=redo,
+        args=(session,),
+        disabled=not session.future,
+        shortcut="Ctrl+Y",
+        width="stretch",
+    )
+
+
+def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
+    """Draws one of the tables for editing."""
+    key = f"{name}_{session.editor}"
+    frame: pd.DataFrame = getattr(_start_of(session), name)
+
+    def note() -> None:
+        # Called before the script runs, so that all of the page shows what the tables state now, at once.
+        edited: dict[str, Any] = {name: with_edits(frame, st.session_state[key])}
+        state(session, replace(session.tables, **edited))
+
+    st.data_editor(
+        frame,
+        key=key,
+        num_rows="dynamic",
+        column_config=_fleet_columns() if name == "fleet" else _workload_columns(),
+        hide_index=True,
+        width="stretch",
+        placeholder="",
+        on_change=note,
+    )
+
+
+def edit_settings(session: Session) -> None:
+    """Draws the settings of the problem."""
+    settings = _start_of(session).settings
+    with st.expander("Settings"):
+        columns: list[Any] = []
+        for name, field in Settings.model_fields.items():
+            columns = columns or list(st.columns(SETTINGS_IN_A_ROW))
+            column = columns.pop(0)
+            value = settings[name]
+            key = f"{name}_{session.editor}"
+            told: dict[str, Any] = {
+                "help": field.description,
+                "key": key,
+                "on_change": _note_setting,
+                "args": (session, name, key),
+            }
+            if options := get_args(field.annotation):
+                column.selectbox(name, options, options.index(value), **told)
+            elif isinstance(value, bool):
+                column.checkbox(name, value=value, **told)
+            else:
+                step = 1 if isinstance(value, int) else 0.05 if value < 1 else 5.0
+                column.number_input(name, value=value, step=step, **told)
+
+
+def _note_setting(session: Session, name: str, key: str) -> None:
+    settings = {**session.tables.settings, name: st.session_state[key]}
+    state(session, replace(session.tables, settings=settings))
+
+
+def _start_of(session: Session) -> Tables:
+    """Returns the tables that the editors began with: a widget's edits are kept as changes to these."""
+    kept = st.session_state
+    if kept.get("editor_start", (None,))[0] != session.editor:
+        kept.editor_start = (session.editor, session.tables)
+    start: Tables = kept.editor_start[1]
+    return start
+
+
+def _fleet_columns() -> dict[str, Any]:
+    fields = FleetEntry.model_fields
+    column = st.column_config
+    return {
+        "gpu": column.SelectboxColumn("gpu", options=list(load_catalogue()), help=fields["gpu"].description),
+        "count": _number("count", fields["count"]),
+        "price_per_hour": _number("price_per_hour", fields["price_per_hour"], "$%.2f"),
+        "sharing": column.TextColumn(
+            "sharing", help=fields["sharing"].description, validate=_list_of("|".join(get_args(Sharing)))
+        ),
+        "nodes": column.TextColumn(
+            "nodes",
+            help="named nodes and their GPUs, as gpu-node-1:4, gpu-node-2:4",
+            validate=_list_of(r"[A-Za-z0-9._-]+\s*:\s*\d+"),
+        ),
+    }
+
+
+def _workload_columns() -> dict[str, Any]:
+    fields = Workload.model_fields
+    column = st.column_config
+    models = sorted({profile.model for profile in shipped_profiles()})
+    numbers = ("rate_rps", "slo_ms", "min_replicas", "max_replicas", "memory_mib", "value")
+    return {
+        "name": column.TextColumn(
+            "name",
+            help=f"unique name of the service: {NAME.description}",
+            validate=NAME_PATTERN,
+            max_chars=63,
+        ),
+        "model": column.SelectboxColumn("model", options=models, help=fields["model"].description),
+        **{name: _number(name, fields[name]) for name in numbers},
+        "batch_sizes": column.TextColumn(
+            "batch_sizes", help=fields["batch_sizes"].description, validate=_list_of(r"\d+")
+        ),
+        "gpus": column.TextColumn(
+            "gpus",
+            help=fields["gpus"].description,
+            validate=_list_of("|".join(load_catalogue()).replace(".", r"\.")),
+        ),
+    }
+
+
+def _number(name: str, field: FieldInfo, form: str | None = None) -> Any:
+    least, most = _limits(field.metadata)
+    step = 1 if name in INTEGERS else None
+    return st.column_config.NumberColumn(
+        name, help=field.description, min_value=least, max_value=most, step=step, format=form
+    )
+
+
+def _limits(metadata: Sequence[Any]) -> tuple[float | None, float | None]:
+    """Returns the least and the greatest value that a field of a record takes; None: no limit."""
+    above = [rule.gt if rule.gt != 0 else LEAST for rule in metadata if hasattr(rule, "gt")]
+    least = [*above, *(rule.ge for rule in metadata if hasattr(rule, "ge"))]
+    most = [rule.le for rule in metadata if hasattr(rule, "le")]
+    return max(least, default=-math.inf) if least else None, min(most) if most else None
+
+
+def _list_of(item: str) -> str:
+    """Returns the pattern of items with commas between them, or of nothing."""
+    return rf"^\s*((?:{item})\s*(,\s*(?:{item})\s*)*)?$"

@@ -1,0 +1,45 @@
+"""The rows of a table that are wrong, with the wrong cells marked and what would be right."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from sliceplan.app.tables.problem import MARK
+
+MOST_SHOWN = 50
+WRONG = "background-color: #F8D0C8; color: black"
+
+
+def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str) -> None:
+    """Shows the rows that have a mark, numbered as in the table above; nothing if all are right."""
+    wrong = [i for i, mark in enumerate(marks) if mark]
+    if not wrong:
+        return
+    more = f" The first {MOST_SHOWN} are shown." if len(wrong) > MOST_SHOWN else ""
+    st.error(f"{len(wrong)} row{'s' if len(wrong) > 1 else ''} of this table {says}:{more}")
+    wrong = wrong[:MOST_SHOWN]
+    columns = [{part.split(" ")[0].split("[")[0] for part in marks[i].split("; ")} for i in wrong]
+    rows = frame.loc[wrong]
+    shown = [name for name in rows.columns if rows[name].notna().any() or any(name in bad for bad in columns)]
+    cells = rows[shown].astype("object").map(_text)
+    cells.insert(0, "row", [str(i + 1) for i in wrong])
+    cells[MARK] = [marks[i] for i in wrong]
+    cells = cells.reset_index(drop=True)
+
+    def red(row: "pd.Series[Any]") -> list[str]:
+        return [WRONG if name in columns[int(str(row.name))] else "" for name in row.index]
+
+    st.dataframe(
+        cells.style.apply(red, axis="columns"),
+        hide_index=True,
+        width="stretch",
+        column_config={"row": st.column_config.TextColumn(width=50), MARK: st.column_config.TextColumn(width="large")},
+    )
+
+
+def _text(cell: object) -> str:
+    if pd.isna(cell):  # type: ignore[call-overload]
+        return ""
+    return f"{cell:g}" if isinstance(cell, float) else str(cell)
