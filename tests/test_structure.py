@@ -35,6 +35,7 @@ ALLOWED = {
     "caveats": {"model"},
     "differences": {"model", "differences"},
     "metrics": {"model", "performance", "geometry", "plan_columns"},
+    "waste": {"model", "metrics", "plan_columns"},
     "geometry": {"model"},
     "exact": {"model", "performance", "geometry", "assembly", "exact", "progress"},
     "capacity": {"model", "performance", "assembly", "exact", "planners", "incumbent", "progress"},
