@@ -145,7 +145,11 @@ def _wastes(problem: Problem, compared: Comparison) -> dict[str, Waste]:
 def _differences(compared: Comparison, exact: Plan | None) -> dict[str, PlanDifference]:
     if exact is None:
         return {}
-    return {plan.planner: difference(exact, plan) for plan in compared.plans if plan.gpus and plan is not exact}
+    return {
+        plan.planner: difference(exact, plan, with_nodes=False)
+        for plan in compared.plans
+        if plan.gpus and plan is not exact
+    }
 
 
 def _table(compared: Comparison, wastes: dict[str, Waste], differences: dict[str, PlanDifference]) -> str | None:
@@ -156,6 +160,7 @@ def _table(compared: Comparison, wastes: dict[str, Waste], differences: dict[str
         tables.comparison_table(compared, wastes, differences),
         hide_index=True,
         width="stretch",
+        height="content",
         key="planners_table",
         on_select="rerun",
         selection_mode="single-row",
@@ -174,7 +179,7 @@ def _table(compared: Comparison, wastes: dict[str, Waste], differences: dict[str
             ),
             "fragmentation": percent("fragmentation", help="part of the cost for room in no partition"),
             "placed otherwise": column.NumberColumn(
-                "placed otherwise", help="services on other kinds of partitions, or elsewhere, than in the exact plan"
+                "placed otherwise", help="services on other kinds or numbers of partitions than in the exact plan"
             ),
         },
     )
@@ -240,12 +245,9 @@ def _where_it_differs(name: str, differs: PlanDifference | None) -> None:
     if not differs.moved and not differs.partitions:
         st.caption("It cuts the GPUs as the exact plan does, and places every service alike.")
         return
-    st.markdown(f"Against exact: **{len(differs.moved)}** services are placed otherwise, and these partitions differ.")
-    services, partitions = st.columns([3, 2])
-    services.dataframe(tables.moved_table(differs, name), hide_index=True, width="stretch", key="moved_services")
-    partitions.dataframe(
-        tables.partition_table(differs, name), hide_index=True, width="stretch", key="other_partitions"
-    )
+    st.markdown(f"Against exact: **{len(differs.moved)}** services have other partitions.")
+    st.dataframe(tables.partition_table(differs, name), hide_index=True, width="stretch", key="other_partitions")
+    st.dataframe(tables.moved_table(differs, name), hide_index=True, width="stretch", key="moved_services")
 
 
 def _show_prices(session: Session) -> None:

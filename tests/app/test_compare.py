@@ -17,7 +17,6 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.price_report import PriceReport, ServiceCost
 from sliceplan.solver.waste import waste
 
-
 SPARING = problem_of([{"model": "bert", "rate_rps": 50, "slo_ms": 500}], spare_gpu_loss=True)
 
 
@@ -116,7 +115,7 @@ def test_the_plan_of_another_planner_can_be_taken():
     session = page.session_state["session"]
     assert session.answer.plan.planner == "exact"
     page.selectbox(key=f"shown_planner_{session.editor}").set_value("parvagpu").run()
-    assert "services are placed otherwise" in texts(page.markdown)
+    assert "services have other partitions" in texts(page.markdown)
     assert "ParvaGPU" in texts(page.caption)
     page.button(key="use_plan").click().run()
     assert session.answer.plan.planner == "parvagpu"
