@@ -74,7 +74,7 @@ def _draw(root: Xml.Element, block: Block, x: float, y: float, width: float, col
     at = {"x": _short(x + 0.5), "y": _short(y), "width": _short(max(width - 1, 0.5)), "height": str(BAR)}
     rectangle = Xml.SubElement(root, "rect", {**at, "class": classes})
     Xml.SubElement(rectangle, "title").text = " ".join(_said(block))
-    text = _clipped(_label(block, width), width - 6)
+    text = _label(block, width - 6)
     if text:
         place = {
             "x": _short(x + width / 2),
@@ -93,9 +93,9 @@ def _said(block: Block) -> Iterator[str]:
 
 def _label(block: Block, width: float) -> str:
     if block.workload is None:
-        return block.size
+        return block.size if len(block.size) * LETTER <= width else ""
     both = f"{block.workload} · {block.size}"
-    return both if len(both) * LETTER <= width - 6 else block.workload
+    return both if len(both) * LETTER <= width else _clipped(block.workload, width)
 
 
 def _free(block: Block) -> str:
