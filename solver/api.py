@@ -39,6 +39,7 @@ from .performance.unservable import unservable
 from .plan_columns import plan_columns
 from .planners import registry
 from .planners.exact import unproven
+from .planners.facts import PlannerFacts
 from .planners.planner import Planner
 from .pricing import price_report
 from .violation import Violation
@@ -228,12 +229,14 @@ def planner_names() -> tuple[str, ...]:
 
 def planners_for(problem: Problem) -> tuple[str, ...]:
     """Returns the names of the planners that plan what a problem asks for: kinds of sharing, free partitions."""
-    allowed = {sharing for entry in problem.fleet for sharing in entry.sharing}
-    spares = problem.settings.keeps_spares
+    return tuple(facts.name for facts in planner_facts() if facts.plans(problem))
+
+
+def planner_facts() -> tuple[PlannerFacts, ...]:
+    """Returns what is said of every planner, the exact ones first."""
     return tuple(
-        name
+        PlannerFacts(name, planner.source, planner.sharing, planner.own_model, name in SPARE_PLANNERS)
         for name, planner in registry.planners().items()
-        if allowed.intersection(planner.sharing) and (name in SPARE_PLANNERS or not spares)
     )
 
 

@@ -17,10 +17,10 @@ from .check_partitions import Predict, wrong_partitions
 from .check_shares import wrong_shares
 from .check_spares import wrong_spares
 from .digest import reference
-from .model.catalogue import load_catalogue
+from .model.catalogue import load_catalogue, usd_per_hour
 from .model.hardware import MigGeometry, MigProfile
 from .model.plan import Plan, PlannedGpu, Status
-from .model.problem import FleetEntry, Problem, Workload
+from .model.problem import Problem, Workload
 from .model.profile import Profile, merged
 from .performance.prediction import Prediction, predict, predict_whole
 from .plan_columns import UNKNOWN, PlanColumns, plan_columns
@@ -78,7 +78,7 @@ def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
         return
     if plan.unserved:
         yield Violation("plan", f"status is {plan.status}, but {len(plan.unserved)} workloads are unserved")
-    prices = {entry.gpu: _price(entry) for entry in problem.fleet}
+    prices = {entry.gpu: usd_per_hour(entry.gpu, entry.price_per_hour) for entry in problem.fleet}
     if any(prices.get(gpu.gpu) is None for gpu in plan.gpus):
         return  # reported with the fleet
     cost = sum(prices[gpu.gpu] or 0.0 for gpu in plan.gpus)
@@ -237,11 +237,3 @@ def _wrong_rates(problem: Problem, columns: PlanColumns) -> Iterator[Violation]:
         if count < workload.min_replicas or count > (workload.max_replicas or count):
             limits = f"{workload.min_replicas} to {workload.max_replicas or 'any number'}"
             yield Violation(workload.name, f"has {count} partitions; allowed are {limits}")
-
-
-def _price(entry: FleetEntry) -> float | None:
-    if entry.price_per_hour is not None:
-        return entry.price_per_hour
-    facts = load_catalogue().get(entry.gpu)
-    price = facts.default_price if facts else None
-    return price.usd_per_gpu_hour if price else None

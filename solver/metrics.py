@@ -43,11 +43,11 @@ def measure(
     by_key = merged(profiles)
     model_of = {workload.name: workload.model for workload in problem.workloads}
     columns = plan_columns(problem, plan, columns)
-    sms = np.array([_allocated_sms(kind) for kind in columns.kinds])[columns.kind]
-    reachable = _reachable_rps(columns, [*model_of.values()], by_key)
+    sms = np.array([allocated_sms(kind) for kind in columns.kinds])[columns.kind]
+    reachable = reachable_rps(columns, [*model_of.values()], by_key)
     use = np.minimum(1.0, columns.rate_rps / reachable)
     allocated, active = sum(sms.tolist()), sum((sms[columns.partition] * use).tolist())
-    total = sum(_whole_sms(gpu.gpu, gpu.sharing) for gpu in plan.gpus)
+    total = sum(whole_sms(gpu.gpu, gpu.sharing) for gpu in plan.gpus)
     cuts = unvalidated(GpuCut, (_cut(gpu, model_of, by_key) for gpu in plan.gpus))
     return Metrics(
         internal_slack=1 - active / allocated if allocated else None,
@@ -58,19 +58,20 @@ def measure(
     )
 
 
-def _allocated_sms(kind: Kind) -> float:
+def allocated_sms(kind: Kind) -> float:
+    """Returns the SMs that a partition of a kind holds."""
     gpu, mig_profile, percent = kind
     return _sms(gpu, mig_profile) * (1.0 if mig_profile else (percent or 100.0) / 100)
 
 
 @cache
-def _whole_sms(gpu: str, sharing: Sharing) -> float:
+def whole_sms(gpu: str, sharing: Sharing) -> float:
     """Returns the SMs that the partitions of a GPU could hold together."""
     mig = load_catalogue()[gpu].mig
     return _sms(gpu, mig.full.name if mig and sharing == "mig" else None)
 
 
-def _reachable_rps(columns: PlanColumns, models: Sequence[str], profiles: Mapping[tuple[str, str], Profile]) -> Floats:
+def reachable_rps(columns: PlanColumns, models: Sequence[str], profiles: Mapping[tuple[str, str], Profile]) -> Floats:
     """Returns the greatest throughput of each service's model on its kind of partition, shape (served,)."""
     number = {model: m for m, model in enumerate(dict.fromkeys(models))}
     model = np.array([number[model] for model in models])[columns.workload]

@@ -19,6 +19,16 @@ def draw_transition(transition: Transition, most: int | None = None) -> Group:
     return Group(*_summary(transition), Text(), *_steps(transition, most))
 
 
+def summary(transition: Transition) -> list[str]:
+    """Returns what matters of a transition, the worst first, a sentence or two each."""
+    return [line.plain for line in _summary(transition)]
+
+
+def step_in_words(step: TransitionStep) -> str:
+    """Returns what a step does, and to which partition of which GPU."""
+    return _step(step)
+
+
 def moves_in_words(report: ReplanReport) -> str:
     """Returns which services a plan moves, and what is proven about cost and moves together."""
     moved = "No service is moved"

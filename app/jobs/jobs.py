@@ -20,11 +20,12 @@ from functools import cache
 from typing import Any
 
 from sliceplan.solver.comparison import Comparison
-from sliceplan.solver.model.errors import SliceplanError
+from sliceplan.solver.model.errors import Finding, InputError, SliceplanError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sweep_report import SweepPoint, SweepReport
+from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.sweeps.executors import CLUSTER, Workers, cluster_workers
 from sliceplan.solver.sweeps.points import Sweep, used_profiles
 from sliceplan.solver.sweeps.steps import explained, rising
@@ -76,10 +77,23 @@ class Jobs:
         }
         return self.submit(user, "solve", f"{problem.name} by {planner}", _solve, problem, planner, options)
 
-    def submit_compare(self, user: str, problem: Problem, *, profiles: Sequence[Profile]) -> str:
-        """Returns the id of a job whose result is the Comparison of all planners that know the problem's fleet."""
+    def submit_compare(
+        self,
+        user: str,
+        problem: Problem,
+        *,
+        profiles: Sequence[Profile],
+        planners: Sequence[str] | None = None,
+        time_limit_s: float | None = None,
+    ) -> str:
+        """
+        Returns the id of a job whose result is the Comparison of all planners that know the problem's fleet.
+
+        `planners`: only these of them. `time_limit_s`: for each planner; None: the problem's own.
+        """
         used = used_profiles(problem, profiles)
-        return self.submit(user, "compare", f"{problem.name} by all planners", _compare, problem, used)
+        title = f"{problem.name} by {'all' if planners is None else len(planners)} planners"
+        return self.submit(user, "compare", title, _compare, problem, used, planners, time_limit_s)
 
     def submit(self, user: str, kind: str, title: str, function: Callable[..., Any], *arguments: Any) -> str:
         """Returns the id of a job that has a worker process call a function; its result is what that returns."""
@@ -198,18 +212,30 @@ def _solve(problem: Problem, planner: str, options: dict[str, Any]) -> Plan:
     return api.solve(problem, planner, **options)
 
 
-def _compare(problem: Problem, profiles: Sequence[Profile]) -> Comparison:
+def _compare(
+    problem: Problem, profiles: Sequence[Profile], planners: Sequence[str] | None, time_limit_s: float | None
+) -> Comparison:
     from sliceplan.solver import api
     from sliceplan.solver.progress import report
 
-    names, done = api.planners_for(problem), 0
+    names, done = [name for name in api.planners_for(problem) if planners is None or name in planners], 0
+    if not names:
+        message = f"is of a kind that none of the chosen planners plans: {', '.join(planners or ())}"
+        raise InputError([Finding(problem.name, "fleet", message)])
 
     def show(plan: Plan) -> None:
         nonlocal done
         done += 1
         report(f"{plan.planner} is done ({done} of {len(names)})")
 
-    return api.compare(problem, profiles=profiles, on_plan=show)
+    return api.compare(problem, names, profiles=profiles, time_limit_s=time_limit_s, on_plan=show)
+
+
+def list_planners() -> tuple[PlannerFacts, ...]:
+    """Returns what is said of every planner; for a worker, as it loads the solvers."""
+    from sliceplan.solver import api
+
+    return api.planner_facts()
 
 
 def _finish(job: Job, done: Future[Any]) -> None:

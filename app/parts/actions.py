@@ -8,6 +8,7 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.headline import headline
 from sliceplan.solver.model.problem import Problem
 
+from .comparing import compare_now
 from .under_way import begin, show_under_way
 
 
@@ -21,8 +22,7 @@ def show_actions(session: Session) -> None:
         if solve.button("Solve", type="primary", disabled=not can_run, key="solve", width="stretch") and problem:
             solve_now(session, problem)
         if compare.button("Compare", disabled=not can_run, key="compare", width="stretch") and problem:
-            job = shared_jobs().submit_compare(session.user, problem, profiles=shipped_profiles())
-            begin(session, "compare", job, problem)
+            compare_now(session, problem)
     except TooManyJobsError as error:
         st.error(str(error))
     if not can_run:
@@ -45,13 +45,14 @@ def solve_now(session: Session, problem: Problem) -> None:
 
 
 def _take_exact(session: Session) -> None:
-    """A comparison has the exact plan too; it is the answer if it is later than the one that there is."""
+    """A comparison may have the exact plan too; it is the answer if it is later than the one that there is."""
     compared = session.comparison
     if compared is None:
         return
     problem, comparison = compared
-    plan = comparison.plans[0]
     if session.choices.get("compare.taken") is comparison:
         return
     session.choices["compare.taken"] = comparison
-    session.results["solve"] = Result(problem, plan)
+    plan = next((plan for plan in comparison.plans if plan.planner == "exact"), None)
+    if plan is not None:
+        session.results["solve"] = Result(problem, plan)

@@ -4,16 +4,35 @@ from functools import partial
 
 import streamlit as st
 
+from sliceplan.app.charts.cost_runtime import cost_runtime_chart
+from sliceplan.app.charts.gaps import gap_chart
+from sliceplan.app.charts.money import money_chart
+from sliceplan.app.charts.service_costs import service_cost_chart
+from sliceplan.app.parts.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
 from sliceplan.app.parts.under_way import show_failure
-from sliceplan.app.session.session import Session
-from sliceplan.app.tables import comparison, prices
+from sliceplan.app.session.memory import remembered
+from sliceplan.app.session.session import Result, Session
+from sliceplan.app.tables import comparison as tables
+from sliceplan.app.tables import prices
+from sliceplan.solver.comparison import Comparison
+from sliceplan.solver.differences.plans import PlanDifference, difference
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.headline import headline, missed_slos
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.pricing import price_report
+from sliceplan.solver.waste import Waste, waste
 
 MOST_REASONS = 3
 """Services of one planner for which the comparison says why they have no place."""
+
+SHOWN = "compare.shown"
+"""The planner whose plan is looked at."""
+
+LONGEST_S = 86_400.0
 
 
 def show(session: Session) -> None:
@@ -21,41 +40,214 @@ def show(session: Session) -> None:
     show_failure(session.results.get("compare"))
     planners_tab, prices_tab = st.tabs(["Planners", "Prices"])
     with planners_tab:
-        _show_comparison(session)
+        facts = _choose(session)
+        if session.comparison is None:
+            st.info(
+                "Press Compare to put the published heuristics beside the proven optimum: how much dearer each one is, "
+                "how long it takes, where it wastes, and whether its plan holds."
+            )
+        else:
+            _show_comparison(session, *session.comparison, facts)
     with prices_tab:
         _show_prices(session)
 
 
-def _show_comparison(session: Session) -> None:
-    if session.comparison is None:
-        st.info("Press Compare to put the published heuristics beside the proven optimum.")
-        return
-    solved_problem, compared = session.comparison
-    warn_if_outdated(session, solved_problem)
+def _choose(session: Session) -> dict[str, PlannerFacts]:
+    """Lets the user choose what a comparison runs; returns what is known of the planners, by name."""
+    try:
+        facts = {one.name: one for one in known_planners()}
+    except NotReadyError as error:
+        st.error(str(error))
+        return {}
+    problem = session.problem
+    able = [name for name, one in facts.items() if problem is None or one.plans(problem)]
+    with st.expander("Which planners run, and for how long"):
+        kept = session.choices.get(PLANNERS)
+        chosen = st.multiselect(
+            "Planners",
+            able,
+            default=able if kept is None else [name for name in kept if name in able],
+            key=f"planners_{session.editor}",
+            help="Those that plan what the fleet allows. Without exact there may be no bound to measure the others by.",
+        )
+        session.choices[PLANNERS] = None if chosen == able else tuple(chosen)
+        default = problem.settings.time_limit_s if problem else 30.0
+        limit = st.number_input(
+            "Time limit for each planner (s)",
+            min_value=0.1,
+            max_value=LONGEST_S,
+            value=float(session.choices.get(LIMIT) or default),
+            step=5.0,
+            key=f"limit_{session.editor}",
+            help="Heuristics end within it anyway; a search that it ends gives its best plan and bound until then.",
+        )
+        session.choices[LIMIT] = None if limit == default else limit
+        if left_out := [name for name in facts if name not in able]:
+            st.caption(f"Nothing to say of this fleet: {', '.join(left_out)}.")
+        ready = problem is not None and bool(chosen)
+        if st.button("Compare these", disabled=not ready, key="compare_these") and problem:
+            compare_now(session, problem)
+            st.rerun()
+        if not chosen:
+            st.caption("Choose at least one planner.")
+    return facts
+
+
+def _show_comparison(session: Session, problem: Problem, compared: Comparison, facts: dict[str, PlannerFacts]) -> None:
+    warn_if_outdated(session, problem)
+    wastes = remembered(session, "compare.waste", compared, lambda: _wastes(problem, compared))
+    exact = next((plan for plan in compared.plans if plan.planner == "exact" and plan.gpus), None)
+    differences = remembered(session, "compare.differences", compared, lambda: _differences(compared, exact))
     bound = compared.bound.cost_per_hour
     st.subheader("No bound was proven" if bound is None else f"Proven: no plan costs less than ${bound:,.2f} per hour")
-    show_picture(session, comparison.gap_chart(compared), "gaps")
+    if compared.not_run:
+        st.warning(f"Ended before their turn: {', '.join(compared.not_run)}.")
+    broken = [f"- **{plan.planner} does not hold**: {_late(plan)}" for plan in compared.plans if plan.violations]
+    if broken:
+        st.error(
+            "\n".join(["Planners that judge latencies by a model of their own, checked by the full one:", "", *broken])
+        )
+    if bound is not None:
+        show_picture(session, gap_chart(compared), "gaps")
+        st.caption(
+            "How much dearer than the proven bound each plan is. No plan of any planner can be left of 0 and hold; a "
+            "hatched bar misses SLOs."
+        )
+    chosen = _table(compared, wastes, differences)
+    _reasons(compared)
+    _one_planner(session, problem, compared, differences, facts, chosen)
+    st.subheader("Cost against time")
+    show_picture(session, cost_runtime_chart(compared), "cost-against-time")
+    st.caption("Lower left is better: cheap and soon found. The time is that of this machine, whatever else ran on it.")
+    if wastes:
+        st.subheader("Where the money goes")
+        show_picture(session, money_chart(compared.plans, wastes), "where-the-money-goes")
+        st.caption(
+            "**Useful work**: what the required rates need of the partitions that serve them, were each used at its "
+            "best. **Over-provision**: capacity beyond the required rate. **Internal slack**: what the batch size that "
+            "the SLO allows leaves of a partition's best throughput. **Fragmentation**: room of used GPUs in no "
+            "partition. Each costs its part of its GPU's price; together they are the plan's cost."
+        )
+
+
+def _late(plan: Plan) -> str:
+    worst = sorted(missed_slos(plan).items(), key=lambda one: (-one[1], one[0]))
+    shown = ", ".join(f"{name} by {excess:.1%}" for name, excess in worst[:MOST_REASONS])
+    more = f" and {len(worst) - MOST_REASONS} more" if len(worst) > MOST_REASONS else ""
+    return f"late are {shown}{more}" if worst else "GPUs give away more than there is"
+
+
+def _wastes(problem: Problem, compared: Comparison) -> dict[str, Waste]:
+    found = ((plan.planner, waste(problem, plan, shipped_profiles())) for plan in compared.plans)
+    return {planner: one for planner, one in found if one is not None}
+
+
+def _differences(compared: Comparison, exact: Plan | None) -> dict[str, PlanDifference]:
+    if exact is None:
+        return {}
+    return {
+        plan.planner: difference(exact, plan, with_nodes=False)
+        for plan in compared.plans
+        if plan.gpus and plan is not exact
+    }
+
+
+def _table(compared: Comparison, wastes: dict[str, Waste], differences: dict[str, PlanDifference]) -> str | None:
+    """Shows the table; returns the planner of the row that is chosen in it."""
     column = st.column_config
-    percent = {name: column.NumberColumn(name, format="%.1f %%") for name in ("gap", "slack", "fragmentation")}
-    st.dataframe(
-        comparison.comparison_table(compared),
+    percent = partial(column.NumberColumn, format="%.1f %%")
+    chosen = st.dataframe(
+        tables.comparison_table(compared, wastes, differences),
         hide_index=True,
         width="stretch",
+        height="content",
+        key="planners_table",
+        on_select="rerun",
+        selection_mode="single-row",
         column_config={
-            **percent,
             "cost per hour": column.NumberColumn("cost per hour", format="$%.2f"),
-            "time (s)": column.NumberColumn("time (s)", format="%.3f"),
+            "gap": percent("gap", help="cost above the proven bound"),
             "missed SLOs": column.NumberColumn(
                 "missed SLOs", help="services whose latency, by the full interference model, passes what the SLO leaves"
             ),
-            "worst miss": column.NumberColumn("worst miss", format="%.1f %%"),
+            "worst miss": percent("worst miss", help="by how much the worst of them passes its limit"),
+            "time (s)": column.NumberColumn("time (s)", format="%.3f"),
+            "useful work": percent("useful work", help="part of the cost that the required rates need"),
+            "over-provision": percent("over-provision", help="part of the cost for capacity beyond the required rates"),
+            "internal slack": percent(
+                "internal slack", help="part of the cost that is lost to batches cut short by the SLO"
+            ),
+            "fragmentation": percent("fragmentation", help="part of the cost for room in no partition"),
+            "placed otherwise": column.NumberColumn(
+                "placed otherwise", help="services on other kinds or numbers of partitions than in the exact plan"
+            ),
         },
     )
-    for plan in compared.plans:
-        for item in plan.unserved[:MOST_REASONS]:
-            st.caption(f"{plan.planner}: {item.workload}: {item.reason}")
-        if len(plan.unserved) > MOST_REASONS:
-            st.caption(f"{plan.planner}: … and {len(plan.unserved) - MOST_REASONS} more services")
+    rows = chosen["selection"]["rows"]
+    return compared.plans[rows[0]].planner if rows and rows[0] < len(compared.plans) else None
+
+
+def _reasons(compared: Comparison) -> None:
+    without = [plan for plan in compared.plans if plan.unserved]
+    if not without:
+        return
+    with st.expander(f"Why {len(without)} planner{'s have' if len(without) > 1 else ' has'} no plan"):
+        for plan in without:
+            more = len(plan.unserved) - MOST_REASONS
+            lines = [f"- {item.workload}: {item.reason}" for item in plan.unserved[:MOST_REASONS]]
+            lines += [f"- … and {more} more services"] if more > 0 else []
+            st.markdown("\n".join([f"**{plan.planner}**", *lines]))
+
+
+def _one_planner(
+    session: Session,
+    problem: Problem,
+    compared: Comparison,
+    differences: dict[str, PlanDifference],
+    facts: dict[str, PlannerFacts],
+    chosen: str | None,
+) -> None:
+    """Shows one planner: what it is, where its plan differs from the exact one; offers its plan as the answer."""
+    plans = {plan.planner: plan for plan in compared.plans}
+    names = list(plans)
+    if chosen is not None and session.choices.get("compare.row") != chosen:
+        session.choices[SHOWN] = chosen
+        session.editor += 1
+    session.choices["compare.row"] = chosen
+    kept = session.choices.get(SHOWN)
+    at = names.index(kept) if kept in names else min(1, len(names) - 1)
+    name = st.selectbox(
+        "Look at one planner (or choose its row above)", names, index=at, key=f"shown_planner_{session.editor}"
+    )
+    session.choices[SHOWN] = name
+    plan = plans[name]
+    with st.container(border=True):
+        st.markdown(f"**{name}**: {headline(plan, compared.gap_to_bound(plan))}")
+        if name in facts:
+            own = " It judges latencies by a model of its own." if facts[name].own_model else ""
+            st.caption(f"{facts[name].source}.{own}")
+        answer = session.answer
+        is_taken = answer is not None and answer.plan is plan
+        if st.button("Use its plan", disabled=not plan.gpus or is_taken, key="use_plan", help=USE):
+            session.results["solve"] = Result(problem, plan)
+            st.rerun()
+        if is_taken:
+            st.caption("This is the plan that the other screens show.")
+        _where_it_differs(name, differences.get(name))
+
+
+USE = "Makes it the plan that the other screens show, and that is taken away from there."
+
+
+def _where_it_differs(name: str, differs: PlanDifference | None) -> None:
+    if differs is None:
+        return
+    if not differs.moved and not differs.partitions:
+        st.caption("It cuts the GPUs as the exact plan does, and places every service alike.")
+        return
+    st.markdown(f"Against exact: **{len(differs.moved)}** services have other partitions.")
+    st.dataframe(tables.partition_table(differs, name), hide_index=True, width="stretch", key="other_partitions")
+    st.dataframe(tables.moved_table(differs, name), hide_index=True, width="stretch", key="moved_services")
 
 
 def _show_prices(session: Session) -> None:
@@ -65,11 +257,20 @@ def _show_prices(session: Session) -> None:
         return
     solved_problem, plan = answer.problem, answer.plan
     warn_if_outdated(session, solved_problem)
-    report = price_report(solved_problem, plan, shipped_profiles())
+    report = remembered(session, "compare.prices", plan, lambda: price_report(solved_problem, plan, shipped_profiles()))
     if plan.prices is None or report is None:
-        st.info("Slice prices are known for plans of `exact` without partitions that are kept free; this one has none.")
+        st.info(
+            "Slice prices are known for plans of `exact` without partitions that are kept free; this one, of "
+            f"`{plan.planner}`, has none."
+        )
         return
+    st.caption(
+        "The proof that no plan is cheaper gives each kind of partition a price: what one more of it would add to the "
+        "least cost. So each service has a price too, though it shares its GPUs with others. Use them to charge teams, "
+        "and to see which promise is dear."
+    )
     st.subheader("What services cost")
+    show_picture(session, service_cost_chart(report), "service-costs")
     usd = partial(st.column_config.NumberColumn, format="$%.3f")
     st.dataframe(
         prices.service_table(report),

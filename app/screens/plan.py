@@ -6,6 +6,7 @@ import streamlit as st
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
+from sliceplan.app.parts.taking import offer_plan
 from sliceplan.app.parts.under_way import show_failure
 from sliceplan.app.session.session import Session
 from sliceplan.solver.formats.plan_files import dump_plan
@@ -51,3 +52,4 @@ def show(session: Session) -> None:
     st.download_button(
         "Download plan", dump_plan(plan), file_name=f"{solved_problem.name}.plan.json", key="download_plan"
     )
+    offer_plan(session)

@@ -1,60 +1,97 @@
-"""The planners side by side, as a table and as bars of their gaps."""
+"""The planners side by side as a table, and where one's plan differs from the exact one."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from sliceplan.solver.comparison import Comparison
+from sliceplan.solver.differences.plans import Place, PlanDifference
 from sliceplan.solver.headline import missed_slos
+from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.waste import Waste
 
-GOOD, WORSE = "#009E73", "#E69F00"
+VERDICTS = {
+    Status.OPTIMAL: "proven cheapest",
+    Status.FEASIBLE: "serves everything",
+    Status.INFEASIBLE: "no plan",
+    Status.TIMEOUT: "no plan in time",
+    Status.VIOLATING: "DOES NOT HOLD",
+}
+
+WASTED = {
+    "useful work": "useful",
+    "over-provision": "over_provision",
+    "internal slack": "internal_slack",
+    "fragmentation": "fragmentation",
+}
+"""Column -> field of Waste."""
 
 
-def comparison_table(comparison: Comparison) -> pd.DataFrame:
-    """Returns one row a planner; parts and gaps in percent, NaN where there is no plan or no bound."""
+def comparison_table(
+    comparison: Comparison,
+    wastes: Mapping[str, Waste] | None = None,
+    differences: Mapping[str, PlanDifference] | None = None,
+) -> pd.DataFrame:
+    """
+    Returns one row a planner; parts and gaps in percent, NaN where there is no plan or no bound.
+
+    `wastes` and `differences` (from the exact plan) are by planner; what is missing there is NaN.
+    """
+    wastes, differences = wastes or {}, differences or {}
     rows = []
     for plan in comparison.plans:
-        gap, metrics = comparison.gap_to_bound(plan), plan.metrics
-        missed = missed_slos(plan)
+        gap, missed = comparison.gap_to_bound(plan), missed_slos(plan)
+        differs = differences.get(plan.planner)
         rows.append(
             {
                 "planner": plan.planner,
+                "verdict": verdict(plan, gap),
                 "cost per hour": plan.cost_per_hour,
-                "GPUs": plan.gpus_used if plan.gpus else None,
                 "gap": None if gap is None else 100 * gap,
-                "slack": 100 * metrics.internal_slack if metrics and metrics.internal_slack is not None else None,
-                "fragmentation": 100 * metrics.external_fragmentation
-                if metrics and metrics.external_fragmentation is not None
-                else None,
+                "GPUs": plan.gpus_used if plan.gpus else None,
                 "missed SLOs": len(missed),
                 "worst miss": 100 * max(missed.values()) if missed else None,
                 "time (s)": plan.runtime_s,
-                "status": plan.status.value,
+                **_percents(plan, wastes.get(plan.planner)),
+                "placed otherwise": None if differs is None else len(differs.moved),
             }
         )
     frame = pd.DataFrame(rows)
-    floats = ["cost per hour", "gap", "slack", "fragmentation", "worst miss", "time (s)"]
-    return frame.astype({**dict.fromkeys(floats, "float64"), "GPUs": "Int64"})
+    floats = ["cost per hour", "gap", "worst miss", "time (s)", *WASTED]
+    return frame.astype({**dict.fromkeys(floats, "float64"), "GPUs": "Int64", "placed otherwise": "Int64"})
 
 
-def gap_chart(comparison: Comparison) -> go.Figure:
-    """Returns one bar a planner: how far its cost is above the proven bound, in percent; none for what has no gap."""
-    gaps = [(plan.planner, comparison.gap_to_bound(plan)) for plan in comparison.plans]
-    known = [(planner, 100 * gap) for planner, gap in gaps if gap is not None]
-    figure = go.Figure()
-    figure.add_bar(
-        orientation="h",
-        y=[planner for planner, _ in known],
-        x=[gap for _, gap in known],
-        marker={"color": [GOOD if gap < 1e-6 else WORSE for _, gap in known]},
-        text=["proven cheapest" if gap < 1e-6 else f"+{gap:.1f} %" for _, gap in known],
-        textposition="outside",
-        cliponaxis=False,
-        hovertemplate="%{y}: %{x:.1f} % above the proven bound<extra></extra>",
-    )
-    figure.update_layout(
-        height=90 + 34 * len(known),
-        margin={"l": 10, "r": 90, "t": 10, "b": 40},
-        xaxis={"title": "cost above the proven bound (%)", "rangemode": "tozero", "fixedrange": True},
-        yaxis={"autorange": "reversed", "fixedrange": True},
-    )
-    return figure
+def verdict(plan: Plan, gap: float | None) -> str:
+    """Returns in a word or two what came of a planner; `gap`: to the best bound."""
+    if plan.status is Status.FEASIBLE and gap is not None and gap < 1e-9:
+        return "as cheap as proven"
+    return VERDICTS[plan.status]
+
+
+def moved_table(difference: PlanDifference, planner: str) -> pd.DataFrame:
+    """Returns one row a service that a planner places otherwise than the exact plan, which is the difference's old."""
+    rows = [
+        {"service": move.workload, "exact": _places(move.old), planner: _places(move.new)} for move in difference.moved
+    ]
+    return pd.DataFrame(rows, columns=["service", "exact", planner])
+
+
+def partition_table(difference: PlanDifference, planner: str) -> pd.DataFrame:
+    """Returns one row a kind of partition of which a planner uses another number than the exact plan."""
+    rows = [
+        {"GPU": gpu, "partition": size, "exact": old, planner: new, "difference": new - old}
+        for (gpu, size), (old, new) in difference.partitions.items()
+    ]
+    return pd.DataFrame(rows, columns=["GPU", "partition", "exact", planner, "difference"])
+
+
+def _percents(plan: Plan, spent: Waste | None) -> dict[str, float | None]:
+    if spent is None or not plan.cost_per_hour:
+        return dict.fromkeys(WASTED)
+    return {column: 100 * getattr(spent, field) / plan.cost_per_hour for column, field in WASTED.items()}
+
+
+def _places(places: Iterable[Place]) -> str:
+    counts = Counter(map(str, places))
+    return ", ".join(f"{count} x {place}" if count > 1 else place for place, count in counts.items()) or "not served"

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ..formats.exports.registry import TARGETS
-from ..formats.exports.target import Export, Options, Target
+from ..export_formats import export_formats, values_by_name
+from ..formats.exports.target import Options
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest
 from ..model.plan import Plan
@@ -38,20 +38,7 @@ def assign(
         say(f"{output}: {counted(answer.gpus_used, 'GPU')} on {counted(len(nodes), 'node')}.")
 
 
-def _formats() -> dict[str, Target]:
-    """Returns every format by name: those of formats/exports, and the agent's scripts."""
-    return {**TARGETS, COMMANDS.name: COMMANDS}
-
-
-def _node_scripts(plan: Plan, options: Options) -> Export:
-    from sliceplan.agent.showing.script import node_scripts
-
-    return Export({f"{node}.sh": script for node, script in node_scripts(plan, options.source).items()})
-
-
-COMMANDS = Target("commands", "a plain shell script a node: exact placements", _node_scripts)
-
-FORMATS = "\n\n".join(f"{target.name}: {target.description}" for target in _formats().values())
+FORMATS = "\n\n".join(f"{target.name}: {target.description}" for target in export_formats().values())
 
 
 def export(
@@ -80,7 +67,7 @@ def export(
     from ..formats.plan_files import read_plan
     from ..formats.text_files import write_texts
 
-    formats = _formats()
+    formats = export_formats()
     if target not in formats:
         raise InputError([Finding("--format", target, f"is no format of plans. {closest(target, formats)}")])
     answer = read_plan(plan)
@@ -88,7 +75,7 @@ def export(
         source=str(plan),
         problem=None if problem is None else _problem_of(answer, plan, problem, profiles),
         uuids=_uuids_of(answer, uuids or []),
-        images=_by_name(image or [], "--image"),
+        images=values_by_name(image or [], "--image"),
     )
     made = formats[target].export(answer, options)
     if output is not None:
@@ -121,7 +108,7 @@ def _uuids_of(answer: Plan, texts: list[str]) -> dict[tuple[str, int], str]:
     from ..formats.gpu_uuids import read_uuids
 
     nodes = sorted({gpu.node for gpu in answer.gpus if gpu.node is not None})
-    files = _by_name(texts, "--uuids")
+    files = values_by_name(texts, "--uuids")
     findings = [
         Finding("--uuids", name, f"is no node of the plan. {closest(name, nodes)}")
         for name in files
@@ -137,16 +124,3 @@ def _uuids_of(answer: Plan, texts: list[str]) -> dict[tuple[str, int], str]:
         for name, file in files.items()
         for index, uuid in read_uuids(Path(file)).items()
     }
-
-
-def _by_name(texts: list[str], option: str) -> dict[str, str]:
-    """Returns what `NAME=VALUE` says by name, and a value without a name by ""."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        name, value = (name, value) if equals else ("", text)
-        if not value or name in found:
-            message = f"is given twice{f' for {name}' if name else ''}" if value else "is empty; expected NAME=VALUE"
-            raise InputError([Finding(option, text, message)])
-        found[name] = value
-    return found

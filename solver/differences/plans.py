@@ -64,9 +64,13 @@ class PlanDifference:
         return bool(self.figures or self.gpus or self.partitions or self.moved or self.retuned)
 
 
-def difference(old: Plan, new: Plan) -> PlanDifference:
-    """Returns what differs between two plans, of the same problem or not; falsy: nothing."""
-    before, after = _operation(old), _operation(new)
+def difference(old: Plan, new: Plan, *, with_nodes: bool = True) -> PlanDifference:
+    """
+    Returns what differs between two plans, of the same problem or not; falsy: nothing.
+
+    `with_nodes` False: a workload on the same kinds of partitions of other GPUs has not moved, though both are named.
+    """
+    before, after = _operation(old, with_nodes), _operation(new, with_nodes)
     moved, retuned = [], []
     for workload in sorted(before.keys() | after.keys()):
         was, now = before.get(workload, []), after.get(workload, [])
@@ -91,17 +95,19 @@ def _figures(old: Plan, new: Plan) -> Iterator[Change]:
             yield Change("changed", path, was, now)
 
 
-def _operation(plan: Plan) -> dict[str, list[tuple[Place, tuple[int, int, float]]]]:
+def _operation(plan: Plan, with_nodes: bool) -> dict[str, list[tuple[Place, tuple[int, int, float]]]]:
     """Returns for each workload its places with batch size, processes and rate, sorted."""
     found: dict[str, list[tuple[Place, tuple[int, int, float]]]] = {}
     for gpu in plan.gpus:
         for partition in gpu.partitions:
             for served in partition.serves:
-                found.setdefault(served.workload, []).append((_place(gpu, partition), _tuning(served)))
+                found.setdefault(served.workload, []).append((_place(gpu, partition, with_nodes), _tuning(served)))
     return {workload: sorted(places) for workload, places in found.items()}
 
 
-def _place(gpu: PlannedGpu, partition: Partition) -> Place:
+def _place(gpu: PlannedGpu, partition: Partition, with_nodes: bool) -> Place:
+    if not with_nodes:
+        return Place(gpu.gpu, _size(partition), "", -1)
     return Place(gpu.gpu, _size(partition), gpu.node or "", -1 if gpu.index is None else gpu.index)
 
 

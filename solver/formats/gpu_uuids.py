@@ -24,8 +24,11 @@ def read_uuids(path: Path) -> dict[int, str]:
     InputError
         If the file is neither form, or has a UUID or an index twice.
     """
-    source = str(path)
-    text = read_text(path)
+    return parse_uuids(read_text(path), str(path))
+
+
+def parse_uuids(text: str, source: str) -> dict[int, str]:
+    """Returns what `read_uuids` does, of a text from somewhere else; `source` names it in findings."""
     if text.lstrip().startswith("{"):
         pairs = _from_json(text, source)
     else:

@@ -10,7 +10,8 @@ from instances import problem_of, problems, random_problem
 from sliceplan.app.charts.colours import PALETTE, text_on
 from sliceplan.app.charts.fleet import fleet_chart, place_of
 from sliceplan.app.charts.fleet_blocks import blocks_of
-from sliceplan.app.tables.comparison import comparison_table, gap_chart
+from sliceplan.app.charts.gaps import gap_chart
+from sliceplan.app.tables.comparison import comparison_table
 from sliceplan.app.tables.fragmentation import fragmentation_table
 from sliceplan.app.tables.problem import elsewhere, fleet_table, marks_of, workload_table
 from sliceplan.app.tables.problem import problem_of as stated
@@ -113,7 +114,7 @@ def test_planners_without_a_plan_have_empty_cells():
     comparison = compare(problem_of([{"model": "bert", "rate_rps": 5, "slo_ms": 1}]), ["exact", "parvagpu"])
     table = comparison_table(comparison)
     assert table["cost per hour"].isna().all()
-    assert set(table["status"]) == {"infeasible"}
+    assert set(table["verdict"]) == {"no plan"}
 
 
 def test_fragmentation_lists_what_could_still_be_added():

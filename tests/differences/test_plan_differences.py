@@ -84,3 +84,12 @@ def test_plans_of_different_problems_and_of_mps_shares_can_be_compared():
     assert ("problem",) in {change.path for change in found.figures}
     assert found.gpus["V100-SXM2-16GB"][0] == 0
     assert any(size.endswith("%") for _, size in found.partitions)
+
+
+def test_other_nodes_are_no_difference_where_nodes_do_not_count():
+    def swap(data):
+        for place, gpu in enumerate(reversed(data["gpus"])):
+            gpu["index"] = place
+
+    assert difference(DEMO, edited(DEMO, swap)).moved
+    assert not difference(DEMO, edited(DEMO, swap), with_nodes=False)

@@ -1,0 +1,83 @@
+"""What a cheaper plan costs in time: each planner's cost against how long it took."""
+
+from math import log10
+
+import plotly.graph_objects as go
+
+from sliceplan.solver.comparison import Comparison
+from sliceplan.solver.model.plan import Plan, Status
+
+from .colours import MISSES, PALETTE
+
+LEAST_S = 1e-4
+"""Shorter runtimes are drawn here; a logarithmic axis has no 0."""
+
+KINDS = {
+    Status.OPTIMAL: ("proven cheapest", PALETTE[2], "star"),
+    Status.FEASIBLE: ("serves everything", PALETTE[0], "circle"),
+    Status.VIOLATING: ("does not hold", MISSES, "x"),
+}
+
+
+def cost_runtime_chart(comparison: Comparison) -> go.Figure:
+    """Returns a point a plan: runtime (s, logarithmic) against USD per hour, with the proven bound as a line."""
+    figure = go.Figure()
+    for status, (name, colour, symbol) in KINDS.items():
+        own = [plan for plan in comparison.plans if plan.status is status and plan.cost_per_hour is not None]
+        if not own:
+            continue
+        figure.add_scatter(
+            name=name,
+            x=[_runtime_s(plan) for plan in own],
+            y=[plan.cost_per_hour for plan in own],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 14, "opacity": 0.85},
+            customdata=[plan.planner for plan in own],
+            hovertemplate="<b>%{customdata}</b><br>$%{y:,.2f} per hour after %{x:.3g} s<extra></extra>",
+        )
+    for runtime_s, cost, text in _labels(comparison):
+        figure.add_annotation(
+            x=runtime_s, y=cost, text=text, showarrow=False, yshift=14, yanchor="bottom", align="center"
+        )
+    bound = comparison.bound.cost_per_hour
+    if bound is not None:
+        figure.add_hline(
+            y=bound,
+            line={"color": PALETTE[7], "width": 2, "dash": "dash"},
+            annotation={"text": f"proven: not below ${bound:,.2f}", "yanchor": "top", "xanchor": "right"},
+        )
+    figure.update_layout(
+        height=420,
+        margin={"l": 10, "r": 10, "t": 30, "b": 40},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
+        xaxis={"title": "time to plan (s, logarithmic)", "type": "log", "fixedrange": True, "dtick": 1},
+        yaxis={"title": "USD per hour", "rangemode": "tozero", "fixedrange": True, "tickprefix": "$"},
+    )
+    return figure
+
+
+APART = 0.45
+"""Points of one cost that are nearer than so many powers of ten share a label."""
+
+
+def _labels(comparison: Comparison) -> list[tuple[float, float, str]]:
+    """Returns place (exponent of the runtime, cost) and text of each label; neighbours have one together."""
+    points = sorted(
+        (round(plan.cost_per_hour, 2), log10(_runtime_s(plan)), plan.planner)
+        for plan in comparison.plans
+        if plan.cost_per_hour is not None and plan.status in KINDS
+    )
+    groups: list[list[tuple[float, float, str]]] = []
+    for point in points:
+        if groups and groups[-1][-1][0] == point[0] and point[1] - groups[-1][-1][1] < APART:
+            groups[-1].append(point)
+        else:
+            groups.append([point])
+    return [
+        (sum(at for _, at, _ in group) / len(group), group[0][0], "<br>".join(name for _, _, name in group))
+        for group in groups
+    ]
+
+
+def _runtime_s(plan: Plan) -> float:
+    return max(plan.runtime_s, LEAST_S)

@@ -1,0 +1,94 @@
+"""How far each planner's cost is above what is proven to be needed."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from sliceplan.solver.comparison import Comparison
+from sliceplan.solver.headline import missed_slos
+from sliceplan.solver.model.plan import Plan, Status
+
+from .colours import MISSES, PALETTE
+
+GOOD, WORSE, BROKEN = PALETTE[2], PALETTE[1], "#BDBDBD"
+
+ROW_HEIGHT = 30
+
+
+def gap_chart(comparison: Comparison) -> go.Figure:
+    """
+    Returns one bar a planner: its cost above the proven bound, in percent.
+
+    A plan that misses SLOs has a hatched bar with a red outline, wherever its cost is: it does not hold. A planner
+    without a plan, and any planner where no bound is proven, has no bar.
+    """
+    gaps = [(plan.planner, comparison.gap_to_bound(plan)) for plan in comparison.plans]
+    known = [(planner, 100 * gap) for planner, gap in gaps if gap is not None]
+    bound = comparison.bound.cost_per_hour
+    broken = [
+        (plan, 100 * (plan.cost_per_hour / bound - 1))
+        for plan in comparison.plans
+        if plan.status is Status.VIOLATING and plan.cost_per_hour is not None and bound
+    ]
+    figure = go.Figure()
+    figure.add_bar(
+        name="holds",
+        orientation="h",
+        y=[planner for planner, _ in known],
+        x=[gap for _, gap in known],
+        marker={"color": [GOOD if gap < 1e-6 else WORSE for _, gap in known]},
+        text=["proven cheapest" if gap < 1e-6 else f"+{gap:.1f} %" for _, gap in known],
+        textposition="outside",
+        cliponaxis=False,
+        hovertemplate="%{y}: %{x:.1f} % above the proven bound<extra></extra>",
+    )
+    if broken:
+        figure.add_bar(
+            name="does not hold",
+            orientation="h",
+            y=[plan.planner for plan, _ in broken],
+            x=[gap for _, gap in broken],
+            marker={
+                "color": BROKEN,
+                "line": {"color": MISSES, "width": 2},
+                "pattern": {"shape": "/", "fgcolor": MISSES},
+            },
+            customdata=[_missing(plan) for plan, _ in broken],
+            hovertemplate="%{y}: %{x:.1f} % against the bound, but %{customdata}<extra></extra>",
+        )
+        for plan, gap in broken:
+            figure.add_annotation(
+                x=max(gap, 0.0),
+                y=plan.planner,
+                text=f"does not hold: {_missing(plan)}",
+                showarrow=False,
+                xanchor="left",
+                xshift=4,
+            )
+    figure.add_vline(x=0, line={"color": PALETTE[7], "width": 2})
+    order = [plan.planner for plan in comparison.plans if plan.planner in {name for name, _ in known}]
+    order += [plan.planner for plan, _ in broken]
+    figure.update_layout(
+        barmode="overlay",
+        showlegend=False,
+        height=90 + ROW_HEIGHT * len(order),
+        margin={"l": 10, "r": 240 if broken else 110, "t": 10, "b": 40},
+        xaxis={"title": "cost above the proven bound (%)", "range": _range(known, broken), "fixedrange": True},
+        yaxis={"autorange": "reversed", "fixedrange": True, "categoryorder": "array", "categoryarray": order},
+    )
+    return figure
+
+
+def _range(known: Sequence[tuple[str, float]], broken: Sequence[tuple[Plan, float]]) -> tuple[float, float]:
+    """Returns the ends of the axis: 0 and all bars, with some room, so that equal plans have an axis too."""
+    gaps = [gap for _, gap in known] + [gap for _, gap in broken]
+    highest = max([10.0, *gaps])
+    lowest = min([0.0, *gaps])
+    return (lowest - 0.02 * (highest - lowest) if lowest else 0.0, highest)
+
+
+def _missing(plan: Plan) -> str:
+    missed = missed_slos(plan)
+    if not missed:
+        return "gives away more than there is"
+    return f"{len(missed)} service{'' if len(missed) == 1 else 's'} late, by up to {max(missed.values()):.0%}"

@@ -1,0 +1,57 @@
+"""Where the money of each planner's plan goes, as stacked bars."""
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.waste import Waste
+
+from .colours import PALETTE
+
+PARTS = (
+    ("useful", "useful work", PALETTE[2], ""),
+    ("over_provision", "over-provision", PALETTE[1], "/"),
+    ("internal_slack", "internal slack", PALETTE[4], "\\"),
+    ("kept_free", "kept free", PALETTE[3], "."),
+    ("fragmentation", "fragmentation", PALETTE[7], "x"),
+)
+"""Field of Waste, its name, colour and hatching, so that no one has to tell colours apart."""
+
+ROW_HEIGHT = 30
+
+
+def money_chart(plans: Sequence[Plan], wastes: Mapping[str, Waste]) -> go.Figure:
+    """Returns one bar a planner with a plan, in USD per hour: as long as its cost, cut by what is paid for."""
+    own = [plan for plan in plans if plan.planner in wastes]
+    names = [_name(plan) for plan in own]
+    figure = go.Figure()
+    for field, name, colour, hatching in PARTS:
+        usd = [getattr(wastes[plan.planner], field) for plan in own]
+        if not any(amount > 1e-9 for amount in usd):
+            continue
+        parts = [
+            amount / plan.cost_per_hour if plan.cost_per_hour else 0.0 for amount, plan in zip(usd, own, strict=True)
+        ]
+        figure.add_bar(
+            name=name,
+            orientation="h",
+            y=names,
+            x=usd,
+            marker={"color": colour, "pattern": {"shape": hatching, "fgopacity": 0.35, "size": 6}},
+            customdata=parts,
+            hovertemplate="%{y}: $%{x:,.2f} per hour (%{customdata:.1%}) " + name + "<extra></extra>",
+        )
+    figure.update_layout(
+        barmode="stack",
+        height=110 + ROW_HEIGHT * len(own),
+        margin={"l": 10, "r": 10, "t": 30, "b": 40},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "traceorder": "normal"},
+        xaxis={"title": "USD per hour", "tickprefix": "$", "fixedrange": True},
+        yaxis={"autorange": "reversed", "fixedrange": True},
+    )
+    return figure
+
+
+def _name(plan: Plan) -> str:
+    return f"{plan.planner} (does not hold)" if plan.status is Status.VIOLATING else plan.planner

@@ -1,0 +1,77 @@
+"""What a report says in words: the proof, and what could go wrong."""
+
+from collections.abc import Iterator
+
+from sliceplan.solver.headline import misses
+from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.model.problem import Problem
+
+VERDICTS = {
+    Status.OPTIMAL: "Proven: no plan for this problem costs less.",
+    Status.FEASIBLE: "The plan serves everything; whether a cheaper one exists is not settled.",
+    Status.INFEASIBLE: "There is no plan: some services cannot be served as asked.",
+    Status.TIMEOUT: "No plan was found in time.",
+    Status.VIOLATING: "The plan does not hold: it misses promises. Do not deploy it.",
+}
+
+STOPPED = {
+    "proved": "the proof was complete",
+    "time_limit": "its time was over",
+    "infeasible": "no plan can exist",
+    "gap_left": "the search was complete, but its bound stays below the cost",
+    "heuristic_done": "the heuristic was done; it proves nothing by itself",
+    "interrupted": "it was interrupted",
+}
+
+
+def proof(plan: Plan) -> Iterator[str]:
+    """Yields sentences on what is proven about a plan's cost, and how."""
+    yield VERDICTS[plan.status]
+    bound = plan.bound
+    if bound.cost_per_hour is None:
+        yield "No lower limit on the cost is known."
+    else:
+        gpus = "" if bound.gpus is None else f", and none has fewer than {bound.gpus} GPUs"
+        yield f"Lower limit: no plan costs less than ${bound.cost_per_hour:,.2f} per hour{gpus}."
+        yield f"Why the limit holds: {bound.method}."
+    if plan.gap is not None:
+        yield "This plan costs exactly that." if plan.gap < 1e-9 else f"This plan is {plan.gap:.2%} above it."
+    limit = "" if plan.search.time_limit_s is None else f" (time limit {plan.search.time_limit_s:g} s)"
+    yield f"Found by {plan.planner} in {plan.runtime_s:.2f} s{limit}; its search ended: {STOPPED[plan.search.stopped]}."
+    yield (
+        "Every plan is checked afterwards by code that shares nothing with the planners: places, memory, latencies and "
+        "rates are computed again from the problem."
+    )
+
+
+def dangers(plan: Plan) -> Iterator[str]:
+    """Yields what forbids to deploy a plan."""
+    if plan.violations:
+        yield f"Do not deploy: {misses(plan)}."
+    for one in plan.violations:
+        yield f"{one.gpu}{f', {one.workload}' if one.workload else ''}: {one.message} ({one.excess:.1%} over the limit)"
+    for unserved in plan.unserved:
+        yield f"{unserved.workload} is not served: {unserved.reason}"
+
+
+def kept_free(problem: Problem, plan: Plan) -> Iterator[str]:
+    """Yields what is kept for trouble, and what is not."""
+    asked = problem.settings
+    if asked.headroom:
+        yield f"Headroom: {asked.headroom:.0%} more than each service's rate is provided for."
+    else:
+        yield "No headroom: a rate above the one stated is not provided for, beyond the room named below."
+    if asked.spare_gpu_loss:
+        yield "Partitions are kept free so that whatever ran on any one lost GPU fits elsewhere."
+    else:
+        yield "No partitions are kept free for a lost GPU: what runs there is gone until the GPU is replaced."
+    if asked.spare_services and asked.spare_rate:
+        yield f"Any {asked.spare_services} services can be given {asked.spare_rate:.0%} more in free partitions."
+    if plan.shadow is not None:
+        yield f"Standby processes: {plan.shadow.percent:g} % of each GPU under MPS is kept free for them."
+    for what, extra in (
+        ("Partitions kept free", plan.insurance and plan.insurance.extra_cost_per_hour),
+        ("Standby processes", plan.shadow and plan.shadow.extra_cost_per_hour),
+    ):
+        if extra is not None:
+            yield f"{what} cost ${extra:,.2f} per hour of the plan."

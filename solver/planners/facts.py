@@ -1,0 +1,25 @@
+"""What is said of a planner without running it."""
+
+from dataclasses import dataclass
+
+from ..model.problem import Problem, Sharing
+
+
+@dataclass(frozen=True)
+class PlannerFacts:
+    """A planner's name and where it comes from, as plain data that a process without the solvers can show."""
+
+    name: str
+    source: str
+    """Paper and section, or what it stands for."""
+    sharing: tuple[Sharing, ...]
+    """Kinds of sharing that it plans."""
+    own_model: bool
+    """Whether it judges latencies by a model of its own, so that its plan may miss SLOs by the full one."""
+    keeps_spares: bool
+    """Whether it knows partitions that are kept free."""
+
+    def plans(self, problem: Problem) -> bool:
+        """Tells whether it plans what a problem asks for: kinds of sharing, free partitions."""
+        allowed = {sharing for entry in problem.fleet for sharing in entry.sharing}
+        return bool(allowed.intersection(self.sharing)) and (self.keeps_spares or not problem.settings.keeps_spares)

@@ -1,0 +1,22 @@
+"""The comparison of planners in a real browser."""
+
+import pytest
+from browser_walk import go, load_example, look, press
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_planners_are_compared_and_another_ones_plan_is_taken(page):
+    load_example(page, "igniter")
+    go(page, "Compare")
+    look(page, "compare-empty")
+    press(page, "Compare")
+    expect(page.get_by_text("Proven: no plan costs less than $18.36 per hour")).to_be_visible(timeout=30_000)
+    expect(page.locator(".js-plotly-plot").get_by_text("does not hold: 4 services late").first).to_be_visible()
+    expect(page.get_by_text("ffd does not hold.")).to_be_visible()
+    look(page, "compare-igniter")
+    press(page, "Use its plan")
+    expect(page.get_by_text("This is the plan that the other screens show.")).to_be_visible()
+    page.get_by_role("tab", name="Prices").click()
+    expect(page.get_by_text("has none.")).to_be_visible(timeout=10_000)
