@@ -15,6 +15,8 @@ from .gpu_bars import MOST_DRAWN, MOST_ROWS, ON_ANY_GROUND, Bar, Look, gpu_bars
 
 TEXT_FITS = 0.12
 """Least part of the axis that a block must have to carry its service's name."""
+LETTERS_IN_A_ROW = 108
+"""That fit beside each other into a GPU's row where the page is 1,280 px wide."""
 NUMBER_FITS = 0.05
 """Least part of the axis that a block must have to carry its size."""
 MOST_IN_LEGEND = len(PALETTE)
@@ -116,8 +118,14 @@ def _legend(blocks: Sequence[Block], looks: dict[str, Look]) -> list[tuple[str, 
 
 
 def _label(block: Block) -> str:
-    if block.workload is None:
-        return block.size if block.width >= NUMBER_FITS else ""
-    if block.width >= TEXT_FITS:
-        return f"{' + '.join(block.workloads)}<br>{block.size}"
-    return block.size if block.width >= NUMBER_FITS else ""
+    if block.width < NUMBER_FITS or not block.reachable:
+        return ""
+    if block.workload is None or block.width < TEXT_FITS:
+        return block.size
+    return f"{shortened(' + '.join(block.workloads), block.width)}<br>{block.size}"
+
+
+def shortened(name: str, width: float) -> str:
+    """Returns a name cut to what fits into a part of a GPU's axis at the least width of the page."""
+    most = max(4, int(width * LETTERS_IN_A_ROW))
+    return name if len(name) <= most else f"{name[: most - 1].rstrip('-')}…"

@@ -12,18 +12,17 @@ ROW_HEIGHT = 30
 EXECUTION = "execution"
 ORDER = (
     EXECUTION,
-    "active",
     "loading",
     "scheduling",
     "feedback",
-    "alone",
     "cache contention",
     "scheduling contention",
     "throttling",
     "neighbour",
 )
 """Causes in the order in which they are stacked: the service's own before its neighbours'."""
-NAMES = {"active": "execution alone", "alone": "execution alone", "neighbour": "neighbours"}
+OWN = ("active", "alone")
+"""What the interference models call the execution itself."""
 
 
 def worst_first(figures: Sequence[ServiceFigures]) -> list[ServiceFigures]:
@@ -40,7 +39,7 @@ def budget_chart(figures: Sequence[ServiceFigures]) -> go.Figure:
     outlines = {"color": MISSES, "width": [3 if one.misses else 0 for one in figures]}
     for i, cause in enumerate(causes):
         figure.add_bar(
-            name=_name(cause),
+            name=cause,
             orientation="h",
             y=rows,
             x=[100 * own.get(cause, 0.0) / one.slo_ms for own, one in zip(parts, figures, strict=True)],
@@ -75,7 +74,13 @@ def budget_chart(figures: Sequence[ServiceFigures]) -> go.Figure:
         bargap=0.3,
         height=140 + ROW_HEIGHT * len(figures),
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1 + 30 / (70 + ROW_HEIGHT * len(figures)), "x": 0},
+        legend={
+            "orientation": "h",
+            "yanchor": "bottom",
+            "y": 1 + 30 / (70 + ROW_HEIGHT * len(figures)),
+            "x": 0,
+            "traceorder": "normal",
+        },
         xaxis={
             "title": "part of the SLO (%)",
             "range": [0, max(104.0, 1.03 * longest)],
@@ -104,22 +109,20 @@ def _parts(one: ServiceFigures) -> dict[str, float]:
     if one.slowest is None:
         return {}
     causes = one.slowest.causes_ms
-    return {cause: ms for cause, ms in causes.items() if ms > 0} if causes else {EXECUTION: one.slowest.latency_ms}
+    if not causes:
+        return {EXECUTION: one.slowest.latency_ms}
+    return {EXECUTION if cause in OWN else cause: ms for cause, ms in causes.items() if ms > 0}
 
 
 def _rank(cause: str) -> tuple[int, str]:
     return (ORDER.index(cause) if cause in ORDER else len(ORDER), cause)
 
 
-def _name(cause: str) -> str:
-    return NAMES.get(cause, cause.replace("_", " "))
-
-
 def _hover(one: ServiceFigures, parts: dict[str, float]) -> str:
     lines = [
         f"<b>{one.name}</b>, SLO {one.slo_ms:g} ms",
         f"latency {_latency(one):.1f} ms of {one.limit_ms:.1f} ms that execution may take",
-        *(f"  {ms:.2f} ms {_name(cause)}" for cause, ms in parts.items() if len(parts) > 1),
+        *(f"  {ms:.2f} ms {cause}" for cause, ms in parts.items() if len(parts) > 1),
     ]
     if one.misses:
         lines.append(f"<b>misses its SLO</b> by {one.excess:.1%}")

@@ -226,7 +226,7 @@ def _show_services(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
         column_config={
             "rate (req/s)": column.NumberColumn(format="%.0f", help="with the headroom that is provisioned"),
             "capacity (req/s)": column.NumberColumn(format="%.0f", help="predicted, of all its partitions"),
-            "load": column.ProgressColumn(format="%.0f %%", min_value=0, max_value=100, help="rate over capacity"),
+            "load": column.NumberColumn(format="%.0f %%", help="rate over capacity"),
             "latency (ms)": column.NumberColumn(format="%.1f", help="predicted, of its slowest partition"),
             "may take (ms)": column.NumberColumn(format="%.1f", help="SLO times slo_fraction"),
             "SLO (ms)": column.NumberColumn(format="%.0f"),

@@ -59,18 +59,18 @@ def service_table(figures: Sequence[ServiceFigures]) -> pd.DataFrame:
     rows = [
         {
             "service": one.name,
-            "model": one.model,
             "runs on": ", ".join(f"{count} x {kind}" if count > 1 else kind for kind, count in one.places.items()),
-            "GPUs": _few(one.gpus),
             "rate (req/s)": one.required_rps,
             "capacity (req/s)": one.capacity_rps,
             "load": None if one.load is None else 100 * one.load,
             "latency (ms)": None if one.slowest is None else one.slowest.latency_ms,
-            "may take (ms)": one.limit_ms,
             "SLO (ms)": one.slo_ms,
             "slack": None if one.used is None else 100 * (1 - one.used),
-            "predicted": None if one.slowest is None else str(one.slowest.basis),
+            "may take (ms)": one.limit_ms,
             "misses": one.misses,
+            "GPUs": _few(one.gpus),
+            "model": one.model,
+            "predicted": None if one.slowest is None else str(one.slowest.basis),
         }
         for one in figures
     ]
