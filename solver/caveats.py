@@ -45,6 +45,16 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterat
         yield f"{model} on {on} is estimated from {measured_on} by roofline ratios; it was not measured there"
 
 
+def gravest_first(warnings: Iterable[str]) -> list[str]:
+    """Returns a plan's warnings (`caveats`) in order of gravity: estimates, extrapolations, then what was left out."""
+    return sorted(warnings, key=_gravity)
+
+
+def _gravity(warning: str) -> int:
+    # Plans carry the sentences and not what they are made of; these words are in the ones written above.
+    return next((rank for rank, words in enumerate((" is estimated from ", " extrapolates;")) if words in warning), 2)
+
+
 def _known(profile: Profile | None, sharing: Sharing) -> bool:
     if profile is None:
         return False

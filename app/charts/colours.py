@@ -17,8 +17,11 @@ PALETTE = (
     "#B2DF8A",
 )
 
-FREE = "#EDEDED"
-WASTED = "#BDBDBD"
+PATTERNS = ("", "/", "x", "|", "\\", "-", "+", ".")
+"""Plotly's fill patterns: they tell apart what has the same colour."""
+
+FREE = "rgba(128,128,128,0.16)"
+WASTED = "rgba(128,128,128,0.34)"
 MISSES = "#D00000"
 """Outlines what breaks a promise."""
 
@@ -26,6 +29,28 @@ MISSES = "#D00000"
 def colours_of(names: Iterable[str]) -> dict[str, str]:
     """Returns a colour for each name, in the order of their first occurrence."""
     return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(names))}
+
+
+def kept_apart(names: Iterable[str], neighbours: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """
+    Returns the index of a colour for each name, in turn, but another than its neighbours' as far as there are enough.
+
+    With no more names than colours, each has its own.
+    """
+    order = list(dict.fromkeys(names))
+    if len(order) <= len(PALETTE):
+        return {name: i for i, name in enumerate(order)}
+    beside: dict[str, set[str]] = {name: set() for name in order}
+    for one, other in neighbours:
+        if one != other and one in beside and other in beside:
+            beside[one].add(other)
+            beside[other].add(one)
+    chosen: dict[str, int] = {}
+    for i, name in enumerate(order):
+        taken = {chosen[other] for other in beside[name] if other in chosen}
+        in_turn = ((i + step) % len(PALETTE) for step in range(len(PALETTE)))
+        chosen[name] = next((colour for colour in in_turn if colour not in taken), i % len(PALETTE))
+    return chosen
 
 
 def text_on(colour: str) -> str:

@@ -1,74 +1,81 @@
-"""The fleet as a picture: one bar a GPU, cut into its partitions to scale, a colour a service, figures on hover."""
+"""The fleet as a picture: each GPU cut into its partitions to scale, a colour a service, figures on hover."""
 
-import plotly.graph_objects as go
+from collections import Counter
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+from plotly.graph_objects import Figure
 
 from sliceplan.solver.model.plan import GpuCut, Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
 
-from .colours import FREE, MISSES, WASTED, colours_of, text_on
+from .colours import FREE, PALETTE, PATTERNS, WASTED, kept_apart, text_on
 from .fleet_blocks import Block, blocks_of
+from .gpu_bars import MOST_DRAWN, MOST_ROWS, ON_ANY_GROUND, Bar, Look, gpu_bars
 
-ROW_HEIGHT = 46
 TEXT_FITS = 0.12
 """Least part of the axis that a block must have to carry its service's name."""
+LETTERS_IN_A_ROW = 108
+"""That fit beside each other into a GPU's row where the page is 1,280 px wide."""
 NUMBER_FITS = 0.05
 """Least part of the axis that a block must have to carry its size."""
+MOST_IN_LEGEND = len(PALETTE)
+"""Services that colours alone tell apart; of more, a legend would name several for each colour."""
+DIMMED = 0.18
+"""Opacity of what was not chosen."""
+
+LOOK_OF_FREE = Look(FREE)
+LOOK_OUT_OF_REACH = Look(WASTED)
 
 
-def fleet_chart(plan: Plan, problem: Problem) -> go.Figure:
-    """Returns the picture: a row a GPU in the plan's order; a service that misses its SLO has a red outline."""
-    blocks = blocks_of(plan, problem)
-    colours = colours_of(workload.name for workload in problem.workloads)
-    figure = go.Figure()
-    series = [(name, colour, [b for b in blocks if b.workload == name]) for name, colour in colours.items()]
-    free = [block for block in blocks if block.workload is None]
-    series += [
-        ("free", FREE, [b for b in free if b.reachable]),
-        ("out of reach", WASTED, [b for b in free if not b.reachable]),
+def fleet_chart(
+    plan: Plan, problem: Problem, gpus: Sequence[PlannedGpu] | None = None, chosen: Collection[str] = ()
+) -> Figure:
+    """
+    Returns the picture in the plan's order; a service that misses its SLO has a red outline.
+
+    Parameters
+    ----------
+    gpus
+        GPUs of the plan to draw, the first MOST_DRAWN of them; None: all.
+    chosen
+        Services that are highlighted; empty: all alike.
+    """
+    drawn = list(plan.gpus if gpus is None else gpus)[:MOST_DRAWN]
+    blocks = blocks_of(plan, problem, drawn)
+    with_text = len(drawn) <= MOST_ROWS
+    looks = looks_of(problem, plan, with_patterns=with_text)
+    bars = [
+        Bar(block.gpu_id, block.start, block.width, block.hover, _look(block, looks, chosen, with_text))
+        for block in blocks
     ]
-    for name, colour, own in series:
-        if not own:
-            continue
-        outlines = {
-            "color": [MISSES if block.misses else "white" for block in own],
-            "width": [4 if block.misses else 2 for block in own],
-        }
-        figure.add_bar(
-            name=name,
-            orientation="h",
-            y=[block.gpu_id for block in own],
-            base=[block.start for block in own],
-            x=[block.width for block in own],
-            marker={"color": colour, "line": outlines},
-            text=[_label(block) for block in own],
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            textfont={"color": text_on(colour)},
-            constraintext="none",
-            customdata=[block.hover for block in own],
-            hovertemplate="%{customdata}<extra></extra>",
-        )
     cuts = {cut.id: cut for cut in plan.metrics.gpus} if plan.metrics else {}
-    figure.update_layout(
-        barmode="overlay",
-        bargap=0.18,
-        height=110 + ROW_HEIGHT * len(plan.gpus),
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
-        xaxis={"visible": False, "range": [0, 1], "fixedrange": True},
-        yaxis={
-            "autorange": "reversed",
-            "categoryorder": "array",
-            "categoryarray": [gpu.id for gpu in plan.gpus],
-            "tickmode": "array",
-            "tickvals": [gpu.id for gpu in plan.gpus],
-            "ticktext": [place_of(gpu, cuts.get(gpu.id)) for gpu in plan.gpus],
-            "fixedrange": True,
-        },
-        uniformtext={"minsize": 9, "mode": "hide"},
+    labels = {gpu.id: place_of(gpu, cuts.get(gpu.id)) for gpu in drawn} if with_text else {}
+    return gpu_bars(drawn, bars, _legend(blocks, looks), labels)
+
+
+def looks_of(problem: Problem, plan: Plan, *, with_patterns: bool) -> dict[str, Look]:
+    """
+    Returns a look for each service, in the problem's order.
+
+    With more services than colours, neighbours on a GPU differ by colour, and services of the same colour by pattern,
+    if that is wanted: hundreds of patterns take the browser seconds, and are a flicker where blocks are small.
+    """
+    names = [workload.name for workload in problem.workloads]
+    beside = (
+        (one.serves[0].workload, other.serves[0].workload)
+        for gpu in plan.gpus
+        for one, other in pairwise(sorted(gpu.partitions, key=lambda part: part.start or 0))
+        if one.serves and other.serves
     )
-    return figure
+    colours, uses = kept_apart(names, beside), Counter[int]()
+    looks = {}
+    for name in names:
+        colour = colours[name]
+        pattern = PATTERNS[uses[colour] % len(PATTERNS)] if with_patterns else ""
+        uses[colour] += 1
+        looks[name] = Look(PALETTE[colour], pattern)
+    return looks
 
 
 def place_of(gpu: PlannedGpu, cut: GpuCut | None) -> str:
@@ -81,9 +88,44 @@ def place_of(gpu: PlannedGpu, cut: GpuCut | None) -> str:
     return "<br>".join([gpu.id, ", ".join(parts)]) if parts else gpu.id
 
 
-def _label(block: Block) -> str:
+def _look(block: Block, looks: dict[str, Look], chosen: Collection[str], with_text: bool) -> Look:
+    kind = _kind(block, looks)
+    is_chosen = not chosen or any(name in chosen for name in block.workloads)
+    text, ink = "", ON_ANY_GROUND
+    if with_text:
+        text = _label(block)
+        ink = text_on(kind.colour) if block.workloads and is_chosen else ON_ANY_GROUND
+    return Look(kind.colour, kind.pattern, 1.0 if is_chosen else DIMMED, text, ink, is_outlined=block.misses)
+
+
+def _kind(block: Block, looks: dict[str, Look]) -> Look:
     if block.workload is None:
-        return block.size if block.width >= NUMBER_FITS else ""
-    if block.width >= TEXT_FITS:
-        return f"{block.workload}<br>{block.size}"
-    return block.size if block.width >= NUMBER_FITS else ""
+        return LOOK_OF_FREE if block.reachable else LOOK_OUT_OF_REACH
+    return looks.get(block.workload, LOOK_OF_FREE)
+
+
+def _legend(blocks: Sequence[Block], looks: dict[str, Look]) -> list[tuple[str, Look]]:
+    shown = {block.workload for block in blocks}
+    services = [(name, look) for name, look in looks.items() if name in shown]
+    legend = services if len(services) <= MOST_IN_LEGEND else []
+    if any(block.workload is None and block.reachable for block in blocks):
+        legend.append(("free", LOOK_OF_FREE))
+    if any(not block.reachable for block in blocks):
+        legend.append(("out of reach", LOOK_OUT_OF_REACH))
+    if any(block.misses for block in blocks):
+        legend.append(("misses its SLO", Look("rgba(0,0,0,0)", is_outlined=True)))
+    return legend
+
+
+def _label(block: Block) -> str:
+    if block.width < NUMBER_FITS or not block.reachable:
+        return ""
+    if block.workload is None or block.width < TEXT_FITS:
+        return block.size
+    return f"{shortened(' + '.join(block.workloads), block.width)}<br>{block.size}"
+
+
+def shortened(name: str, width: float) -> str:
+    """Returns a name cut to what fits into a part of a GPU's axis at the least width of the page."""
+    most = max(4, int(width * LETTERS_IN_A_ROW))
+    return name if len(name) <= most else f"{name[: most - 1].rstrip('-')}…"

@@ -1,12 +1,13 @@
 """A plan's GPUs as blocks along each GPU's axis: MIG instances where they stand, MPS shares to scale, whole GPUs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.hardware import MigGeometry
 from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu, Served
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.slots import Slot, SlotState, slots_of
 
 
 @dataclass(frozen=True)
@@ -17,15 +18,22 @@ class Block:
     start: float
     """Part of the GPU's axis, 0 to 1."""
     width: float
-    workload: str | None
-    """None: free."""
+    workloads: tuple[str, ...]
+    """More than one where they take turns; empty: it serves nothing."""
     size: str
     """What of the GPU it is, in a word or two: a MIG profile, a percentage."""
     hover: str
     reachable: bool = True
     """False: free room in which no instance of any profile could start."""
     misses: bool = False
-    """Whether the service misses its SLO here."""
+    """Whether a service misses its SLO here."""
+    is_partition: bool = True
+    """False: room of no partition."""
+
+    @property
+    def workload(self) -> str | None:
+        """The service, the first one where several take turns; None: it serves nothing."""
+        return self.workloads[0] if self.workloads else None
 
 
 @dataclass(frozen=True)
@@ -37,13 +45,13 @@ class _Promises:
     """(GPU, workload) -> what is missed."""
 
 
-def blocks_of(plan: Plan, problem: Problem) -> list[Block]:
-    """Returns the blocks of every GPU of a plan, from the left."""
+def blocks_of(plan: Plan, problem: Problem, gpus: Sequence[PlannedGpu] | None = None) -> list[Block]:
+    """Returns the blocks of every GPU of a plan, from the left; `gpus`: of these only."""
     promises = _Promises(
         {workload.name: workload.slo_ms for workload in problem.workloads},
         {(one.gpu, one.workload): one.message for one in plan.violations if one.workload is not None},
     )
-    return [block for gpu in plan.gpus for block in _blocks_of_gpu(gpu, promises)]
+    return [block for gpu in (plan.gpus if gpus is None else gpus) for block in _blocks_of_gpu(gpu, promises)]
 
 
 def _blocks_of_gpu(gpu: PlannedGpu, promises: _Promises) -> list[Block]:
@@ -58,18 +66,19 @@ def _blocks_of_gpu(gpu: PlannedGpu, promises: _Promises) -> list[Block]:
 
 def _instances(gpu: PlannedGpu, mig: MigGeometry, promises: _Promises) -> list[Block]:
     units, blocks, at = mig.placement_units, [], 0
+    slots = slots_of(gpu)
     for partition in sorted(gpu.partitions, key=lambda partition: partition.start or 0):
         name, start = partition.mig_profile or "", partition.start or 0
         profile = mig.profile(name)
         size = profile.memory_slices if profile else units
         if start > at:
-            blocks.append(_free_slices(gpu.id, mig, at, start))
+            blocks.append(_free_slices(gpu.id, units, slots[at:start]))
         blocks.append(
             _block(gpu, partition, start / units, size / units, name, f"{name} at {start} on {gpu.id}", promises)
         )
         at = start + size
     if at < units:
-        blocks.append(_free_slices(gpu.id, mig, at, units))
+        blocks.append(_free_slices(gpu.id, units, slots[at:]))
     return blocks
 
 
@@ -86,7 +95,7 @@ def _shares(gpu: PlannedGpu, promises: _Promises) -> list[Block]:
         at += percent
     if whole - at > 1e-9:
         hover = f"free: {whole - at:g} % of the SMs of {gpu.id}"
-        blocks.append(Block(gpu.id, at / whole, 1 - at / whole, None, "free", hover))
+        blocks.append(Block(gpu.id, at / whole, 1 - at / whole, (), "free", hover, is_partition=False))
     return blocks
 
 
@@ -94,13 +103,19 @@ def _block(
     gpu: PlannedGpu, partition: Partition, start: float, width: float, size: str, place: str, promises: _Promises
 ) -> Block:
     if not partition.serves:
-        return Block(gpu.id, start, width, None, "kept free", f"kept free for trouble: {place}")
-    served = partition.serves[0]
-    missed = promises.broken.get((gpu.id, served.workload))
-    lines = [f"<b>{served.workload}</b>", place, *_figures(served, promises.slo_ms)]
-    if missed:
-        lines.append(f"<b>misses its SLO:</b> {missed}")
-    return Block(gpu.id, start, width, served.workload, size, "<br>".join(lines), misses=missed is not None)
+        return Block(gpu.id, start, width, (), "kept free", f"kept free for trouble: {place}")
+    names = tuple(served.workload for served in partition.serves)
+    lines = [f"<b>{' and '.join(names)}</b>", place]
+    if partition.duty_cycle_ms is not None:
+        lines.append(f"take turns, a round of {partition.duty_cycle_ms:g} ms")
+    missed = False
+    for served in partition.serves:
+        lines += [f"<b>{served.workload}</b>"] if len(names) > 1 else []
+        lines += _figures(served, promises.slo_ms)
+        if broken := promises.broken.get((gpu.id, served.workload)):
+            missed = True
+            lines.append(f"<b>misses its SLO:</b> {broken}")
+    return Block(gpu.id, start, width, names, size, "<br>".join(lines), misses=missed)
 
 
 def _figures(served: Served, slo_ms: Mapping[str, float]) -> list[str]:
@@ -115,10 +130,13 @@ def _figures(served: Served, slo_ms: Mapping[str, float]) -> list[str]:
     return [*lines, f"load {load:.0%}: {served.rate_rps:,.0f} of {served.capacity_rps:,.0f} requests/s"]
 
 
-def _free_slices(gpu_id: str, mig: MigGeometry, start: int, end: int) -> Block:
-    units = mig.placement_units
-    reachable = any(start <= at <= end - profile.memory_slices for profile in mig.profiles for at in profile.starts)
+def _free_slices(gpu_id: str, units: int, slots: Sequence[Slot]) -> Block:
+    start, end = slots[0].index, slots[-1].index + 1
+    profiles = list(dict.fromkeys(name for slot in slots for name in slot.profiles))
+    reachable = any(slot.state is SlotState.FREE for slot in slots)
     slices = f"memory slice {start}" if end - start == 1 else f"memory slices {start} to {end - 1}"
-    hover = f"free: {slices} of {gpu_id}" + ("" if reachable else "<br>no MIG profile can start here")
+    room = f"room for {', '.join(profiles)}" if reachable else "no MIG profile can start here"
     size = "free" if reachable else "out of reach"
-    return Block(gpu_id, start / units, (end - start) / units, None, size, hover, reachable)
+    hover = f"free: {slices} of {gpu_id}<br>{room}"
+    width = (end - start) / units
+    return Block(gpu_id, start / units, width, (), size, hover, reachable, is_partition=False)

@@ -22,7 +22,8 @@ def test_solving_shows_the_proven_cost():
     page = solved("plan")
     assert not page.exception
     assert "3 GPUs, $10.29 per hour: proven cheapest" in texts(page.subheader)
-    assert "no plan costs less than $10.29" in texts(page.caption)
+    assert "No plan can cost less" in texts(page.markdown)
+    assert [metric.value for metric in page.metric] == ["$10.29", "3", "$10.29", "0.0%"]
 
 
 def test_comparing_shows_every_planner():
@@ -57,7 +58,7 @@ def test_standby_processes_have_their_price_on_the_page():
     press(page, "solve")
     switch(page, "plan")
     assert not page.exception
-    assert "20 % of each MPS GPU is kept free" in texts(page.caption)
+    assert "20 % of each MPS GPU is kept free" in texts(page.markdown)
 
 
 def test_prices_of_services_add_up_on_the_page():

@@ -1,0 +1,168 @@
+"""
+GPUs as bars to scale: one a row with labels where they are few, a grid of small bars where they are many.
+
+All blocks are one trace with a colour each: a trace a service, or a shape a block, takes the browser seconds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import plotly.graph_objects as go
+
+from sliceplan.solver.model.plan import PlannedGpu
+
+from .colours import MISSES
+
+ROW_HEIGHT = 46
+MOST_ROWS = 24
+"""GPUs that get a row with labels each; more are drawn as a grid."""
+MOST_DRAWN = 1000
+"""GPUs in one picture; more are no picture but a wallpaper, and slow."""
+CELL_HEIGHT = 19
+CELL = 0.95
+"""Part of a grid's cell that its GPU takes; the rest is the gap to the next one."""
+GAP = 0.0016
+"""Gap beside each block, part of the picture's width, so that neighbours are told apart on any ground."""
+ON_ANY_GROUND = "#808080"
+"""Text that is read on a light and on a dark page."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a block is drawn."""
+
+    colour: str
+    pattern: str = ""
+    """Plotly's fill pattern: one of / \\ x - | + . or none."""
+    opacity: float = 1.0
+    text: str = ""
+    text_colour: str = ON_ANY_GROUND
+    is_outlined: bool = False
+    """Breaks a promise."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A rectangle on a GPU's axis."""
+
+    gpu_id: str
+    start: float
+    """Part of the axis, 0 to 1."""
+    width: float
+    hover: str
+    look: Look
+
+
+def gpu_bars(
+    gpus: Sequence[PlannedGpu], bars: Sequence[Bar], legend: Sequence[tuple[str, Look]], labels: Mapping[str, str]
+) -> go.Figure:
+    """
+    Returns the picture of some GPUs, at most MOST_DRAWN of them in their order.
+
+    Parameters
+    ----------
+    legend
+        Names of looks.
+    labels
+        What stands beside a GPU's row, by its id, where each has a row.
+    """
+    rows, columns = _rows(gpus)
+    is_grid = columns > 1
+    place = {gpu.id: (row, column) for row, (_, own) in enumerate(rows) for column, gpu in enumerate(own)}
+    scale = CELL if is_grid else 1.0
+    gap = GAP * columns
+    figure = go.Figure()
+    insets = [min(gap, 0.2 * bar.width * scale) for bar in bars]
+    figure.add_bar(
+        orientation="h",
+        showlegend=False,
+        y=[place[bar.gpu_id][0] for bar in bars],
+        base=[round(place[bar.gpu_id][1] + bar.start * scale, 5) for bar in bars],
+        x=[round(bar.width * scale - inset, 5) for bar, inset in zip(bars, insets, strict=True)],
+        width=0.82,
+        marker=_marker([bar.look for bar in bars], 3 if is_grid else 4),
+        hovertext=[bar.hover for bar in bars],
+        hovertemplate="%{hovertext}<extra></extra>",
+        **({"textposition": "none"} if is_grid else _texts(bars)),
+    )
+    for name, look in legend:
+        figure.add_bar(name=name, x=[None], y=[None], marker=_marker([look], 2), hoverinfo="skip")
+    ticks = [label if is_grid else labels.get(own[0].id, own[0].id) for label, own in rows]
+    height = CELL_HEIGHT if is_grid else ROW_HEIGHT
+    figure.update_layout(
+        barmode="overlay",
+        hovermode="closest",
+        height=60 + (30 * (1 + len(legend) // 6) if legend else 0) + height * len(rows),
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        legend={
+            "orientation": "h",
+            "yanchor": "bottom",
+            "y": 1.01,
+            "x": 0,
+            "itemclick": False,
+            "itemdoubleclick": False,
+        },
+        xaxis={"visible": False, "range": [0, columns], "fixedrange": True},
+        yaxis={
+            "range": [len(rows) - 0.4, -0.6],
+            "tickmode": "array",
+            "tickvals": [row for row, tick in enumerate(ticks) if tick],
+            "ticktext": [tick for tick in ticks if tick],
+            "tickfont": {"size": 10 if is_grid else 12},
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+        },
+        uniformtext={"minsize": 9, "mode": "hide"} if not is_grid else {},
+    )
+    return figure
+
+
+def _marker(looks: Sequence[Look], outline: int) -> dict[str, object]:
+    marker: dict[str, object] = {
+        "color": [look.colour for look in looks],
+        "line": {"color": MISSES, "width": [outline if look.is_outlined else 0 for look in looks]},
+    }
+    if any(look.opacity < 1 for look in looks):
+        marker["opacity"] = [look.opacity for look in looks]
+    if any(look.pattern for look in looks):
+        marker["pattern"] = {
+            "shape": [look.pattern for look in looks],
+            "fillmode": "overlay",
+            "size": 5,
+            "solidity": 0.35,
+        }
+    return marker
+
+
+def _texts(bars: Sequence[Bar]) -> dict[str, object]:
+    return {
+        "text": [bar.look.text for bar in bars],
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "textfont": {"color": [bar.look.text_colour for bar in bars]},
+        "constraintext": "none",
+    }
+
+
+def _rows(gpus: Sequence[PlannedGpu]) -> tuple[list[tuple[str, list[PlannedGpu]]], int]:
+    """Returns the rows, each with its label, and the columns of the grid; one column: a row a GPU."""
+    if len(gpus) <= MOST_ROWS:
+        return [("", [gpu]) for gpu in gpus], 1
+    by_node = [(node, list(own)) for (node, _), own in groupby(gpus, key=lambda gpu: (gpu.node, gpu.gpu))]
+    # Many nodes with few GPUs each would leave most of their rows empty.
+    named = all(node is not None for node, _ in by_node) and len(gpus) >= 4 * len(by_node)
+    if named:
+        columns = 8 if max(len(own) for _, own in by_node) <= 8 else 10
+        groups = [(f"{node}", own) for node, own in by_node]
+    else:
+        columns = 5 if len(gpus) <= 100 else 10 if len(gpus) <= 500 else 20
+        groups = [("", list(own)) for _, own in groupby(gpus, key=lambda gpu: gpu.gpu)]
+    rows = []
+    for name, own in groups:
+        for first in range(0, len(own), columns):
+            label = (name if first == 0 else "") if named else own[first].id
+            rows.append((label, own[first : first + columns]))
+    return rows, columns
