@@ -8,7 +8,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from sliceplan.app.parts.actions import show_actions
 from sliceplan.app.parts.pictures import choose_picture_format
-from sliceplan.app.screens import compare, fragmentation, plan, workloads
+from sliceplan.app.screens import compare, fragmentation, plan, profiles, transition, workloads
 from sliceplan.app.session.current import current_session
 from sliceplan.app.session.session import Session
 
@@ -34,6 +34,8 @@ def main() -> None:
             page(plan.show, "Plan", "plan", "view_week"),
             page(compare.show, "Compare", "compare", "bar_chart"),
             page(fragmentation.show, "Fragmentation", "fragmentation", "grid_on"),
+            page(transition.show, "Transition", "transition", "moving"),
+            page(profiles.show, "Profiles", "profiles", "show_chart"),
         ]
     )
     entered = session.choices.get("screen") != chosen.url_path

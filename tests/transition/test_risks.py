@@ -42,7 +42,7 @@ def test_a_service_falls_short_exactly_where_its_load_passes_one():
         for workload in over:
             assert missing[workload].from_s <= moments[workload].at_s < missing[workload].until_s
         found = risks(transition, old, new)
-        tight = {w for w, moment in moments.items() if BUSY <= moment.load} - {
+        tight = {w for w, moment in moments.items() if moment.load >= BUSY} - {
             s.workload for s in transition.shortfalls
         }
         assert {risk.workloads[0] for risk in of_kind(found, "drained while busy")} == tight, name
