@@ -117,10 +117,8 @@ def _busy(transition: Transition, old: Plan, new: Plan) -> Iterator[Risk]:
     moments = busiest_moments(transition, old, new)
     for workload, moment in sorted(moments.items(), key=lambda pair: -pair[1].load):
         if workload not in short and moment.load >= BUSY:
-            text = (
-                f"{workload} is drained in part while busy: what is left is loaded at {min(moment.load, 1):.0%} "
-                f"after {duration(moment.at_s)}"
-            )
+            left = f"what is left is loaded at {100 * min(moment.load, 1):.0f} % after {duration(moment.at_s)}"
+            text = f"{workload} is drained in part while busy: {left}"
             yield Risk("medium", "drained while busy", text, (workload,))
 
 

@@ -13,7 +13,8 @@ import plotly.graph_objects as go
 from sliceplan.solver.footing import Footing
 from sliceplan.solver.model.interference import Interference
 from sliceplan.solver.model.profile import Profile
-from sliceplan.solver.performance.interference.igniter import alone
+from sliceplan.solver.performance.interference.igniter import IgniterModel
+from sliceplan.solver.performance.interference.prediction import Floats
 from sliceplan.solver.performance.prediction import predict
 from sliceplan.solver.performance.saturating import batch_time_ms
 
@@ -84,13 +85,13 @@ def shares_chart(profile: Profile, batches: Sequence[int], figure: Figure, marks
             for first, last, dash in spans:
                 if first >= last:
                     continue
-                percent = np.arange(first, last + 1e-9, 1.0)
+                percent = np.arange(first, last + 1e-9, 1.0).tolist()
                 chart.add_scatter(
                     name=f"batch {batch}",
                     legendgroup=f"batch {batch}",
                     showlegend=dash == "solid",
                     x=percent,
-                    y=[_alone(known, batch, float(share), figure) for share in percent],
+                    y=_alone(known, [batch] * len(percent), percent, figure),
                     mode="lines",
                     line={"color": colour, "width": 2, "dash": "dash" if outside else dash},
                     hovertemplate=f"batch {batch}, %{{x:g}} %: %{{y:,.1f}}"
@@ -144,19 +145,24 @@ def shares_surface(profile: Profile, figure: Figure, marks: Iterable[Footing]) -
         | {mark.sm_percent for mark in here if mark.sm_percent is not None}
     )
 
-    def value(share: float, batch: int) -> float | None:
-        inside = extent.min_percent <= share <= extent.max_percent and extent.min_batch <= batch <= extent.max_batch
-        return _alone(known, batch, share, figure) if inside else None
+    def inside(share: float, batch: int) -> bool:
+        return extent.min_percent <= share <= extent.max_percent and extent.min_batch <= batch <= extent.max_batch
 
-    cells = [[value(share, batch) for batch in batches] for share in shares]
+    found = [_alone(known, batches, [share] * len(batches), figure) for share in shares]
+    cells = [
+        [float(value) if inside(share, batch) else None for value, batch in zip(row, batches, strict=True)]
+        for share, row in zip(shares, found, strict=True)
+    ]
     stars = [(str(mark.batch), f"{mark.sm_percent:g} %", mark) for mark in here]
     rows = [f"{share:g} %" for share in shares]
     return _surface([str(batch) for batch in batches], rows, cells, stars, "batch size", figure)
 
 
-def _alone(known: Interference, batch: int, percent: float, figure: Figure) -> float:
-    found = alone(known, np.array([batch]), percent)
-    return float((found.latency_ms if figure == "latency" else found.throughput_rps)[0, 0])
+def _alone(known: Interference, batch: Sequence[int], percent: Sequence[float], figure: Figure) -> Floats:
+    """Returns what the model achieves alone on its GPU, for each pair of batch size and share."""
+    sizes, shares = np.array(batch, dtype=np.int64)[:, None], np.array(percent, dtype=np.float64)[:, None]
+    found = IgniterModel.of(known.gpu, [known.model]).predict(np.zeros_like(sizes), sizes, shares)
+    return (found.latency_ms if figure == "latency" else found.throughput_rps)[:, 0]
 
 
 def _surface(

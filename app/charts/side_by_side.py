@@ -1,6 +1,6 @@
 """What runs today beside what runs next: a row a GPU, its partitions to scale; what stays is pale."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -14,6 +14,9 @@ from .colours import FREE, colours_of, text_on
 
 PALE = 0.3
 """Opacity of what stays as it is."""
+
+MOST_IN_LEGEND = 24
+"""Most services that get a legend; more than that are named on hover only."""
 
 GREY = "#808080"
 
@@ -65,12 +68,17 @@ def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, onl
     colours = colours_of(services)
     figure = go.Figure()
     row_px = 44 if len(rows) <= 12 else 30 if len(rows) <= 40 else 16
-    for service in (*services, None):
-        shown = False
+    # A legend of hundreds says nothing, and each trace takes the browser time.
+    if has_legend := len(services) <= MOST_IN_LEGEND:
+        groups: list[tuple[str | None, ...]] = [(service,) for service in (*services, None)]
+    else:
+        groups = [(*services, None)]
+    for group in groups:
+        shown = not has_legend
         for axis, side in (("x", sides[0]), ("x2", sides[1])):
-            own = [piece for piece in side if piece.service == service]
+            own = [piece for piece in side if not has_legend or piece.service in group]
             if own:
-                bars = _bars(own, service or "kept free", FREE if service is None else colours[service], axis, row_px)
+                bars = _bars(own, group[0] or "kept free", colours, axis, row_px)
                 figure.add_trace(bars.update(showlegend=not shown))
                 shown = True
     hidden = {"visible": False, "range": [0, 1], "fixedrange": True}
@@ -102,7 +110,8 @@ def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, onl
     return figure
 
 
-def _bars(pieces: Sequence[_Piece], name: str, colour: str, axis: str, row_px: int) -> go.Bar:
+def _bars(pieces: Sequence[_Piece], name: str, colours: Mapping[str, str], axis: str, row_px: int) -> go.Bar:
+    own = [FREE if piece.service is None else colours[piece.service] for piece in pieces]
     return go.Bar(
         name=name,
         legendgroup=name,
@@ -112,7 +121,7 @@ def _bars(pieces: Sequence[_Piece], name: str, colour: str, axis: str, row_px: i
         base=[piece.start for piece in pieces],
         x=[piece.width for piece in pieces],
         marker={
-            "color": colour,
+            "color": own,
             "opacity": [PALE if piece.stays else 1.0 for piece in pieces],
             "line": {"color": "white", "width": 2 if row_px > 16 else 1},
         },
@@ -121,7 +130,9 @@ def _bars(pieces: Sequence[_Piece], name: str, colour: str, axis: str, row_px: i
         insidetextanchor="middle",
         textangle=0,
         # Behind what is pale, the page's own ground shows, light or dark; grey is readable on both.
-        textfont={"color": [GREY if piece.stays else text_on(colour) for piece in pieces]},
+        textfont={
+            "color": [GREY if piece.stays else text_on(colour) for piece, colour in zip(pieces, own, strict=True)]
+        },
         constraintext="none",
         customdata=[piece.hover for piece in pieces],
         hovertemplate="%{customdata}<extra></extra>",

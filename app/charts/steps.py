@@ -10,7 +10,7 @@ from sliceplan.solver.transition_text import duration, step_in_words
 from .colours import MISSES
 
 KINDS = {
-    "change_mode": ("#000000", "change mode"),
+    "change_mode": ("#5E4FA2", "change mode"),
     "create": ("#0072B2", "create instance"),
     "start": ("#009E73", "start service"),
     "redirect": ("#F0E442", "redirect requests"),
@@ -26,6 +26,9 @@ BETWEEN = 0.5
 MOST_NAMED = 3
 """Steps of those that a step waits for which its hover names."""
 
+LABEL_PX = 14
+"""Height that the name of a GPU takes."""
+
 LEAST_WIDTH = 1 / 300
 """Part of the axis that a bar takes at least, so that a step of no length is seen."""
 
@@ -34,7 +37,8 @@ def steps_chart(transition: Transition) -> go.Figure:
     """Returns the chart; where a service lacks capacity, the time is shaded red over all rows."""
     steps = sorted(transition.steps, key=lambda step: (step.starts_s, step.id))
     rows = [gpu.name for gpu in transition.gpus if any(step.gpu == gpu.name for step in steps)]
-    at, middles, height = _places(steps, rows, transition.estimated_s)
+    lane_px = _lane_px(steps, len(rows))
+    at, middles, height = _places(steps, rows, transition.estimated_s, -(-LABEL_PX // lane_px))
     by_id = {step.id: step for step in transition.steps}
     least = LEAST_WIDTH * max(transition.estimated_s, 1.0)
     figure = go.Figure()
@@ -51,7 +55,10 @@ def steps_chart(transition: Transition) -> go.Figure:
             width=0.9,
             marker={
                 "color": colour,
-                "line": {"color": ["#D00000" if step.needs_reset else "#FFFFFF" for step in own], "width": 0.5},
+                "line": {
+                    "color": [MISSES if step.needs_reset else "#FFFFFF" for step in own],
+                    "width": [2.5 if step.needs_reset else 0.5 for step in own],
+                },
                 "pattern": {"shape": ["/" if step.temporary else "" for step in own], "fgcolor": "#FFFFFF"},
             },
             customdata=[_hover(step, by_id) for step in own],
@@ -59,7 +66,6 @@ def steps_chart(transition: Transition) -> go.Figure:
         )
     for since, until in short_spans(transition):
         figure.add_vrect(x0=since, x1=until, fillcolor=MISSES, opacity=0.15, line_width=0, layer="below")
-    lane_px = 20 if height <= 40 else 14 if height <= 120 else 9
     seconds = max(transition.estimated_s, 1.0)
     every = _tick_s(seconds)
     ticks = [every * i for i in range(int(seconds / every) + 1)]
@@ -81,7 +87,7 @@ def steps_chart(transition: Transition) -> go.Figure:
             "tickmode": "array",
             "tickvals": middles,
             "ticktext": rows,
-            "tickfont": {"size": 12 if lane_px > 9 else 9},
+            "tickfont": {"size": 12 if lane_px > 9 else 10},
             "fixedrange": True,
             "showgrid": False,
         },
@@ -112,8 +118,14 @@ def lanes(spans: Iterable[tuple[float, float]]) -> list[int]:
     return found
 
 
+def _lane_px(steps: Sequence[TransitionStep], rows: int) -> int:
+    """Returns the height of a bar: as much as is readable for few steps, and little for thousands."""
+    lanes_about = rows + len(steps) // 5
+    return 20 if lanes_about <= 40 else 14 if lanes_about <= 100 else 8 if lanes_about <= 250 else 5
+
+
 def _places(
-    steps: Sequence[TransitionStep], rows: Sequence[str], seconds: float
+    steps: Sequence[TransitionStep], rows: Sequence[str], seconds: float, least_lanes: int
 ) -> tuple[dict[int, float], list[float], float]:
     """Returns the height of each step by its id, the middle of each row, and the height of all, in lanes."""
     at: dict[int, float] = {}
@@ -122,7 +134,7 @@ def _places(
     for name in rows:
         own = [step for step in steps if step.gpu == name]
         taken = lanes((step.starts_s, max(step.ends_s, step.starts_s + least)) for step in own)
-        used = max(taken) + 1
+        used = max(*taken, least_lanes - 1) + 1
         at |= {step.id: top + lane for step, lane in zip(own, taken, strict=True)}
         middles.append(top + (used - 1) / 2)
         top += used + BETWEEN

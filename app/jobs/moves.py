@@ -2,21 +2,22 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import Any
 
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.replan_report import ReplanReport
-from sliceplan.solver.model.transition import Durations, Strategy, Transition
+from sliceplan.solver.model.transition import Durations, Transition
 from sliceplan.solver.transition_risks import Risk, risks
 
-if TYPE_CHECKING:
-    from sliceplan.solver.transition.planning import PlannedTransition
+QUICK_STEPS = 500
+"""Up to so many steps, the published strategy is tried at once; beyond, only when somebody asks for it."""
 
 DEFAULT_DURATIONS = Durations()
 
@@ -41,7 +42,7 @@ class PlannedMoves:
     """The next plan with the GPUs and places that it gets."""
     transition: Transition
     exchange: Transition | None
-    """By exchange-and-compact; None: it finds no way."""
+    """By exchange-and-compact; None: it was not tried, or finds no way."""
     risks: tuple[Risk, ...]
 
     @cached_property
@@ -73,29 +74,34 @@ def plan_moves(old: Plan, new: Plan, options: MoveOptions) -> PlannedMoves:
     from sliceplan.solver import moving
     from sliceplan.solver.model.errors import SliceplanError
     from sliceplan.solver.progress import report
+
+    planned = moving.transition(old, new, **_options(options))
+    transition = planned.transition
+    exchange = None
+    if len(transition.steps) <= QUICK_STEPS:
+        report(f"{len(transition.steps):,} steps; now by exchange-and-compact, to compare")
+        # Without the comparison, the transition that is shown is as good.
+        with suppress(SliceplanError, RuntimeError):
+            exchange = exchange_moves(old, new, options)
+    return PlannedMoves(old, planned.assigned, transition, exchange, tuple(risks(transition, old, new)))
+
+
+def exchange_moves(old: Plan, new: Plan, options: MoveOptions) -> Transition:
+    """Returns the transition by exchange-and-compact; errors as for `moving.transition`."""
+    from sliceplan.solver import moving
+
+    return moving.transition(old, new, strategy="exchange-and-compact", **_options(options)).transition
+
+
+def _options(options: MoveOptions) -> dict[str, Any]:
     from sliceplan.solver.transition.tenancies import IdleGpus
 
-    def by(strategy: Strategy) -> "PlannedTransition":
-        return moving.transition(
-            old,
-            new,
-            idle=IdleGpus(options.idle),
-            strategy=strategy,
-            durations=options.durations,
-            fixed_starts=options.keeps_starts,
-            sources=("what runs today", "the next plan"),
-        )
-
-    planned = by("least-disturbance")
-    report(f"{len(planned.transition.steps):,} steps; now by exchange-and-compact, to compare")
-    exchange = None
-    try:
-        exchange = by("exchange-and-compact").transition
-    except (SliceplanError, RuntimeError):
-        # Only the comparison is missing then; the transition that is shown was replayed.
-        exchange = None
-    found = tuple(risks(planned.transition, old, new))
-    return PlannedMoves(old, planned.assigned, planned.transition, exchange, found)
+    return {
+        "idle": IdleGpus(options.idle),
+        "durations": options.durations,
+        "fixed_starts": options.keeps_starts,
+        "sources": ("what runs today", "the next plan"),
+    }
 
 
 def replan(

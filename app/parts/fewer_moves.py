@@ -86,7 +86,10 @@ def _show_answer(session: Session) -> None:
     answer = session.answer
     if answer is not None and reference(answer.problem) == reference(result.problem) and answer.plan is not plan:
         more = (plan.cost_per_hour or 0.0) - (answer.plan.cost_per_hour or 0.0)
-        st.markdown(f"It costs ${abs(more):,.2f} per hour {'less' if more < 0 else 'more'} than the next plan.")
+        much = (
+            f"${abs(more):,.2f} per hour {'less' if more < 0 else 'more'} than" if abs(more) >= 0.005 else "as much as"
+        )
+        st.markdown(f"It costs {much} the next plan.")
     if session.is_outdated(result.problem):
         st.warning("The problem was changed since; find the plan again.")
     is_next = answer is not None and answer.plan is plan

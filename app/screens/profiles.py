@@ -79,6 +79,8 @@ def _footings(session: Session) -> list[Footing]:
 
 def _show_profile(session: Session, profile: Profile, marks: list[Footing]) -> None:
     st.markdown(_in_words(profile))
+    with st.expander("How the numbers were obtained"):
+        st.markdown(profile.provenance.method)
     if session.answer is None:
         st.info("Press Solve to see, as stars, where the plan uses this profile.")
     elif not marks:
@@ -113,7 +115,7 @@ def _in_words(profile: Profile) -> str:
     rest = [f"licence {facts.licence}" if facts.licence else "", facts.date or ""]
     lines = [
         f"**{profile.model} on {profile.gpu}**: {basis}.",
-        f"Source: {', '.join(part for part in (facts.source, *rest) if part)}. {facts.method}",
+        f"Source: {', '.join(part for part in (facts.source, *rest) if part)}.",
     ]
     if not profile.points:
         lines.append("The measurements themselves are not shipped with sliceplan, so there are no dots, only fits.")
@@ -221,7 +223,8 @@ def _show_footings(session: Session, marks: list[Footing]) -> None:
     carried.metric("Estimated", estimated, help="from measurements on another GPU type")
     if beyond:
         st.subheader("Where the plan extrapolates")
-        st.dataframe(footing_table(beyond), hide_index=True, width="stretch")
+        table = footing_table(beyond)[["service", "model", "GPU", "batch", "partition", "extrapolates to"]]
+        st.dataframe(table, hide_index=True, width="stretch")
     else:
         st.success("No prediction goes beyond the measured batch sizes and shares.")
     other = [warning for warning in answer.plan.warnings if "extrapolates" not in warning]

@@ -1,6 +1,8 @@
 """The way from what runs today to the next plan: who is disturbed, what may go wrong, the steps and their times."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -9,12 +11,12 @@ import streamlit as st
 from sliceplan.app.charts.side_by_side import side_by_side_chart
 from sliceplan.app.charts.steps import steps_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
-from sliceplan.app.jobs.moves import MoveOptions, PlannedMoves, plan_moves
+from sliceplan.app.jobs.moves import QUICK_STEPS, MoveOptions, PlannedMoves, exchange_moves, plan_moves
 from sliceplan.app.parts.fewer_moves import show_fewer_moves
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
 from sliceplan.app.parts.running import choose_running
-from sliceplan.app.parts.under_way import begin, value_of
+from sliceplan.app.parts.under_way import begin, give_up, show_failure, value_of
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.tables.transition import steps_table, strategies_table
 from sliceplan.solver.differences.plans import difference
@@ -23,14 +25,14 @@ from sliceplan.solver.headline import headline
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.transition import Durations
 from sliceplan.solver.transition_risks import Risk
-from sliceplan.solver.transition_text import duration, summary_in_words
+from sliceplan.solver.transition_text import duration, few_names, summary_in_words
 
 ASKED = "transition.asked"
 OPTIONS = "transition.options"
 ONLY_CHANGED = "transition.only_changed"
 
-MOST_RISKS = 12
-"""Risks that are written out; the rest is counted."""
+MOST_ALIKE = 3
+"""Risks of one kind that are written out; of the rest, the services are named."""
 
 TALL = 800
 """Pixels that a picture takes at most before it scrolls by itself."""
@@ -143,16 +145,11 @@ def _ask(session: Session, running: Answer, answer: Answer, options: MoveOptions
         nothing = value_of(session, "transition") is None and "transition" not in session.open_jobs
         if not (nothing and st.button("Plan the transition again", key="transition_again")):
             return
-    session.choices[ASKED] = Asked(running.plan, answer.plan, options)
-    title = f"transition of {answer.problem.name}"
-    try:
-        job = shared_jobs().submit(session.user, "transition", title, plan_moves, running.plan, answer.plan, options)
-    except TooManyJobsError as error:
-        del session.choices[ASKED]
-        st.error(str(error))
-        return
-    session.results.pop("transition", None)
-    begin(session, "transition", job, answer.problem)
+    asked = Asked(running.plan, answer.plan, options)
+    session.choices[ASKED] = asked
+    give_up(session, "exchange")
+    session.results.pop("exchange", None)
+    _submit(session, "transition", f"transition of {answer.problem.name}", plan_moves, asked)
     if "transition" in session.open_jobs:
         # The sidebar was drawn before; another run shows the progress there.
         st.rerun()
@@ -212,9 +209,13 @@ def _show_risks(risks: tuple[Risk, ...]) -> None:
     if not risks:
         st.success("None found: no reset, no mode change, no service short or drained while busy.")
         return
-    lines = [f"- {MARKS[risk.level]} {BADGES[risk.level]} **{risk.what}**: {risk.text}" for risk in risks[:MOST_RISKS]]
-    if len(risks) > MOST_RISKS:
-        lines.append(f"- … and {len(risks) - MOST_RISKS} more, none worse than these")
+    lines = []
+    for what in dict.fromkeys(risk.what for risk in risks):
+        alike = [risk for risk in risks if risk.what == what]
+        begin_with = f"- {MARKS[alike[0].level]} {BADGES[alike[0].level]} **{what}**: "
+        lines += [begin_with + risk.text for risk in alike[:MOST_ALIKE]]
+        if rest := [name for risk in alike[MOST_ALIKE:] for name in risk.workloads]:
+            lines.append(f"{begin_with}and, less so, {few_names(rest)}")
     st.markdown("\n".join(lines))
 
 
@@ -237,19 +238,54 @@ def _show_steps(session: Session, moves: PlannedMoves) -> None:
     st.subheader("Steps")
     _show_tall(session, _steps(moves.digest, moves), "steps")
     shaded = " Shaded red: a service has less than it needs." if transition.shortfalls else ""
+    outlined = " Outlined red: the GPU is reset." if transition.resets else ""
     hatched = " Hatched: a partition that only bridges the transition." if transition.temporary else ""
-    st.caption(f"A row a GPU, a bar a step, in estimated time. Point at a step for what it waits for.{shaded}{hatched}")
+    st.caption(
+        f"A row a GPU, a bar a step, in estimated time. Point at a step for what it waits for."
+        f"{outlined}{shaded}{hatched}"
+    )
     with st.expander(f"All {len(transition.steps):,} steps as a table"):
         st.dataframe(_steps_table(moves.digest, moves), hide_index=True, width="stretch")
     with st.expander("Against exchange-and-compact, the strategy of MIG-serving"):
-        st.dataframe(
-            strategies_table(transition, moves.exchange),
-            hide_index=True,
-            width="stretch",
-            column_config={"requests lost": st.column_config.NumberColumn("requests lost", format="%.0f")},
-        )
-        if moves.exchange is None:
-            st.caption("Exchange-and-compact finds no way between these plans.")
+        _show_exchange(session, moves)
+
+
+def _show_exchange(session: Session, moves: PlannedMoves) -> None:
+    """Puts the figures of the published strategy beside those of this one; for long transitions, when asked to."""
+    exchange = moves.exchange or value_of(session, "exchange")
+    asked: Asked = session.choices[ASKED]
+    if exchange is None and len(moves.transition.steps) > QUICK_STEPS and "exchange" not in session.open_jobs:
+        show_failure(session.results.get("exchange"))
+        if st.button("Plan it that way too", key="exchange"):
+            title = "transition by exchange-and-compact"
+            if _submit(session, "exchange", title, exchange_moves, asked):
+                st.rerun()
+    elif exchange is None and "exchange" not in session.open_jobs:
+        st.caption("Exchange-and-compact finds no way between these plans.")
+    st.dataframe(
+        strategies_table(moves.transition, exchange),
+        hide_index=True,
+        width="stretch",
+        column_config={"requests lost": st.column_config.NumberColumn("requests lost", format="%.0f")},
+    )
+
+
+def _submit(
+    session: Session, purpose: str, title: str, function: Callable[[Plan, Plan, MoveOptions], Any], asked: Asked
+) -> bool:
+    """Begins a job for what is asked; tells whether it could."""
+    answer = session.answer
+    if answer is None:
+        return False
+    try:
+        job = shared_jobs().submit(session.user, purpose, title, function, asked.old, asked.new, asked.options)
+    except TooManyJobsError as error:
+        st.error(str(error))
+        session.choices.pop(ASKED, None)
+        return False
+    session.results.pop(purpose, None)
+    begin(session, purpose, job, answer.problem)
+    return True
 
 
 def _show_tall(session: Session, figure: go.Figure, name: str) -> None:
