@@ -9,7 +9,7 @@ from streamlit.navigation.page import StreamlitPage
 from sliceplan.app.parts.actions import show_actions
 from sliceplan.app.parts.login import admitted, show_identity
 from sliceplan.app.parts.pictures import choose_picture_format
-from sliceplan.app.screens import compare, fragmentation, history, plan, workloads
+from sliceplan.app.screens import compare, fragmentation, history, plan, profiles, transition, workloads
 from sliceplan.app.session.current import current_session
 from sliceplan.app.session.session import Session
 
@@ -39,6 +39,8 @@ def main() -> None:
             page(compare.show, "Compare", "compare", "bar_chart"),
             page(fragmentation.show, "Fragmentation", "fragmentation", "grid_on"),
             page(history.show, "History", "history", "history"),
+            page(transition.show, "Transition", "transition", "moving"),
+            page(profiles.show, "Profiles", "profiles", "show_chart"),
         ]
     )
     entered = session.choices.get("screen") != chosen.url_path

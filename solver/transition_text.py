@@ -24,20 +24,15 @@ def summary(transition: Transition) -> list[str]:
     return [line.plain for line in _summary(transition)]
 
 
-def step_in_words(step: TransitionStep) -> str:
-    """Returns what a step does, and to which partition of which GPU."""
-    return _step(step)
-
-
 def moves_in_words(report: ReplanReport) -> str:
     """Returns which services a plan moves, and what is proven about cost and moves together."""
     moved = "No service is moved"
     if report.moved:
-        moved = f"{counted(len(report.moved), 'service')} moved: {_few(report.moved)}"
+        moved = f"{counted(len(report.moved), 'service')} moved: {few_names(report.moved)}"
     if report.must_move == report.moved != ():
         moved += " (no plan leaves any of them)"
     elif report.must_move:
-        moved += f" (no plan leaves {_few(report.must_move)})"
+        moved += f" (no plan leaves {few_names(report.must_move)})"
     limit = "" if report.most_moves is None else f" with at most {counted(report.most_moves, 'move')}"
     if report.proven and report.move_price_per_hour:
         return f"{moved}; proven: no plan has a lower sum of cost and moves{limit}, ${report.total_per_hour:,.2f}/h."
@@ -58,17 +53,12 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 // 60 else "")
 
 
-def _summary(transition: Transition) -> Iterator[Text]:
-    if transition.mode_changes:
-        names = _few([step.gpu for step in transition.steps if step.kind == "change_mode"])
-        resets = f", {transition.resets} of them by a reset" if transition.resets else ""
-        yield Text(f"! {counted(transition.mode_changes, 'mode change')}{resets}: {names}", style="bold red")
-    for short in transition.shortfalls:
-        yield Text(f"! {_short(short)}", style="bold red")
+def summary_in_words(transition: Transition) -> Iterator[str]:
+    """Yields sentences on what changes, who is disturbed, whether rates are kept, and how long it takes."""
     if not transition.steps:
-        yield Text(f"Nothing to do: all {counted(transition.kept, 'partition')} stay as they are.")
+        yield f"Nothing to do: all {counted(transition.kept, 'partition')} stay as they are."
         return
-    yield Text(
+    yield (
         f"{counted(transition.kept, 'partition')} not touched, {transition.moved} moved or stopped, "
         f"{transition.temporary} temporary; {counted(transition.created, 'MIG instance')} created, "
         f"{transition.destroyed} destroyed."
@@ -80,20 +70,31 @@ def _summary(transition: Transition) -> Iterator[Text]:
             proof = ", proven fewest"
         elif disturbed.fewest is not None:
             proof = f", proven: not below {disturbed.fewest}"
-        names = _few(disturbed.services)
-        yield Text(f"{counted(len(disturbed.services), 'service')} disturbed{proof}: {names}.")
+        names = few_names(disturbed.services)
+        yield f"{counted(len(disturbed.services), 'service')} disturbed{proof}: {names}."
     else:
-        yield Text("No service is disturbed.")
+        yield "No service is disturbed."
     if not transition.shortfalls:
-        yield Text("Every service keeps the lower of its two rates at every moment.")
-    yield Text(f"About {duration(transition.estimated_s)}, on at most {counted(transition.peak_gpus, 'GPU')} at once.")
+        yield "Every service keeps the lower of its two rates at every moment."
+    yield f"About {duration(transition.estimated_s)}, on at most {counted(transition.peak_gpus, 'GPU')} at once."
 
 
-def _short(short: Shortfall) -> str:
+def shortfall_in_words(short: Shortfall) -> str:
+    """Returns who lacks how much, when, and how many requests that loses."""
     missing = f"{short.workload} lacks up to {short.missing_rps:,.0f} of {short.required_rps:,.0f} req/s"
     if short.from_s is None or short.until_s is None:
         return f"{missing} if steps take other times than estimated"
     return f"{missing} from {duration(short.from_s)} to {duration(short.until_s)}: {short.lost_requests:,.0f} requests"
+
+
+def _summary(transition: Transition) -> Iterator[Text]:
+    if transition.mode_changes:
+        names = few_names([step.gpu for step in transition.steps if step.kind == "change_mode"])
+        resets = f", {transition.resets} of them by a reset" if transition.resets else ""
+        yield Text(f"! {counted(transition.mode_changes, 'mode change')}{resets}: {names}", style="bold red")
+    for short in transition.shortfalls:
+        yield Text(f"! {shortfall_in_words(short)}", style="bold red")
+    yield from map(Text, summary_in_words(transition))
 
 
 def _steps(transition: Transition, most: int | None) -> Iterator[Text]:
@@ -105,12 +106,13 @@ def _steps(transition: Transition, most: int | None) -> Iterator[Text]:
             now = step.starts_s
             yield Text(f"after {duration(now)}" if now else "at once", style="bold")
         sign = SIGNS[step.kind]
-        yield Text(f"  {sign} ", style=COLOURS[sign]).append(Text(_step(step), style="default"))
+        yield Text(f"  {sign} ", style=COLOURS[sign]).append(Text(step_in_words(step), style="default"))
     if len(shown) < len(order):
         yield Text(f"… and {len(order) - len(shown)} more steps (--most, --json)", style="dim")
 
 
-def _step(step: TransitionStep) -> str:
+def step_in_words(step: TransitionStep) -> str:
+    """Returns what a step does, and where."""
     if step.kind == "change_mode":
         how = " (GPU reset)" if step.needs_reset else ""
         return f"{step.gpu}: change mode to {step.mode}{how}"
@@ -127,7 +129,8 @@ def _step(step: TransitionStep) -> str:
     return f"{step.gpu} {place}: {what}{temporary}"
 
 
-def _few(names: list[str] | tuple[str, ...]) -> str:
+def few_names(names: list[str] | tuple[str, ...]) -> str:
+    """Returns the names, each once, and of many only the first."""
     unique = list(dict.fromkeys(names))
     more = f" and {len(unique) - MOST_NAMES} more" if len(unique) > MOST_NAMES else ""
     return ", ".join(unique[:MOST_NAMES]) + more

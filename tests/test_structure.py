@@ -49,6 +49,7 @@ ALLOWED = {
     "replan": {"model", "performance", "assembly", "exact"},
     "transition": {"model", "performance", "geometry", "transition"},
     "transition_text": {"model"},
+    "transition_risks": {"model", "transition", "transition_text"},
 }
 
 

@@ -15,7 +15,6 @@ from sliceplan.app.parts.under_way import show_failure
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
 from sliceplan.solver.caveats import gravest_first
-from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.headline import headline, misses
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
@@ -59,8 +58,7 @@ def show(session: Session) -> None:
         _show_services(problem, plan, chosen)
     else:
         _show_gpus(problem, plan, chosen)
-    text = made_once("plan.file", (plan,), lambda: dump_plan(plan))
-    st.download_button("Download plan", text, file_name=f"{problem.name}.plan.json", key="download_plan")
+    offer_plan(session)
 
 
 def _show_trouble(plan: Plan) -> None:
@@ -251,4 +249,3 @@ def _show_gpus(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
             "clock (MHz)": column.NumberColumn(format="%.0f"),
         },
     )
-    offer_plan(session)

@@ -1,0 +1,251 @@
+"""
+Profiles as pictures: latency and throughput over batch size and share, as lines and as heat maps.
+
+Lines are fits, dots are measurements, stars are where a plan uses the profile. Dashed lines extrapolate.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from sliceplan.solver.footing import Footing
+from sliceplan.solver.model.interference import Interference
+from sliceplan.solver.model.profile import Profile
+from sliceplan.solver.performance.interference.igniter import IgniterModel
+from sliceplan.solver.performance.interference.prediction import Floats
+from sliceplan.solver.performance.prediction import predict
+from sliceplan.solver.performance.saturating import batch_time_ms
+
+from .colours import PALETTE
+
+Figure = Literal["latency", "throughput"]
+
+UNITS: dict[Figure, str] = {"latency": "latency of a batch (ms)", "throughput": "throughput (requests/s)"}
+
+STAR = {"symbol": "star", "size": 15, "color": "#D55E00", "line": {"color": "#FFFFFF", "width": 1}}
+
+HEIGHT = 380
+
+
+def sizes_of(profile: Profile) -> list[str]:
+    """Returns the MIG profiles of which something is known, the smallest first."""
+    named = {curve.mig_profile for curve in profile.curves} | {point.mig_profile or "" for point in profile.mig_points}
+    return sorted(named, key=lambda name: (int(name.partition("g")[0]), name))
+
+
+def batches_chart(profile: Profile, processes: int, figure: Figure, marks: Iterable[Footing]) -> go.Figure:
+    """Returns a line for each MIG profile over the batch size, with so many processes on the partition."""
+    chart = go.Figure()
+    for size, colour in zip(sizes_of(profile), PALETTE, strict=False):
+        for curve in profile.curves:
+            if (curve.mig_profile, curve.processes) == (size, processes):
+                batch = np.arange(1, curve.max_batch + 1)
+                time_ms = batch_time_ms(curve, batch)
+                y = time_ms if figure == "latency" else 1000 * processes * batch / time_ms
+                chart.add_scatter(
+                    name=size,
+                    x=batch,
+                    y=y,
+                    mode="lines",
+                    line={"color": colour, "width": 2},
+                    hovertemplate=f"{size}, batch %{{x}}: %{{y:,.1f}} "
+                    f"(fitted, p95 error {curve.error.p95:.1%})<extra></extra>",
+                )
+        own = sorted(
+            (p for p in profile.mig_points if (p.mig_profile, p.processes) == (size, processes)), key=lambda p: p.batch
+        )
+        if own:
+            chart.add_scatter(
+                name=f"{size}, measured",
+                x=[point.batch for point in own],
+                y=[point.latency_ms if figure == "latency" else point.throughput_rps for point in own],
+                mode="markers+lines",
+                line={"color": colour, "width": 1, "dash": "dot"},
+                marker={"color": colour, "size": 6},
+                hovertemplate=f"{size}, batch %{{x}}: %{{y:,.1f}} (measured)<extra></extra>",
+            )
+    here = [mark for mark in marks if mark.mig_profile is not None and mark.processes == processes]
+    _add_marks(chart, [mark.batch for mark in here], here, figure)
+    chart.update_layout(_layout("batch size", UNITS[figure]))
+    chart.update_xaxes(type="log", tickvals=_powers(1024), ticktext=[str(power) for power in _powers(1024)])
+    return chart
+
+
+def shares_chart(profile: Profile, batches: Sequence[int], figure: Figure, marks: Iterable[Footing]) -> go.Figure:
+    """Returns a line for each batch size over the share of the GPU, the model alone; dashed where it extrapolates."""
+    chart = go.Figure()
+    known = profile.interference
+    for batch, colour in zip(batches, PALETTE, strict=False):
+        if known is not None:
+            low, high = known.measured.min_percent, known.measured.max_percent
+            spans = [(low, high, "solid"), (min(5.0, low), low, "dash"), (high, 100.0, "dash")]
+            outside = not known.measured.min_batch <= batch <= known.measured.max_batch
+            for first, last, dash in spans:
+                if first >= last:
+                    continue
+                percent = np.arange(first, last + 1e-9, 1.0).tolist()
+                chart.add_scatter(
+                    name=f"batch {batch}",
+                    legendgroup=f"batch {batch}",
+                    showlegend=dash == "solid",
+                    x=percent,
+                    y=_alone(known, [batch] * len(percent), percent, figure),
+                    mode="lines",
+                    line={"color": colour, "width": 2, "dash": "dash" if outside else dash},
+                    hovertemplate=f"batch {batch}, %{{x:g}} %: %{{y:,.1f}}"
+                    f" ({'fitted' if dash == 'solid' and not outside else 'extrapolated'}, alone)<extra></extra>",
+                )
+        own = sorted((p for p in profile.share_points if p.batch == batch), key=lambda point: point.sm_percent or 0.0)
+        if own:
+            chart.add_scatter(
+                name=f"batch {batch}, measured",
+                x=[point.sm_percent for point in own],
+                y=[point.latency_ms if figure == "latency" else point.throughput_rps for point in own],
+                mode="markers",
+                marker={"color": colour, "size": 7, "line": {"color": "#FFFFFF", "width": 1}},
+                hovertemplate=f"batch {batch}, %{{x:g}} %: %{{y:,.1f}} (measured)<extra></extra>",
+            )
+    here = [mark for mark in marks if mark.sm_percent is not None]
+    _add_marks(chart, [mark.sm_percent or 0.0 for mark in here], here, figure)
+    chart.update_layout(_layout("share of the GPU (%)", UNITS[figure]))
+    return chart
+
+
+def batches_surface(profile: Profile, processes: int, figure: Figure, marks: Iterable[Footing]) -> go.Figure:
+    """Returns a heat map of batch size by MIG profile; empty where nothing was measured or fitted."""
+    here = [mark for mark in marks if mark.mig_profile is not None and mark.processes == processes]
+    sizes = sizes_of(profile)
+    most = max([curve.max_batch for curve in profile.curves] + [point.batch for point in profile.mig_points], default=1)
+    measured = {point.batch for point in profile.mig_points}
+    batches = sorted({*_powers(most), *(mark.batch for mark in here), *measured})
+
+    def value(size: str, batch: int) -> float | None:
+        found = predict(profile, size, batch, processes)
+        if found is None:
+            return None
+        return found.latency_ms if figure == "latency" else found.capacity_rps
+
+    cells = [[value(size, batch) for batch in batches] for size in sizes]
+    stars = [(str(mark.batch), mark.mig_profile or "", mark) for mark in here]
+    return _surface([str(batch) for batch in batches], sizes, cells, stars, "batch size", figure)
+
+
+def shares_surface(profile: Profile, figure: Figure, marks: Iterable[Footing]) -> go.Figure:
+    """Returns a heat map of batch size by share of the GPU, the model alone; only within what was measured."""
+    known = profile.interference
+    if known is None:
+        raise ValueError(f"nothing is fitted for {profile.model} on {profile.gpu} under MPS")
+    extent = known.measured
+    here = [mark for mark in marks if mark.sm_percent is not None]
+    batches = sorted({*_powers(extent.max_batch), extent.max_batch, *(mark.batch for mark in here)})
+    shares = sorted(
+        {float(share) for share in range(10, 101, 10) if extent.min_percent <= share <= extent.max_percent}
+        | {mark.sm_percent for mark in here if mark.sm_percent is not None}
+    )
+
+    def inside(share: float, batch: int) -> bool:
+        return extent.min_percent <= share <= extent.max_percent and extent.min_batch <= batch <= extent.max_batch
+
+    found = [_alone(known, batches, [share] * len(batches), figure) for share in shares]
+    cells = [
+        [float(value) if inside(share, batch) else None for value, batch in zip(row, batches, strict=True)]
+        for share, row in zip(shares, found, strict=True)
+    ]
+    stars = [(str(mark.batch), f"{mark.sm_percent:g} %", mark) for mark in here]
+    rows = [f"{share:g} %" for share in shares]
+    return _surface([str(batch) for batch in batches], rows, cells, stars, "batch size", figure)
+
+
+def _alone(known: Interference, batch: Sequence[int], percent: Sequence[float], figure: Figure) -> Floats:
+    """Returns what the model achieves alone on its GPU, for each pair of batch size and share."""
+    sizes, shares = np.array(batch, dtype=np.int64)[:, None], np.array(percent, dtype=np.float64)[:, None]
+    found = IgniterModel.of(known.gpu, [known.model]).predict(np.zeros_like(sizes), sizes, shares)
+    return (found.latency_ms if figure == "latency" else found.throughput_rps)[:, 0]
+
+
+def _surface(
+    columns: Sequence[str],
+    rows: Sequence[str],
+    cells: Sequence[Sequence[float | None]],
+    stars: Sequence[tuple[str, str, Footing]],
+    axis: str,
+    figure: Figure,
+) -> go.Figure:
+    chart = go.Figure()
+    chart.add_heatmap(
+        x=list(columns),
+        y=list(rows),
+        # A few large cells would hide the differences of all others; the words give the figures themselves.
+        z=[[None if cell is None else float(np.log10(cell)) for cell in row] for row in cells],
+        text=[
+            ["" if cell is None else f"{cell:,.0f}" if cell >= 10 else f"{cell:.1f}" for cell in row] for row in cells
+        ],
+        texttemplate="%{text}",
+        colorscale="Cividis",
+        reversescale=figure == "latency",
+        showscale=False,
+        xgap=1,
+        ygap=1,
+        hovertemplate=f"%{{y}}, batch %{{x}}: %{{text}} ({UNITS[figure]})<extra></extra>",
+    )
+    if stars:
+        outline = {**STAR, "color": "rgba(0,0,0,0)", "symbol": "square", "size": 30}
+        outline["line"] = {"color": "#D55E00", "width": 3}
+        chart.add_scatter(
+            name="in the plan",
+            x=[column for column, _, _ in stars],
+            y=[row for _, row, _ in stars],
+            mode="markers",
+            marker=outline,
+            customdata=[_mark_words(mark) for _, _, mark in stars],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    chart.update_layout(
+        height=max(200, 90 + 34 * len(rows)),
+        margin={"l": 10, "r": 10, "t": 30, "b": 10},
+        showlegend=bool(stars),
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        xaxis={"title": axis, "type": "category", "fixedrange": True, "showgrid": False},
+        yaxis={"type": "category", "fixedrange": True, "showgrid": False},
+    )
+    return chart
+
+
+def _add_marks(chart: go.Figure, at: Sequence[float], marks: Sequence[Footing], figure: Figure) -> None:
+    if marks:
+        chart.add_scatter(
+            name="in the plan",
+            x=list(at),
+            y=[mark.latency_ms if figure == "latency" else mark.capacity_rps for mark in marks],
+            mode="markers",
+            marker=STAR,
+            customdata=[_mark_words(mark) for mark in marks],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+
+
+def _mark_words(mark: Footing) -> str:
+    lines = [
+        f"<b>{mark.workload}</b> on {mark.on}, {mark.partition}",
+        f"batch {mark.batch}, processes {mark.processes}",
+        f"{mark.latency_ms:,.1f} ms, {mark.capacity_rps:,.0f} requests/s ({mark.basis})",
+        *(f"extrapolates to {words}" for words in mark.beyond),
+    ]
+    return "<br>".join(lines)
+
+
+def _powers(most: int) -> list[int]:
+    return [2**i for i in range(most.bit_length()) if 2**i <= most]
+
+
+def _layout(x: str, y: str) -> dict[str, Any]:
+    return {
+        "height": HEIGHT,
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+        "legend": {"orientation": "h", "yanchor": "top", "y": -0.22, "x": 0},
+        "xaxis": {"title": x, "fixedrange": True},
+        "yaxis": {"title": y, "fixedrange": True, "rangemode": "tozero", "automargin": True},
+        "hovermode": "closest",
+    }

@@ -1,0 +1,176 @@
+"""What runs today beside what runs next: a row a GPU, its partitions to scale; what stays is pale."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from sliceplan.solver.differences.staying import staying
+from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu
+from sliceplan.solver.model.transition import Transition, TransitionGpu
+
+from .colours import FREE, colours_of, text_on
+
+PALE = 0.3
+"""Opacity of what stays as it is."""
+
+MOST_IN_LEGEND = 24
+"""Most services that get a legend; more than that are named on hover only."""
+
+GREY = "#808080"
+
+NAME_FITS = 0.2
+"""Least part of a GPU that a partition must be to carry its service's name."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One partition of one of the plans."""
+
+    row: int
+    start: float
+    """Part of the GPU, 0 to 1."""
+    width: float
+    service: str | None
+    """None: it is kept free."""
+    label: str
+    hover: str
+    stays: bool
+
+
+def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, only_changed: bool = False) -> go.Figure:
+    """
+    Returns the picture.
+
+    Parameters
+    ----------
+    assigned
+        The next plan with the GPUs and places that the transition gives it.
+    only_changed
+        Leave out the GPUs on which everything stays as it is.
+    """
+    before, after = ({gpu.id: gpu for gpu in plan.gpus} for plan in (old, assigned))
+    rows: list[TransitionGpu] = []
+    sides: tuple[list[_Piece], list[_Piece]] = ([], [])
+    for gpu in transition.gpus:
+        was, becomes = before.get(gpu.old_id or ""), after.get(gpu.assigned_id or "")
+        if was is None and becomes is None:
+            continue
+        kept = staying(was, becomes) if was and becomes else (frozenset[int](), frozenset[int]())
+        if only_changed and was and becomes and len(kept[0]) == len(was.partitions) == len(becomes.partitions):
+            continue
+        for side, one, stays in ((sides[0], was, kept[0]), (sides[1], becomes, kept[1])):
+            if one is not None:
+                side += _pieces(one, len(rows), stays)
+        rows.append(gpu)
+    services = sorted({piece.service for side in sides for piece in side if piece.service is not None})
+    colours = colours_of(services)
+    figure = go.Figure()
+    row_px = 44 if len(rows) <= 12 else 30 if len(rows) <= 40 else 16
+    # A legend of hundreds says nothing, and each trace takes the browser time.
+    if has_legend := len(services) <= MOST_IN_LEGEND:
+        groups: list[tuple[str | None, ...]] = [(service,) for service in (*services, None)]
+    else:
+        groups = [(*services, None)]
+    for group in groups:
+        shown = not has_legend
+        for axis, side in (("x", sides[0]), ("x2", sides[1])):
+            own = [piece for piece in side if not has_legend or piece.service in group]
+            if own:
+                bars = _bars(own, group[0] or "kept free", colours, axis, row_px)
+                figure.add_trace(bars.update(showlegend=not shown))
+                shown = True
+    hidden = {"visible": False, "range": [0, 1], "fixedrange": True}
+    figure.update_layout(
+        barmode="overlay",
+        bargap=0.14,
+        height=110 + row_px * max(len(rows), 1),
+        margin={"l": 10, "r": 10, "t": 60, "b": 10},
+        legend={"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0},
+        xaxis={**hidden, "domain": [0, 0.485]},
+        xaxis2={**hidden, "domain": [0.515, 1]},
+        yaxis={
+            "range": [len(rows) - 0.4, -0.6],
+            "tickmode": "array",
+            "tickvals": list(range(len(rows))),
+            "ticktext": [gpu.name for gpu in rows],
+            "tickfont": {"size": 12 if row_px > 16 else 10},
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        uniformtext={"minsize": 9, "mode": "hide"},
+        annotations=[
+            {"text": f"<b>{text}</b>", "xref": ref, "x": 0, "xanchor": "left", "yref": "paper", "y": 1}
+            | {"yanchor": "bottom", "showarrow": False}
+            for text, ref in (("runs today", "x domain"), ("runs next", "x2 domain"))
+        ],
+    )
+    return figure
+
+
+def _bars(pieces: Sequence[_Piece], name: str, colours: Mapping[str, str], axis: str, row_px: int) -> go.Bar:
+    own = [FREE if piece.service is None else colours[piece.service] for piece in pieces]
+    return go.Bar(
+        name=name,
+        legendgroup=name,
+        xaxis=axis,
+        orientation="h",
+        y=[piece.row for piece in pieces],
+        base=[piece.start for piece in pieces],
+        x=[piece.width for piece in pieces],
+        marker={
+            "color": own,
+            "opacity": [PALE if piece.stays else 1.0 for piece in pieces],
+            "line": {"color": "white", "width": 2 if row_px > 16 else 1},
+        },
+        text=[piece.label if row_px > 16 else "" for piece in pieces],
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        # Behind what is pale, the page's own ground shows, light or dark; grey is readable on both.
+        textfont={
+            "color": [GREY if piece.stays else text_on(colour) for piece, colour in zip(pieces, own, strict=True)]
+        },
+        constraintext="none",
+        customdata=[piece.hover for piece in pieces],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+
+
+def _pieces(gpu: PlannedGpu, row: int, stays: frozenset[int]) -> list[_Piece]:
+    found, at = [], 0.0
+    whole = max(100.0, sum(partition.sm_percent or 0.0 for partition in gpu.partitions))
+    for i, partition in enumerate(gpu.partitions):
+        start, width, size = _extent(gpu, partition, at / whole, whole)
+        at += partition.sm_percent or 0.0
+        services = list(dict.fromkeys(served.workload for served in partition.serves))
+        label = ""
+        if width >= NAME_FITS:
+            label = f"{services[0] if services else 'kept free'}<br>{size}"
+        hover = "<br>".join(
+            [
+                f"<b>{', '.join(services) or 'kept free'}</b>",
+                f"{size} of {gpu.id}",
+                *(
+                    f"batch {one.batch}, {one.processes} processes, {one.rate_rps:,.0f} req/s"
+                    for one in partition.serves
+                ),
+                "stays as it is" if i in stays else "changes",
+            ]
+        )
+        found.append(_Piece(row, start, width, services[0] if services else None, label, hover, i in stays))
+    return found
+
+
+def _extent(gpu: PlannedGpu, partition: Partition, shares_at: float, whole: float) -> tuple[float, float, str]:
+    """Returns where a partition begins and how wide it is, as parts of the GPU, and its size in words."""
+    mig = load_catalogue()[gpu.gpu].mig
+    if partition.mig_profile is not None and mig is not None:
+        profile = mig.profile(partition.mig_profile)
+        size = profile.memory_slices if profile else mig.placement_units
+        return (partition.start or 0) / mig.placement_units, size / mig.placement_units, partition.mig_profile
+    if partition.sm_percent is not None:
+        return shares_at, partition.sm_percent / whole, f"{partition.sm_percent:g} %"
+    return 0.0, 1.0, "whole GPU"

@@ -1,0 +1,159 @@
+"""The steps of a transition as a Gantt chart: a row a GPU, a bar a step, coloured by what it does."""
+
+from collections.abc import Iterable, Sequence
+
+import plotly.graph_objects as go
+
+from sliceplan.solver.model.transition import Transition, TransitionStep
+from sliceplan.solver.transition_text import duration, step_in_words
+
+from .colours import MISSES
+
+KINDS = {
+    "change_mode": ("#5E4FA2", "change mode"),
+    "create": ("#0072B2", "create instance"),
+    "start": ("#009E73", "start service"),
+    "redirect": ("#F0E442", "redirect requests"),
+    "drain": ("#E69F00", "drain"),
+    "stop": ("#D55E00", "stop service"),
+    "destroy": ("#CC79A7", "destroy instance"),
+}
+"""Colour and words of each kind of step, in the order in which they mostly come."""
+
+BETWEEN = 0.5
+"""Free room between two GPUs, in lanes."""
+
+MOST_NAMED = 3
+"""Steps of those that a step waits for which its hover names."""
+
+LABEL_PX = 14
+"""Height that the name of a GPU takes."""
+
+LEAST_WIDTH = 1 / 300
+"""Part of the axis that a bar takes at least, so that a step of no length is seen."""
+
+
+def steps_chart(transition: Transition) -> go.Figure:
+    """Returns the chart; where a service lacks capacity, the time is shaded red over all rows."""
+    steps = sorted(transition.steps, key=lambda step: (step.starts_s, step.id))
+    rows = [gpu.name for gpu in transition.gpus if any(step.gpu == gpu.name for step in steps)]
+    lane_px = _lane_px(steps, len(rows))
+    at, middles, height = _places(steps, rows, transition.estimated_s, -(-LABEL_PX // lane_px))
+    by_id = {step.id: step for step in transition.steps}
+    least = LEAST_WIDTH * max(transition.estimated_s, 1.0)
+    figure = go.Figure()
+    for kind, (colour, words) in KINDS.items():
+        own = [step for step in steps if step.kind == kind]
+        if not own:
+            continue
+        figure.add_bar(
+            name=words,
+            orientation="h",
+            y=[at[step.id] for step in own],
+            base=[step.starts_s for step in own],
+            x=[max(step.ends_s - step.starts_s, least) for step in own],
+            width=0.9,
+            marker={
+                "color": colour,
+                "line": {
+                    "color": [MISSES if step.needs_reset else "#FFFFFF" for step in own],
+                    "width": [2.5 if step.needs_reset else 0.5 for step in own],
+                },
+                "pattern": {"shape": ["/" if step.temporary else "" for step in own], "fgcolor": "#FFFFFF"},
+            },
+            customdata=[_hover(step, by_id) for step in own],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    for since, until in short_spans(transition):
+        figure.add_vrect(x0=since, x1=until, fillcolor=MISSES, opacity=0.15, line_width=0, layer="below")
+    seconds = max(transition.estimated_s, 1.0)
+    every = _tick_s(seconds)
+    ticks = [every * i for i in range(int(seconds / every) + 1)]
+    figure.update_layout(
+        barmode="overlay",
+        height=int(130 + lane_px * height),
+        margin={"l": 10, "r": 10, "t": 70, "b": 10},
+        legend={"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0},
+        xaxis={
+            "side": "top",
+            "range": [0, seconds * 1.01],
+            "tickmode": "array",
+            "tickvals": ticks,
+            "ticktext": [duration(tick) for tick in ticks],
+            "fixedrange": True,
+        },
+        yaxis={
+            "range": [height, -BETWEEN],
+            "tickmode": "array",
+            "tickvals": middles,
+            "ticktext": rows,
+            "tickfont": {"size": 12 if lane_px > 9 else 10},
+            "fixedrange": True,
+            "showgrid": False,
+        },
+    )
+    return figure
+
+
+def short_spans(transition: Transition) -> list[tuple[float, float]]:
+    """Returns begin and end, in seconds, of the times in which some service falls short, joined where they overlap."""
+    spans = sorted((one.from_s, one.until_s) for one in transition.shortfalls if one.from_s is not None and one.until_s)
+    joined: list[tuple[float, float]] = []
+    for since, until in spans:
+        if joined and since <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(until, joined[-1][1]))
+        else:
+            joined.append((since, until))
+    return joined
+
+
+def lanes(spans: Iterable[tuple[float, float]]) -> list[int]:
+    """Returns a lane for each span of time, given by rising begin, so that none covers another."""
+    free_at: list[float] = []
+    found = []
+    for since, until in spans:
+        lane = next((i for i, free in enumerate(free_at) if free <= since + 1e-9), len(free_at))
+        free_at[lane : lane + 1] = [until]
+        found.append(lane)
+    return found
+
+
+def _lane_px(steps: Sequence[TransitionStep], rows: int) -> int:
+    """Returns the height of a bar: as much as is readable for few steps, and little for thousands."""
+    lanes_about = rows + len(steps) // 5
+    return 20 if lanes_about <= 40 else 14 if lanes_about <= 100 else 8 if lanes_about <= 250 else 5
+
+
+def _places(
+    steps: Sequence[TransitionStep], rows: Sequence[str], seconds: float, least_lanes: int
+) -> tuple[dict[int, float], list[float], float]:
+    """Returns the height of each step by its id, the middle of each row, and the height of all, in lanes."""
+    at: dict[int, float] = {}
+    middles, top = [], 0.0
+    least = LEAST_WIDTH * max(seconds, 1.0)
+    for name in rows:
+        own = [step for step in steps if step.gpu == name]
+        taken = lanes((step.starts_s, max(step.ends_s, step.starts_s + least)) for step in own)
+        used = max(*taken, least_lanes - 1) + 1
+        at |= {step.id: top + lane for step, lane in zip(own, taken, strict=True)}
+        middles.append(top + (used - 1) / 2)
+        top += used + BETWEEN
+    return at, middles, max(top - BETWEEN, 1.0)
+
+
+def _hover(step: TransitionStep, by_id: dict[int, TransitionStep]) -> str:
+    lines = [f"<b>{step_in_words(step)}</b>", f"{duration(step.starts_s)} to {duration(step.ends_s)}, estimated"]
+    lines += [
+        f"{workload}: {change:+,.0f} requests/s" for workload, change in list((step.capacity_rps or {}).items())[:4]
+    ]
+    waits = sorted((by_id[i] for i in step.after), key=lambda other: -other.ends_s)
+    lines += [f"waits for: {step_in_words(other)}" for other in waits[:MOST_NAMED]]
+    if len(waits) > MOST_NAMED:
+        lines.append(f"… and {len(waits) - MOST_NAMED} more steps")
+    return "<br>".join(lines)
+
+
+def _tick_s(seconds: float) -> float:
+    """Returns a distance of ticks that a clock has, for about 8 of them."""
+    steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200)
+    return next((float(step) for step in steps if seconds / step <= 9), 86400.0)

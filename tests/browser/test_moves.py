@@ -1,0 +1,52 @@
+"""The transition and the profiles in a real browser."""
+
+import json
+
+import pytest
+from browser_walk import edit_first_rate, go, load_example, look, press
+from playwright.sync_api import expect
+
+from sliceplan.solver.model.transition import Transition
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_way_to_a_plan_for_another_rate_is_shown_and_taken_away(page, tmp_path):
+    press(page, "Solve")
+    expect(page.get_by_text("proven cheapest")).to_be_visible(timeout=20_000)
+    go(page, "Transition")
+    expect(page.get_by_text("Say what runs today")).to_be_visible()
+    look(page, "20-transition-empty")
+    press(page, "The last plan runs today")
+    expect(page.get_by_text("The next plan is the one that runs today")).to_be_visible()
+    go(page, "Workloads and fleet")
+    edit_first_rate(page, "2200")
+    expect(page.get_by_text("of the problem before it was changed")).to_be_visible(timeout=10_000)
+    press(page, "Solve")
+    expect(page.get_by_text("GPUs, $").first).not_to_contain_text("3 GPUs", timeout=20_000)
+    go(page, "Transition")
+    expect(page.get_by_role("heading", name="Side by side")).to_be_visible()
+    expect(page.get_by_text("proven fewest").first).to_be_visible()
+    bar = page.locator(".js-plotly-plot").nth(1).locator(".bars path").last
+    bar.hover(force=True)
+    expect(page.locator(".hoverlayer text").first).to_contain_text("waits for", timeout=5_000)
+    with page.expect_download() as steps:
+        press(page, "Download transition")
+    steps.value.save_as(tmp_path / "transition.json")
+    assert Transition.model_validate(json.loads((tmp_path / "transition.json").read_text())).steps
+    press(page, "Find the plan")
+    expect(page.get_by_role("button", name="Use it as the next plan")).to_be_visible(timeout=20_000)
+    look(page, "21-transition")
+
+
+def test_profiles_show_where_the_plan_uses_and_extrapolates_them(page):
+    load_example(page, "mixed")
+    press(page, "Solve")
+    expect(page.get_by_text("proven cheapest")).to_be_visible(timeout=20_000)
+    go(page, "Profiles")
+    expect(page.get_by_role("heading", name="On MIG instances")).to_be_visible()
+    expect(page.locator(".js-plotly-plot").first.get_by_text("in the plan")).to_be_visible()
+    look(page, "22-profiles-mig")
+    page.get_by_role("tab", name="What the plan rests on").click()
+    expect(page.get_by_role("heading", name="Where the plan extrapolates")).to_be_visible()
+    look(page, "23-profiles-footing")
