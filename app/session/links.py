@@ -22,7 +22,8 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 
 PROBLEM, SAVED, CHANGES = "problem", "saved", "whatif"
-"""Fields of the query."""
+FIELDS = (PROBLEM, SAVED, CHANGES)
+"""Of the query."""
 
 MOST_CHARACTERS = 8000
 """Of all fields together; browsers, mail programs and proxies cut longer addresses."""
@@ -68,9 +69,9 @@ def link_of(query: Mapping[str, str]) -> Link | None:
     InputError
         If it was cut or changed on the way, is too long, or does not state a problem and changes.
     """
-    if not query.keys() & {PROBLEM, SAVED, CHANGES}:
+    if not query.keys() & set(FIELDS):
         return None
-    if sum(len(query.get(field, "")) for field in (PROBLEM, SAVED, CHANGES)) > MOST_CHARACTERS:
+    if sum(len(query.get(field, "")) for field in FIELDS) > MOST_CHARACTERS:
         raise _broken(f"is longer than {MOST_CHARACTERS:,} characters")
     what_if = _record(WhatIf, _unpacked(query[CHANGES], CHANGES)) if CHANGES in query else WhatIf()
     if PROBLEM in query:

@@ -45,16 +45,13 @@ def description(what_if: WhatIf) -> str:
     units = {"rate": " requests/s", "slo": " ms", "price": " USD/h", "count": " GPUs"}
     said = []
     for kind, of, value in _changes(what_if):
-        if kind == "headroom":
-            figure = f"{value:.0%}"
-        else:
-            figure = f"x {value:g}" if of is None else f"{value:g}{units[kind]}"
+        figure = f"{value:.0%}" if kind == "headroom" else f"x {value:g}" if of is None else f"{value:g}{units[kind]}"
         said.append(f"{words[kind]} {figure}" if of is None else f"{of}: {words[kind]} {figure}")
     return ", ".join(said)
 
 
 def _changes(what_if: WhatIf) -> Iterator[tuple[AxisKind, str | None, float]]:
-    """Yields what is changed, of what (None: of all services), and the value; rates before headrooms, which scale them."""
+    """Yields what is changed, of what (None: all services), and the value; rates before headrooms, which scale them."""
     if what_if.rate != 1:
         yield "rate", None, what_if.rate
     if what_if.slo != 1:
