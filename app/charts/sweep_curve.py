@@ -14,6 +14,9 @@ MOST_NOTES = 6
 
 NOTE_LENGTH = 34
 
+LEFT_END = 0.3
+"""Part of the axis in which a reason would not fit to the left of its step."""
+
 UNITS = {
     "rate": ("rate of all services, factor", "rate of {}, requests/s"),
     "slo": ("SLO of all services, factor", "SLO of {}, ms"),
@@ -80,14 +83,18 @@ def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[Step, ...]) 
         point = by_index.get(step.dearer)
         if point is None or point.cost_per_hour is None or step.cause == "unknown":
             continue
+        at_left_end = point.values[0] - axis.values[0] < LEFT_END * (axis.values[-1] - axis.values[0])
         figure.add_annotation(
             x=point.values[0],
             y=point.cost_per_hour,
             text=_short(description(step).partition(": ")[2]),
             showarrow=True,
             arrowhead=2,
-            ax=-60,
-            ay=-24 - 18 * (number % 2),
+            arrowcolor=PALETTE[7],
+            # Up and to the left, where a rising curve leaves room; at the left end to the right, within the picture.
+            xanchor="left" if at_left_end else "right",
+            ax=14 if at_left_end else -14,
+            ay=-26 - 18 * (number % 2),
             font={"size": 11},
         )
     figure.update_layout(

@@ -45,4 +45,4 @@ def tornado_chart(effects: Sequence[Sensitivity], change: float) -> go.Figure:
 
 
 def _signed(amount: float) -> str:
-    return "" if amount == 0 else f"{'+' if amount > 0 else '-'}${abs(amount):,.2f}"
+    return "" if abs(amount) < 0.005 else f"{'+' if amount > 0 else '-'}${abs(amount):,.2f}"

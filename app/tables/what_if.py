@@ -49,13 +49,13 @@ def mix_table(mix: FleetMix) -> pd.DataFrame:
         {
             "GPU": single.gpu,
             "in the mix": mix.gpus.get(single.gpu, 0),
-            "alone": single.gpus if single.cost_per_hour is not None else None,
-            "alone, per hour": single.cost_per_hour,
+            "alone": f"{single.gpus:,}" if single.cost_per_hour is not None else "",
+            "alone, per hour": "" if single.cost_per_hour is None else f"${single.cost_per_hour:,.2f}",
             "why not alone": single.reason or "",
         }
         for single in mix.single
     ]
-    return pd.DataFrame(rows).astype({"alone": "Int64", "alone, per hour": "float64"})
+    return pd.DataFrame(rows)
 
 
 def candidate_table(problem: Problem, profiles: Iterable[Profile]) -> pd.DataFrame:

@@ -104,5 +104,4 @@ def _show(session: Session, mix: FleetMix) -> None:
             st.caption(f"Proof: no mix of these costs less than ${mix.bound_per_hour:,.2f} per hour.")
     if mix.cost_per_hour is not None or any(single.cost_per_hour is not None for single in mix.single):
         show_picture(session, mix_chart(mix), "cheapest-fleet")
-    usd = st.column_config.NumberColumn("alone, per hour", format="$%.2f")
-    st.dataframe(mix_table(mix), hide_index=True, width="stretch", column_config={"alone, per hour": usd})
+    st.dataframe(mix_table(mix), hide_index=True, width="stretch")

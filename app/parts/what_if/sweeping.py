@@ -88,7 +88,8 @@ def _choose(session: Session, problem: Problem) -> None:
         return
     sweep = Sweep(base, shipped_profiles(), axes)
     button, words = st.columns([1, 3], vertical_alignment="center")
-    words.caption(f"{sweep.points:,} point{'' if sweep.points == 1 else 's'}: {' x '.join(map(str, sweep.sizes))}")
+    sizes = f": {' x '.join(map(str, sweep.sizes))}" if len(sweep.sizes) > 1 else ""
+    words.caption(f"{sweep.points:,} point{'' if sweep.points == 1 else 's'}{sizes}")
     if button.button("Sweep", type="primary", key="sweep", width="stretch"):
         _begin(session, sweep, description(changes) if is_changed else "")
 
