@@ -9,8 +9,8 @@ from streamlit.navigation.page import StreamlitPage
 from sliceplan.app.parts.actions import show_actions
 from sliceplan.app.parts.login import admitted, show_identity
 from sliceplan.app.parts.pictures import choose_picture_format
-from sliceplan.app.screens import compare, fragmentation, history, plan, profiles, transition, workloads
-from sliceplan.app.session.current import current_session
+from sliceplan.app.screens import compare, fragmentation, history, plan, profiles, transition, what_if, workloads
+from sliceplan.app.session.current import BROKEN_LINK, current_session
 from sliceplan.app.session.session import Session
 
 ICON = Path(__file__).with_name("icon.svg")
@@ -37,10 +37,11 @@ def main() -> None:
             page(workloads.show, "Workloads and fleet", "workloads", "table", default=True),
             page(plan.show, "Plan", "plan", "view_week"),
             page(compare.show, "Compare", "compare", "bar_chart"),
+            page(what_if.show, "What-if", "what-if", "tune"),
             page(fragmentation.show, "Fragmentation", "fragmentation", "grid_on"),
-            page(history.show, "History", "history", "history"),
             page(transition.show, "Transition", "transition", "moving"),
             page(profiles.show, "Profiles", "profiles", "show_chart"),
+            page(history.show, "History", "history", "history"),
         ]
     )
     entered = session.choices.get("screen") != chosen.url_path
@@ -51,6 +52,8 @@ def main() -> None:
         show_actions(session)
         choose_picture_format(session)
         show_identity(identity)
+    if BROKEN_LINK in session.choices:
+        st.error(f"The link could not be opened, so this is the usual page. {session.choices[BROKEN_LINK]}")
     st.title(chosen.title)
     chosen.run()
 

@@ -8,7 +8,10 @@ from .model.plan import ProblemReference
 from .model.problem import Problem
 
 _latest: list[tuple[ref[Problem], ProblemReference]] = []
-"""The problem asked for last and its reference, which takes long for a large one, and is asked for twice a plan."""
+"""The problems asked for last and their references, which take long for a large one and are asked for often."""
+
+KEPT = 8
+"""How many of them."""
 
 
 def reference(problem: Problem) -> ProblemReference:
@@ -18,5 +21,5 @@ def reference(problem: Problem) -> ProblemReference:
             return found
     canonical = json.dumps(problem.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
     found = ProblemReference(name=problem.name, sha256=hashlib.sha256(canonical.encode()).hexdigest())
-    _latest[:] = [(ref(problem), found)]
+    _latest[:] = [(ref(problem), found), *_latest[: KEPT - 1]]
     return found

@@ -198,12 +198,12 @@ class Jobs:
         return nullcontext(Workers(self._pool.lane(user), max(self._pool.number - KEPT_FREE, 1)))
 
 
-def _announced(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Calls a function in a worker, after a word that shows that it runs."""
+def _announced(function: Callable[..., Any], arguments: Sequence[Any]) -> bytes:
+    """Calls a function in a worker, after a word that shows that it runs; returns its pickled result."""
     from sliceplan.solver.progress import report
 
     report("begins")
-    return function(*arguments)
+    return pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
 
 
 def _solve(problem: Problem, planner: str, options: dict[str, Any]) -> Plan:
@@ -241,7 +241,8 @@ def list_planners() -> tuple[PlannerFacts, ...]:
 def _finish(job: Job, done: Future[Any]) -> None:
     """Notes what came of a call."""
     try:
-        result = done.result()
+        packed: bytes = done.result()  # its size is known without packing it again, which the page would wait for
+        result = pickle.loads(packed)
     except CancelledError:
         job.ends(State.CANCELLED)
     except BaseException as error:
@@ -249,7 +250,7 @@ def _finish(job: Job, done: Future[Any]) -> None:
     else:
         job.done = job.of
         state = State.CANCELLED if job.is_cancelled else State.DONE
-        job.ends(state, result=result, size_bytes=len(pickle.dumps(result)))
+        job.ends(state, result=result, size_bytes=len(packed))
 
 
 def readable(error: BaseException) -> str:

@@ -3,12 +3,18 @@
 import streamlit as st
 
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.errors import SliceplanError
 
 from .kept import KEPT
+from .links import FIELDS
+from .opened import opened_session
 from .session import Session, tables_of
 
 WORK = "work"
 """Names the session in the page's address."""
+
+BROKEN_LINK = "link.broken"
+"""Where a session keeps what was wrong with the link that it was to open."""
 
 
 def current_session(user: str) -> Session:
@@ -16,13 +22,26 @@ def current_session(user: str) -> Session:
     state = st.session_state
     if "session" not in state or state.session.user != user:
         kept = KEPT.copy_of(st.query_params.get(WORK, ""), user)
-        state.session = kept or new_session(user)
+        state.session = _opened(user) or kept or new_session(user)
         state.session.editor += 1
         state.token = KEPT.keep(state.session)
     if st.query_params.get(WORK) != state.token:
         st.query_params[WORK] = state.token
+    for field in FIELDS:
+        if field in st.query_params:  # what the link stated is the session's from now on
+            del st.query_params[field]
     session: Session = state.session
     return session
+
+
+def _opened(user: str) -> Session | None:
+    """Returns what a link opens; a broken one opens the usual page with what is wrong."""
+    try:
+        return opened_session(st.query_params, user)
+    except SliceplanError as error:
+        session = new_session(user)
+        session.choices[BROKEN_LINK] = str(error)
+        return session
 
 
 def new_session(user: str) -> Session:

@@ -65,7 +65,7 @@ def _alone(problem: Problem, entry: FleetEntry, profiles: Sequence[Profile], tim
             _on(problem.model_copy(update={"workloads": free}), [entry]), profiles=profiles, time_limit_s=time_limit_s
         )
     except InputError as error:
-        reason = error.findings[0].message
+        reason = f"{error.findings[0].path} {error.findings[0].message}".strip()
         return SingleType(gpu=entry.gpu, cost_per_hour=None, gap=None, gpus=0, reason=reason)
     return SingleType(
         gpu=entry.gpu,

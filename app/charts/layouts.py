@@ -1,0 +1,53 @@
+"""How many GPUs are cut alike, before a change and after it: a fleet of any size in one small picture."""
+
+from collections import Counter
+
+import plotly.graph_objects as go
+
+from sliceplan.solver.layouts import layouts
+from sliceplan.solver.model.plan import Plan
+
+from .colours import PALETTE, WASTED
+
+MOST_ROWS = 12
+"""Kinds of GPUs that have a bar of their own; the rest share one."""
+
+
+def layout_chart(base: Plan, changed: Plan) -> go.Figure:
+    """Returns a pair of bars for each kind of GPU, the most frequent first; what there is now has its number."""
+    before, after = layouts(base), layouts(changed)
+    kinds = sorted(before.keys() | after.keys(), key=lambda kind: (-max(before[kind], after[kind]), kind))
+    has_types = len({gpu for gpu, _ in kinds}) > 1
+    names = [f"{gpu}: {layout}" if has_types else layout for gpu, layout in kinds[:MOST_ROWS]]
+    if len(kinds) > MOST_ROWS:
+        names.append(f"{len(kinds) - MOST_ROWS} other ways")
+    figure = go.Figure()
+    for name, counts, colour in (("today's problem", before, WASTED), ("what-if", after, PALETTE[0])):
+        values = _values(kinds, counts)
+        figure.add_bar(
+            name=name,
+            orientation="h",
+            y=names,
+            x=values,
+            marker={"color": colour},
+            text=values,
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{y}<br>%{x} GPUs<extra>" + name + "</extra>",
+        )
+    figure.update_layout(
+        height=90 + 38 * len(names),
+        margin={"l": 10, "r": 40, "t": 10, "b": 10},
+        bargap=0.25,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "traceorder": "normal"},
+        xaxis={"title": "GPUs", "fixedrange": True, "rangemode": "tozero"},
+        yaxis={"autorange": "reversed", "fixedrange": True, "automargin": True},
+    )
+    return figure
+
+
+def _values(kinds: list[tuple[str, str]], counts: Counter[tuple[str, str]]) -> list[int]:
+    values = [counts[kind] for kind in kinds[:MOST_ROWS]]
+    if len(kinds) > MOST_ROWS:
+        values.append(sum(counts[kind] for kind in kinds[MOST_ROWS:]))
+    return values

@@ -1,0 +1,165 @@
+"""A sweep as a picture: cost over one axis with what is proven about it, or over two as a map."""
+
+import plotly.graph_objects as go
+
+from sliceplan.solver.model.sweep_report import Axis, Step, SweepPoint
+from sliceplan.solver.sweeps.steps import description
+
+from .colours import PALETTE
+
+COST, PROVEN = PALETTE[0], "rgba(230, 159, 0, 0.35)"
+
+MOST_NOTES = 6
+"""Steps that carry their reason in the picture, the highest; the others have it on hover and in the table."""
+
+NOTE_LENGTH = 34
+
+LEFT_END = 0.3
+"""Part of the axis in which a reason would not fit to the left of its step."""
+
+UNITS = {
+    "rate": ("rate of all services, factor", "rate of {}, requests/s"),
+    "slo": ("SLO of all services, factor", "SLO of {}, ms"),
+    "headroom": ("headroom of all services", "headroom of {}"),
+    "price": ("price", "price of {}, USD per hour"),
+    "count": ("count", "number of {}"),
+}
+
+
+def axis_title(axis: Axis) -> str:
+    """Returns what an axis varies, with its unit."""
+    of_all, of_one = UNITS[axis.kind]
+    return of_all if axis.of is None else of_one.format(axis.of)
+
+
+def sweep_chart(axes: tuple[Axis, ...], points: tuple[SweepPoint, ...], steps: tuple[Step, ...] = ()) -> go.Figure:
+    """Returns the picture of the points that there are so far."""
+    return _curve(axes[0], points, steps) if len(axes) == 1 else _map(axes, points)
+
+
+def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[Step, ...]) -> go.Figure:
+    reasons: dict[tuple[int, ...], str] = {}
+    for step in steps:
+        reasons[step.dearer] = f"+${step.added_per_hour:,.2f}/h: {description(step)}"
+    x = [point.values[0] for point in points]
+    figure = go.Figure()
+    line = {"shape": "hv", "width": 0}
+    proven = [point.bound_per_hour if point.cost_per_hour is not None else None for point in points]
+    figure.add_scatter(x=x, y=proven, mode="lines", line=line, showlegend=False, hoverinfo="skip")
+    figure.add_scatter(
+        name="between the proven bound and the cost",
+        x=x,
+        y=[point.cost_per_hour for point in points],
+        mode="lines",
+        line=line,
+        fill="tonexty",
+        fillcolor=PROVEN,
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        name="cost of the cheapest plan found",
+        x=x,
+        y=[point.cost_per_hour for point in points],
+        mode="lines+markers",
+        line={"shape": "hv", "width": 2, "color": COST},
+        marker={"size": 4 if len(points) > 60 else 6, "color": COST},
+        customdata=[_hover(point, reasons.get(point.index)) for point in points],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+    without = [point for point in points if point.cost_per_hour is None]
+    if without:
+        figure.add_scatter(
+            name="no plan",
+            x=[point.values[0] for point in without],
+            y=[0] * len(without),
+            mode="markers",
+            marker={"symbol": "x", "size": 7, "color": PALETTE[5]},
+            customdata=[_hover(point, None) for point in without],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    by_index = {point.index: point for point in points}
+    highest = sorted(steps, key=lambda step: -step.added_per_hour)[:MOST_NOTES]
+    for number, step in enumerate(sorted(highest, key=lambda step: step.dearer)):
+        point = by_index.get(step.dearer)
+        if point is None or point.cost_per_hour is None or step.cause == "unknown":
+            continue
+        at_left_end = point.values[0] - axis.values[0] < LEFT_END * (axis.values[-1] - axis.values[0])
+        figure.add_annotation(
+            x=point.values[0],
+            y=point.cost_per_hour,
+            text=_short(description(step).partition(": ")[2]),
+            showarrow=True,
+            arrowhead=2,
+            arrowcolor=PALETTE[7],
+            # Up and to the left, where a rising curve leaves room; at the left end to the right, within the picture.
+            xanchor="left" if at_left_end else "right",
+            ax=14 if at_left_end else -14,
+            ay=-26 - 18 * (number % 2),
+            font={"size": 11},
+        )
+    figure.update_layout(
+        height=430,
+        margin={"l": 10, "r": 20, "t": 10, "b": 10},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
+        xaxis={"title": axis_title(axis), "range": _padded(axis.values)},
+        yaxis={"title": "USD per hour", "tickprefix": "$", "rangemode": "tozero"},
+    )
+    return figure
+
+
+def _map(axes: tuple[Axis, ...], points: tuple[SweepPoint, ...]) -> go.Figure:
+    first, second = axes
+    cost: list[list[float | None]] = [[None] * len(first.values) for _ in second.values]
+    texts = [[""] * len(first.values) for _ in second.values]
+    for point in points:
+        i, j = point.index
+        cost[j][i] = point.cost_per_hour
+        texts[j][i] = _hover(point, None)
+    figure = go.Figure(
+        go.Heatmap(
+            x=list(first.values),
+            y=list(second.values),
+            z=cost,
+            customdata=texts,
+            hovertemplate="%{customdata}<extra></extra>",
+            colorscale="Cividis",
+            colorbar={"title": "USD/h", "tickprefix": "$"},
+            hoverongaps=False,
+        )
+    )
+    figure.update_layout(
+        height=480,
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        xaxis={"title": axis_title(first), "range": _half_cells(first.values)},
+        yaxis={"title": axis_title(second), "range": _half_cells(second.values)},
+    )
+    return figure
+
+
+def _hover(point: SweepPoint, reason: str | None) -> str:
+    at = ", ".join(f"{value:g}" for value in point.values)
+    if point.cost_per_hour is None:
+        return f"<b>at {at}: no plan</b><br>{point.reason or point.status}"
+    lines = [f"<b>at {at}: ${point.cost_per_hour:,.2f} per hour</b>"]
+    lines.append(", ".join(f"{count:,} {gpu}" for gpu, count in point.gpus.items()))
+    if point.bound_per_hour is not None:
+        lines.append(f"proven: at least ${point.bound_per_hour:,.2f}")
+    if reason:
+        lines.append(reason)
+    return "<br>".join(lines)
+
+
+def _padded(values: tuple[float, ...]) -> list[float]:
+    """Returns the whole range of an axis, so that the picture keeps still while points arrive."""
+    room = 0.03 * (values[-1] - values[0]) or 0.5
+    return [values[0] - room, values[-1] + room]
+
+
+def _half_cells(values: tuple[float, ...]) -> list[float]:
+    if len(values) == 1:
+        return [values[0] - 0.5, values[0] + 0.5]
+    return [values[0] - (values[1] - values[0]) / 2, values[-1] + (values[-1] - values[-2]) / 2]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= NOTE_LENGTH else text[: NOTE_LENGTH - 1] + "…"

@@ -1,0 +1,48 @@
+"""What small changes do to the cost, the greatest effect on top: a tornado chart."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from sliceplan.solver.model.sweep_report import Sensitivity
+
+from .colours import PALETTE
+
+LESS, MORE = PALETTE[4], PALETTE[5]
+WORDS = {"rate": "rate of {}", "slo": "SLO of {}", "price": "price of {}"}
+
+
+def tornado_chart(effects: Sequence[Sensitivity], change: float) -> go.Figure:
+    """Returns a row for each effect with a bar for the decrease and one for the increase, in USD per hour."""
+    names = [WORDS[one.what].format(one.of) for one in effects]
+    figure = go.Figure()
+    for name, colour, amounts in (
+        (f"-{change:.0%}", LESS, [one.down_usd_per_hour for one in effects]),
+        (f"+{change:.0%}", MORE, [one.up_usd_per_hour for one in effects]),
+    ):
+        figure.add_bar(
+            name=name,
+            orientation="h",
+            y=names,
+            x=amounts,
+            marker={"color": colour},
+            text=["cannot be served" if amount is None else _signed(amount) for amount in amounts],
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{y} " + name + ": %{text} per hour<extra></extra>",
+        )
+    figure.add_vline(x=0, line={"width": 1, "color": PALETTE[7]})
+    figure.update_layout(
+        barmode="overlay",
+        height=110 + 28 * len(names),
+        margin={"l": 10, "r": 70, "t": 10, "b": 10},
+        bargap=0.3,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "traceorder": "normal"},
+        xaxis={"title": "change of the cost, USD per hour", "tickprefix": "$", "fixedrange": True},
+        yaxis={"autorange": "reversed", "fixedrange": True, "automargin": True},
+    )
+    return figure
+
+
+def _signed(amount: float) -> str:
+    return "" if abs(amount) < 0.005 else f"{'+' if amount > 0 else '-'}${abs(amount):,.2f}"

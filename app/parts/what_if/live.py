@@ -1,0 +1,169 @@
+"""The live what-if: sliders on the left, and on the right the new plan beside the problem's."""
+
+import streamlit as st
+
+from sliceplan.app.charts.fleet import fleet_chart
+from sliceplan.app.charts.layouts import layout_chart
+from sliceplan.app.parts.actions import solve_now
+from sliceplan.app.parts.pictures import show_picture
+from sliceplan.app.parts.under_way import show_failure
+from sliceplan.app.session.session import Answer, Result, Session, open_problem
+from sliceplan.app.tables.what_if import moved_table
+from sliceplan.solver.differences.plans import PlanDifference, difference
+from sliceplan.solver.headline import headline
+from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.sweeps.what_if import description
+
+from .linking import show_link, want_link
+from .replanning import is_current, replanned
+from .sliders import edited_changes
+from .state import CHANGES, PURPOSE, changes_of, set_changes
+
+EVERY_GPU = "what_if.every_gpu"
+FEW_GPUS = 40
+"""Plans of up to so many GPUs are drawn GPU by GPU from the start."""
+
+DIFFERENCE = "what_if.difference"
+
+
+def show_live(session: Session) -> None:
+    """Draws the sliders and what comes of them."""
+    problem, answer = session.problem, session.answer
+    if problem is None:
+        st.info("Something in the tables is wrong; the page *Workloads and fleet* says what.")
+        return
+    if answer is None or session.is_outdated(answer.problem):
+        _ask_for_base(session)
+        return
+    if not answer.plan.gpus:
+        st.info("There is no plan to change: " + headline(answer.plan, answer.plan.gap))
+        return
+    left, right = st.columns([1, 2], gap="medium")
+    with left:
+        changes = edited_changes(session, answer.problem, answer.plan, changes_of(session, answer.problem))
+    session.choices[CHANGES] = changes
+    with right:
+        _show_effect(session, answer, changes)
+
+
+def _ask_for_base(session: Session) -> None:
+    if session.problem is not None and not changes_of(session, session.problem).is_empty:
+        # Somebody comes with changes, by a link or after an edit: no need to ask whether they want to see them.
+        if "solve" not in session.open_jobs and session.choices.get("what_if.solved") is not session.problem:
+            session.choices["what_if.solved"] = session.problem
+            solve_now(session, session.problem)
+            st.rerun()
+        st.info("The problem is being solved; the what-if comes next.")
+        return
+    st.info(
+        "Press Solve. Then move a slider (load, SLO, prices, number of GPUs) and see at once what the fleet would cost,"
+        " how many GPUs it takes, and which services move. Nothing changes in your problem until you adopt it."
+    )
+
+
+def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
+    st.markdown(f"**What if:** {description(changes)}" if not changes.is_empty else "**Move a slider to begin.**")
+    try:
+        shown = replanned(session, base, changes)
+    except InputError as error:
+        st.error("; ".join(f"{finding.path} {finding.message}" for finding in error.findings))
+        return
+    show_failure(session.results.get(PURPOSE) if not changes.is_empty else None)
+    if shown is None:
+        st.info("The first plan is on its way.")
+        return
+    if not is_current(session, shown):
+        st.info("The plan for these changes is on its way; this is the one before.")
+    _show_figures(base, shown)
+    _offer(session, shown, changes)
+    if not shown.plan.gpus:
+        for item in shown.plan.unserved[:3]:
+            st.warning(f"{item.workload}: {item.reason}")
+        return
+    show_picture(session, layout_chart(base.plan, shown.plan), "what-if-gpus")
+    if shown is not base:
+        _show_moves(session, base, shown)
+    _show_every_gpu(session, shown)
+
+
+def _show_figures(base: Answer, shown: Answer) -> None:
+    old, new = base.plan, shown.plan
+    st.subheader(headline(new, new.gap))
+    cost, gpus, bound = st.columns(3)
+    cost.metric("Cost per hour", _usd(new.cost_per_hour), _delta(new.cost_per_hour, old.cost_per_hour), "inverse")
+    more = new.gpus_used - old.gpus_used
+    gpus.metric("GPUs", f"{new.gpus_used:,}", f"{more:+,}" if more else None, "inverse")
+    bound.metric(
+        "Proven: at least",
+        _usd(new.bound.cost_per_hour),
+        _delta(new.bound.cost_per_hour, old.bound.cost_per_hour),
+        "off",
+        help="no plan for this problem costs less per hour",
+    )
+    st.caption(f"Beside the problem as it is: {headline(old, old.gap)}.")
+
+
+def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
+    adopt, reset, link = st.columns(3)
+    idle = changes.is_empty
+    if adopt.button(
+        "Adopt as the problem",
+        key="what_if_adopt",
+        disabled=idle or not is_current(session, shown),
+        width="stretch",
+        help="The tables then state these changes; undo has the earlier ones.",
+    ):
+        open_problem(session, shown.problem, session.saved_as)
+        session.results["solve"] = Result(shown.problem, shown.plan)
+        set_changes(session, WhatIf())
+        st.rerun()
+    if reset.button("Reset", key="what_if_reset", disabled=idle, width="stretch"):
+        set_changes(session, WhatIf())
+        session.choices.pop("what_if.services", None)
+        st.rerun()
+    problem = session.problem
+    if problem is None:
+        return
+    if link.button("Link", key="what_if_link", width="stretch", help="An address that reopens this what-if"):
+        want_link(session, problem, changes)
+    show_link(session, problem, changes)
+
+
+def _show_moves(session: Session, base: Answer, shown: Answer) -> None:
+    moved = _difference(session, base, shown).moved
+    counts = sum(len(move.old) != len(move.new) for move in moved)
+    with st.expander(f"{counts:,} services have another number of places; {len(moved) - counts:,} others move"):
+        if moved:
+            st.dataframe(moved_table(moved), hide_index=True, width="stretch")
+        else:
+            st.caption("Every service stays on the same kinds of partitions.")
+
+
+def _difference(session: Session, base: Answer, shown: Answer) -> PlanDifference:
+    known = session.choices.get(DIFFERENCE)
+    if known is None or known[0] is not base.plan or known[1] is not shown.plan:
+        known = (base.plan, shown.plan, difference(base.plan, shown.plan))
+        session.choices[DIFFERENCE] = known
+    found: PlanDifference = known[2]
+    return found
+
+
+def _show_every_gpu(session: Session, shown: Answer) -> None:
+    chosen = session.choices.get(EVERY_GPU, shown.plan.gpus_used <= FEW_GPUS)
+    every = st.toggle("Draw every GPU", value=chosen, key=f"every_gpu_{session.editor}")
+    if every != chosen:
+        session.choices[EVERY_GPU] = every
+    if every:
+        show_picture(session, fleet_chart(shown.plan, shown.problem), "what-if-fleet")
+
+
+def _usd(amount: float | None) -> str:
+    return "none" if amount is None else f"${amount:,.2f}"
+
+
+def _delta(new: float | None, old: float | None) -> str | None:
+    if new is None or old is None or abs(new - old) < 0.005:
+        return None
+    part = f" ({new / old - 1:+.1%})" if old else ""
+    return f"{'+' if new > old else '-'}${abs(new - old):,.2f}{part}"

@@ -1,0 +1,44 @@
+"""A session that begins with what a link states."""
+
+from collections.abc import Mapping
+
+from sliceplan.app.store.opening import open_store
+from sliceplan.app.store.problems import load_problem
+from sliceplan.app.store.records import VersionKey
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.performance.resolve import resolve
+
+from .links import link_of
+from .session import Session, tables_of
+
+
+def opened_session(query: Mapping[str, str], user: str) -> Session | None:
+    """
+    Returns a session with a link's problem and changes; None: the address is no link.
+
+    Raises
+    ------
+    InputError
+        If the link is broken, or its problem refers to something unknown here.
+    StoreError
+        If the saved problem that it names cannot be had.
+    """
+    link = link_of(query)
+    if link is None:
+        return None
+    saved_as = link.problem if isinstance(link.problem, VersionKey) else None
+    problem = link.problem if isinstance(link.problem, Problem) else saved_problem(link.problem)
+    resolve(problem, shipped_profiles(), "link")
+    session = Session(user, tables_of(problem), problem, saved_as)
+    session.choices["what_if.changes"] = link.what_if
+    return session
+
+
+def saved_problem(version: VersionKey) -> Problem:
+    """Returns a version from this server's store; errors as `load_problem` and `open_store` have them."""
+    store = open_store()
+    try:
+        return load_problem(store, version)
+    finally:
+        store.dispose()

@@ -1,0 +1,169 @@
+"""
+How long a what-if on the page takes: from a moved slider to the new cost and picture, in headless Chromium.
+
+    .venv/bin/python tests/benchmarks/page_what_if.py [--services 1000] [--moves 8] [--points 1000]
+
+Prints for each moved slider when the new cost and the new picture are there, the processor time that a re-plan takes,
+and when the first points of a sweep over 100 services are drawn. Times are this machine's, whatever else runs on it.
+"""
+
+import argparse
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from browser.conftest import CHROMIUM, SWITCHES
+from browser_walk import go, press
+from instances import random_problem
+from playwright.sync_api import expect, sync_playwright
+
+from sliceplan.solver import api
+from sliceplan.solver.formats.problem_files import write_problem
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.sweeps.what_if import applied
+
+WATCH = """
+() => {
+  const seen = {cost: null, bars: null};
+  const state = () => ({
+    cost: document.querySelector('[data-testid="stMetricValue"]')?.innerText,
+    bars: [...document.querySelectorAll('.js-plotly-plot .bars path')].map(one => one.getAttribute('d')).join(),
+  });
+  const before = state();
+  window.moved = performance.now();
+  window.seen = seen;
+  const look = () => {
+    const now = state();
+    for (const what of ['cost', 'bars'])
+      if (seen[what] === null && now[what] && now[what] !== before[what])
+        seen[what] = performance.now() - window.moved;
+    if (seen.cost === null || seen.bars === null) requestAnimationFrame(look);
+  };
+  look();
+}
+"""
+
+
+def main() -> None:
+    """Runs all measurements."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--services", type=int, default=1000)
+    parser.add_argument("--moves", type=int, default=8)
+    parser.add_argument("--points", type=int, default=1000)
+    arguments = parser.parse_args()
+    for services in (50, arguments.services):
+        compute(services, arguments.moves)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "sliceplan.solver.cli", "ui", "--port", str(port), "--no-browser"]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        wait_for(port)
+        with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(SWITCHES))
+            for services in (50, arguments.services):
+                slider(browser, port, Path(folder), services, arguments.moves)
+            sweep(browser, port, Path(folder), arguments.points)
+    finally:
+        os.killpg(server.pid, 15)
+        server.wait(10)
+
+
+def compute(services: int, moves: int) -> None:
+    """Prints what a re-plan from the last plan's prices takes in one process."""
+    base = random_problem(services, 1)
+    plan = api.solve(base, profiles=shipped_profiles())
+    wall, cpu = [], []
+    for move in range(moves):
+        changed = applied(base, WhatIf(rate=1.05 + 0.05 * move))
+        begun, used = time.perf_counter(), time.process_time()
+        plan = api.solve(changed, profiles=shipped_profiles(), start=plan)
+        wall.append(time.perf_counter() - begun)
+        cpu.append(time.process_time() - used)
+    print(f"{services:,} services: re-plan {shown(wall)}; processor time {shown(cpu)}; {loaded()}", flush=True)
+
+
+def slider(browser, port: int, folder: Path, services: int, moves: int) -> None:
+    """Prints how long after a key on the slider the new cost and the new picture are there."""
+    page = opened(browser, port, folder, services)
+    press(page, "Solve")
+    expect(page.get_by_text("GPUs, $").first).to_be_visible(timeout=60_000)
+    go(page, "What-if")
+    thumb = page.get_by_role("slider", name="Rate, factor")
+    expect(thumb).to_be_visible(timeout=60_000)
+    thumb.focus()
+    times: dict[str, list[float]] = {"cost": [], "bars": []}
+    for _ in range(moves):
+        page.wait_for_timeout(1500)
+        page.evaluate(WATCH)
+        thumb.press("ArrowRight")
+        page.wait_for_function("() => window.seen.cost !== null && window.seen.bars !== null", timeout=60_000)
+        for what, found in page.evaluate("() => window.seen").items():
+            times[what].append(found / 1000)
+    print(f"{services:,} services in Chromium: cost {shown(times['cost'])}; picture {shown(times['bars'])}; {loaded()}")
+    page.close()
+
+
+def sweep(browser, port: int, folder: Path, points: int) -> None:
+    """Prints how long after the click the first points of a sweep over 100 services are drawn."""
+    page = opened(browser, port, folder, 100)
+    go(page, "What-if")
+    page.get_by_role("radio", name="Sweep").click()
+    field = page.get_by_label("Step", exact=True)
+    field.fill(repr(1.5 / (points - 1)))
+    field.press("Enter")
+    expect(page.get_by_text(f"{points:,} points")).to_be_visible(timeout=60_000)
+    begun = time.perf_counter()
+    press(page, "Sweep")
+    page.locator(".js-plotly-plot .scatterlayer .point").first.wait_for(state="attached", timeout=60_000)
+    print(f"first points of {points:,} over 100 services drawn after {time.perf_counter() - begun:.2f} s; {loaded()}")
+    press(page, "Stop, keep the best so far")
+    page.close()
+
+
+def opened(browser, port: int, folder: Path, services: int):
+    """Opens the page with a random problem of so many services."""
+    path = folder / f"{services}.json"
+    problem = random_problem(services, 1)
+    write_problem(problem, path)
+    page = browser.new_page(viewport={"width": 1280, "height": 1400})
+    page.goto(f"http://localhost:{port}")
+    expect(page.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=60_000)
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(path)
+    expect(page.get_by_test_id("stSidebar").get_by_text(problem.name, exact=True)).to_be_visible(timeout=60_000)
+    return page
+
+
+def wait_for(port: int) -> None:
+    """Waits until the server answers."""
+    for _ in range(300):
+        try:
+            with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1):
+                return
+        except OSError:
+            time.sleep(0.2)
+    sys.exit("the page did not start within a minute")
+
+
+def shown(times: list[float]) -> str:
+    """Returns the median and the worst of some times."""
+    return f"median {1000 * statistics.median(times):.0f} ms, worst {1000 * max(times):.0f} ms"
+
+
+def loaded() -> str:
+    """Returns what else runs on this machine."""
+    return f"load {os.getloadavg()[0]:.1f}"
+
+
+if __name__ == "__main__":
+    main()

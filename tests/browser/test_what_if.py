@@ -1,0 +1,102 @@
+"""The screen What-if in a real browser: sliders, a sweep that outlives a reload, the cheapest fleet, and a link."""
+
+import pytest
+from browser_walk import go, load_example, look, press
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def open_what_if(page):
+    press(page, "Solve")
+    expect(page.get_by_text("proven cheapest").first).to_be_visible()
+    go(page, "What-if")
+    expect(page.get_by_text("Move a slider to begin.")).to_be_visible()
+
+
+def view(page, name):
+    page.get_by_test_id("stButtonGroup").get_by_role("radio", name=name).click()
+
+
+def type_number(page, label, value):
+    field = page.get_by_label(label, exact=True)
+    field.fill(value)
+    field.press("Enter")
+
+
+def test_a_slider_moved_by_the_keyboard_replans_and_a_link_reopens_it(page, browser):
+    open_what_if(page)
+    slider = page.get_by_role("slider", name="Rate, factor")
+    slider.focus()
+    for _ in range(12):
+        slider.press("ArrowRight")
+    expect(page.get_by_text("What if: rate x 1.6", exact=True)).to_be_visible()
+    expect(page.get_by_text("on its way")).to_have_count(0)
+    cost = page.get_by_test_id("stMetric").first.inner_text()
+    assert "+$" in cost
+    look(page, "20-what-if")
+    press(page, "Link")
+    address = page.get_by_test_id("stCode").inner_text().strip()
+    assert "/what-if?" in address
+    colleague = browser.new_page(viewport={"width": 1280, "height": 1400})
+    colleague.goto(address)
+    expect(colleague.get_by_text("What if: rate x 1.6", exact=True)).to_be_visible()
+    expect(colleague.get_by_test_id("stMetric").first).to_have_text(page.get_by_test_id("stMetric").first.inner_text())
+    assert "whatif=" not in colleague.url
+    colleague.goto(address.replace("problem=", "problem=x"))
+    expect(colleague.get_by_text("The link could not be opened")).to_be_visible()
+    look(colleague, "21-broken-link")
+    colleague.close()
+    press(page, "Adopt as the problem")
+    expect(page.get_by_text("Move a slider to begin.")).to_be_visible()
+
+
+def test_a_sweep_shows_points_as_they_come_outlives_a_reload_and_keeps_what_is_there(page):
+    open_what_if(page)
+    view(page, "Sweep")
+    type_number(page, "Step", "0.0002")
+    expect(page.get_by_text("7,501 points")).to_be_visible()
+    press(page, "Sweep")
+    expect(page.get_by_text("points so far")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .scatterlayer .point").first).to_be_attached()
+    look(page, "22-sweep-under-way")
+    page.reload()
+    expect(page.get_by_text("points so far")).to_be_visible()
+    press(page, "Stop, keep the best so far")
+    expect(page.get_by_text("the sweep was ended early")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .scatterlayer .point").first).to_be_attached()
+
+
+def test_a_short_sweep_says_who_forces_its_steps(page):
+    open_what_if(page)
+    view(page, "Sweep")
+    press(page, "Sweep")
+    expect(page.get_by_role("heading", name="What forces the steps")).to_be_visible()
+    with page.expect_download() as points:
+        press(page, "Download points (CSV)")
+    assert points.value.suggested_filename == "demo.sweep.csv"
+    look(page, "23-sweep")
+    page.get_by_text("Vary a second thing too").click()
+    expect(page.get_by_text("961 points: 31 x 31")).to_be_visible()
+    steps = page.get_by_label("Step", exact=True)
+    for field in (steps.first, steps.nth(1)):
+        field.fill("0.75")
+        field.press("Enter")
+    expect(page.get_by_text("9 points: 3 x 3")).to_be_visible()
+    press(page, "Sweep")
+    expect(page.locator(".js-plotly-plot .heatmaplayer image").first).to_be_attached()
+    expect(page.get_by_text("9 of 9 points are proven cheapest")).to_be_visible()
+    look(page, "24-sweep-map")
+
+
+def test_the_cheapest_fleet_and_what_matters_most(page):
+    load_example(page, "mixed")
+    open_what_if(page)
+    view(page, "Cheapest fleet")
+    press(page, "Find the cheapest fleet")
+    expect(page.get_by_role("heading", name="Cheapest fleet:")).to_be_visible()
+    look(page, "25-cheapest-fleet")
+    view(page, "Sensitivities")
+    expect(page.get_by_text("priced at the present plan's slice prices")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .bars path").first).to_be_attached()
+    look(page, "26-sensitivities")
