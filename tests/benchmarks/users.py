@@ -37,7 +37,7 @@ HEADLINE = re.compile(r"\d+ GPUs?, \$[\d,.]+ per hour")
 COOKIE = "_streamlit_xsrf"
 QUIET_S = 1.5
 """A page that says nothing for so long is drawn."""
-LONGEST_S = 180.0
+LONGEST_S = 90.0
 
 
 class User:
@@ -194,7 +194,7 @@ def started_page() -> tuple[subprocess.Popen[bytes], int]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "sliceplan.solver.cli", "ui", "--port", str(port), "--no-browser"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     for _ in range(300):
         with suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1):
             return server, port
@@ -228,6 +228,7 @@ def main() -> None:
     print(
         f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {arguments.users} users, {arguments.services} services"
     )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended early"))
     server, port = started_page()
     try:
         asyncio.run(measured(port, [random_problem(arguments.services, seed) for seed in range(arguments.users)]))
