@@ -53,12 +53,15 @@ class User:
         self.errors: list[str] = []
         self.urls: asyncio.Queue[object] = asyncio.Queue()
         self.heard = asyncio.Event()
+        self.opened_load = 0.0
         self.last = time.perf_counter()
         self.timers: dict[str, asyncio.Task[None]] = {}
 
     async def run(self, gate: asyncio.Barrier) -> float:
         """Returns how long the user waited for the headline."""
-        async with connect(f"ws://localhost:{self.port}/_stcore/stream", max_size=None) as self.socket:
+        async with connect(
+            f"ws://localhost:{self.port}/_stcore/stream", max_size=None, ping_interval=None
+        ) as self.socket:
             self.reading = asyncio.create_task(self._read())
             self.reading.add_done_callback(lambda _: self.heard.set())
             try:
@@ -68,6 +71,7 @@ class User:
                 await self._drawn(lambda: any(self.problem.name in text for text in self.texts))
                 async with asyncio.timeout(LONGEST_S):
                     await gate.wait()
+                self.opened_load = os.getloadavg()[0]
                 self.texts.clear()
                 started = time.perf_counter()
                 await self._rerun({"id": self.buttons["Solve"], "trigger_value": True})
@@ -207,10 +211,13 @@ async def measured(port: int, problems: list[Problem]) -> None:
     """Prints the waits of as many users as there are problems."""
     gate = asyncio.Barrier(len(problems))
     users = [User(port, problem) for problem in problems]
+    # No pings: a browser sends none, and a page that is late is to be waited for.
     waits = await asyncio.gather(*(user.run(gate) for user in users), return_exceptions=True)
     seconds = sorted(wait for wait in waits if isinstance(wait, float))
     errors = [text for user in users for text in user.errors]
     errors += [f"{type(wait).__name__} {wait}" for wait in waits if not isinstance(wait, float)]
+    loads = [user.opened_load for user in users if user.opened_load]
+    print(f"load when they pressed Solve: {max(loads, default=0.0):.1f}")
     print("waits (s):", " ".join(f"{wait:.2f}" for wait in seconds))
     if seconds:
         print(f"longest {seconds[-1]:.2f} s, median {statistics.median(seconds):.2f} s", end="; ")
