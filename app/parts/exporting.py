@@ -139,8 +139,8 @@ def _uuids(plan: Plan, files: tuple[tuple[str, bytes], ...]) -> dict[tuple[str, 
 def _show(problem: Problem, plan: Plan, name: str, made: Export) -> None:
     if plan.violations:
         st.error("The plan misses SLOs, and so will this.")
-    for warning in made.warnings:
-        st.warning(warning)
+    if made.warnings:
+        st.warning("\n".join(f"- {warning}" for warning in made.warnings))
     files = made.files
     if len(files) == 1:
         (file, text) = next(iter(files.items()))

@@ -39,8 +39,8 @@ def proof(plan: Plan) -> Iterator[str]:
     limit = "" if plan.search.time_limit_s is None else f" (time limit {plan.search.time_limit_s:g} s)"
     yield f"Found by {plan.planner} in {plan.runtime_s:.2f} s{limit}; its search ended: {STOPPED[plan.search.stopped]}."
     yield (
-        "Every plan is checked afterwards by code that shares nothing with the planners: places, memory, latencies and "
-        "rates are computed again from the problem."
+        "Every plan is checked afterwards by code that imports no planner: places, memory, latencies and rates are "
+        "computed again from the problem and the profiles."
     )
 
 

@@ -1,5 +1,6 @@
 """Taking a plan away, in a real browser: its files, and the report opened as its reader would."""
 
+import re
 import zipfile
 
 import pytest
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 def taken(page, name, folder):
     with page.expect_download() as download:
-        press(page, name)
+        page.get_by_role("button", name=name).click()
     path = folder / download.value.suggested_filename
     download.value.save_as(path)
     return path
@@ -20,6 +21,7 @@ def taken(page, name, folder):
 
 def test_the_report_opens_by_itself_without_a_request_or_an_error(page, browser, tmp_path):
     press(page, "Solve")
+    expect(page.get_by_text("proven cheapest").first).to_be_visible()
     go(page, "Plan")
     expect(page.get_by_role("heading", name="Take it away")).to_be_visible(timeout=20_000)
     path = taken(page, "Report as HTML", tmp_path)
@@ -42,18 +44,19 @@ def test_the_report_opens_by_itself_without_a_request_or_an_error(page, browser,
 
 def test_other_tools_get_their_files_or_a_reason(page, tmp_path):
     press(page, "Solve")
+    expect(page.get_by_text("proven cheapest").first).to_be_visible()
     go(page, "Plan")
     page.get_by_text("For other tools").click()
     chooser = page.get_by_role("combobox", name="Format")
     chooser.click()
     page.get_by_role("option", name="triton:").click()
-    path = taken(page, "Download 12 files (zip)", tmp_path)
+    path = taken(page, re.compile(r"Download \d+ files"), tmp_path)
     assert all(name.endswith("config.pbtxt") for name in zipfile.ZipFile(path).namelist())
     look(page, "take-away")
     chooser.click()
     page.get_by_role("option", name="deployments:").click()
     expect(page.get_by_text("deployments cannot be written:")).to_be_visible()
-    page.get_by_label("Container images (--image)").fill("example/server:1")
+    page.get_by_role("textbox", name="Container images (--image)").fill("example/server:1")
     page.keyboard.press("Control+Enter")
     assert "example/server:1" in taken(page, "Download deployments.yaml", tmp_path).read_text()
     assert taken(page, "Plan as JSON", tmp_path).name == "demo.plan.json"
