@@ -176,7 +176,12 @@ def _show_report(session: Session, answer: Answer, report: DefragmentationReport
     saved = 0.0
     if best is not None and best.plan is not None and today is not None:
         saved = today - (best.plan.cost_per_hour or 0.0)
-    if best is None or best.plan is None or saved <= 1e-6:
+    if best is not None and best.plan is not None and answer.plan.status is Status.VIOLATING:
+        st.warning(
+            f"What is there misses SLOs. A plan that keeps them costs \\${best.plan.cost_per_hour or 0.0:,.2f} per "
+            f"hour, and moves {len(best.moved):,} services."
+        )
+    elif best is None or best.plan is None or saved <= 1e-6:
         least = (
             ""
             if report.bound_per_hour is None
