@@ -130,6 +130,7 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
             hide_index=True,
             width="stretch",
             column_config={
+                "could still be added": st.column_config.TextColumn(width="medium", help="each alone"),
                 "free share (%)": st.column_config.NumberColumn(format="%.1f"),
                 "power (W)": st.column_config.NumberColumn(format="%.0f"),
                 "clock (MHz)": st.column_config.NumberColumn(format="%.0f"),
