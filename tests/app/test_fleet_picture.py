@@ -99,7 +99,7 @@ def test_a_chosen_service_stands_out():
 
 def test_a_long_name_is_cut_to_its_block():
     assert shortened("style-match", 0.125) == "style-match"
-    assert shortened("search-embedding", 0.125) == "search-embed…"
+    assert shortened("search-embedding", 0.125) == "search-embedd…"
     assert shortened("search-embedding", 0.5) == "search-embedding"
 
 
