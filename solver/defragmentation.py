@@ -7,6 +7,7 @@ Imports the solvers only when called, so that a page may name the function and l
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .digest import reference
 from .formats.profile_files import shipped_profiles
 from .model.defragmentation_report import DefragmentationReport, DefragmentationStep
 from .model.errors import InputError, NoPlanError
@@ -56,7 +57,7 @@ def defragmentation(
     fresh = api.solve(problem, profiles=known, time_limit_s=time_limit_s, start=running)
     bound = fresh.bound.cost_per_hour
     today = _cost_per_hour(problem, running, known)
-    best = _stays(running, today)
+    best = _stays(problem, running, today)
     steps: list[DefragmentationStep] = []
     note = ""
     search = _Search(problem, running, known, time_limit_s)
@@ -129,9 +130,11 @@ class _Search:
         return step.model_copy(update=update)
 
 
-def _stays(running: Plan, cost_per_hour: float | None) -> DefragmentationStep | None:
-    """Returns what moves nothing; None where what runs does not hold, and cannot stay."""
+def _stays(problem: Problem, running: Plan, cost_per_hour: float | None) -> DefragmentationStep | None:
+    """Returns what moves nothing; None where what runs does not hold, or answers another problem, and may not stay."""
     if running.status is Status.VIOLATING or running.unserved or cost_per_hour is None:
+        return None
+    if running.problem != reference(problem):
         return None
     plan = running.model_copy(update={"cost_per_hour": cost_per_hour})
     return DefragmentationStep(most_moves=0, plan=plan, moved=(), proven=False)
@@ -140,7 +143,7 @@ def _stays(running: Plan, cost_per_hour: float | None) -> DefragmentationStep | 
 def _cost_per_hour(problem: Problem, running: Plan, profiles: Sequence[Profile]) -> float | None:
     """Returns what runs costs at the problem's prices; None where it runs on GPUs that the fleet has not."""
     prices = {gpu: entry.price_per_hour for gpu, entry in resolve(problem, profiles).fleet_by_name.items()}
-    if any(gpu.gpu not in prices for gpu in running.gpus):
+    if not running.gpus or any(gpu.gpu not in prices for gpu in running.gpus):
         return running.cost_per_hour
     return sum(prices[gpu.gpu] for gpu in running.gpus)
 

@@ -15,7 +15,7 @@ from .gpu_bars import MOST_DRAWN, MOST_ROWS, ON_ANY_GROUND, Bar, Look, gpu_bars
 
 TEXT_FITS = 0.12
 """Least part of the axis that a block must have to carry its service's name."""
-LETTERS_IN_A_ROW = 108
+LETTERS_IN_A_ROW = 112
 """That fit beside each other into a GPU's row where the page is 1,280 px wide."""
 NUMBER_FITS = 0.05
 """Least part of the axis that a block must have to carry its size."""

@@ -130,6 +130,7 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
             hide_index=True,
             width="stretch",
             column_config={
+                "could still be added": st.column_config.TextColumn(width="medium", help="each alone"),
                 "free share (%)": st.column_config.NumberColumn(format="%.1f"),
                 "power (W)": st.column_config.NumberColumn(format="%.0f"),
                 "clock (MHz)": st.column_config.NumberColumn(format="%.0f"),
@@ -176,7 +177,12 @@ def _show_report(session: Session, answer: Answer, report: DefragmentationReport
     saved = 0.0
     if best is not None and best.plan is not None and today is not None:
         saved = today - (best.plan.cost_per_hour or 0.0)
-    if best is None or best.plan is None or saved <= 1e-6:
+    if best is not None and best.plan is not None and answer.plan.status is Status.VIOLATING:
+        st.warning(
+            f"What is there misses SLOs. A plan that keeps them costs \\${best.plan.cost_per_hour or 0.0:,.2f} per "
+            f"hour, and moves {len(best.moved):,} services."
+        )
+    elif best is None or best.plan is None or saved <= 1e-6:
         least = (
             ""
             if report.bound_per_hour is None

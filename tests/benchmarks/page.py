@@ -3,26 +3,34 @@ How long the page's large pictures take in headless Chromium.
 
     .venv/bin/python tests/benchmarks/page.py [--gpus 400] [--services 500]
 
-Prints the seconds to compute the picture of a fleet, its size, and the seconds that the browser takes from having it to
-having drawn it, the median of five. Times are this machine's, whatever else runs on it.
+Prints the seconds to compute the picture of a fleet, its size, the seconds that the browser takes from having it to
+having drawn it, and those from a click on *Plan* to the picture of the whole plan on the page; medians of five. Times
+are this machine's, whatever else runs on it.
 """
 
 import argparse
 import os
 import shutil
+import socket
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from instances import random_problem
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, CDPSession, sync_playwright
 
 from sliceplan.app.charts.fleet import fleet_chart
+from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.solver.api import solve
+from sliceplan.solver.formats.problem_files import dump_problem
 
 DRAWING = """async () => {
     const figure = JSON.parse(document.getElementById("figure").textContent);
@@ -51,34 +59,102 @@ def main() -> None:
     computed = time.perf_counter()
     text = figure.to_json()
     print(f"figure {computed - began:.3f} s, as JSON {time.perf_counter() - computed:.3f} s, {len(text) / 1e6:.2f} MB")
-    print(f"drawn in the browser in {drawn_s(text):.3f} s")
+    wall, processor = drawn_s(text)
+    print(f"drawn in the browser in {wall:.3f} s, {processor:.3f} s of processor time")
+    blocks = len(blocks_of(plan, problem))
+    seconds = on_the_page_s(dump_problem(problem), plan.gpus_used, blocks)
+    print(f"{plan.gpus_used} GPUs, {blocks} blocks on the page: {seconds:.3f} s from the click to the picture")
 
 
-def drawn_s(figure: str) -> float:
-    """Returns the seconds that Chromium takes to draw a figure, the median of five pages."""
+def drawn_s(figure: str) -> tuple[float, float]:
+    """
+    Returns the seconds that Chromium takes to draw a figure, and its main thread's processor time; medians of five.
+
+    The second does not grow with what else the machine does.
+    """
     from plotly.offline import get_plotlyjs
 
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        sys.exit("no chromium on this machine")
     embedded = figure.replace("</", "<\\/")
     page = (
         f"<!doctype html><script>{get_plotlyjs()}</script><body style='width:1000px'><div id='picture'></div>"
         f"<script id='figure' type='application/json'>{embedded}</script>"
     )
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    walls, processors = [], []
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         file = Path(folder) / "page.html"
         file.write_text(page)
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        times = []
         for _ in range(5):
             tab = browser.new_page(viewport={"width": 1280, "height": 1400})
+            client = tab.context.new_cdp_session(tab)
+            client.send("Performance.enable", {"timeDomain": "threadTicks"})
             tab.goto(file.as_uri())
-            times.append(tab.evaluate(DRAWING))
-            tab.screenshot(path=Path(tempfile.gettempdir()) / "fleet.png", full_page=True)
+            before = busy_s(client)
+            walls.append(tab.evaluate(DRAWING))
+            processors.append(busy_s(client) - before)
             tab.close()
+    return statistics.median(walls), statistics.median(processors)
+
+
+def busy_s(client: CDPSession) -> float:
+    """Returns the processor time of a tab's main thread so far, seconds."""
+    metrics = client.send("Performance.getMetrics")["metrics"]
+    return next(float(one["value"]) for one in metrics if one["name"] == "TaskDuration")
+
+
+def on_the_page_s(problem: str, gpus: int, blocks: int) -> float:
+    """Returns the seconds from a click on the screen's link to its picture, the median of five; the plan is there."""
+    with serving() as address, chromium() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 1400})
+        page.set_default_timeout(120_000)
+        page.goto(address)
+        file = {"name": "large.yaml", "mimeType": "text/yaml", "buffer": problem.encode()}
+        page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
+        page.get_by_test_id("stSidebar").get_by_text("random-").wait_for()
+        page.get_by_role("button", name="Solve", exact=True).click()
+        page.get_by_test_id("stSidebar").get_by_text(f"{gpus} GPUs").wait_for()
+        times = []
+        for _ in range(6):
+            began = time.perf_counter()
+            page.get_by_role("link", name="Plan", exact=True).click()
+            drawn = f"() => document.querySelectorAll('.trace.bars .point').length >= {blocks}"
+            page.wait_for_function(drawn, polling="raf")
+            times.append(time.perf_counter() - began)
+            page.get_by_role("link", name="Compare", exact=True).click()
+            page.get_by_role("heading", name="Compare", level=1).wait_for()
+            page.wait_for_timeout(1000)
+    # The first one also loads the drawing library.
+    return statistics.median(times[1:])
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Gives a headless Chromium."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        sys.exit("no chromium on this machine")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
         browser.close()
-    return statistics.median(times)
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Gives the address of a server of the page, on a free port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "sliceplan.solver.cli", "ui", "--port", str(port), "--no-browser"]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        for _ in range(300):
+            with suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1):
+                break
+            time.sleep(0.2)
+        yield f"http://localhost:{port}"
+    finally:
+        os.killpg(server.pid, 15)
+        server.wait(timeout=10)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def test_a_mixed_fleet_shows_shares_beside_slices_and_causes_on_hover(page):
     go(page, "Plan")
     expect(page.get_by_role("heading", name="3 GPUs, $9.92 per hour: proven cheapest")).to_be_visible(timeout=20_000)
     expect(page.locator(".js-plotly-plot").get_by_text("MPS, ").first).to_be_visible()
-    share = page.locator(".js-plotly-plot .bars").filter(has_text="checkout-camera").locator(".point path").first
+    share = page.locator(".js-plotly-plot .bars .point").filter(has_text="checkout-camera").locator("path").first
     share.hover(force=True)
     expect(page.locator(".hoverlayer text").first).to_contain_text("cache contention", timeout=5_000)
     look(page, "8-mixed")

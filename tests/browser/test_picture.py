@@ -1,0 +1,86 @@
+"""The plan's pictures and the fragmentation of a fleet in a real browser."""
+
+import pytest
+from browser_walk import go, look, press
+from instances import random_problem
+from playwright.sync_api import expect
+
+from sliceplan.app.charts.fleet_blocks import blocks_of
+from sliceplan.solver.api import solve
+from sliceplan.solver.formats.problem_files import dump_problem
+
+pytestmark = pytest.mark.browser
+
+
+def view(page, name):
+    page.get_by_role("radio", name=name, exact=True).or_(page.get_by_role("button", name=name, exact=True)).click()
+
+
+def blocks_in(page):
+    """The blocks of the picture; the traces after the first one make its legend."""
+    return page.locator(".js-plotly-plot .trace.bars").first.locator(".point")
+
+
+def choose(page, label, option):
+    box = page.get_by_role("combobox", name=label)
+    box.click()
+    box.fill(option)
+    expect(page.get_by_role("option", name=option, exact=True)).to_be_visible()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+
+
+def test_views_and_filters_of_a_plan_are_there_again_on_return(page):
+    press(page, "Solve")
+    go(page, "Plan")
+    expect(page.get_by_text("which is $7,514 per month")).to_be_visible()
+    bars = blocks_in(page)
+    expect(bars).to_have_count(14)
+    choose(page, "Services", "style-match")
+    expect(bars).to_have_count(11)
+    view(page, "Latency budgets")
+    expect(page.locator(".js-plotly-plot").get_by_text("SLO", exact=True)).to_be_visible()
+    expect(page.locator(".ytick")).to_have_count(1)
+    look(page, "20-latency-budget")
+    view(page, "Fleet")
+    go(page, "Compare")
+    go(page, "Plan")
+    expect(bars).to_have_count(11)
+    page.emulate_media(color_scheme="dark")
+    look(page, "21-chosen-service-dark")
+
+
+def test_a_fleet_of_hundreds_of_gpus_is_one_readable_picture(page):
+    problem = random_problem(800, 1)
+    plan = solve(problem)
+    assert plan.gpus_used > 350
+    file = {"name": "large.yaml", "mimeType": "text/yaml", "buffer": dump_problem(problem).encode()}
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
+    expect(page.get_by_test_id("stSidebar").get_by_text(problem.name, exact=True)).to_be_visible()
+    press(page, "Solve")
+    expect(page.get_by_test_id("stSidebar").get_by_text(f"{plan.gpus_used} GPUs")).to_be_visible()
+    go(page, "Plan")
+    bars = blocks_in(page)
+    expect(bars).to_have_count(len(blocks_of(plan, problem)))
+    bars.nth(100).locator("path").hover(force=True)
+    expect(page.locator(".hoverlayer text").first).to_contain_text("latency")
+    look(page, "22-hundreds-of-gpus")
+    view(page, "Latency budgets")
+    expect(page.locator(".ytick")).to_have_count(10)
+    go(page, "Fragmentation")
+    expect(bars.nth(len(plan.gpus))).to_be_visible()
+    look(page, "23-slots-of-hundreds-of-gpus")
+
+
+def test_moving_services_frees_a_gpu_that_a_heuristic_wastes(page):
+    press(page, "Compare")
+    expect(page.get_by_test_id("stSidebar").get_by_text("3 GPUs")).to_be_visible()
+    go(page, "Fragmentation")
+    expect(page.get_by_text("is cheaper, which is proven")).to_be_visible()
+    choose(page, "Look at", "The plan of parvagpu-unoptimized")
+    press(page, "Try moving services")
+    expect(page.get_by_text("1 GPU freed and $3.43 per hour saved")).to_be_visible()
+    look(page, "24-defragmentation")
+    press(page, "Make it the plan")
+    go(page, "Plan")
+    expect(page.get_by_role("heading", name="3 GPUs, $10.29 per hour")).to_be_visible()
