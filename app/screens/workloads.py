@@ -7,7 +7,6 @@ from sliceplan.app.session.stated import findings_of
 from sliceplan.app.tables.pasted import csv_text
 from sliceplan.app.tables.problem import elsewhere, marks_of
 from sliceplan.solver.formats.problem_files import dump_problem
-from sliceplan.solver.model.problem import Problem
 
 from .stating.beginning import choose_beginning
 from .stating.choosing import add_gpus, add_service
@@ -73,18 +72,9 @@ def show(session: Session) -> None:
     problem = session.problem
     st.download_button(
         "Download problem",
-        _yaml(problem) if problem else "",
+        lambda: dump_problem(problem) if problem else "",
         f"{tables.name}.yaml",
         disabled=problem is None,
         key="download_problem",
         on_click="ignore",
     )
-
-
-def _yaml(problem: Problem) -> str:
-    """Returns the problem's file; made once for each problem."""
-    kept = st.session_state
-    if kept.get("problem_yaml", (None,))[0] is not problem:
-        kept.problem_yaml = (problem, dump_problem(problem))
-    text: str = kept.problem_yaml[1]
-    return text

@@ -25,12 +25,12 @@ SAMPLES: Mapping[Table, str] = {
 }
 
 
-@st.dialog("Paste a table", width="large")
+@st.dialog("Paste a table", width="medium")
 def paste_table(session: Session, table: Table) -> None:
     """Takes a table of services, or of GPUs, and appends it or puts it in the old one's place."""
     st.caption(
         "Copy cells in your spreadsheet, with the line of column names, and paste them here, or choose a CSV file. "
-        "Columns may stand in any order. Common names such as *service*, *rps*, *qps*, *slo* or *latency* are understood; "
+        "Columns may stand in any order. Usual names such as *service*, *rps*, *qps*, *slo*, *latency* are understood; "
         "latencies are in milliseconds, rates in requests per second."
     )
     text = st.text_area("Cells", key=f"pasted_{table}", height=160, placeholder=SAMPLES[table])
