@@ -5,7 +5,7 @@ import streamlit as st
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.stated import findings_of
 from sliceplan.app.tables.pasted import csv_text
-from sliceplan.app.tables.problem import elsewhere, marks_of
+from sliceplan.app.tables.problem import elsewhere, marks_in
 from sliceplan.solver.formats.problem_files import dump_problem
 
 from .stating.beginning import choose_beginning
@@ -32,7 +32,7 @@ def show(session: Session) -> None:
     if tables.fleet.empty:
         st.info("The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.")
     edit_table(session, "fleet")
-    show_marks(tables.fleet, marks_of(findings, "fleet", len(tables.fleet)), "cannot be used")
+    show_marks(tables.fleet, marks_in(findings, "fleet", tables.fleet), "cannot be used")
     add, paste, download, _ = st.columns([2, 2, 2, 3])
     if add.button("Add GPUs", key="add_gpus", width="stretch"):
         add_gpus(session)
@@ -52,7 +52,7 @@ def show(session: Session) -> None:
     if tables.workloads.empty:
         st.info("There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.")
     edit_table(session, "workloads")
-    show_marks(tables.workloads, marks_of(findings, "workloads", len(tables.workloads)), "cannot be used")
+    show_marks(tables.workloads, marks_in(findings, "workloads", tables.workloads), "cannot be used")
     add, paste, download, _ = st.columns([2, 2, 2, 3])
     if add.button("Add a service", key="add_service", width="stretch"):
         add_service(session)
