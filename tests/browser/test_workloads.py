@@ -49,8 +49,8 @@ def test_gpus_and_services_are_chosen_by_what_is_known_of_them(page):
     dialog(page).get_by_role("button", name="Add the service").click()
     expect(dialog(page)).to_have_count(0)
     look(page, "23-added")
-    page.keyboard.press("Control+z")
-    page.keyboard.press("Control+z")
+    page.keyboard.press("Alt+z")
+    page.keyboard.press("Alt+z")
     press(page, "Solve")
     expect(sidebar(page).get_by_text("3 GPUs, $10.29 per hour")).to_be_visible()
 

@@ -34,6 +34,7 @@ def edit_name(session: Session) -> None:
     def note() -> None:
         state(session, replace(session.tables, name=st.session_state[key].strip()))
 
+    # Not Ctrl+Z: that belongs to the text fields and cells, and the page would take it away from them.
     name, back, again = st.columns([6, 1, 1], vertical_alignment="bottom")
     name.text_input(
         "Problem name",
@@ -49,7 +50,7 @@ def edit_name(session: Session) -> None:
         on_click=undo,
         args=(session,),
         disabled=not session.past,
-        shortcut="Ctrl+Z",
+        shortcut="Alt+Z",
         width="stretch",
     )
     again.button(
@@ -58,7 +59,7 @@ def edit_name(session: Session) -> None:
         on_click=redo,
         args=(session,),
         disabled=not session.future,
-        shortcut="Ctrl+Y",
+        shortcut="Alt+Y",
         width="stretch",
     )
 
