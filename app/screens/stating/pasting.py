@@ -60,7 +60,11 @@ def paste_table(session: Session, table: Table) -> None:
     old: pd.DataFrame = getattr(session.tables, table)
     show_marks(read.rows, _marks(session, table, read), "must be looked at")
     st.dataframe(
-        read.rows[list(read.columns)], hide_index=True, width="stretch", height=240 if len(read.rows) > 6 else "content"
+        read.rows[list(read.columns)],
+        placeholder="",
+        hide_index=True,
+        width="stretch",
+        height=240 if len(read.rows) > 6 else "content",
     )
     if not read.is_right:
         st.caption("Some cells cannot be read. Put them right above, or in your file, and they can be taken.")
