@@ -6,9 +6,8 @@ from sliceplan.app.parts.saved import saved_bar
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.stated import findings_of
 from sliceplan.app.tables.pasted import csv_text
-from sliceplan.app.tables.problem import elsewhere, marks_of
+from sliceplan.app.tables.problem import elsewhere, marks_in
 from sliceplan.solver.formats.problem_files import dump_problem
-from sliceplan.solver.model.problem import Problem
 
 from .stating.beginning import choose_beginning
 from .stating.choosing import add_gpus, add_service
@@ -35,7 +34,7 @@ def show(session: Session) -> None:
     if tables.fleet.empty:
         st.info("The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.")
     edit_table(session, "fleet")
-    show_marks(tables.fleet, marks_of(findings, "fleet", len(tables.fleet)), "cannot be used")
+    show_marks(tables.fleet, marks_in(findings, "fleet", tables.fleet), "cannot be used")
     add, paste, download, _ = st.columns([2, 2, 2, 3])
     if add.button("Add GPUs", key="add_gpus", width="stretch"):
         add_gpus(session)
@@ -55,7 +54,7 @@ def show(session: Session) -> None:
     if tables.workloads.empty:
         st.info("There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.")
     edit_table(session, "workloads")
-    show_marks(tables.workloads, marks_of(findings, "workloads", len(tables.workloads)), "cannot be used")
+    show_marks(tables.workloads, marks_in(findings, "workloads", tables.workloads), "cannot be used")
     add, paste, download, _ = st.columns([2, 2, 2, 3])
     if add.button("Add a service", key="add_service", width="stretch"):
         add_service(session)
@@ -75,18 +74,9 @@ def show(session: Session) -> None:
     problem = session.problem
     st.download_button(
         "Download problem",
-        _yaml(problem) if problem else "",
+        lambda: dump_problem(problem) if problem else "",
         f"{tables.name}.yaml",
         disabled=problem is None,
         key="download_problem",
         on_click="ignore",
     )
-
-
-def _yaml(problem: Problem) -> str:
-    """Returns the problem's file; made once for each problem."""
-    kept = st.session_state
-    if kept.get("problem_yaml", (None,))[0] is not problem:
-        kept.problem_yaml = (problem, dump_problem(problem))
-    text: str = kept.problem_yaml[1]
-    return text

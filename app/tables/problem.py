@@ -106,6 +106,15 @@ def marks_of(findings: Iterable[Finding], table: str, rows: int) -> list[str]:
     return ["; ".join(found) for found in marks]
 
 
+def marks_in(findings: Iterable[Finding], table: str, frame: pd.DataFrame) -> list[str]:
+    """Returns the marks of a table's rows; a row in which nothing was filled in yet is called empty, and no more."""
+    empty = frame.isna().all(axis="columns")
+    return [
+        "row is empty: fill it in, or select it and press Delete" if mark and is_empty else mark
+        for mark, is_empty in zip(marks_of(findings, table, len(frame)), empty, strict=True)
+    ]
+
+
 def elsewhere(findings: Iterable[Finding]) -> list[str]:
     """Returns the findings that belong to no row of a table."""
     return [

@@ -3,13 +3,23 @@
 from dataclasses import replace
 
 import pandas as pd
-from app_screens import screen, session_with
+import pytest
+from app_screens import screen, session_with, texts
+from instances import ROOT
 
+from sliceplan.app.screens.stating.beginning import SHOWS
+from sliceplan.app.session import stated as stated_module
 from sliceplan.app.session.session import open_problem, tables_of
 from sliceplan.app.session.stated import findings_of, redo, same_tables, state, stated, undo
+from sliceplan.app.session.uploaded import uploaded_problem
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.tables.edits import with_edits
+from sliceplan.app.tables.known import catalogue_table, free_name, model_facts, models_table, on_fleet
+from sliceplan.app.tables.problem import MARK
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.errors import InputError
 
 DEMO = tables_of(example_problems()["demo"])
 
@@ -119,3 +129,99 @@ def test_undo_without_a_change_does_nothing():
     session.past = ()
     undo(session)
     assert session.tables.name == "demo"
+
+
+def test_files_of_another_kind_get_a_word_that_says_what_to_upload():
+    plan = (ROOT / "plans" / "demo.plan.json").read_bytes()
+    with pytest.raises(InputError, match=r"is a plan, the answer to a problem.*\(demo\)"):
+        uploaded_problem("demo.plan.json", plan)
+    with pytest.raises(InputError, match="is a file of profiles"):
+        uploaded_problem("own.yaml", b"version: 1\nprofiles: []\n")
+
+
+def test_a_file_that_is_too_large_or_no_text_is_refused():
+    with pytest.raises(InputError, match="at most 5 MiB are read"):
+        uploaded_problem("big.yaml", b" " * (5 * 2**20 + 1))
+    with pytest.raises(InputError, match=r"is not UTF-8 text \(byte 0\)"):
+        uploaded_problem("x.yaml", b"\xff\xfe")
+
+
+def test_an_uploaded_problem_is_what_was_downloaded():
+    assert uploaded_problem("demo.yaml", (ROOT / "plans" / "demo.yaml").read_bytes()) == example_problems()["demo"]
+
+
+def test_every_example_says_what_it_shows():
+    assert set(SHOWS) == set(example_problems())
+
+
+def test_the_catalogue_begins_with_gpus_that_can_be_planned():
+    table = catalogue_table(load_catalogue().values(), shipped_profiles())
+    assert set(table["gpu"]) == set(load_catalogue())
+    assert list(table["profiled models"]) == sorted(table["profiled models"], reverse=True)
+    (t4,) = table[table["gpu"] == "T4"].to_dict("records")
+    assert (t4["SMs"], t4["MIG profiles"], t4["profiled models"]) == (40, "no MIG", 4)
+
+
+def test_models_are_offered_for_what_the_fleet_can_do():
+    facts = model_facts(shipped_profiles())
+    assert {one.model for one in on_fleet(facts, {"T4": ["mps"]})} == {"alexnet", "resnet50", "vgg19", "ssd"}
+    assert on_fleet(facts, {"T4": ["mig"]}) == []
+    (bert,) = [one for one in on_fleet(facts, {"A100-80GB": ["mig"]}) if one.model == "bert"]
+    assert bert.kind == "fitted"
+    assert 0 < bert.least_ms < bert.most_ms
+    assert len(models_table(facts)) == len(facts)
+
+
+def test_a_name_that_is_taken_gets_the_first_free_number():
+    assert free_name("a", []) == "a"
+    assert free_name("a", ["a", "a-2", "b"]) == "a-3"
+
+
+def test_wrong_rows_are_shown_with_the_wrong_cells_and_undo_mends_them():
+    session = session_with("demo")
+    wrong = with_edits(session.tables.workloads, edits(edited_rows={2: {"model": "vgg-16"}}, added_rows=[{}]))
+    state(session, replace(session.tables, workloads=wrong))
+    session.editor += 1
+    page = screen("workloads", session)
+    assert not page.exception
+    assert "2 rows of this table cannot be used" in texts(page.error)
+    (marks,) = [frame.value for frame in page.dataframe if MARK in frame.value.columns]
+    assert list(marks["row"]) == ["3", "9"]
+    assert "Did you mean 'vgg16'?" in marks[MARK].iloc[0]
+    assert "is empty" in marks[MARK].iloc[1]
+    page.button(key="undo").click().run()
+    assert not page.error
+    assert not page.button(key="solve").disabled
+    page.button(key="redo").click().run()
+    assert page.error
+
+
+def test_a_problem_is_renamed_and_a_wrong_name_is_explained():
+    page = screen("workloads", session_with("demo"))
+    session = page.session_state["session"]
+    page.text_input(key=f"name_{session.editor}").set_value("mine").run()
+    assert session.problem.name == "mine"
+    page.text_input(key=f"name_{session.editor}").set_value("not a name").run()
+    assert "name is 'not a name'" in texts(page.error)
+
+
+def test_empty_tables_say_what_to_do():
+    session = session_with("demo")
+    state(session, replace(session.tables, fleet=session.tables.fleet[:0], workloads=session.tables.workloads[:0]))
+    session.editor += 1
+    page = screen("workloads", session)
+    assert not page.exception
+    assert "Press *Add GPUs*" in texts(page.info)
+    assert "Press *Add a service*" in texts(page.info)
+
+
+def test_tables_are_validated_once_for_each_change(monkeypatch):
+    counted = []
+    monkeypatch.setattr(stated_module, "resolve", lambda *_: counted.append(1))
+    page = screen("workloads", session_with("demo"))
+    page.run()
+    session = page.session_state["session"]
+    assert len(counted) == 1
+    page.number_input(key=f"headroom_{session.editor}").set_value(0.5).run()
+    page.run()
+    assert len(counted) == 2

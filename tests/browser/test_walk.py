@@ -48,14 +48,17 @@ def test_comparing_shows_gaps_and_the_rooms_left(page):
     look(page, "4-fragmentation")
 
 
-def test_an_edited_rate_changes_the_plan_and_a_wrong_one_is_marked(page):
+def test_an_edited_rate_changes_the_plan_and_a_missing_one_is_marked(page):
     press(page, "Solve")
     expect(page.get_by_text("proven cheapest")).to_be_visible(timeout=20_000)
     edit_first_rate(page, "2200")
     expect(page.get_by_text("of the problem before it was changed")).to_be_visible(timeout=10_000)
     press(page, "Solve")
     expect(page.get_by_text("GPUs, $").first).not_to_contain_text("3 GPUs", timeout=20_000)
-    edit_first_rate(page, "-5")
+    edit_first_rate(page, "2100")
+    # The cell below is selected now; a wrong number is refused in the cell, but a cell can be cleared.
+    expect(page.locator("#glide-cell-3-1[aria-selected=true]").last).to_be_attached()
+    page.keyboard.press("Delete")
     expect(page.get_by_text("1 row of this table cannot be used")).to_be_visible(timeout=10_000)
     expect(page.get_by_role("button", name="Solve", exact=True)).to_be_disabled()
     look(page, "5-wrong-cell")

@@ -16,7 +16,7 @@ from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.problem import FleetEntry, Sharing, Workload
 
 
-@st.dialog("Add GPUs", width="large")
+@st.dialog("Add GPUs", width="medium")
 def add_gpus(session: Session) -> None:
     """Adds a GPU type of the catalogue to the fleet."""
     there = set(session.tables.fleet["gpu"].dropna())
@@ -29,11 +29,10 @@ def add_gpus(session: Session) -> None:
     gpu = load_catalogue()[chosen]
     models = sorted({facts.model for facts in _facts() if facts.gpu == chosen})
     kinds = sorted({kind for facts in _facts() if facts.gpu == chosen for kind in facts.sharing})
-    st.dataframe(
-        table[table["gpu"] == chosen].T.reset_index().astype(str).set_axis(["fact", chosen], axis=1), hide_index=True
-    )
+    facts = table[table["gpu"] == chosen].drop(columns="gpu").T.reset_index().astype(str)
+    st.dataframe(facts.set_axis(["fact", chosen], axis="columns"), hide_index=True, width="stretch")
     if models:
-        st.caption(f"Profiled here: {', '.join(models)}; shared as {', '.join(kinds)}.")
+        st.caption(f"Profiled here: {', '.join(models)}; known for {', '.join(kinds)}.")
     else:
         st.warning("No model is profiled on this GPU type: nothing can be planned on it without profiles of your own.")
     count_at, price_at, sharing_at = st.columns(3)
@@ -55,11 +54,11 @@ def add_gpus(session: Session) -> None:
         placeholder=f"{known.usd_per_gpu_hour:g}" if known else "must be stated",
         help=FleetEntry.model_fields["price_per_hour"].description,
     )
-    usual = kinds[:1] or ["mig" if gpu.mig else "exclusive"]
+    usual = ["mig"] if "mig" in kinds else kinds or ["mig" if gpu.mig else "exclusive"]
     sharing = sharing_at.multiselect(
         "Divided by",
         get_args(Sharing),
-        default=["mig"] if "mig" in kinds else usual,
+        default=usual,
         key=f"gpu_sharing_{chosen}",
         help=FleetEntry.model_fields["sharing"].description,
     )
@@ -76,7 +75,7 @@ def add_gpus(session: Session) -> None:
         )
 
 
-@st.dialog("Add a service", width="large")
+@st.dialog("Add a service", width="medium")
 def add_service(session: Session) -> None:
     """Adds a service whose model is profiled on a GPU type of the fleet."""
     facts = on_fleet(_facts(), _fleet(session))

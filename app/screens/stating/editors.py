@@ -1,7 +1,7 @@
 """The editors of fleet, services and settings: each edit is in the session before the page is drawn again."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -34,7 +34,8 @@ def edit_name(session: Session) -> None:
     def note() -> None:
         state(session, replace(session.tables, name=st.session_state[key].strip()))
 
-    name, back, again = st.columns([6, 1, 1], vertical_alignment="bottom")
+    # Not Ctrl+Z: that belongs to the text fields and cells, and the page would take it away from them.
+    name, back, again = st.columns([5, 2, 2], vertical_alignment="bottom")
     name.text_input(
         "Problem name",
         start.name,
@@ -49,7 +50,7 @@ def edit_name(session: Session) -> None:
         on_click=undo,
         args=(session,),
         disabled=not session.past,
-        shortcut="Ctrl+Z",
+        shortcut="Alt+Z",
         width="stretch",
     )
     again.button(
@@ -58,7 +59,7 @@ def edit_name(session: Session) -> None:
         on_click=redo,
         args=(session,),
         disabled=not session.future,
-        shortcut="Ctrl+Y",
+        shortcut="Alt+Y",
         width="stretch",
     )
 
@@ -77,7 +78,7 @@ def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
         frame,
         key=key,
         num_rows="dynamic",
-        column_config=_fleet_columns() if name == "fleet" else _workload_columns(),
+        column_config=_fleet_columns(frame) if name == "fleet" else _workload_columns(frame),
         hide_index=True,
         width="stretch",
         placeholder="",
@@ -124,11 +125,13 @@ def _start_of(session: Session) -> Tables:
     return start
 
 
-def _fleet_columns() -> dict[str, Any]:
+def _fleet_columns(frame: pd.DataFrame) -> dict[str, Any]:
     fields = FleetEntry.model_fields
     column = st.column_config
     return {
-        "gpu": column.SelectboxColumn("gpu", options=list(load_catalogue()), help=fields["gpu"].description),
+        "gpu": column.SelectboxColumn(
+            "gpu", options=_options(load_catalogue(), frame["gpu"]), help=fields["gpu"].description
+        ),
         "count": _number("count", fields["count"]),
         "price_per_hour": _number("price_per_hour", fields["price_per_hour"], "$%.2f"),
         "sharing": column.TextColumn(
@@ -142,10 +145,10 @@ def _fleet_columns() -> dict[str, Any]:
     }
 
 
-def _workload_columns() -> dict[str, Any]:
+def _workload_columns(frame: pd.DataFrame) -> dict[str, Any]:
     fields = Workload.model_fields
     column = st.column_config
-    models = sorted({profile.model for profile in shipped_profiles()})
+    models = _options(sorted({profile.model for profile in shipped_profiles()}), frame["model"])
     numbers = ("rate_rps", "slo_ms", "min_replicas", "max_replicas", "memory_mib", "value")
     return {
         "name": column.TextColumn(
@@ -165,6 +168,11 @@ def _workload_columns() -> dict[str, Any]:
             validate=_list_of("|".join(load_catalogue()).replace(".", r"\.")),
         ),
     }
+
+
+def _options(known: Iterable[str], used: "pd.Series[Any]") -> list[str]:
+    """Returns what can be chosen: what is known, and what stands there though it is not, so that it can be seen."""
+    return list(dict.fromkeys([*known, *used.dropna()]))
 
 
 def _number(name: str, field: FieldInfo, form: str | None = None) -> Any:

@@ -22,7 +22,7 @@ def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str) -> None:
     wrong = wrong[:MOST_SHOWN]
     columns = [{part.split(" ")[0].split("[")[0] for part in marks[i].split("; ")} for i in wrong]
     rows = frame.loc[wrong]
-    shown = [name for name in rows.columns if rows[name].notna().any() or any(name in bad for bad in columns)]
+    shown = [name for i, name in enumerate(rows.columns) if i == 0 or any(name in bad for bad in columns)]
     cells = rows[shown].astype("object").map(_text)
     cells.insert(0, "row", [str(i + 1) for i in wrong])
     cells[MARK] = [marks[i] for i in wrong]

@@ -25,13 +25,13 @@ SAMPLES: Mapping[Table, str] = {
 }
 
 
-@st.dialog("Paste a table", width="large")
+@st.dialog("Paste a table", width="medium")
 def paste_table(session: Session, table: Table) -> None:
     """Takes a table of services, or of GPUs, and appends it or puts it in the old one's place."""
     st.caption(
         "Copy cells in your spreadsheet, with the line of column names, and paste them here, or choose a CSV file. "
-        "Columns may stand in any order. Common names such as *service*, *rps*, *qps*, *slo* or *latency* are "
-        "understood; latencies are in milliseconds, rates in requests per second."
+        "Columns may stand in any order. Usual names such as *service*, *rps*, *qps*, *slo*, *latency* are understood; "
+        "latencies are in milliseconds, rates in requests per second."
     )
     text = st.text_area("Cells", key=f"pasted_{table}", height=160, placeholder=SAMPLES[table])
     file = st.file_uploader(
@@ -60,7 +60,11 @@ def paste_table(session: Session, table: Table) -> None:
     old: pd.DataFrame = getattr(session.tables, table)
     show_marks(read.rows, _marks(session, table, read), "must be looked at")
     st.dataframe(
-        read.rows[list(read.columns)], hide_index=True, width="stretch", height=240 if len(read.rows) > 6 else "content"
+        read.rows[list(read.columns)],
+        placeholder="",
+        hide_index=True,
+        width="stretch",
+        height=240 if len(read.rows) > 6 else "content",
     )
     if not read.is_right:
         st.caption("Some cells cannot be read. Put them right above, or in your file, and they can be taken.")

@@ -1,0 +1,75 @@
+"""The screen of a problem's tables in a real browser."""
+
+import pytest
+from browser_walk import edit_first_rate, go, look, press
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def sidebar(page):
+    return page.get_by_test_id("stSidebar")
+
+
+def dialog(page):
+    return page.get_by_role("dialog")
+
+
+def test_a_pasted_table_is_looked_at_before_it_takes_the_old_ones_place_and_undo_brings_that_back(page):
+    press(page, "Paste services")
+    cells = dialog(page).get_by_role("textbox", name="Cells")
+    cells.fill("service\tmodel\tslo (s)\trps\nshop\tvgg16\t0.2\t1,234")
+    cells.press("Control+Enter")
+    expect(dialog(page).get_by_text("multiply by 1000 and call it slo_ms")).to_be_visible()
+    cells.fill("service;model;slo (ms);rps\nshop;vgg-16;200;50,5\nother;resnet50;100 ms;1.000")
+    cells.press("Control+Enter")
+    expect(dialog(page).get_by_text("1 row of this table must be looked at")).to_be_visible()
+    look(page, "20-paste")
+    cells.fill("service;model;slo (ms);rps\nshop;VGG16;200;50,5")
+    cells.press("Control+Enter")
+    dialog(page).get_by_role("button", name="Replace the 8 with 1 row").click()
+    expect(dialog(page)).to_have_count(0)
+    press(page, "Solve")
+    expect(sidebar(page).get_by_text("1 GPU, $3.43 per hour")).to_be_visible()
+    undo = page.get_by_role("button", name="Undo")
+    undo.click()
+    press(page, "Solve")
+    expect(sidebar(page).get_by_text("3 GPUs, $10.29 per hour")).to_be_visible()
+
+
+def test_gpus_and_services_are_chosen_by_what_is_known_of_them(page):
+    press(page, "Add GPUs")
+    expect(dialog(page).get_by_text("Profiled here")).to_be_visible()
+    look(page, "21-add-gpus")
+    dialog(page).get_by_role("button", name="Add to the fleet").click()
+    expect(dialog(page)).to_have_count(0)
+    press(page, "Add a service")
+    expect(dialog(page).get_by_role("spinbutton", name="SLO, milliseconds")).to_be_visible()
+    look(page, "22-add-service")
+    dialog(page).get_by_role("button", name="Add the service").click()
+    expect(dialog(page)).to_have_count(0)
+    look(page, "23-added")
+    page.keyboard.press("Alt+z")
+    page.keyboard.press("Alt+z")
+    press(page, "Solve")
+    expect(sidebar(page).get_by_text("3 GPUs, $10.29 per hour")).to_be_visible()
+
+
+def test_edits_typed_one_after_the_other_are_all_kept(page):
+    edit_first_rate(page, "2200")
+    for row, value in enumerate(("111", "222", "333", "444"), start=1):
+        # The browser has to follow; what the server does meanwhile is not waited for.
+        expect(page.locator(f"#glide-cell-3-{row}[aria-selected=true]").last).to_be_attached()
+        page.keyboard.type(value)
+        expect(page.locator(".gdg-input")).to_have_value(value)
+        page.keyboard.press("Enter")
+        expect(page.locator(".gdg-input")).to_have_count(0)
+    undo = page.get_by_role("button", name="Undo")
+    expect(page.locator("#glide-cell-3-4").last).to_have_text("444")
+    go(page, "Plan")
+    go(page, "Workloads and fleet")
+    with page.expect_download() as table:
+        press(page, "Services as CSV")
+    rates = [line.split(",")[2] for line in table.value.path().read_text().splitlines()[1:6]]
+    assert rates == ["2200.0", "111.0", "222.0", "333.0", "444.0"]
+    expect(undo).to_be_enabled()
