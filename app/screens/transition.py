@@ -355,12 +355,13 @@ def _show_commands() -> None:
         )
 
 
-@st.cache_data(max_entries=20, show_spinner=False)
+# Figures are kept as they are: nothing changes them, and a copy of a large one takes longer than all else here.
+@st.cache_resource(max_entries=20, show_spinner=False)
 def _side_by_side(digest: str, _moves: PlannedMoves, only_changed: bool) -> go.Figure:  # noqa: ARG001 (keys the cache)
     return side_by_side_chart(_moves.transition, _moves.old, _moves.assigned, only_changed=only_changed)
 
 
-@st.cache_data(max_entries=20, show_spinner=False)
+@st.cache_resource(max_entries=20, show_spinner=False)
 def _steps(digest: str, _moves: PlannedMoves, window: tuple[float, float] | None) -> go.Figure:  # noqa: ARG001 (keys the cache)
     return steps_chart(_moves.transition, window)
 

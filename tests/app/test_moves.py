@@ -1,6 +1,7 @@
 """The screens Transition and Profiles, and their pictures and tables."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,9 +14,10 @@ from sliceplan.app.charts.side_by_side import PALE, side_by_side_chart
 from sliceplan.app.charts.steps import lanes, steps_chart
 from sliceplan.app.jobs.moves import MoveOptions, PlannedMoves, plan_moves
 from sliceplan.app.parts.running import CHECKPOINT, PLAN
-from sliceplan.app.session.session import Answer, open_problem
+from sliceplan.app.session.session import Answer, Result
 from sliceplan.app.tables.profile import errors_table, footing_table, points_table
 from sliceplan.app.tables.transition import steps_table, strategies_table
+from sliceplan.solver import api
 from sliceplan.solver.footing import footings
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import example_problems
@@ -46,15 +48,20 @@ def moves():
     return plan_moves(shipped_plan("parvagpu-s5"), shipped_plan("parvagpu-s6"), MoveOptions())
 
 
+@pytest.fixture(scope="module")
+def larger():
+    """The demo with other rates, and its plan."""
+    problem = with_rates(example_problems()["demo"], 1.3)
+    return Answer(problem, api.solve(problem))
+
+
 @pytest.fixture
-def page():
+def page(larger):
     """The screen Transition when the demo's plan runs and a plan for other rates is next."""
-    found = press(screen("transition", session_with("demo")), "solve")
-    found.button(key="running_is_last").click().run()
-    session = found.session_state["session"]
-    open_problem(session, with_rates(session.problem, 1.3))
-    press(found, "solve")
-    return settled(found)
+    session = session_with(larger.problem)
+    session.running = Answer(example_problems()["demo"], shipped_plan("demo"))
+    session.results["solve"] = Result(larger.problem, larger.plan)
+    return settled(screen("transition", session))
 
 
 def bars(figure):
@@ -139,11 +146,12 @@ def test_a_new_plan_begins_with_the_answer_to_what_runs():
     page = screen("transition", session_with("demo"))
     assert "Say what runs today" in texts(page.info)
     assert page.button(key="running_is_last").disabled
-    press(page, "solve")
-    page.button(key="running_is_last").click().run()
+    session = page.session_state["session"]
+    session.results["solve"] = Result(session.problem, shipped_plan("demo"))
+    page.run().button(key="running_is_last").click().run()
     assert "The next plan is the one that runs today" in texts(page.info)
     page.button(key="running_clear").click().run()
-    assert page.session_state["session"].running is None
+    assert session.running is None
 
 
 def test_the_way_to_the_next_plan_is_planned_by_itself_and_once(page):
@@ -158,15 +166,12 @@ def test_the_way_to_the_next_plan_is_planned_by_itself_and_once(page):
     assert Transition.model_validate(json.loads(moves.json_text)) == moves.transition
     page.run()
     assert session.results["transition"].value is moves
-
-
-def test_other_durations_plan_it_anew(page):
-    before = page.session_state["session"].results["transition"].value.transition
+    # Other durations are another transition.
     page.number_input(key="transition_start_s").set_value(300.0).run()
     settled(page)
-    after = page.session_state["session"].results["transition"].value.transition
+    after = session.results["transition"].value.transition
     assert after.durations == Durations(start_s=300)
-    assert after.estimated_s > before.estimated_s + 200
+    assert after.estimated_s > moves.transition.estimated_s + 200
 
 
 def test_few_moves_have_their_price_and_become_the_next_plan(page):
@@ -186,27 +191,24 @@ def test_few_moves_have_their_price_and_become_the_next_plan(page):
 
 
 def test_a_fleet_that_replanning_does_not_know_is_refused_in_words():
-    page = press(screen("transition", session_with("igniter")), "solve")
-    page.button(key="running_is_last").click().run()
-    press(page, "replan")
+    session = session_with("igniter")
+    session.running = Answer(session.problem, shipped_plan("igniter"))
+    page = press(screen("transition", session), "replan")
     assert not page.exception
     assert "replanning knows mig and exclusive" in texts(page.error)
 
 
-def test_a_long_transition_is_compared_when_asked(monkeypatch):
-    page = press(screen("transition", session_with("mixed")), "solve")
+def test_a_long_transition_is_compared_when_asked(page, monkeypatch):
     session = page.session_state["session"]
-    # A plan from another problem, and long: the comparison is then left for later.
+    moves = replace(session.results["transition"].value, exchange=None)
+    session.results["transition"] = replace(session.results["transition"], value=moves)
     monkeypatch.setattr("sliceplan.app.screens.transition.QUICK_STEPS", 1)
-    session.running = Answer(session.problem, shipped_plan("demo"))
-    settled(page.run())
-    moves = session.results["transition"].value
-    session.results["transition"].value.__dict__["exchange"] = None
     page.run()
     press(page, "exchange")
     assert not page.exception
     assert session.results["exchange"].value.strategy == "exchange-and-compact"
-    assert session.results["transition"].value is moves
+    (both,) = [frame.value for frame in page.dataframe if "strategy" in frame.value.columns]
+    assert list(both["strategy"]) == ["least-disturbance", "exchange-and-compact"]
 
 
 def upload(page, kind, name, content):
@@ -251,7 +253,9 @@ def test_the_state_of_a_node_needs_the_node_s_name():
 def test_profiles_show_where_the_plan_uses_them():
     page = screen("profiles", session_with("mixed"))
     assert "Press Solve" in texts(page.info)
-    press(page, "solve")
+    session = page.session_state["session"]
+    session.results["solve"] = Result(session.problem, shipped_plan("mixed"))
+    page.run()
     assert not page.exception
     assert "On MIG instances" in texts(page.subheader)
     assert {metric.label: metric.value for metric in page.metric} == {
