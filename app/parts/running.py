@@ -39,7 +39,9 @@ def choose_running(session: Session) -> None:
     if running is None:
         st.markdown("Nothing was said about it.")
     elif running.plan.cost_per_hour is None:
-        st.markdown(f"**{running.plan.problem.name}**: {running.plan.gpus_used} GPUs, as read from the node")
+        count = running.plan.gpus_used
+        noun = "GPU" if count == 1 else "GPUs"
+        st.markdown(f"**{running.plan.problem.name}**: {count} {noun}, as read from the node")
     else:
         st.markdown(f"**{running.plan.problem.name}**: {headline(running.plan, running.plan.gap)}")
     take, clear = st.columns(2)

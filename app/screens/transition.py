@@ -325,7 +325,7 @@ def _show_tall(session: Session, figure: go.Figure, name: str) -> None:
 
 def _show_downloads(session: Session, moves: PlannedMoves) -> None:
     name = session.tables.name
-    steps, plan, _ = st.columns([1, 1, 2])
+    steps, plan, today, _ = st.columns([1, 1, 1, 0.4])
     steps.download_button(
         "Download transition",
         moves.json_text,
@@ -342,13 +342,22 @@ def _show_downloads(session: Session, moves: PlannedMoves) -> None:
         help="the next plan with the GPUs and places that it gets, as `sliceplan transition --output` writes it",
         width="stretch",
     )
+    today.download_button(
+        "Download plan of today",
+        moves.old_text,
+        file_name=f"{name}.today.plan.json",
+        key="download_today",
+        help="what runs today, as a plan: OLD of `sliceplan transition`, `--current` of `sliceplan-agent plan`",
+        width="stretch",
+    )
 
 
 def _show_commands() -> None:
     with st.expander("How to carry it out"):
         st.markdown(
             "The page runs nothing on a node, and has no way to. On a machine of yours:\n\n"
-            "1. `sliceplan transition OLD NEW --stages DIR` writes the plans to go through one by one.\n"
+            "1. `sliceplan transition OLD NEW --stages DIR` writes the plans to go through one by one; OLD and NEW are "
+            "the two plans that are downloaded above.\n"
             "2. `sliceplan sign` signs each, with a key that the page never sees.\n"
             "3. On each node, `sliceplan-agent plan` shows what it would do, and `sliceplan-agent apply` does it; "
             "it refuses a plan without a signature that it trusts."

@@ -13,7 +13,7 @@ from sliceplan.app.charts.profile import batches_chart, batches_surface, shares_
 from sliceplan.app.charts.side_by_side import PALE, side_by_side_chart
 from sliceplan.app.charts.steps import lanes, steps_chart
 from sliceplan.app.jobs.moves import MoveOptions, PlannedMoves, plan_moves
-from sliceplan.app.parts.running import CHECKPOINT, PLAN
+from sliceplan.app.parts.running import INSTANCES, PLAN
 from sliceplan.app.session.session import Answer, Result
 from sliceplan.app.tables.profile import errors_table, footing_table, points_table
 from sliceplan.app.tables.transition import steps_table, strategies_table
@@ -243,11 +243,22 @@ def test_an_upload_that_is_no_plan_is_refused_in_words(content, wrong):
     assert page.session_state["session"].running is None
 
 
-def test_the_state_of_a_node_needs_the_node_s_name():
+def test_the_instances_of_a_node_run_with_nothing_in_them():
     page = screen("transition", session_with("demo"))
-    upload(page, CHECKPOINT, "state.json", b"{}")
+    table = b"|   0  MIG 3g.40gb          9        1          0:4     |\n"
+    upload(page, INSTANCES, "lgi.txt", table)
+    assert "the file does not tell which node it is of" in texts(page.error)
+    page.text_input(key="running_node").set_value("gpu-node-1").run()
+    press(page, "running_upload")
     assert not page.exception
-    assert texts(page.error)
+    (gpu,) = page.session_state["session"].running.plan.gpus
+    assert (gpu.node, gpu.index, gpu.partitions[0].mig_profile, gpu.partitions[0].serves) == (
+        "gpu-node-1",
+        0,
+        "3g.40gb",
+        (),
+    )
+    assert "as read from the node" in texts(page.markdown)
 
 
 def test_profiles_show_where_the_plan_uses_them():
