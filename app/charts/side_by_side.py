@@ -20,8 +20,13 @@ MOST_IN_LEGEND = 24
 
 GREY = "#808080"
 
-NAME_FITS = 0.2
-"""Least part of a GPU that a partition must be to carry its service's name."""
+LEGEND_ROW_PX = 20
+
+IN_LEGEND_ROW = 5
+"""Services beside each other in the legend, about."""
+
+LETTERS = 50
+"""Letters that fit on a whole GPU, about."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +86,13 @@ def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, onl
                 bars = _bars(own, group[0] or "kept free", colours, axis, row_px)
                 figure.add_trace(bars.update(showlegend=not shown))
                 shown = True
+    top = 40 + (LEGEND_ROW_PX * -(-(len(services) + 1) // IN_LEGEND_ROW) if has_legend else 0)
     hidden = {"visible": False, "range": [0, 1], "fixedrange": True}
     figure.update_layout(
         barmode="overlay",
         bargap=0.14,
-        height=110 + row_px * max(len(rows), 1),
-        margin={"l": 10, "r": 10, "t": 60, "b": 10},
+        height=20 + top + row_px * max(len(rows), 1),
+        margin={"l": 10, "r": 10, "t": top, "b": 10},
         legend={"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0},
         xaxis={**hidden, "domain": [0, 0.485]},
         xaxis2={**hidden, "domain": [0.515, 1]},
@@ -123,7 +129,7 @@ def _bars(pieces: Sequence[_Piece], name: str, colours: Mapping[str, str], axis:
         marker={
             "color": own,
             "opacity": [PALE if piece.stays else 1.0 for piece in pieces],
-            "line": {"color": "white", "width": 2 if row_px > 16 else 1},
+            "line": {"color": "rgba(127,127,127,0.6)", "width": 1},
         },
         text=[piece.label if row_px > 16 else "" for piece in pieces],
         textposition="inside",
@@ -146,9 +152,8 @@ def _pieces(gpu: PlannedGpu, row: int, stays: frozenset[int]) -> list[_Piece]:
         start, width, size = _extent(gpu, partition, at / whole, whole)
         at += partition.sm_percent or 0.0
         services = list(dict.fromkeys(served.workload for served in partition.serves))
-        label = ""
-        if width >= NAME_FITS:
-            label = f"{services[0] if services else 'kept free'}<br>{size}"
+        name = services[0] if services else "kept free"
+        label = f"{name}<br>{size}" if max(len(name), len(size)) <= LETTERS * width else ""
         hover = "<br>".join(
             [
                 f"<b>{', '.join(services) or 'kept free'}</b>",

@@ -1,11 +1,12 @@
 """The steps of a transition as a Gantt chart: a row a GPU, a bar a step, coloured by what it does."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 import plotly.graph_objects as go
 
 from sliceplan.solver.model.transition import Transition, TransitionStep
-from sliceplan.solver.transition_text import duration, step_in_words
+from sliceplan.solver.transition_text import duration, shortfall_in_words, step_in_words
 
 from .colours import MISSES
 
@@ -26,6 +27,9 @@ BETWEEN = 0.5
 MOST_NAMED = 3
 """Steps of those that a step waits for which its hover names."""
 
+HATCHED_PX = 14
+"""Height of a bar from which on bars of temporary partitions are hatched."""
+
 LABEL_PX = 14
 """Height that the name of a GPU takes."""
 
@@ -33,14 +37,24 @@ LEAST_WIDTH = 1 / 300
 """Part of the axis that a bar takes at least, so that a step of no length is seen."""
 
 
-def steps_chart(transition: Transition) -> go.Figure:
-    """Returns the chart; where a service lacks capacity, the time is shaded red over all rows."""
-    steps = sorted(transition.steps, key=lambda step: (step.starts_s, step.id))
-    rows = [gpu.name for gpu in transition.gpus if any(step.gpu == gpu.name for step in steps)]
+def steps_chart(transition: Transition, window: tuple[float, float] | None = None) -> go.Figure:
+    """
+    Returns the chart; above the GPUs, in red, the services that have less than they need.
+
+    Parameters
+    ----------
+    window
+        Only steps that run within this time, in seconds from the beginning, and their GPUs; None: all.
+    """
+    since, until = window or (0.0, transition.estimated_s)
+    inside = [step for step in transition.steps if step.ends_s >= since and step.starts_s <= until]
+    steps = sorted(inside, key=lambda step: (step.starts_s, step.id))
+    active = {step.gpu for step in steps}
+    rows = [gpu.name for gpu in transition.gpus if gpu.name in active]
     lane_px = _lane_px(steps, len(rows))
-    at, middles, height = _places(steps, rows, transition.estimated_s, -(-LABEL_PX // lane_px))
+    least = LEAST_WIDTH * max(until - since, 1.0)
+    at, middles, height = _places(steps, rows, least, -(-LABEL_PX // lane_px))
     by_id = {step.id: step for step in transition.steps}
-    least = LEAST_WIDTH * max(transition.estimated_s, 1.0)
     figure = go.Figure()
     for kind, (colour, words) in KINDS.items():
         own = [step for step in steps if step.kind == kind]
@@ -59,31 +73,39 @@ def steps_chart(transition: Transition) -> go.Figure:
                     "color": [MISSES if step.needs_reset else "#FFFFFF" for step in own],
                     "width": [2.5 if step.needs_reset else 0.5 for step in own],
                 },
-                "pattern": {"shape": ["/" if step.temporary else "" for step in own], "fgcolor": "#FFFFFF"},
+                # On a bar of a few pixels, a pattern is all that one would see.
+                "pattern": {
+                    "shape": ["/" if step.temporary and lane_px >= HATCHED_PX else "" for step in own],
+                    "fgcolor": "#FFFFFF",
+                    "fillmode": "overlay",
+                    "solidity": 0.25,
+                },
             },
             customdata=[_hover(step, by_id) for step in own],
             hovertemplate="%{customdata}<extra></extra>",
         )
-    for since, until in short_spans(transition):
-        figure.add_vrect(x0=since, x1=until, fillcolor=MISSES, opacity=0.15, line_width=0, layer="below")
-    seconds = max(transition.estimated_s, 1.0)
+    top = _add_shortfalls(figure, transition, (since, until), -(-LABEL_PX // lane_px))
+    if top < 0:
+        middles, rows = [(top - 1 - BETWEEN) / 2, *middles], ["below its rate", *rows]
+    seconds = max(until - since, 1.0)
     every = _tick_s(seconds)
-    ticks = [every * i for i in range(int(seconds / every) + 1)]
+    first = math.ceil(since / every)
+    ticks = [every * i for i in range(first, int(until / every) + 1)]
     figure.update_layout(
         barmode="overlay",
-        height=int(130 + lane_px * height),
+        height=int(130 + lane_px * (height - top)),
         margin={"l": 10, "r": 10, "t": 70, "b": 10},
         legend={"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0},
         xaxis={
             "side": "top",
-            "range": [0, seconds * 1.01],
+            "range": [since, until + 0.01 * seconds],
             "tickmode": "array",
             "tickvals": ticks,
             "ticktext": [duration(tick) for tick in ticks],
             "fixedrange": True,
         },
         yaxis={
-            "range": [height, -BETWEEN],
+            "range": [height, top - BETWEEN],
             "tickmode": "array",
             "tickvals": middles,
             "ticktext": rows,
@@ -93,18 +115,6 @@ def steps_chart(transition: Transition) -> go.Figure:
         },
     )
     return figure
-
-
-def short_spans(transition: Transition) -> list[tuple[float, float]]:
-    """Returns begin and end, in seconds, of the times in which some service falls short, joined where they overlap."""
-    spans = sorted((one.from_s, one.until_s) for one in transition.shortfalls if one.from_s is not None and one.until_s)
-    joined: list[tuple[float, float]] = []
-    for since, until in spans:
-        if joined and since <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(until, joined[-1][1]))
-        else:
-            joined.append((since, until))
-    return joined
 
 
 def lanes(spans: Iterable[tuple[float, float]]) -> list[int]:
@@ -125,20 +135,46 @@ def _lane_px(steps: Sequence[TransitionStep], rows: int) -> int:
 
 
 def _places(
-    steps: Sequence[TransitionStep], rows: Sequence[str], seconds: float, least_lanes: int
+    steps: Sequence[TransitionStep], rows: Sequence[str], least: float, least_lanes: int
 ) -> tuple[dict[int, float], list[float], float]:
     """Returns the height of each step by its id, the middle of each row, and the height of all, in lanes."""
     at: dict[int, float] = {}
     middles, top = [], 0.0
-    least = LEAST_WIDTH * max(seconds, 1.0)
     for name in rows:
         own = [step for step in steps if step.gpu == name]
         taken = lanes((step.starts_s, max(step.ends_s, step.starts_s + least)) for step in own)
-        used = max(*taken, least_lanes - 1) + 1
+        used = max([*taken, least_lanes - 1]) + 1
         at |= {step.id: top + lane for step, lane in zip(own, taken, strict=True)}
         middles.append(top + (used - 1) / 2)
         top += used + BETWEEN
     return at, middles, max(top - BETWEEN, 1.0)
+
+
+def _add_shortfalls(figure: go.Figure, transition: Transition, window: tuple[float, float], least_lanes: int) -> float:
+    """Adds a bar for each service that falls short within a time, and returns how far up they reach; 0: none."""
+    since, until = window
+    spans = [
+        (one.from_s, one.until_s, one)
+        for one in transition.shortfalls
+        if one.from_s is not None and one.until_s is not None and one.until_s >= since and one.from_s <= until
+    ]
+    spans.sort(key=lambda span: span[:2])
+    if not spans:
+        return 0.0
+    taken = lanes((begin, end) for begin, end, _ in spans)
+    used = max([*taken, least_lanes - 1]) + 1
+    figure.add_bar(
+        name="below its rate",
+        orientation="h",
+        y=[lane - used - BETWEEN for lane in taken],
+        base=[begin for begin, _, _ in spans],
+        x=[end - begin for begin, end, _ in spans],
+        width=0.9,
+        marker={"color": MISSES, "line": {"color": "#FFFFFF", "width": 0.5}},
+        customdata=[shortfall_in_words(one) for _, _, one in spans],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+    return -used - BETWEEN
 
 
 def _hover(step: TransitionStep, by_id: dict[int, TransitionStep]) -> str:

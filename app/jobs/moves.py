@@ -56,9 +56,14 @@ class PlannedMoves:
         return dump_plan(self.assigned)
 
     @cached_property
+    def old_text(self) -> str:
+        """What runs today, as a plan file."""
+        return dump_plan(self.old)
+
+    @cached_property
     def digest(self) -> str:
         """Equal for equal transitions between equal plans."""
-        return sha256((self.json_text + self.assigned_text + dump_plan(self.old)).encode()).hexdigest()
+        return sha256((self.json_text + self.assigned_text + self.old_text).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,10 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 
 NOTES = "running.notes"
-"""What reading the file took for granted, or why it could not be read."""
+"""What reading the file took for granted."""
+
+WRONG = "running.wrong"
+"""The uploaded file that could not be read, and why."""
 
 PLAN, CHECKPOINT, INSTANCES, NODE = "plan", "mig-parted checkpoint", "nvidia-smi mig -lgi", "kubectl get node -o json"
 
@@ -36,7 +39,9 @@ def choose_running(session: Session) -> None:
     if running is None:
         st.markdown("Nothing was said about it.")
     elif running.plan.cost_per_hour is None:
-        st.markdown(f"**{running.plan.problem.name}**: {running.plan.gpus_used} GPUs, as read from the node")
+        count = running.plan.gpus_used
+        noun = "GPU" if count == 1 else "GPUs"
+        st.markdown(f"**{running.plan.problem.name}**: {count} {noun}, as read from the node")
     else:
         st.markdown(f"**{running.plan.problem.name}**: {headline(running.plan, running.plan.gap)}")
     take, clear = st.columns(2)
@@ -71,6 +76,7 @@ def _set(session: Session, running: Answer | None, notes: tuple[str, ...]) -> No
     """Notes what runs; what was found from another beginning is no answer any more."""
     session.running = running
     session.choices[NOTES] = notes
+    session.choices.pop(WRONG, None)
     session.results.pop("replan", None)
 
 
@@ -94,13 +100,16 @@ def _offer_upload(session: Session) -> None:
             text = upload.getvalue().decode("utf-8-sig")
             plan, notes = _read(kind, text, upload.name, gpu, node, services)
         except UnicodeDecodeError:
-            st.error(f"{upload.name}: is not UTF-8 text")
+            session.choices[WRONG] = (upload.file_id, (f"{upload.name}: is not UTF-8 text",))
         except InputError as error:
-            for finding in error.findings:
-                st.error(str(finding))
+            session.choices[WRONG] = (upload.file_id, tuple(map(str, error.findings)))
         else:
             _set(session, Answer(_problem_of(session, plan), plan), notes)
             st.rerun()
+    file, findings = session.choices.get(WRONG, ("", ()))
+    if upload is not None and upload.file_id == file:
+        for finding in findings:
+            st.error(finding)
 
 
 def _read(

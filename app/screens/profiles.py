@@ -146,7 +146,8 @@ def _show_instances(session: Session, profile: Profile, marks: list[Footing]) ->
         show_picture(session, batches_chart(profile, processes, "throughput", here), "profile-throughput")
     elsewhere = sum(mark.processes != processes for mark in here)
     if elsewhere:
-        st.caption(f"{elsewhere} more partitions of the plan run another number of processes.")
+        more = "1 more partition of the plan runs" if elsewhere == 1 else f"{elsewhere} more partitions of the plan run"
+        st.caption(f"{more} another number of processes.")
     figure = _choose_figure(session, "mig")
     show_picture(session, batches_surface(profile, processes, figure, here), "profile-surface")
     st.caption("Empty cells were not measured: the batch does not fit in memory there, or nobody tried.")

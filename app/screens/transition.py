@@ -1,5 +1,6 @@
 """The way from what runs today to the next plan: who is disturbed, what may go wrong, the steps and their times."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.differences.wording import describe_plans
 from sliceplan.solver.headline import headline
 from sliceplan.solver.model.plan import Plan
-from sliceplan.solver.model.transition import Durations
+from sliceplan.solver.model.transition import Durations, Transition
 from sliceplan.solver.transition_risks import Risk
 from sliceplan.solver.transition_text import duration, few_names, summary_in_words
 
@@ -33,6 +34,11 @@ ONLY_CHANGED = "transition.only_changed"
 
 MOST_ALIKE = 3
 """Risks of one kind that are written out; of the rest, the services are named."""
+
+WINDOW = "transition.window"
+
+LONG_S = 900
+"""Seconds from which on a part of the transition can be chosen to look at."""
 
 TALL = 800
 """Pixels that a picture takes at most before it scrolls by itself."""
@@ -147,6 +153,7 @@ def _ask(session: Session, running: Answer, answer: Answer, options: MoveOptions
             return
     asked = Asked(running.plan, answer.plan, options)
     session.choices[ASKED] = asked
+    session.choices.pop(WINDOW, None)
     give_up(session, "exchange")
     session.results.pop("exchange", None)
     _submit(session, "transition", f"transition of {answer.problem.name}", plan_moves, asked)
@@ -166,8 +173,7 @@ def _say_why_not(session: Session) -> None:
 def _show_moves(session: Session, moves: PlannedMoves, new: Plan) -> None:
     transition = moves.transition
     _show_figures(moves)
-    for sentence in summary_in_words(transition):
-        st.markdown(sentence)
+    st.markdown(" ".join(summary_in_words(transition)))
     _show_risks(moves.risks)
     with st.expander("What differs between the two plans"):
         st.code(describe_plans(difference(moves.old, new), most=40), language=None)
@@ -182,7 +188,7 @@ def _show_figures(moves: PlannedMoves) -> None:
     disturbed = transition.disturbed
     proof = "proven fewest" if disturbed.proven else f"not below {disturbed.fewest}" if disturbed.fewest else ""
     lost = sum(short.lost_requests for short in transition.shortfalls)
-    takes, who, kept, short, gpus = st.columns(5)
+    takes, who, kept, short, gpus = st.columns([1.6, 1.2, 1, 1.3, 1])
     takes.metric("Takes about", duration(transition.estimated_s), help="estimated from the durations of steps")
     who.metric(
         "Services disturbed",
@@ -192,7 +198,7 @@ def _show_figures(moves: PlannedMoves) -> None:
         delta_arrow="off",
         help=disturbed.method,
     )
-    kept.metric("Partitions not touched", transition.kept, help="they serve on throughout")
+    kept.metric("Not touched", transition.kept, help="partitions that stay as they are; they serve on throughout")
     short.metric(
         "Services short",
         len(transition.shortfalls),
@@ -212,11 +218,11 @@ def _show_risks(risks: tuple[Risk, ...]) -> None:
     lines = []
     for what in dict.fromkeys(risk.what for risk in risks):
         alike = [risk for risk in risks if risk.what == what]
-        begin_with = f"- {MARKS[alike[0].level]} {BADGES[alike[0].level]} **{what}**: "
+        begin_with = f"{MARKS[alike[0].level]} {BADGES[alike[0].level]} **{what}**: "
         lines += [begin_with + risk.text for risk in alike[:MOST_ALIKE]]
         if rest := [name for risk in alike[MOST_ALIKE:] for name in risk.workloads]:
             lines.append(f"{begin_with}and, less so, {few_names(rest)}")
-    st.markdown("\n".join(lines))
+    st.markdown("  \n".join(lines))
 
 
 def _show_side_by_side(session: Session, moves: PlannedMoves) -> None:
@@ -236,18 +242,38 @@ def _show_side_by_side(session: Session, moves: PlannedMoves) -> None:
 def _show_steps(session: Session, moves: PlannedMoves) -> None:
     transition = moves.transition
     st.subheader("Steps")
-    _show_tall(session, _steps(moves.digest, moves), "steps")
-    shaded = " Shaded red: a service has less than it needs." if transition.shortfalls else ""
-    outlined = " Outlined red: the GPU is reset." if transition.resets else ""
-    hatched = " Hatched: a partition that only bridges the transition." if transition.temporary else ""
-    st.caption(
-        f"A row a GPU, a bar a step, in estimated time. Point at a step for what it waits for."
-        f"{outlined}{shaded}{hatched}"
-    )
+    window = _choose_window(session, transition)
+    _show_tall(session, _steps(moves.digest, moves, window), "steps")
+    more = ["Point at a step for what it waits for."]
+    if transition.resets:
+        more.append("Outlined red: the GPU is reset.")
+    if transition.shortfalls:
+        more.append("Red, at the top: services that have less than they need.")
+    if transition.temporary:
+        more.append("Hatched: a partition that only bridges the transition.")
+    st.caption(f"A row a GPU, a bar a step, in estimated time. {' '.join(more)}")
     with st.expander(f"All {len(transition.steps):,} steps as a table"):
         st.dataframe(_steps_table(moves.digest, moves), hide_index=True, width="stretch")
     with st.expander("Against exchange-and-compact, the strategy of MIG-serving"):
         _show_exchange(session, moves)
+
+
+def _choose_window(session: Session, transition: Transition) -> tuple[float, float] | None:
+    """Lets the user look at a part of a long transition; None: all of it."""
+    if transition.estimated_s < LONG_S:
+        return None
+    minutes = math.ceil(transition.estimated_s / 60)
+    begin, end = session.choices.get(WINDOW, (0, minutes))
+    begin, end = st.slider(
+        "Minutes shown",
+        0,
+        minutes,
+        (min(begin, minutes - 1), min(end, minutes)),
+        key=f"transition_window_{minutes}",
+        help="Only steps that run then, and their GPUs, are drawn.",
+    )
+    session.choices[WINDOW] = (begin, end)
+    return (60.0 * begin, 60.0 * max(end, begin + 1))
 
 
 def _show_exchange(session: Session, moves: PlannedMoves) -> None:
@@ -299,7 +325,7 @@ def _show_tall(session: Session, figure: go.Figure, name: str) -> None:
 
 def _show_downloads(session: Session, moves: PlannedMoves) -> None:
     name = session.tables.name
-    steps, plan, _ = st.columns([1, 1, 2])
+    steps, plan, today, _ = st.columns([1, 1, 1, 0.4])
     steps.download_button(
         "Download transition",
         moves.json_text,
@@ -316,27 +342,37 @@ def _show_downloads(session: Session, moves: PlannedMoves) -> None:
         help="the next plan with the GPUs and places that it gets, as `sliceplan transition --output` writes it",
         width="stretch",
     )
+    today.download_button(
+        "Download plan of today",
+        moves.old_text,
+        file_name=f"{name}.today.plan.json",
+        key="download_today",
+        help="what runs today, as a plan: OLD of `sliceplan transition`, `--current` of `sliceplan-agent plan`",
+        width="stretch",
+    )
 
 
 def _show_commands() -> None:
     with st.expander("How to carry it out"):
         st.markdown(
             "The page runs nothing on a node, and has no way to. On a machine of yours:\n\n"
-            "1. `sliceplan transition OLD NEW --stages DIR` writes the plans to go through one by one.\n"
+            "1. `sliceplan transition OLD NEW --stages DIR` writes the plans to go through one by one; OLD and NEW are "
+            "the two plans that are downloaded above.\n"
             "2. `sliceplan sign` signs each, with a key that the page never sees.\n"
             "3. On each node, `sliceplan-agent plan` shows what it would do, and `sliceplan-agent apply` does it; "
             "it refuses a plan without a signature that it trusts."
         )
 
 
-@st.cache_data(max_entries=20, show_spinner=False)
+# Figures are kept as they are: nothing changes them, and a copy of a large one takes longer than all else here.
+@st.cache_resource(max_entries=20, show_spinner=False)
 def _side_by_side(digest: str, _moves: PlannedMoves, only_changed: bool) -> go.Figure:  # noqa: ARG001 (keys the cache)
     return side_by_side_chart(_moves.transition, _moves.old, _moves.assigned, only_changed=only_changed)
 
 
-@st.cache_data(max_entries=20, show_spinner=False)
-def _steps(digest: str, _moves: PlannedMoves) -> go.Figure:  # noqa: ARG001 (keys the cache)
-    return steps_chart(_moves.transition)
+@st.cache_resource(max_entries=20, show_spinner=False)
+def _steps(digest: str, _moves: PlannedMoves, window: tuple[float, float] | None) -> go.Figure:  # noqa: ARG001 (keys the cache)
+    return steps_chart(_moves.transition, window)
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
