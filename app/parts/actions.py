@@ -1,5 +1,7 @@
 """What can be done from every screen: solve, and compare the planners."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
@@ -11,6 +13,9 @@ from sliceplan.solver.model.problem import Problem
 from .comparing import compare_now
 from .under_way import begin, show_under_way
 
+REFUSED = "actions.refused"
+"""Where the session keeps for one run why a press began nothing."""
+
 
 def show_actions(session: Session) -> None:
     """Draws the problem's name, its answer in one line, the buttons, and what is under way; in the sidebar."""
@@ -18,13 +23,21 @@ def show_actions(session: Session) -> None:
     st.markdown(f"**{session.tables.name}**")
     solve, compare = st.columns(2)
     can_run = problem is not None
-    try:
-        if solve.button("Solve", type="primary", disabled=not can_run, key="solve", width="stretch") and problem:
-            solve_now(session, problem)
-        if compare.button("Compare", disabled=not can_run, key="compare", width="stretch") and problem:
-            compare_now(session, problem)
-    except TooManyJobsError as error:
-        st.error(str(error))
+    # Callbacks come before anything is drawn, so that whoever goes to another screen at once loses no press.
+    solve.button(
+        "Solve",
+        type="primary",
+        disabled=not can_run,
+        key="solve",
+        width="stretch",
+        on_click=_begin,
+        args=(session, solve_now),
+    )
+    compare.button(
+        "Compare", disabled=not can_run, key="compare", width="stretch", on_click=_begin, args=(session, compare_now)
+    )
+    if refused := session.choices.pop(REFUSED, None):
+        st.error(refused)
     if not can_run:
         st.caption("Something in the tables is wrong; the page *Workloads and fleet* says what.")
     show_under_way(session)
@@ -33,6 +46,15 @@ def show_actions(session: Session) -> None:
     if answer is not None:
         outdated = " (of the problem before it was changed)" if session.is_outdated(answer.problem) else ""
         st.caption(headline(answer.plan, answer.plan.gap) + outdated)
+
+
+def _begin(session: Session, begins: Callable[[Session, Problem], None]) -> None:
+    if session.problem is None:
+        return
+    try:
+        begins(session, session.problem)
+    except TooManyJobsError as error:
+        session.choices[REFUSED] = str(error)
 
 
 def solve_now(session: Session, problem: Problem) -> None:
