@@ -81,7 +81,7 @@ def _offer_ways(session: Session, conflict: Conflict, keep_mine: bool) -> None:
         help=f"Yours as it is becomes version {number + 1}; what they changed stays in version {number}",
     ):
         attempt(partial(save_version, session, conflict.mine, theirs.key, f"in place of version {number}"))
-    with other.popover("Save under another name", disabled=not can_save, width="stretch", key="conflict_as"):
+    with other.popover("Another name…", disabled=not can_save, width="stretch", key="conflict_as"):
         show_save_as(session, conflict.mine, "conflict")
     if discard.button(
         "Discard mine",

@@ -72,7 +72,7 @@ def _say_where(session: Session, changed: bool) -> None:
         return
     st.markdown(f"**{literal(str(session.saved_as))}** — {'changed since' if changed else 'as it was saved'}")
     latest = latest_version(shared_store(), session.saved_as.document)
-    if latest.key != session.saved_as:
+    if latest.key != session.saved_as and CONFLICT not in session.choices:
         st.caption(
             f"{literal(latest.author)} saved version {latest.key.number} at {latest.saved_at:%Y-%m-%d %H:%M} UTC; if "
             "you save, you see both sides' changes first."

@@ -62,6 +62,7 @@ def test_a_conflict_is_merged_and_an_old_version_restored(page, colleague):
     save(page, 2, "more traffic")
     expect(page.get_by_text("saved version 2 at").first).to_be_visible()
     expect(page.get_by_text("Changed by both, and differently")).to_be_visible()
+    expect(page.get_by_test_id("stRadioGroup").get_by_text("mine")).to_be_visible()
     look(page, "14-conflict")
     page.get_by_test_id("stRadioGroup").get_by_text("mine").click()
     press(page, "Merge and save")

@@ -44,7 +44,9 @@ def test_a_proxy_s_header_logs_in_and_nothing_else_does(opened, tmp_path):
     with running_page(tmp_path, *arguments, port=port, environment={"SLICEPLAN_PROXY_SECRET": SECRET}) as direct:
 
         def behind_proxy(user, secret=SECRET):
-            return stack.enter_context(running_proxy(port, {"X-Forwarded-User": user, "X-Proxy-Secret": secret}))
+            # Where the connection comes from is not what a header says.
+            said = {"X-Forwarded-User": user, "X-Proxy-Secret": secret, "X-Forwarded-For": "203.0.113.9"}
+            return stack.enter_context(running_proxy(port, said))
 
         with ExitStack() as stack:
             editor = opened(behind_proxy("ops@example.org"))
