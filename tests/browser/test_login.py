@@ -95,7 +95,9 @@ def test_a_provider_logs_in_and_out(opened, tmp_path):
             expect(page.get_by_text("Log in to use the planner")).to_be_visible()
             look(page, "19-log-in")
             page.get_by_role("button", name="Log in").click()
-            in_sidebar(page, "ops@example.org (editor)").to_be_visible()
+            # Three pages after one another: there, back, and the page anew.
+            in_sidebar(page, "ops@example.org (editor)").to_be_visible(timeout=60_000)
+            expect(page.get_by_role("button", name="Log out")).to_be_visible(timeout=60_000)
             page.get_by_role("button", name="Log out").click()
             expect(page.get_by_text("Log in to use the planner")).to_be_visible()
 
