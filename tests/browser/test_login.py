@@ -93,6 +93,7 @@ def test_a_provider_logs_in_and_out(opened, tmp_path):
         with running_page(tmp_path, "--access", str(access), port=port) as address:
             page = opened(address)
             expect(page.get_by_text("Log in to use the planner")).to_be_visible()
+            expect(page.get_by_role("button", name="Log in")).to_be_visible()
             look(page, "19-log-in")
             page.get_by_role("button", name="Log in").click()
             # Three pages after one another: there, back, and the page anew.
