@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def running_proxy(port, headers):
-    """Gives the address of a proxy before a port of localhost; `headers` replace what the browser sends."""
+    """Gives the address of a proxy before a port of localhost; `headers`, as they are then, replace the browser's."""
     ready, started = threading.Event(), {}
 
     async def serve():

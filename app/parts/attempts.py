@@ -6,13 +6,15 @@ import streamlit as st
 
 from sliceplan.solver.model.errors import InputError, SliceplanError
 
+from .texts import literal
+
 
 def attempt(what: Callable[[], object]) -> None:
     """Does something and draws the page anew; what sliceplan refuses is said right here instead."""
     try:
         what()
     except SliceplanError as error:
-        st.error(plain(error))
+        st.error(literal(plain(error)))
     else:
         st.rerun()
 

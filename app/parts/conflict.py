@@ -12,6 +12,7 @@ from sliceplan.solver.differences.merging import merged
 
 from .attempts import attempt
 from .saving import CONFLICT, save_version, show_save_as
+from .texts import literal
 
 
 def show_conflict(session: Session) -> None:
@@ -24,20 +25,19 @@ def show_conflict(session: Session) -> None:
         del session.choices[CONFLICT]
         return
     conflict = _with_tables(session, kept)
-    theirs, author = conflict.theirs, conflict.theirs.author
+    theirs, author = conflict.theirs, literal(conflict.theirs.author)
     with st.container(border=True):
-        said = f' and says: "{theirs.note}"' if theirs.note else ""
+        said = f" and says: “{literal(theirs.note)}”" if theirs.note else ""
         st.warning(
             f"**{author} saved version {theirs.key.number}** at {theirs.saved_at:%Y-%m-%d %H:%M} UTC{said}, after "
             f"version {conflict.base.key.number}, which you edited. Yours is not saved yet; nothing is lost."
         )
-        left, right = st.columns(2)
-        with left:
-            st.markdown(f"**Changed by {author}**")
-            st.dataframe(changes_table(conflict.their_changes), hide_index=True, width="stretch", key="their_changes")
-        with right:
-            st.markdown("**Changed by you**")
-            st.dataframe(changes_table(conflict.my_changes), hide_index=True, width="stretch", key="my_changes")
+        for title, key, changes in (
+            (f"Changed by {author}", "their_changes", conflict.their_changes),
+            ("Changed by you", "my_changes", conflict.my_changes),
+        ):
+            st.markdown(f"**{title}**")
+            st.dataframe(changes_table(changes), hide_index=True, width="stretch", key=key)
         keep_mine = _choose_sides(conflict)
         _offer_ways(session, conflict, keep_mine)
 
@@ -78,10 +78,10 @@ def _offer_ways(session: Session, conflict: Conflict, keep_mine: bool) -> None:
         disabled=not can_save,
         key="save_on_top",
         width="stretch",
-        help=f"Yours as it is becomes version {number + 1}; {theirs.author}'s changes stay in version {number} only",
+        help=f"Yours as it is becomes version {number + 1}; what they changed stays in version {number}",
     ):
         attempt(partial(save_version, session, conflict.mine, theirs.key, f"in place of version {number}"))
-    with other.popover("Save under another name", disabled=not can_save, width="stretch", key="conflict_as"):
+    with other.popover("Another name…", disabled=not can_save, width="stretch", key="conflict_as"):
         show_save_as(session, conflict.mine, "conflict")
     if discard.button(
         "Discard mine",

@@ -6,6 +6,8 @@ from sliceplan.app.access.current import can_log_in, current_identity
 from sliceplan.app.access.identity import Identity, LoginError
 from sliceplan.solver.model.errors import InputError
 
+from .texts import literal
+
 
 def admitted() -> Identity | None:
     """Returns who uses the page; None: nobody who may, and the page says so and what they can do."""
@@ -13,10 +15,10 @@ def admitted() -> Identity | None:
         return current_identity()
     except LoginError as error:
         st.title("sliceplan")
-        st.warning(str(error))
+        st.warning(literal(str(error)))
     except InputError as error:
         st.title("sliceplan")
-        st.error(f"The access file cannot be used any more; whoever runs this page can mend it. {error}")
+        st.error(f"The access file cannot be used any more; whoever runs this page can mend it. {literal(str(error))}")
         return None
     if can_log_in():
         if st.user.is_logged_in:
@@ -28,6 +30,6 @@ def admitted() -> Identity | None:
 
 def show_identity(identity: Identity) -> None:
     """Says who one is here, and offers to log out; in the sidebar."""
-    st.caption(f"{identity.user} ({identity.role})")
+    st.caption(f"{literal(identity.user)} ({identity.role})")
     if can_log_in():
         st.button("Log out", on_click=st.logout, key="log_out", width="stretch")

@@ -17,7 +17,8 @@ from sliceplan.solver.model.plan import Plan
 
 from .attempts import attempt, plain
 from .conflict import show_conflict
-from .saving import save_version, show_save_as
+from .saving import CONFLICT, save_version, show_save_as
+from .texts import literal
 
 SAVED_PLAN = "saved.plan"
 """Where the session keeps the plan that was saved last."""
@@ -32,33 +33,30 @@ def saved_bar(session: Session) -> None:
             _show_bar(session, current_identity())
         show_conflict(session)
     except SliceplanError as error:
-        st.warning(f"Nothing can be saved now; the rest of the page works without. {plain(error)}")
+        st.warning(f"Nothing can be saved now; the rest of the page works without. {literal(plain(error))}")
 
 
 def _show_bar(session: Session, identity: Identity) -> None:
     changed = _is_changed(session)
-    words, save_place, as_place, plan_place = st.columns([5, 1, 1, 1], vertical_alignment="center")
+    words, buttons = st.columns([3, 2], vertical_alignment="center")
     with words:
         _say_where(session, changed)
     # Another key closes a popover once it has done its work.
-    suffix = f"{session.editor}_{session.saved_as}"
+    suffix = f"{session.editor}_{session.saved_as}{'_conflict' if CONFLICT in session.choices else ''}"
+    row = buttons.container(horizontal=True, horizontal_alignment="right")
     hindered = None if identity.may_save else ONLY_EDITORS
     if hindered is None and session.problem is None:
         hindered = "Something in the tables is wrong; only a right problem is saved."
     if session.saved_as is not None:
         why_not = hindered or (None if changed else "Nothing was changed since.")
-        with save_place.popover(
-            "Save", disabled=why_not is not None, help=why_not, key=f"save_{suffix}", width="stretch"
-        ):
+        with row.popover("Save", disabled=why_not is not None, help=why_not, key=f"save_{suffix}"):
             note = st.text_input("What changed, and why", key=f"save_note_{suffix}")
             number = session.saved_as.number + 1
             if st.button(f"Save version {number}", type="primary", key="save_version") and session.problem:
                 attempt(partial(save_version, session, session.problem, session.saved_as, note))
-    with as_place.popover(
-        "Save as…", disabled=hindered is not None, help=hindered, key=f"save_as_{suffix}", width="stretch"
-    ):
+    with row.popover("Save as…", disabled=hindered is not None, help=hindered, key=f"save_as_{suffix}"):
         show_save_as(session, session.problem, suffix)
-    with plan_place:
+    with row:
         _offer_plan(session, identity, suffix)
 
 
@@ -72,12 +70,12 @@ def _say_where(session: Session, changed: bool) -> None:
     if session.saved_as is None:
         st.markdown("**Not saved.** Save it under a name to keep its versions, plans and sweeps, for others too.")
         return
-    st.markdown(f"**{session.saved_as}** — {'changed since' if changed else 'as it was saved'}")
+    st.markdown(f"**{literal(str(session.saved_as))}** — {'changed since' if changed else 'as it was saved'}")
     latest = latest_version(shared_store(), session.saved_as.document)
-    if latest.key != session.saved_as:
+    if latest.key != session.saved_as and CONFLICT not in session.choices:
         st.caption(
-            f"{latest.author} saved version {latest.key.number} at {latest.saved_at:%Y-%m-%d %H:%M} UTC; if you save, "
-            "you see both sides' changes first."
+            f"{literal(latest.author)} saved version {latest.key.number} at {latest.saved_at:%Y-%m-%d %H:%M} UTC; if "
+            "you save, you see both sides' changes first."
         )
 
 
@@ -93,9 +91,7 @@ def _offer_plan(session: Session, identity: Identity, suffix: str) -> None:
         why_not = "This plan is saved; History has it."
     elif reference(answer.problem).sha256 != digest_at(shared_store(), session.saved_as):
         why_not = f"The plan answers another problem than {session.saved_as}; save the problem and solve it."
-    with st.popover(
-        "Save plan", disabled=why_not is not None, help=why_not, key=f"save_plan_{suffix}", width="stretch"
-    ):
+    with st.popover("Save plan", disabled=why_not is not None, help=why_not, key=f"save_plan_{suffix}"):
         note = st.text_input("What the plan is for", key=f"plan_note_{suffix}")
         if st.button("Save this plan", type="primary", key="save_this_plan") and session.saved_as is not None:
             attempt(partial(_save_plan, session, session.saved_as, note))

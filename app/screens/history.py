@@ -7,6 +7,7 @@ import streamlit as st
 from sliceplan.app.access import writing
 from sliceplan.app.access.current import current_identity
 from sliceplan.app.parts.attempts import attempt, plain
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.problems import problems
 from sliceplan.app.store.records import Document
@@ -15,7 +16,14 @@ from sliceplan.app.tables.history import problems_table
 from sliceplan.solver.model.errors import SliceplanError
 
 from .saved import differences, plans, sweeps, versions
-from .saved.choosing import COLUMNS, choose, kept_toggle, said, say
+from .saved.choosing import COLUMNS, choose, choose_part, kept_toggle, said, say
+
+PARTS = {
+    "Versions": versions.show,
+    "Plans": plans.show,
+    "Sweeps": sweeps.show,
+    "Differences": differences.show,
+}
 
 NOTHING = (
     "Nothing is saved yet. Press *Save as…* on the page *Workloads and fleet*: the problem then stands here with each "
@@ -26,11 +34,11 @@ NOTHING = (
 def show(session: Session) -> None:
     """Draws the screen."""
     if text := said(session):
-        st.success(text)
+        st.success(literal(text))
     try:
         _show_saved(session)
     except SliceplanError as error:
-        st.error(f"What is saved cannot be shown; the rest of the page works without. {plain(error)}")
+        st.error(f"What is saved cannot be shown; the rest of the page works without. {literal(plain(error))}")
 
 
 def _show_saved(session: Session) -> None:
@@ -45,19 +53,13 @@ def _show_saved(session: Session) -> None:
     start = session.saved_as.document if session.saved_as else None
     name = choose(session, "history.problem", "Problem", list(by_name), start=start)
     _offer_archive(session, by_name[name])
-    for tab, draw in zip(
-        st.tabs(["Versions", "Plans", "Sweeps", "Differences"]),
-        (versions.show, plans.show, sweeps.show, differences.show),
-        strict=True,
-    ):
-        with tab:
-            draw(session, name)
+    PARTS[choose_part(session, "history.part", list(PARTS))](session, name)
 
 
 def _offer_archive(session: Session, document: Document) -> None:
     may_save = current_identity().may_save
     if document.archived is not None:
-        st.caption(f"{document.archived.by} archived it at {document.archived.at:%Y-%m-%d %H:%M} UTC.")
+        st.caption(f"{literal(document.archived.by)} archived it at {document.archived.at:%Y-%m-%d %H:%M} UTC.")
         if st.button("Take it out of the archive", disabled=not may_save, key="unarchive_problem"):
             attempt(partial(_unarchive, session, document.name))
     elif st.button(

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from streamlit import config
+from streamlit.testing.v1 import AppTest
 
+from sliceplan.app.access.current import _account
 from sliceplan.app.access.header_login import header_user
 from sliceplan.app.access.identity import LoginError, Role, editor
 from sliceplan.app.access.policy import Access, HeaderLogin, read_access
@@ -182,3 +185,45 @@ def test_streamlit_s_own_guards_stay_on(written):
 def test_the_secret_is_in_no_argument_and_no_file_of_ours(written):
     options = streamlit_options("0.0.0.0", 8501, open_browser=False, access=written())
     assert SECRET not in " ".join(options) + Path(written()).read_text()
+
+
+def _page():
+    import streamlit as st
+
+    from sliceplan.app.parts.login import admitted
+
+    identity = admitted()
+    st.write(f"user {identity.user}, {identity.role}" if identity else "nobody")
+
+
+def test_on_this_machine_one_is_an_editor_under_the_account_s_name(monkeypatch):
+    monkeypatch.setattr("getpass.getuser", lambda: "ana")
+    _account.cache_clear()
+    page = AppTest.from_function(_page).run()
+    _account.cache_clear()
+    assert [one.value for one in page.markdown] == ["user ana, editor"]
+
+
+def test_the_page_itself_refuses_when_it_was_started_around_the_command():
+    config.set_option("server.address", "0.0.0.0")
+    try:
+        page = AppTest.from_function(_page).run()
+    finally:
+        config.set_option("server.address", "localhost")
+    assert [one.value for one in page.markdown] == ["nobody"]
+    assert "reached from other machines, and has no login" in page.warning[0].value
+
+
+def test_an_access_file_that_went_bad_lets_nobody_in(written, monkeypatch):
+    monkeypatch.setenv("SLICEPLAN_ACCESS", str(written(editors="ana")))
+    page = AppTest.from_function(_page).run()
+    assert [one.value for one in page.markdown] == ["nobody"]
+    assert "The access file cannot be used any more" in page.error[0].value
+
+
+def test_a_browser_that_does_not_come_by_the_proxy_is_told_so(written, monkeypatch):
+    monkeypatch.setenv("SLICEPLAN_ACCESS", str(written()))
+    monkeypatch.setenv("SLICEPLAN_PROXY_SECRET", SECRET)
+    page = AppTest.from_function(_page).run()
+    assert [one.value for one in page.markdown] == ["nobody"]
+    assert "through its proxy only" in page.warning[0].value

@@ -9,6 +9,7 @@ from instances import ROOT
 from sliceplan.app.access import writing
 from sliceplan.app.access.identity import Identity, NotAllowedError, Role
 from sliceplan.app.parts.saving import CONFLICT
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.session.session import open_problem
 from sliceplan.app.store import shared
 from sliceplan.app.store.errors import UnreachableError
@@ -65,6 +66,12 @@ def click(page, key):
 def field(page, label):
     (found,) = [one for one in page.text_input if one.label == label]
     return found
+
+
+def part(page, name):
+    page.segmented_control(key="history_part").set_value(name).run()
+    assert not page.exception
+    return page
 
 
 def popovers_of(page):
@@ -189,6 +196,7 @@ def test_a_plan_is_saved_beside_its_version_and_shown_again(saved):
     assert (record.problem, record.note, record.gpus_used) == (saved, "for the order", 3)
     state(page).results = {}
     switch(page, "history")
+    part(page, "Plans")
     assert frame(page, "planner")["plan"].tolist() == [record.id]
     click(page, "show_plan")
     assert state(page).answer.plan.gpus_used == 3
@@ -211,8 +219,10 @@ def test_an_old_version_is_opened_compared_and_restored(saved):
     save_problem(shared_store(), with_rate(DEMO, 77.0), parent=saved, author="cleo", note="less")
     page = opened("history", VersionKey(saved.document, 2))
     assert list(frame(page, "from")["note"]) == ["less", "as shipped"]
+    part(page, "Differences")
     differences = next(one.value for one in page.dataframe if "before" in one.value.columns)
     assert (differences["before"][0], differences["after"][0]) == ("110", "77")
+    part(page, "Versions")
     page.selectbox(key=f"history_version_{saved.document}").set_value(saved).run()
     click(page, "open_version")
     assert (state(page).problem, state(page).saved_as) == (DEMO, saved)
@@ -230,6 +240,7 @@ def test_any_two_plans_are_compared(saved):
     other = plan.model_copy(update={"planner": "other", "gpus": plan.gpus[:2], "gpus_used": 2})
     save_plan(store, other, problem=saved, author="ana", note="too few")
     switch(page, "history")
+    part(page, "Differences")
     page.selectbox(key="history_compare").set_value("Plans").run()
     assert not page.exception
     table = next(one.value for one in page.dataframe if "before" in one.value.columns)
@@ -243,7 +254,7 @@ def test_a_saved_sweep_is_shown_again(saved):
         {"version": 1, "problem": problem, "axes": [axis], "points": [], "steps": [], "missing": 1}
     )
     save_sweep(shared_store(), report, problem=saved, author="ana")
-    page = click(opened("history", saved), "show_sweep")
+    page = click(part(opened("history", saved), "Sweeps"), "show_sweep")
     assert state(page).results["sweep"].value == report
     click(page, "archive_sweep")
     assert "No sweep is saved" in texts(page.info)
@@ -253,7 +264,7 @@ def test_an_archived_problem_is_out_of_sight_and_can_be_taken_back(saved):
     page = click(opened("history", saved), "archive_problem")
     assert saved.document not in frame(page, "problem")["problem"].tolist()
     page.toggle(key="history_archived").set_value(True).run()
-    page.selectbox(key="history_problem").set_value(saved.document).run()
+    page.selectbox(key=f"history_problem_{saved.document}").set_value(saved.document).run()
     click(page, "unarchive_problem")
     page.toggle(key="history_archived").set_value(False).run()
     assert saved.document in frame(page, "problem")["problem"].tolist()
@@ -312,6 +323,11 @@ def test_without_a_store_the_tables_and_the_solver_work_on(monkeypatch, saved):
     assert state(page).answer.plan.gpus_used == 3
     switch(page, "history")
     assert "What is saved cannot be shown" in texts(page.error)
+
+
+def test_what_people_type_commands_nothing():
+    assert literal("![x](http://evil/x.png) *a*") == r"!\[x\]\(http\://evil/x.png\) \*a\*"
+    assert literal("two\n\n# lines") == r"two \# lines"
 
 
 def test_what_was_added_or_removed_has_one_side_only():

@@ -28,12 +28,25 @@ def choose(
     words: Callable[[OptionT], str] = str,
     start: OptionT | None = None,
 ) -> OptionT:
-    """Lets the user choose one of some options, at least one; at first `start`, or else the first of them."""
-    kept = session.choices.get(name, start)
-    index = options.index(kept) if kept in options else 0
-    picked = st.selectbox(label, options, index, format_func=words, key=name.replace(".", "_"))
-    session.choices[name] = picked
+    """
+    Lets the user choose one of some options, at least one.
+
+    Until they do, it is `start`, or else the first of them; so that a new version is the one to look at.
+    """
+    shown = next((one for one in (session.choices.get(name), start) if one in options), options[0])
+    key = name if start is None else f"{name}.{start}"
+    picked = st.selectbox(label, options, options.index(shown), format_func=words, key=key.replace(".", "_"))
+    if picked != shown:
+        session.choices[name] = picked
     return picked
+
+
+def choose_part(session: Session, name: str, parts: Sequence[str]) -> str:
+    """Lets the user choose a part of the screen; at first the first of them."""
+    kept = session.choices.get(name, parts[0])
+    chosen = st.segmented_control("Show", parts, default=kept, key=name.replace(".", "_"), label_visibility="collapsed")
+    session.choices[name] = chosen or kept
+    return str(session.choices[name])
 
 
 def kept_toggle(session: Session, name: str, label: str) -> bool:

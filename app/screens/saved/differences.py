@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.plans import load_plan, plans
 from sliceplan.app.store.problems import problems, versions
@@ -85,7 +86,7 @@ def _choose_plan(session: Session, side: str, name: str, place: int) -> int | No
 
 
 def _show(title: str, words: str, table: pd.DataFrame) -> None:
-    st.subheader(title)
+    st.subheader(literal(title))
     if table.empty:
         st.success("They are the same.")
         return
