@@ -159,7 +159,7 @@ def test_mine_can_go_on_top_or_under_another_name_or_be_discarded(saved):
     page = click(opened("workloads", saved, mine), "save_version")
     click(page, "discard_mine")
     assert state(page).problem == theirs
-    assert state(page).past[-1].workloads["rate_rps"][0] == 2200.0
+    assert state(page).past[-1].tables.workloads["rate_rps"][0] == 2200.0
     assert len(versions(store, saved.document)) == 2
 
     page = click(opened("workloads", saved, mine), "save_version")

@@ -55,7 +55,7 @@ def test_an_opened_problem_replaces_the_tables_and_can_be_undone(session):
     before, editor = session.tables, session.editor
     open_problem(session, example_problems()["mixed"])
     assert session.problem == example_problems()["mixed"]
-    assert session.past == (before,)
+    assert [step.tables for step in session.past] == [before]
     assert session.editor != editor
 
 
