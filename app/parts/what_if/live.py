@@ -4,6 +4,7 @@ import streamlit as st
 
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.layouts import layout_chart
+from sliceplan.app.jobs.jobs import TooManyJobsError
 from sliceplan.app.parts.actions import solve_now
 from sliceplan.app.parts.pictures import show_picture
 from sliceplan.app.parts.under_way import show_failure
@@ -25,6 +26,9 @@ FEW_GPUS = 40
 """Plans of up to so many GPUs are drawn GPU by GPU from the start."""
 
 DIFFERENCE = "what_if.difference"
+
+SOLVED = "what_if.solved"
+"""The problem that was solved unasked."""
 
 
 def show_live(session: Session) -> None:
@@ -48,14 +52,21 @@ def show_live(session: Session) -> None:
 
 
 def _ask_for_base(session: Session) -> None:
-    if session.problem is not None and not changes_of(session, session.problem).is_empty:
-        # Somebody comes with changes, by a link or after an edit: no need to ask whether they want to see them.
-        if "solve" not in session.open_jobs and session.choices.get("what_if.solved") is not session.problem:
-            session.choices["what_if.solved"] = session.problem
-            solve_now(session, session.problem)
+    """Solves the problem for who comes with changes, by a link or after an edit; tells the others what to press."""
+    problem = session.problem
+    show_failure(session.results.get("solve"))
+    if problem is not None and not changes_of(session, problem).is_empty:
+        if "solve" not in session.open_jobs and session.choices.get(SOLVED) is not problem:
+            session.choices[SOLVED] = problem
+            try:
+                solve_now(session, problem)
+            except TooManyJobsError as error:
+                st.error(str(error))
+                return
             st.rerun()
-        st.info("The problem is being solved; the what-if comes next.")
-        return
+        if "solve" in session.open_jobs:
+            st.info("The problem is being solved; the what-if comes next.")
+            return
     st.info(
         "Press Solve. Then move a slider (load, SLO, prices, number of GPUs) and see at once what the fleet would cost,"
         " how many GPUs it takes, and which services move. Nothing changes in your problem until you adopt it."
