@@ -7,7 +7,8 @@ import pandas as pd
 
 from sliceplan.solver.differences.plans import Move, Place
 from sliceplan.solver.model.catalogue import load_catalogue
-from sliceplan.solver.model.problem import FleetEntry, Problem, Sharing
+from sliceplan.solver.model.parsing import parse_record
+from sliceplan.solver.model.problem import FleetEntry, Problem
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sweep_report import FleetMix, SweepReport
 from sliceplan.solver.sweeps.steps import description
@@ -76,12 +77,12 @@ def candidate_table(problem: Problem, profiles: Iterable[Profile]) -> pd.DataFra
 
 
 def candidates(frame: pd.DataFrame) -> list[FleetEntry]:
-    """Returns the chosen types of a `candidate_table`, as many GPUs of each as needed."""
+    """Returns the chosen types of a `candidate_table`, as many GPUs of each as needed; InputError for a wrong price."""
     entries = []
     for row in frame[frame["try"]].to_dict("records"):
         price = None if pd.isna(row["price per hour"]) else float(row["price per hour"])
-        sharing: tuple[Sharing, ...] = tuple(row["sharing"].split(", "))
-        entries.append(FleetEntry(gpu=row["GPU"], price_per_hour=price, sharing=sharing))
+        data = {"gpu": row["GPU"], "price_per_hour": price, "sharing": row["sharing"].split(", ")}
+        entries.append(parse_record(FleetEntry, data, row["GPU"]))
     return entries
 
 

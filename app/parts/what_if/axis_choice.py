@@ -9,7 +9,7 @@ from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.sweep_report import Axis, AxisKind
-from sliceplan.solver.sweeps.axes import KINDS, OF_SERVICES, checked_axes, parse_axes
+from sliceplan.solver.sweeps.axes import KINDS, OF_SERVICES, parse_axes
 
 NAMES = {"rate": "Rate", "slo": "SLO", "price": "Price", "count": "Number of GPUs", "headroom": "Headroom"}
 ALL = "all services"
@@ -61,7 +61,7 @@ def chosen_axis(session: Session, problem: Problem, number: int) -> str:
 
 def axes_of(texts: list[str], problem: Problem) -> tuple[Axis, ...]:
     """Returns the stated axes; raises InputError with all that is wrong of them, also if there are too many points."""
-    axes = checked_axes(parse_axes(texts, problem), problem)
+    axes = parse_axes(texts, problem)
     points = 1
     for axis in axes:
         points *= len(axis.values)

@@ -1,17 +1,23 @@
 """The live what-if: sliders on the left, and on the right the new plan beside the problem's."""
 
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.layouts import layout_chart
+from sliceplan.app.jobs.jobs import TooManyJobsError
 from sliceplan.app.parts.actions import solve_now
 from sliceplan.app.parts.pictures import show_picture
 from sliceplan.app.parts.under_way import show_failure
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.tables.what_if import moved_table
-from sliceplan.solver.differences.plans import PlanDifference, difference
+from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.headline import headline
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.sweeps.what_if import description
 
@@ -24,7 +30,20 @@ EVERY_GPU = "what_if.every_gpu"
 FEW_GPUS = 40
 """Plans of up to so many GPUs are drawn GPU by GPU from the start."""
 
-DIFFERENCE = "what_if.difference"
+EFFECT = "what_if.effect"
+
+SOLVED = "what_if.solved"
+"""The problem that was solved unasked."""
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """What becomes of the base's plan."""
+
+    base: Plan
+    shown: Plan
+    picture: go.Figure
+    moved: pd.DataFrame
 
 
 def show_live(session: Session) -> None:
@@ -48,14 +67,21 @@ def show_live(session: Session) -> None:
 
 
 def _ask_for_base(session: Session) -> None:
-    if session.problem is not None and not changes_of(session, session.problem).is_empty:
-        # Somebody comes with changes, by a link or after an edit: no need to ask whether they want to see them.
-        if "solve" not in session.open_jobs and session.choices.get("what_if.solved") is not session.problem:
-            session.choices["what_if.solved"] = session.problem
-            solve_now(session, session.problem)
+    """Solves the problem for who comes with changes, by a link or after an edit; tells the others what to press."""
+    problem = session.problem
+    show_failure(session.results.get("solve"))
+    if problem is not None and not changes_of(session, problem).is_empty:
+        if "solve" not in session.open_jobs and session.choices.get(SOLVED) is not problem:
+            session.choices[SOLVED] = problem
+            try:
+                solve_now(session, problem)
+            except TooManyJobsError as error:
+                st.error(str(error))
+                return
             st.rerun()
-        st.info("The problem is being solved; the what-if comes next.")
-        return
+        if "solve" in session.open_jobs:
+            st.info("The problem is being solved; the what-if comes next.")
+            return
     st.info(
         "Press Solve. Then move a slider (load, SLO, prices, number of GPUs) and see at once what the fleet would cost,"
         " how many GPUs it takes, and which services move. Nothing changes in your problem until you adopt it."
@@ -81,9 +107,10 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
         for item in shown.plan.unserved[:3]:
             st.warning(f"{item.workload}: {item.reason}")
         return
-    show_picture(session, layout_chart(base.plan, shown.plan), "what-if-gpus")
+    effect = _effect(session, base, shown)
+    show_picture(session, effect.picture, "what-if-gpus")
     if shown is not base:
-        _show_moves(session, base, shown)
+        _show_moves(effect)
     _show_every_gpu(session, shown)
 
 
@@ -130,23 +157,24 @@ def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
     show_link(session, problem, changes)
 
 
-def _show_moves(session: Session, base: Answer, shown: Answer) -> None:
-    moved = _difference(session, base, shown).moved
-    counts = sum(len(move.old) != len(move.new) for move in moved)
-    with st.expander(f"{counts:,} services have another number of places; {len(moved) - counts:,} others move"):
-        if moved:
-            st.dataframe(moved_table(moved), hide_index=True, width="stretch")
+def _show_moves(effect: _Effect) -> None:
+    counts = int((effect.moved["change"] != 0).sum())
+    others = len(effect.moved) - counts
+    with st.expander(f"{counts:,} services have another number of places; {others:,} move to other sizes or GPUs"):
+        if len(effect.moved):
+            st.dataframe(effect.moved, hide_index=True, width="stretch")
         else:
             st.caption("Every service stays on the same kinds of partitions.")
 
 
-def _difference(session: Session, base: Answer, shown: Answer) -> PlanDifference:
-    known = session.choices.get(DIFFERENCE)
-    if known is None or known[0] is not base.plan or known[1] is not shown.plan:
-        known = (base.plan, shown.plan, difference(base.plan, shown.plan))
-        session.choices[DIFFERENCE] = known
-    found: PlanDifference = known[2]
-    return found
+def _effect(session: Session, base: Answer, shown: Answer) -> _Effect:
+    """Returns what two plans differ in; it is found out once, not in every drawing."""
+    known: _Effect | None = session.choices.get(EFFECT)
+    if known is None or known.base is not base.plan or known.shown is not shown.plan:
+        moved = moved_table(difference(base.plan, shown.plan).moved)
+        known = _Effect(base.plan, shown.plan, layout_chart(base.plan, shown.plan), moved)
+        session.choices[EFFECT] = known
+    return known
 
 
 def _show_every_gpu(session: Session, shown: Answer) -> None:

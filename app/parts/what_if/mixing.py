@@ -12,7 +12,6 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.what_if import candidate_table, candidates, mix_table
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
-from sliceplan.solver.model.parsing import parse_record
 from sliceplan.solver.model.problem import FleetEntry, Problem
 from sliceplan.solver.model.sweep_report import FleetMix
 
@@ -68,8 +67,6 @@ def _chosen_fleet(session: Session, problem: Problem) -> list[FleetEntry]:
     session.choices[CANDIDATES] = (problem, frame)
     try:
         fleet = candidates(frame)
-        for entry in fleet:
-            parse_record(FleetEntry, entry.model_dump(), entry.gpu)
     except InputError as error:
         for finding in error.findings:
             st.error(str(finding))

@@ -13,6 +13,9 @@ MOST_CHOSEN = 6
 
 CHOSEN = "what_if.services"
 
+MOST_RPS, MOST_MS, MOST_USD, MOST_GPUS = 1e7, 1e9, 1e6, 10_000_000
+"""The limits of what a problem may state (solver/model/what_if.py)."""
+
 SERVICE_KINDS = ("rates", "slos", "headrooms")
 
 
@@ -72,8 +75,8 @@ def _of_service(
     name = workload.name
     st.caption(f"**{name}** ({workload.model})")
     all_headroom = base.settings.headroom if changes.headroom is None else changes.headroom
-    rate = _amount("Rate, requests/s", workload.rate_rps, changes.rates.get(name), f"{key}rate_{name}")
-    slo = _amount("SLO, ms", workload.slo_ms, changes.slos.get(name), f"{key}slo_{name}")
+    rate = _amount("Rate, requests/s", workload.rate_rps, changes.rates.get(name), MOST_RPS, f"{key}rate_{name}")
+    slo = _amount("SLO, ms", workload.slo_ms, changes.slos.get(name), MOST_MS, f"{key}slo_{name}")
     headroom = _headroom("Headroom", changes.headrooms.get(name, all_headroom), f"{key}headroom_{name}")
     if rate != workload.rate_rps:
         found["rates"][name] = rate
@@ -96,11 +99,10 @@ def _headroom(label: str, value: float, key: str) -> float:
     return value if found == percent else found / 100
 
 
-def _amount(label: str, own: float, changed: float | None, key: str) -> float:
+def _amount(label: str, own: float, changed: float | None, most: float, key: str) -> float:
     value = own if changed is None else changed
-    return st.slider(
-        label, min(0.1 * own, value), max(4 * own, value), value, own / 20, format="%.4g", key=key, help=f"now {own:g}"
-    )
+    low, high = min(0.1 * own, value), max(min(4 * own, most), value)
+    return st.slider(label, low, high, value, own / 20, format="%.4g", key=key, help=f"now {own:g}")
 
 
 def _price(entry: FleetEntry, changes: WhatIf, key: str) -> float | None:
@@ -112,7 +114,7 @@ def _price(entry: FleetEntry, changes: WhatIf, key: str) -> float | None:
     price = st.slider(
         f"{entry.gpu}, USD per hour",
         min(0.25 * own, value),
-        max(3 * own, value),
+        max(min(3 * own, MOST_USD), value),
         value,
         0.01,
         format="$%.2f",
@@ -136,7 +138,7 @@ def _count(entry: FleetEntry, changes: WhatIf, plan: Plan, key: str) -> int | No
     count = st.slider(
         f"{entry.gpu}, number",
         0,
-        max(2 * max(own or 0, used), value, 4),
+        max(min(2 * max(own or 0, used), MOST_GPUS), value, 4),
         value,
         key=f"{key}count_{entry.gpu}",
         help=f"the plan uses {used}" + ("" if own is None else f" of {own}"),
