@@ -10,7 +10,20 @@ SCREENSHOTS = Path(__file__).parent / "browser" / "screenshots"
 
 
 def press(page: Page, name: str) -> None:
+    """Presses a button and lets the page draw what comes of it at once."""
     page.get_by_role("button", name=name, exact=True).click()
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """
+    Waits for the run of the page's script that something began, if it began one.
+
+    Streamlit drops a press that it has not begun to work on when another screen is opened; no person is so quick.
+    """
+    with suppress(PlaywrightTimeoutError):
+        page.locator('[data-test-script-state="running"]').wait_for(timeout=700)
+    page.locator('[data-test-script-state="notRunning"]').wait_for()
 
 
 def go(page: Page, screen: str) -> None:
@@ -19,6 +32,7 @@ def go(page: Page, screen: str) -> None:
     for _ in range(3):
         # A result that comes in at the very moment of the click draws the old screen again; people click again, too.
         page.get_by_role("link", name=screen, exact=True).click()
+        settle(page)
         with suppress(PlaywrightTimeoutError):
             heading.wait_for(timeout=6_000)
             break
@@ -50,11 +64,23 @@ def edit_first_rate(page: Page, value: str) -> None:
     page.keyboard.press("Enter")
 
 
+def select_first_rate(page: Page) -> None:
+    """Selects the rate of the first service."""
+    page.wait_for_timeout(400)
+    page.keyboard.press("Escape")
+    page.get_by_test_id("stDataFrame").nth(1).click(position={"x": 100, "y": 52})
+    for key in ("ArrowRight", "ArrowRight"):
+        page.wait_for_timeout(150)
+        page.keyboard.press(key)
+    expect(page.locator("#glide-cell-3-0[aria-selected=true]").last).to_be_attached()
+
+
 def load_example(page: Page, name: str) -> None:
     chooser = page.get_by_test_id("stSelectbox").locator("input").first
     chooser.click()
     chooser.fill(name)
     expect(page.get_by_role("option", name=name)).to_be_visible()
     page.keyboard.press("Enter")
+    settle(page)
     press(page, "Load example")
     expect(page.get_by_test_id("stSidebar").get_by_text(name, exact=True)).to_be_visible(timeout=10_000)

@@ -12,8 +12,8 @@ if os.environ.get("CI"):
 
 
 def pytest_collection_modifyitems(items):
-    """Keeps tests that share a server or a browser in one process where several run the tests (`pytest -n`)."""
+    """Keeps tests that share a server, a browser or the names of running services in one process (`pytest -n`)."""
     for item in items:
-        for folder in ("browser", "store"):
+        for folder in ("agent", "browser", "store"):
             if folder in item.path.parts:
                 item.add_marker(pytest.mark.xdist_group(folder))

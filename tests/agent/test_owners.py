@@ -2,10 +2,10 @@
 
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from sliceplan.agent.owners import find_owners, refusing
 
@@ -52,8 +52,7 @@ def test_a_program_that_runs_is_found_with_its_process(tmp_path):
     shutil.copy("/bin/sleep", program)
     with subprocess.Popen([program, "60"]) as process:
         # The kernel shows a program's arguments a moment after it began.
-        while not Path(f"/proc/{process.pid}/cmdline").read_bytes():
-            time.sleep(0.001)
+        wait_until(Path(f"/proc/{process.pid}/cmdline").read_bytes)
         traces = find_owners(tmp_path)
         process.kill()
     assert [str(trace) for trace in traces] == [f"dra-driver: its program gpu-kubelet-plugin runs (pid {process.pid})"]

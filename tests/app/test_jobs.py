@@ -3,11 +3,11 @@
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 import worker_calls
 from instances import ROOT, random_problem, second_type, two_type_problem
+from waiting import wait_until
 
 from sliceplan.app.jobs.job import Job, State
 from sliceplan.app.jobs.jobs import Jobs, TooManyJobsError, UnknownJobError
@@ -39,13 +39,6 @@ def jobs(pool):
 
 def sweep_of(problem, *axes):
     return Sweep(problem, shipped_profiles(), parse_axes(axes, problem))
-
-
-def wait_until(is_so):
-    deadline = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_a_solve_is_found_again_by_its_id_from_another_session(jobs):

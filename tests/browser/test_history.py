@@ -38,7 +38,7 @@ def colleague(browser, address):
 
 def test_a_conflict_is_merged_and_an_old_version_restored(page, colleague):
     page.get_by_role("button", name="Save as…").click()
-    page.get_by_label("Name").fill("walk")
+    page.get_by_label("Name", exact=True).fill("walk")
     page.get_by_label("What it is for").fill("for the board")
     look(page, "13-save-as")
     page.get_by_role("button", name="Save under this name").click()

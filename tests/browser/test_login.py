@@ -50,7 +50,7 @@ def test_a_proxy_s_header_logs_in_and_nothing_else_does(opened, tmp_path):
         page = opened(address)
         in_sidebar(page, "ops@example.org (editor)").to_be_visible()
         page.get_by_role("button", name="Save as…").click()
-        page.get_by_label("Name").fill("behind-proxy")
+        page.get_by_label("Name", exact=True).fill("behind-proxy")
         page.get_by_role("button", name="Save under this name").click()
         expect(page.get_by_text("behind-proxy, version 1")).to_be_visible()
 

@@ -60,8 +60,10 @@ def test_edits_typed_one_after_the_other_are_all_kept(page):
     for row, value in enumerate(("111", "222", "333", "444"), start=1):
         # The browser has to follow; what the server does meanwhile is not waited for.
         expect(page.locator(f"#glide-cell-3-{row}[aria-selected=true]").last).to_be_attached()
-        page.keyboard.type(value)
+        page.keyboard.type(value, delay=40)
         expect(page.locator(".gdg-input")).to_have_value(value)
+        # The grid's editor takes a typed value in after a frame or two, which is quicker than fingers.
+        page.wait_for_timeout(60)
         page.keyboard.press("Enter")
         expect(page.locator(".gdg-input")).to_have_count(0)
     undo = page.get_by_role("button", name="Undo")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import worker_calls
 from instances import ROOT
+from waiting import wait_until
 
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.workers.pool import WorkerPool
@@ -106,15 +107,13 @@ def test_a_process_is_kept_unless_a_search_that_was_given_up_still_runs_in_it(mo
     with WorkerPool(1, preload=()) as pool:
         first = pool.submit(os.getpid).result(WAIT_S)
         waiting = pool.submit(worker_calls.wait_for, tmp_path / "go")
-        while not waiting.running():
-            time.sleep(0.01)
+        wait_until(waiting.running)
         assert not waiting.cancel()
         (tmp_path / "go").touch()
         assert waiting.result(WAIT_S) is None
         assert pool.submit(os.getpid).result(WAIT_S) == first
         searching = pool.submit(worker_calls.search_without_end, "best so far")
-        while not searching.running():
-            time.sleep(0.01)
+        wait_until(searching.running)
         searching.cancel()
         assert searching.result(WAIT_S) in ("best so far", "nothing")
 

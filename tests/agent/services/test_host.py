@@ -7,6 +7,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from waiting import wait_until
 
 from sliceplan.agent import processes
 from sliceplan.agent.model.device_error import DeviceError
@@ -83,8 +84,7 @@ def test_several_processes_run_as_one_service_and_one_that_ended_makes_it_incomp
     pids = one.running()[SLOT][0].pids
     assert len(set(pids)) == 3
     os.kill(pids[1], signal.SIGKILL)
-    while plain.is_alive(pids[1], processes.start_time(pids[1]) or 0):
-        time.sleep(0.01)
+    wait_until(lambda: not plain.is_alive(pids[1], processes.start_time(pids[1]) or 0))
     (left,) = one.running()[SLOT]
     assert (left.healthy, left.pids) == (False, (pids[0], pids[2]))
     assert one.pids() == {pids[0], pids[2]}
@@ -110,8 +110,7 @@ def test_a_process_that_does_not_end_is_killed_after_the_time_to_drain(host):
 def test_children_of_a_service_end_with_it(host):
     one = host(command=script("import subprocess; subprocess.Popen(['/bin/sleep', '600']).wait()"))
     one.start(SLOT, BERT, WHOLE)
-    while len(found := plain.marked("bert-gpu0")) < 2:
-        time.sleep(0.02)
+    found = wait_until(lambda: len(of_mark := plain.marked("bert-gpu0")) >= 2 and of_mark)
     one.stop(SLOT, BERT, 5)
     assert [pid for pid in found if processes.start_time(pid)] == []
 
@@ -122,9 +121,7 @@ def test_a_child_without_its_mark_ends_with_the_session(host, tmp_path):
     one = host(command=script(f"import subprocess, time; print({child}.pid, flush=True); time.sleep(600)"), drain_s=0.3)
     one.start(SLOT, BERT, WHOLE)
     log = tmp_path / "log/bert-gpu0.log"
-    while not log.read_text().strip():
-        time.sleep(0.02)
-    child_pid = int(log.read_text())
+    child_pid = int(wait_until(lambda: log.read_text().strip()))
     assert plain.marked("bert-gpu0") == list(one.running()[SLOT][0].pids)
     one.stop(SLOT, BERT, 5)
     assert processes.start_time(child_pid) is None
