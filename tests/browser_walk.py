@@ -1,12 +1,17 @@
 """What a user does on the page, for tests in the browser."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 SCREENSHOTS = Path(__file__).parent / "browser" / "screenshots"
+
+WIDTH, COLOURS = 960, 96
+"""Of the pictures in the README."""
 
 
 def press(page: Page, name: str) -> None:
@@ -42,6 +47,25 @@ def go(page: Page, screen: str) -> None:
 def look(page: Page, name: str) -> None:
     page.wait_for_timeout(800)
     page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+def photograph(page: Page, name: str) -> None:
+    """
+    Takes a picture of what one sees without scrolling.
+
+    `SLICEPLAN_TOUR=docs/tour pytest tests/browser` writes those of the README's tour, small.
+    """
+    seen = page.viewport_size
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_timeout(1_200)
+    taken = SCREENSHOTS / f"tour-{name}.png"
+    page.screenshot(path=taken)
+    page.set_viewport_size(seen)
+    if folder := os.environ.get("SLICEPLAN_TOUR"):
+        with Image.open(taken) as picture:
+            height = round(picture.height * WIDTH / picture.width)
+            small = picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS).quantize(COLOURS)
+            small.save(Path(folder) / f"{name}.png", optimize=True)
 
 
 def edit_first_rate(page: Page, value: str) -> None:

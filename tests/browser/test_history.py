@@ -1,7 +1,7 @@
 """Two people save at once, in a real browser: nothing is lost, and what was is found in History."""
 
 import pytest
-from browser_walk import edit_first_rate, go, look, press
+from browser_walk import edit_first_rate, go, look, photograph, press
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -73,6 +73,7 @@ def test_a_conflict_is_merged_and_an_old_version_restored(page, colleague):
     press(page, "Restore as version 4")
     expect(page.get_by_text("walk, version 4 has what version 1 had")).to_be_visible()
     look(page, "15-history")
+    photograph(page, "history")
     part(page, "Differences")
     choose(page, "Version before", "2 —")
     expect(page.get_by_role("heading", name="From walk, version 2 to walk, version 4")).to_be_visible()

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from browser_walk import edit_first_rate, go, load_example, look, press
+from browser_walk import edit_first_rate, go, load_example, look, photograph, press
 from playwright.sync_api import expect
 
 from sliceplan.solver.model.transition import Transition
@@ -37,6 +37,7 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_and_taken_away(page, tmp_pa
     press(page, "Find the plan")
     expect(page.get_by_role("button", name="Use it as the next plan")).to_be_visible(timeout=20_000)
     look(page, "21-transition")
+    photograph(page, "transition")
 
 
 def test_profiles_show_where_the_plan_uses_and_extrapolates_them(page):
