@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from sliceplan.app.store.opening import open_store
-from sliceplan.app.store.problems import load_problem
 from sliceplan.app.store.records import VersionKey
+from sliceplan.app.store.shared import problem_at, shared_store
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.resolve import resolve
@@ -28,17 +27,8 @@ def opened_session(query: Mapping[str, str], user: str) -> Session | None:
     if link is None:
         return None
     saved_as = link.problem if isinstance(link.problem, VersionKey) else None
-    problem = link.problem if isinstance(link.problem, Problem) else saved_problem(link.problem)
+    problem = link.problem if isinstance(link.problem, Problem) else problem_at(shared_store(), link.problem)
     resolve(problem, shipped_profiles(), "link")
     session = Session(user, tables_of(problem), problem, saved_as)
     session.choices["what_if.changes"] = link.what_if
     return session
-
-
-def saved_problem(version: VersionKey) -> Problem:
-    """Returns a version from this server's store; errors as `load_problem` and `open_store` have them."""
-    store = open_store()
-    try:
-        return load_problem(store, version)
-    finally:
-        store.dispose()

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from instances import problem_of, problems, random_problem
 
 from sliceplan.app.session.links import CHANGES, MOST_CHARACTERS, PROBLEM, SAVED, Link, TooLongError, link_of, query_of
+from sliceplan.app.session.opened import opened_session
+from sliceplan.app.store.errors import StoreError
+from sliceplan.app.store.problems import save_new_problem
 from sliceplan.app.store.records import VersionKey
+from sliceplan.app.store.shared import shared_store
+from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.what_if import WhatIf
 
@@ -105,3 +110,11 @@ def test_a_link_says_all_that_is_wrong_of_a_problem():
     data = ONE.model_dump(mode="json") | {"colour": "red"}
     with pytest.raises(InputError, match="colour is not a field here"):
         link_of({PROBLEM: packed(data)})
+
+
+def test_a_link_by_a_saved_version_opens_it_from_the_store():
+    saved = save_new_problem(shared_store(), example_problems()["mixed"], author="ann", name="by-link")
+    session = opened_session(query_of(Link(saved.key, WhatIf())), "ben")
+    assert (session.user, session.problem, session.saved_as) == ("ben", example_problems()["mixed"], saved.key)
+    with pytest.raises(StoreError, match="gone"):
+        opened_session({"saved": "7:gone"}, "ben")

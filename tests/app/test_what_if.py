@@ -5,6 +5,9 @@ from app_screens import press, screen, session_with, settled, switch, texts
 from streamlit.testing.v1 import AppTest
 
 from sliceplan.app.session.links import Link, query_of
+from sliceplan.app.store.problems import save_new_problem
+from sliceplan.app.store.shared import shared_store
+from sliceplan.app.store.sweeps import load_sweep, sweeps
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.what_if import WhatIf
 
@@ -104,6 +107,21 @@ def test_a_sweep_shows_its_curve_and_what_forces_its_steps():
     assert "7 of 7 points are proven cheapest" in texts(page.caption)
     (steps,) = [frame.value for frame in page.dataframe if "forced by" in frame.value.columns]
     assert (steps["adds per hour"] > 0).all()
+
+
+def test_a_sweep_is_saved_beside_the_version_that_it_varies():
+    session = session_with("demo")
+    page = view(press(screen("what_if", session), "solve"), "Sweep")
+    page.number_input(key=f"sweep0_{session.editor}_Step_rate_all services").set_value(0.75).run()
+    press(page, "sweep")
+    session.saved_as = save_new_problem(shared_store(), DEMO, author="ann", name="swept").key
+    page.run()
+    page.text_input(key=f"sweep_note_{session.editor}").set_value("for the board")
+    page.button(key="save_this_sweep").click().run()
+    assert not page.exception
+    (saved,) = sweeps(shared_store(), "swept")
+    assert (saved.note, saved.problem) == ("for the board", session.saved_as)
+    assert load_sweep(shared_store(), saved.id) == session.results["sweep"].value
 
 
 def test_a_wrong_range_is_refused_at_its_place():

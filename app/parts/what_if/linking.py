@@ -5,8 +5,8 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import streamlit as st
 
 from sliceplan.app.session.links import Link, TooLongError, query_of
-from sliceplan.app.session.opened import saved_problem
 from sliceplan.app.session.session import Session
+from sliceplan.app.store.shared import problem_at, shared_store
 from sliceplan.solver.model.errors import SliceplanError
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
@@ -44,7 +44,7 @@ def _query(session: Session, problem: Problem, changes: WhatIf) -> dict[str, str
     except TooLongError as error:
         if session.saved_as is None:
             raise TooLongError(SAVE_FIRST) from error
-        if saved_problem(session.saved_as) != problem:
+        if problem_at(shared_store(), session.saved_as) != problem:
             raise TooLongError(f"{SAVE_FIRST} It is no longer {session.saved_as}.") from error
         return query_of(Link(session.saved_as, changes))
 

@@ -19,6 +19,7 @@ from sliceplan.solver.sweeps.points import Sweep
 from sliceplan.solver.sweeps.what_if import applied, description
 
 from .axis_choice import axes_of, chosen_axis
+from .keeping import offer_saving
 from .state import changes_of
 
 PURPOSE = "sweep"
@@ -137,7 +138,7 @@ def _show_report(session: Session, swept: Swept) -> None:
     show_picture(session, sweep_chart(report.axes, report.points, report.steps), "cost-curve")
     st.caption(_how_good(report))
     _show_steps(report)
-    as_csv, as_json = st.columns(2)
+    as_csv, as_json, saving = st.columns(3)
     name = swept.problem.name
     as_csv.download_button(
         "Download points (CSV)", lambda: sweep_csv(report), f"{name}.sweep.csv", "text/csv", key="sweep_csv"
@@ -149,6 +150,8 @@ def _show_report(session: Session, swept: Swept) -> None:
         "application/json",
         key="sweep_json",
     )
+    with saving:
+        offer_saving(session, report)
 
 
 def _show_steps(report: SweepReport) -> None:
