@@ -100,7 +100,7 @@ def select_first_rate(page: Page) -> None:
 
 
 def load_example(page: Page, name: str) -> None:
-    chooser = page.get_by_test_id("stSelectbox").locator("input").first
+    chooser = page.get_by_role("combobox", name="Example problems")
     chooser.click()
     chooser.fill(name)
     expect(page.get_by_role("option", name=name)).to_be_visible()

@@ -14,9 +14,11 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+from types import ModuleType
+from unittest import mock
 
 MODULES = ("sliceplan.solver.cli", "sliceplan.agent.cli")
-PRELOADED = [*MODULES, "sliceplan.solver.api", "sliceplan.solver.moving", "pytest", __name__]
+PRELOADED = [*MODULES, "sliceplan.solver.api", "sliceplan.solver.moving", __name__]
 
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(PRELOADED)
@@ -31,7 +33,9 @@ def call(module, *arguments, env=None):
         process = _processes.Process(
             target=_run, args=(module, list(map(str, arguments)), environment, Path.cwd(), *streams)
         )
-        process.start()
+        # Other tests leave other main modules behind, which a new process would import.
+        with mock.patch.dict(sys.modules, {"__main__": ModuleType("__main__")}):
+            process.start()
         process.join()
         command = [sys.executable, "-m", module, *map(str, arguments)]
         return subprocess.CompletedProcess(command, process.exitcode, *(path.read_text() for path in streams))

@@ -11,6 +11,7 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items):
     """Keeps tests that share a server, a browser or the names of running services in one process (`pytest -n`)."""
     for item in items:

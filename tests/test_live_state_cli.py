@@ -34,7 +34,7 @@ def test_a_state_becomes_a_plan_that_show_and_the_agent_take(table, tmp_path):
         now,
     )
     assert done.returncode == 0, done.stderr
-    assert "1 GPUs, 1 partitions of gpu-node-1" in done.stderr
+    assert "1 GPU, 1 partition of gpu-node-1" in done.stderr
     (part,) = json.loads(now.read_text())["gpus"][0]["partitions"]
     assert part["serves"][0]["workload"] == "video-thumbs"
     assert sliceplan("show", now).returncode == 0

@@ -22,7 +22,7 @@ from sliceplan.solver.footing import footings
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.model.profile import MeasuredPoint, merged
+from sliceplan.solver.model.profile import MeasuredPoint, Profile, merged
 from sliceplan.solver.model.transition import Durations, Transition
 from sliceplan.solver.transition_text import step_in_words
 
@@ -326,7 +326,7 @@ def test_a_surface_is_empty_where_nothing_was_measured():
 def test_measured_points_are_dots_beside_the_fit_and_beyond_it_lines_are_dashed():
     known = KNOWN["resnet50", "V100-SXM2-16GB"]
     point = MeasuredPoint(sm_percent=50, batch=4, processes=1, latency_ms=7.5, throughput_rps=533)
-    profile = known.model_copy(update={"points": (point,)})
+    profile = Profile.model_validate({**known.model_dump(), "points": [point.model_dump()]})
     figure = shares_chart(profile, [4], "latency", [])
     (dots,) = [trace for trace in figure.data if trace.mode == "markers"]
     assert (dots.x, dots.y) == ((50,), (7.5,))

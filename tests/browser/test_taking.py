@@ -4,7 +4,7 @@ import re
 import zipfile
 
 import pytest
-from browser_walk import SCREENSHOTS, go, look, press
+from browser_walk import SCREENSHOTS, go, look, press, settle
 from html_reading import read
 from playwright.sync_api import expect
 
@@ -48,11 +48,13 @@ def test_other_tools_get_their_files_or_a_reason(page, tmp_path):
     go(page, "Plan")
     page.get_by_text("For other tools").click()
     chooser = page.get_by_role("combobox", name="Format")
+    settle(page)
     chooser.click()
     page.get_by_role("option", name="triton:").click()
     path = taken(page, re.compile(r"Download \d+ files"), tmp_path)
     assert all(name.endswith("config.pbtxt") for name in zipfile.ZipFile(path).namelist())
     look(page, "take-away")
+    settle(page)
     chooser.click()
     page.get_by_role("option", name="deployments:").click()
     expect(page.get_by_text("deployments cannot be written:")).to_be_visible()

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,13 @@ def pool(monkeypatch):
 
 
 def is_gone(pid):
-    """Tells whether a process has ended within a minute."""
+    """Tells whether a process has ended, with all of its threads, within a minute."""
     for _ in range(WAIT_S * 20):
+        with suppress(ChildProcessError):  # it is no child of ours, or was waited for already
+            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                time.sleep(0.05)
+                continue
+            return True
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:

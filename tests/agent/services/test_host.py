@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -93,7 +92,7 @@ def test_several_processes_run_as_one_service_and_one_that_ended_makes_it_incomp
     assert processes.start_time(pids[0]) is None
 
 
-def test_a_process_that_does_not_end_is_killed_after_the_time_to_drain(host):
+def test_a_process_that_does_not_end_is_killed_after_the_time_to_drain(host, tmp_path):
     told = []
     ignoring = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
@@ -101,7 +100,7 @@ def test_a_process_that_does_not_end_is_killed_after_the_time_to_drain(host):
     one = host(command=script(ignoring), drain_s=0.2)
     one.start(SLOT, BERT, WHOLE)
     (pid,) = one.running()[SLOT][0].pids
-    time.sleep(0.3)
+    wait_until(lambda: "up" in (tmp_path / "log/bert-gpu0.log").read_text())
     one.stop(SLOT, BERT, 5, told.append)
     assert told == [[pid]]
     assert processes.start_time(pid) is None
