@@ -40,6 +40,6 @@ def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str) -> None:
 
 
 def _text(cell: object) -> str:
-    if pd.isna(cell):  # type: ignore[call-overload]
+    if pd.isna(cell):  # type: ignore[call-overload]  # a scalar, whatever its type
         return ""
     return f"{cell:g}" if isinstance(cell, float) else str(cell)
