@@ -8,7 +8,6 @@ from pathlib import PurePath
 
 import streamlit as st
 
-from sliceplan.app.session.memory import remembered
 from sliceplan.app.session.session import Session
 from sliceplan.solver.assign import assign, parse_supply
 from sliceplan.solver.export_formats import export_formats, values_by_name
@@ -17,6 +16,8 @@ from sliceplan.solver.formats.gpu_uuids import parse_uuids
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
+
+from .made_once import made_once
 
 FORMAT, NODES, IMAGES, UUIDS = (f"taking.{what}" for what in ("format", "nodes", "images", "uuids"))
 """Where the session keeps what was entered."""
@@ -51,7 +52,7 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
         images = _asked_images(session) if chosen in WITH_IMAGES else ""
         uuids = _asked_uuids(session) if chosen in WITH_UUIDS else ()
         make = partial(_made, problem, plan, chosen, nodes, images, uuids)
-        made = remembered(session, "export", plan, make, (chosen, nodes, images, uuids))
+        made = made_once("export", (problem, plan, chosen, nodes, images, uuids), make)
         if isinstance(made, InputError):
             st.error("\n".join([f"`{chosen}` cannot be written:", "", *(f"- {finding}" for finding in made.findings)]))
             return

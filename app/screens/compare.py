@@ -9,10 +9,10 @@ from sliceplan.app.charts.gaps import gap_chart
 from sliceplan.app.charts.money import money_chart
 from sliceplan.app.charts.service_costs import service_cost_chart
 from sliceplan.app.parts.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
+from sliceplan.app.parts.made_once import made_once
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
 from sliceplan.app.parts.under_way import show_failure
-from sliceplan.app.session.memory import remembered
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.tables import comparison as tables
 from sliceplan.app.tables import prices
@@ -95,9 +95,9 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
 
 def _show_comparison(session: Session, problem: Problem, compared: Comparison, facts: dict[str, PlannerFacts]) -> None:
     warn_if_outdated(session, problem)
-    wastes = remembered(session, "compare.waste", compared, lambda: _wastes(problem, compared))
+    wastes = made_once("compare.waste", (compared,), lambda: _wastes(problem, compared))
     exact = next((plan for plan in compared.plans if plan.planner == "exact" and plan.gpus), None)
-    differences = remembered(session, "compare.differences", compared, lambda: _differences(compared, exact))
+    differences = made_once("compare.differences", (compared,), lambda: _differences(compared, exact))
     bound = compared.bound.cost_per_hour
     st.subheader("No bound was proven" if bound is None else f"Proven: no plan costs less than ${bound:,.2f} per hour")
     if compared.not_run:
@@ -257,7 +257,7 @@ def _show_prices(session: Session) -> None:
         return
     solved_problem, plan = answer.problem, answer.plan
     warn_if_outdated(session, solved_problem)
-    report = remembered(session, "compare.prices", plan, lambda: price_report(solved_problem, plan, shipped_profiles()))
+    report = made_once("compare.prices", (plan,), lambda: price_report(solved_problem, plan, shipped_profiles()))
     if plan.prices is None or report is None:
         st.info(
             "Slice prices are known for plans of `exact` without partitions that are kept free; this one, of "
