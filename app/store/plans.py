@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 from ...solver.digest import reference
 from ...solver.model.errors import Finding, InputError
 from ...solver.model.plan import Plan
+from .archiving import is_archived, put_away, take_back
 from .contents import content_of, record_of
 from .problems import load_problem
 from .records import SavedPlan, VersionKey, plan_of
@@ -60,7 +61,7 @@ def plans(store: Engine, name: str, *, archived: bool = False) -> tuple[SavedPla
     statement = (
         plans_statement()
         .where(DocumentRow.name == name)
-        .where(PlanRow.archived_at.is_not(None) if archived else PlanRow.archived_at.is_(None))
+        .where(is_archived(PlanRow, archived))
         .order_by(PlanRow.saved_at.desc(), PlanRow.id.desc())
     )
     with reading(store) as session:
@@ -79,16 +80,13 @@ def archive_plan(store: Engine, plan: int, *, author: str) -> None:
     """Puts a plan out of sight; nothing is deleted. Raises NotFoundError."""
     check_texts(author=author)
     with writing(store) as session:
-        row = plan_row(session, plan)
-        if row.archived_at is None:
-            row.archived_at, row.archived_by = datetime.now(UTC), author
+        put_away(plan_row(session, plan), author)
 
 
 def unarchive_plan(store: Engine, plan: int) -> None:
     """Takes a plan out of the archive. Raises NotFoundError."""
     with writing(store) as session:
-        row = plan_row(session, plan)
-        row.archived_at = row.archived_by = None
+        take_back(plan_row(session, plan))
 
 
 def _require_answer(store: Engine, plan: Plan, problem: VersionKey) -> None:

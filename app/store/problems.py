@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from ...solver.digest import reference
 from ...solver.model.problem import Problem
+from .archiving import is_archived, put_away, take_back
 from .conflicts import ConflictError, conflict_between
 from .contents import content_of, record_of
 from .errors import NameTakenError
@@ -121,7 +122,7 @@ def problems(store: Engine, *, archived: bool = False) -> tuple[Document, ...]:
     statement = (
         versions_statement()
         .join(latest, (VersionRow.document_id == latest.c.document_id) & (VersionRow.number == latest.c.number))
-        .where(DocumentRow.archived_at.is_not(None) if archived else DocumentRow.archived_at.is_(None))
+        .where(is_archived(DocumentRow, archived))
         .order_by(VersionRow.saved_at.desc(), VersionRow.id.desc())
     )
     with reading(store) as session:
@@ -164,16 +165,13 @@ def archive_problem(store: Engine, name: str, *, author: str) -> None:
     """Puts a problem out of sight, its versions and plans with it; nothing is deleted. Raises NotFoundError."""
     check_texts(author=author)
     with writing(store) as session:
-        document = document_row(session, name)
-        if document.archived_at is None:
-            document.archived_at, document.archived_by = datetime.now(UTC), author
+        put_away(document_row(session, name), author)
 
 
 def unarchive_problem(store: Engine, name: str) -> None:
     """Takes a problem out of the archive. Raises NotFoundError."""
     with writing(store) as session:
-        document = document_row(session, name)
-        document.archived_at = document.archived_by = None
+        take_back(document_row(session, name))
 
 
 def _append(store: Engine, row: VersionRow, parent: VersionKey, problem: Problem) -> Version:

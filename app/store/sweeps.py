@@ -8,6 +8,7 @@ from ...solver.digest import reference
 from ...solver.model.errors import Finding, InputError
 from ...solver.model.parsing import parse_record
 from ...solver.model.sweep_report import SweepReport
+from .archiving import is_archived, put_away, take_back
 from .problems import load_problem
 from .records import SavedSweep, VersionKey, sweep_of
 from .rows import document_row, open_document_row, sweep_row, sweeps_statement, version_row
@@ -53,7 +54,7 @@ def sweeps(store: Engine, name: str, *, archived: bool = False) -> tuple[SavedSw
     statement = (
         sweeps_statement()
         .where(DocumentRow.name == name)
-        .where(SweepRow.archived_at.is_not(None) if archived else SweepRow.archived_at.is_(None))
+        .where(is_archived(SweepRow, archived))
         .order_by(SweepRow.saved_at.desc(), SweepRow.id.desc())
     )
     with reading(store) as session:
@@ -72,13 +73,10 @@ def archive_sweep(store: Engine, sweep: int, *, author: str) -> None:
     """Puts a sweep out of sight; nothing is deleted. Raises NotFoundError."""
     check_texts(author=author)
     with writing(store) as session:
-        row = sweep_row(session, sweep)
-        if row.archived_at is None:
-            row.archived_at, row.archived_by = datetime.now(UTC), author
+        put_away(sweep_row(session, sweep), author)
 
 
 def unarchive_sweep(store: Engine, sweep: int) -> None:
     """Takes a sweep out of the archive. Raises NotFoundError."""
     with writing(store) as session:
-        row = sweep_row(session, sweep)
-        row.archived_at = row.archived_by = None
+        take_back(sweep_row(session, sweep))
