@@ -14,8 +14,8 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
-from types import ModuleType
-from unittest import mock
+
+from main_module import without_main_module
 
 MODULES = ("sliceplan.solver.cli", "sliceplan.agent.cli")
 PRELOADED = [*MODULES, "sliceplan.solver.api", "sliceplan.solver.moving", __name__]
@@ -33,8 +33,7 @@ def call(module, *arguments, env=None):
         process = _processes.Process(
             target=_run, args=(module, list(map(str, arguments)), environment, Path.cwd(), *streams)
         )
-        # Other tests leave other main modules behind, which a new process would import.
-        with mock.patch.dict(sys.modules, {"__main__": ModuleType("__main__")}):
+        with without_main_module():
             process.start()
         process.join()
         command = [sys.executable, "-m", module, *map(str, arguments)]

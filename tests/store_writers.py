@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from multiprocessing import get_context
 
+from main_module import without_main_module
+
 from sliceplan.app.store.conflicts import ConflictError
 from sliceplan.app.store.opening import open_store
 from sliceplan.app.store.problems import latest_version, load_problem, save_new_problem, save_problem, versions
@@ -38,14 +40,16 @@ def with_workload(problem, name):
 def run_at_once(work, url, count, *arguments):
     """Runs work(url, author, barrier, *arguments) in `count` new processes, and returns what each of them returned."""
     context = get_context("spawn")
-    barrier, answers = context.Barrier(count), context.SimpleQueue()
-    writers = [
-        context.Process(target=_answer, args=(answers, work, url, f"author-{number}", barrier, *arguments))
-        for number in range(count)
-    ]
-    for writer in writers:
-        writer.start()
-    found = [answers.get() for _ in writers]
+    barrier, writers, answers = context.Barrier(count), [], []
+    for number in range(count):
+        answer, answering = context.Pipe(duplex=False)
+        writer = context.Process(target=_answer, args=(answering, work, url, f"author-{number}", barrier, *arguments))
+        with without_main_module():
+            writer.start()
+        answering.close()  # so that the end of a process that dies without an answer is an error, not a wait
+        writers.append(writer)
+        answers.append(answer)
+    found = [answer.recv() for answer in answers]
     for writer in writers:
         writer.join()
     for answer in found:
@@ -88,9 +92,9 @@ def edit_apart(url, author, barrier, rounds):
     return count
 
 
-def _answer(answers, work, url, author, barrier, *arguments):
+def _answer(answering, work, url, author, barrier, *arguments):
     try:
-        answers.put(work(url, author, barrier, *arguments))
+        answering.send(work(url, author, barrier, *arguments))
     except BaseException as error:
         barrier.abort()
-        answers.put(f"{author}: {type(error).__name__}: {error}")
+        answering.send(f"{author}: {type(error).__name__}: {error}")
