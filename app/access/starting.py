@@ -121,6 +121,8 @@ def streamlit_options(address: str, port: int, *, open_browser: bool, access: Pa
         "server.enableCORS": True,
         "server.enableXsrfProtection": True,
         "server.fileWatcherType": "none",
+        # Else every drawn page is followed by a whole collection, which all other users wait for.
+        "runner.postScriptGC": False,
         "browser.gatherUsageStats": False,
         "client.toolbarMode": "viewer",
     }
