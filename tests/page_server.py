@@ -1,4 +1,4 @@
-"""The page as `sliceplan ui` starts it, on a port of this machine, for tests in the browser."""
+"""The page as `sliceplan ui` starts it, on a port of this machine, for tests in the browser and for benchmarks."""
 
 import os
 import socket
@@ -7,8 +7,6 @@ import sys
 import time
 import urllib.request
 from contextlib import contextmanager
-
-import pytest
 
 START_S = 30
 
@@ -48,4 +46,4 @@ def _await(server, port):
                 return
         except OSError:
             time.sleep(0.2)
-    pytest.fail(f"the page did not start within {START_S} s")
+    raise TimeoutError(f"the page did not start within {START_S} s")

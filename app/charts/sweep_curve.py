@@ -102,7 +102,8 @@ def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[Step, ...]) 
         margin={"l": 10, "r": 20, "t": 10, "b": 10},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
         xaxis={"title": axis_title(axis), "range": _padded(axis.values)},
-        yaxis={"title": "USD per hour", "tickprefix": "$", "rangemode": "tozero"},
+        # Without points no scale is known.
+        yaxis={"title": "USD per hour", "tickprefix": "$", "rangemode": "tozero", "showticklabels": bool(points)},
     )
     return figure
 

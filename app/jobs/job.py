@@ -67,6 +67,8 @@ class Job:
     cancel: Callable[[], object] = lambda: None
     submitted_s: float = field(default_factory=time.monotonic)
     ended_s: float | None = None
+    has_points: threading.Event = field(default_factory=threading.Event)
+    """That a sweep has its first point, or has ended."""
     ended: threading.Event = field(default_factory=threading.Event)
     changing: threading.RLock = field(default_factory=threading.RLock)
 
@@ -105,4 +107,5 @@ class Job:
             self.state, self.result, self.error, self.size_bytes = state, result, error, size_bytes
             self.ended_s = time.monotonic()
             self.cancel = lambda: None
+        self.has_points.set()
         self.ended.set()

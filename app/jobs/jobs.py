@@ -38,6 +38,9 @@ from .kept import Limits, outdated
 KEPT_FREE = 1
 """Workers that only users get of whom nothing runs."""
 
+BROWSER_LOADS_S = 3.0
+"""So long the first user's browser, perhaps on the same cores, has them to itself."""
+
 LEAST_WORKERS = 4
 """On few cores too: long searches of some users then leave workers to the others, each a little slower."""
 
@@ -135,9 +138,14 @@ class Jobs:
         job.ended.wait(wait_s)
         return job.result if job.ended.is_set() else None
 
-    def points(self, job_id: str) -> tuple[SweepPoint, ...]:
-        """Returns the points of a sweep that are solved so far, in the order of their indices."""
+    def points(self, job_id: str, wait_s: float = 0.0) -> tuple[SweepPoint, ...]:
+        """
+        Returns the points of a sweep that are solved so far, in the order of their indices.
+
+        The first is waited for, for up to some seconds.
+        """
         job = self._job(job_id)
+        job.has_points.wait(wait_s)
         with job.changing:
             known = job.result.points if isinstance(job.result, SweepReport) else tuple(job.result or ())
         return tuple(sorted(known, key=lambda point: point.index))
@@ -179,6 +187,7 @@ class Jobs:
                         job.result.append(point)
                         job.done += 1
                         job.says(f"{job.done:,} of {job.of:,} points")
+                    job.has_points.set()
                 points = list(job.result)
                 steps = []
                 for step in explained(sweep, points, workers, stop=stop) if explain else ():
@@ -267,6 +276,14 @@ def shared_jobs() -> Jobs:
     """Returns the jobs of this process; its workers begin to import the solvers when it is first called."""
     with _making:
         return _shared_jobs()
+
+
+@cache
+def make_jobs_soon() -> None:
+    """Has the workers load the solvers while the first user looks at the page, and not when a job waits for them."""
+    later = threading.Timer(BROWSER_LOADS_S, shared_jobs)
+    later.daemon = True
+    later.start()
 
 
 @cache

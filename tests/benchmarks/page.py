@@ -3,29 +3,25 @@ How long the page's large pictures take in headless Chromium.
 
     .venv/bin/python tests/benchmarks/page.py [--gpus 400] [--services 500]
 
-Prints the seconds to compute the picture of a fleet, its size, the seconds that the browser takes from having it to
-having drawn it, and those from a click on *Plan* to the picture of the whole plan on the page; medians of five. Times
-are this machine's, whatever else runs on it.
+Prints the seconds from opening the page to its tables, those to compute the picture of a fleet, its size, the seconds
+that the browser takes from having it to having drawn it, and those from a click on *Plan* to the picture of the whole
+plan on the page; medians of five. Times are this machine's, whatever else runs on it.
 """
 
 import argparse
 import os
-import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from chromium import running_chromium
 from instances import random_problem
-from playwright.sync_api import Browser, CDPSession, sync_playwright
+from page_server import running_page
+from playwright.sync_api import CDPSession
 
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.fleet_blocks import blocks_of
@@ -40,6 +36,10 @@ DRAWING = """async () => {
     return (performance.now() - began) / 1000;
 }"""
 
+TITLE = "() => document.querySelector('h1') !== null"
+
+TABLES = """() => document.querySelectorAll('[data-testid="stDataFrame"] canvas').length >= 2"""
+
 
 def main() -> None:
     """Runs all measurements."""
@@ -48,6 +48,11 @@ def main() -> None:
     parser.add_argument("--services", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    first, *later = first_paint_s()
+    print(f"load {os.getloadavg()[0]:.1f}; seconds from opening the page to its title and to both tables:")
+    print(f"the first to open it {first[0]:.2f} and {first[1]:.2f};", end=" ")
+    worst = tuple(max(column) for column in zip(*later, strict=True))
+    print(f"the next five at worst {worst[0]:.2f} and {worst[1]:.2f}")
     problem = random_problem(arguments.services, arguments.seed)
     plan = solve(problem)
     # The most finely cut ones, as the figure to reach is one of partitions.
@@ -80,7 +85,7 @@ def drawn_s(figure: str) -> tuple[float, float]:
         f"<script id='figure' type='application/json'>{embedded}</script>"
     )
     walls, processors = [], []
-    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+    with tempfile.TemporaryDirectory() as folder, running_chromium() as browser:
         file = Path(folder) / "page.html"
         file.write_text(page)
         for _ in range(5):
@@ -95,6 +100,27 @@ def drawn_s(figure: str) -> tuple[float, float]:
     return statistics.median(walls), statistics.median(processors)
 
 
+def first_paint_s() -> list[tuple[float, float]]:
+    """
+    Returns the seconds from opening the page to its title and to both its tables, for six people in turn.
+
+    Each has an empty browser cache. The first is the first at all on a server that just began to listen.
+    """
+    seconds = []
+    with tempfile.TemporaryDirectory() as folder, running_chromium() as browser, running_page(folder) as address:
+        for _ in range(6):
+            tab = browser.new_context(viewport={"width": 1280, "height": 1400}).new_page()
+            tab.goto(address, wait_until="commit")
+            times = []
+            for what in (TITLE, TABLES):
+                tab.wait_for_function(what, polling="raf", timeout=60_000)
+                times.append(tab.evaluate("() => performance.now() / 1000"))
+            seconds.append((times[0], times[1]))
+            tab.wait_for_timeout(1500)
+            tab.context.close()
+    return seconds
+
+
 def busy_s(client: CDPSession) -> float:
     """Returns the processor time of a tab's main thread so far, seconds."""
     metrics = client.send("Performance.getMetrics")["metrics"]
@@ -103,7 +129,7 @@ def busy_s(client: CDPSession) -> float:
 
 def on_the_page_s(problem: str, gpus: int, blocks: int) -> float:
     """Returns the seconds from a click on the screen's link to its picture, the median of five; the plan is there."""
-    with serving() as address, chromium() as browser:
+    with tempfile.TemporaryDirectory() as folder, running_page(folder) as address, running_chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 1400})
         page.set_default_timeout(120_000)
         page.goto(address)
@@ -124,37 +150,6 @@ def on_the_page_s(problem: str, gpus: int, blocks: int) -> float:
             page.wait_for_timeout(1000)
     # The first one also loads the drawing library.
     return statistics.median(times[1:])
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    """Gives a headless Chromium."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        sys.exit("no chromium on this machine")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
-
-
-@contextmanager
-def serving() -> Iterator[str]:
-    """Gives the address of a server of the page, on a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "sliceplan.solver.cli", "ui", "--port", str(port), "--no-browser"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        for _ in range(300):
-            with suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1):
-                break
-            time.sleep(0.2)
-        yield f"http://localhost:{port}"
-    finally:
-        os.killpg(server.pid, 15)
-        server.wait(timeout=10)
 
 
 if __name__ == "__main__":

@@ -9,21 +9,19 @@ and when the first points of a sweep over 100 services are drawn. Times are this
 
 import argparse
 import os
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from browser.conftest import CHROMIUM, SWITCHES
 from browser_walk import go, press
+from chromium import running_chromium
 from instances import random_problem
-from playwright.sync_api import expect, sync_playwright
+from page_server import running_page
+from playwright.sync_api import expect
 
 from sliceplan.solver import api
 from sliceplan.solver.formats.problem_files import write_problem
@@ -55,6 +53,18 @@ WATCH = """
 }
 """
 
+WATCH_POINTS = """
+() => {
+  window.drawn = null;
+  addEventListener('click', () => { window.pressed = performance.now(); }, {capture: true, once: true});
+  const look = () => {
+    if (document.querySelector('.js-plotly-plot .scatterlayer .point')) window.drawn = performance.now();
+    else requestAnimationFrame(look);
+  };
+  look();
+}
+"""
+
 
 def main() -> None:
     """Runs all measurements."""
@@ -65,21 +75,14 @@ def main() -> None:
     arguments = parser.parse_args()
     for services in (50, arguments.services):
         compute(services, arguments.moves)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "sliceplan.solver.cli", "ui", "--port", str(port), "--no-browser"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        wait_for(port)
-        with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(SWITCHES))
-            for services in (50, arguments.services):
-                slider(browser, port, Path(folder), services, arguments.moves)
-            sweep(browser, port, Path(folder), arguments.points)
-    finally:
-        os.killpg(server.pid, 15)
-        server.wait(10)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_page(folder) as address,
+        running_chromium() as browser,
+    ):
+        for services in (50, arguments.services):
+            slider(browser, address, Path(folder), services, arguments.moves)
+        sweep(browser, address, Path(folder), arguments.points)
 
 
 def compute(services: int, moves: int) -> None:
@@ -96,9 +99,9 @@ def compute(services: int, moves: int) -> None:
     print(f"{services:,} services: re-plan {shown(wall)}; processor time {shown(cpu)}; {loaded()}", flush=True)
 
 
-def slider(browser, port: int, folder: Path, services: int, moves: int) -> None:
+def slider(browser, address: str, folder: Path, services: int, moves: int) -> None:
     """Prints how long after a click on the slider the new cost and the new picture are there."""
-    page = opened(browser, port, folder, services)
+    page = opened(browser, address, folder, services)
     press(page, "Solve")
     expect(page.get_by_text("GPUs, $").first).to_be_visible(timeout=WAIT_MS)
     go(page, "What-if")
@@ -119,45 +122,36 @@ def slider(browser, port: int, folder: Path, services: int, moves: int) -> None:
     page.close()
 
 
-def sweep(browser, port: int, folder: Path, points: int) -> None:
+def sweep(browser, address: str, folder: Path, points: int) -> None:
     """Prints how long after the click the first points of a sweep over 100 services are drawn."""
-    page = opened(browser, port, folder, 100)
+    page = opened(browser, address, folder, 100)
     go(page, "What-if")
     page.get_by_role("radio", name="Sweep").click()
     field = page.get_by_label("Step", exact=True)
     field.fill(repr(1.5 / (points - 1)))
     field.press("Enter")
     expect(page.get_by_text(f"{points:,} points")).to_be_visible(timeout=WAIT_MS)
-    begun = time.perf_counter()
-    press(page, "Sweep")
-    page.locator(".js-plotly-plot .scatterlayer .point").first.wait_for(state="attached", timeout=WAIT_MS)
-    print(f"first points of {points:,} over 100 services drawn after {time.perf_counter() - begun:.2f} s; {loaded()}")
+    page.wait_for_timeout(1000)
+    page.evaluate(WATCH_POINTS)
+    page.get_by_role("button", name="Sweep", exact=True).click()
+    page.wait_for_function("() => window.drawn !== null", timeout=WAIT_MS)
+    seconds = page.evaluate("() => window.drawn - window.pressed") / 1000
+    print(f"first points of {points:,} over 100 services drawn {seconds:.2f} s after the click; {loaded()}")
     press(page, "Stop, keep the best so far")
     page.close()
 
 
-def opened(browser, port: int, folder: Path, services: int):
+def opened(browser, address: str, folder: Path, services: int):
     """Opens the page with a random problem of so many services."""
     path = folder / f"{services}.json"
     problem = random_problem(services, 1)
     write_problem(problem, path)
     page = browser.new_page(viewport={"width": 1280, "height": 1400})
-    page.goto(f"http://localhost:{port}")
+    page.goto(address)
     expect(page.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=WAIT_MS)
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(path)
     expect(page.get_by_test_id("stSidebar").get_by_text(problem.name, exact=True)).to_be_visible(timeout=WAIT_MS)
     return page
-
-
-def wait_for(port: int) -> None:
-    """Waits until the server answers."""
-    for _ in range(300):
-        try:
-            with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1):
-                return
-        except OSError:
-            time.sleep(0.2)
-    sys.exit("the page did not start within a minute")
 
 
 def shown(times: list[float]) -> str:

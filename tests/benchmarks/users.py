@@ -14,18 +14,17 @@ import asyncio
 import os
 import re
 import signal
-import socket
 import statistics
-import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
-from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from instances import random_problem
+from page_server import running_page
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
@@ -192,21 +191,6 @@ def put(port: int, url: str, contents: bytes) -> None:
     urllib.request.urlopen(urllib.request.Request(f"http://localhost:{port}{url}", body, headers, method="PUT")).close()
 
 
-def started_page() -> tuple[subprocess.Popen[bytes], int]:
-    """Starts the page on a free port; returns its process, and the port when it answers."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "sliceplan.solver.cli", "ui", "--port", str(port), "--no-browser"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    for _ in range(300):
-        with suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1):
-            return server, port
-        time.sleep(0.2)
-    os.killpg(server.pid, signal.SIGTERM)
-    raise SystemExit("the page did not start within 60 s")
-
-
 async def measured(port: int, problems: list[Problem]) -> None:
     """Prints the waits of as many users as there are problems."""
     gate = asyncio.Barrier(len(problems))
@@ -236,12 +220,9 @@ def main() -> None:
         f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {arguments.users} users, {arguments.services} services"
     )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended early"))
-    server, port = started_page()
-    try:
-        asyncio.run(measured(port, [random_problem(arguments.services, seed) for seed in range(arguments.users)]))
-    finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(timeout=10)
+    problems = [random_problem(arguments.services, seed) for seed in range(arguments.users)]
+    with tempfile.TemporaryDirectory() as folder, running_page(folder) as address:
+        asyncio.run(measured(int(address.rpartition(":")[2]), problems))
 
 
 if __name__ == "__main__":

@@ -1,27 +1,17 @@
 """A server of the page and a browser, for all tests that walk through it. Screenshots land beside this file."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
+from chromium import CHROMIUM, running_chromium
 from page_server import running_page
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 # A busy machine draws late; what is wrong never comes.
 expect.set_options(timeout=20_000)
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SWITCHES = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @pytest.fixture(scope="session")
@@ -38,10 +28,8 @@ def browser():
             pytest.fail("no chromium; `sh .ci/test` installs it")
         pytest.skip("no chromium on this machine; `sh .ci/test` installs it")
     SCREENSHOTS.mkdir(exist_ok=True)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(SWITCHES))
+    with running_chromium() as chromium:
         yield chromium
-        chromium.close()
 
 
 def is_error(message):

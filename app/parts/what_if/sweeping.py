@@ -27,8 +27,11 @@ SWEPT = "sweep.swept"
 TWO = "sweep.two"
 CHANGED = "sweep.changed"
 
+REFUSED = "sweep.refused"
+"""Where the session keeps for one run why a press began nothing."""
+
 FIRST_S = 0.2
-"""So long a click waits for a short sweep to end."""
+"""So long a click waits for a short sweep to end, and a picture for its first point."""
 
 POLL_S = 0.5
 
@@ -49,7 +52,7 @@ def show_sweep(session: Session) -> None:
     if problem is None:
         st.info("Something in the tables is wrong; the page *Workloads and fleet* says what.")
         return
-    _choose(session, problem)
+    axes = _choose(session, problem)
     show_failure(session.results.get(PURPOSE))
     swept: Swept | None = session.choices.get(SWEPT)
     if swept is None:
@@ -57,6 +60,8 @@ def show_sweep(session: Session) -> None:
             "A sweep plans the fleet at every value of a range. You will see what the fleet costs over it, how close "
             "the proof comes, at which value the next GPU is needed, and which service forces it."
         )
+        if axes is not None:
+            show_picture(session, sweep_chart(axes, ()), "cost-curve")
         return
     if PURPOSE in session.open_jobs:
         _watch(session, swept)
@@ -64,7 +69,8 @@ def show_sweep(session: Session) -> None:
         _show_report(session, swept)
 
 
-def _choose(session: Session, problem: Problem) -> None:
+def _choose(session: Session, problem: Problem) -> tuple[Axis, ...] | None:
+    """Lets the user choose what varies and begin; returns the axes, None if they are wrong."""
     changes = changes_of(session, problem)
     if not changes.is_empty:
         on = st.toggle(
@@ -86,25 +92,28 @@ def _choose(session: Session, problem: Problem) -> None:
         for finding in error.findings:
             st.error(" ".join(part for part in (finding.path, finding.message) if part))
         st.button("Sweep", type="primary", disabled=True, key="sweep")
-        return
+        return None
     sweep = Sweep(base, shipped_profiles(), axes)
     button, words = st.columns([1, 3], vertical_alignment="center")
     sizes = f": {' x '.join(map(str, sweep.sizes))}" if len(sweep.sizes) > 1 else ""
     words.caption(f"{sweep.points:,} point{'' if sweep.points == 1 else 's'}{sizes}")
-    if button.button("Sweep", type="primary", key="sweep", width="stretch"):
-        _begin(session, sweep, description(changes) if is_changed else "")
+    about = description(changes) if is_changed else ""
+    # In a callback it begins before the page is drawn, which takes a moment.
+    button.button("Sweep", type="primary", key="sweep", width="stretch", on_click=_begin, args=(session, sweep, about))
+    if refused := session.choices.pop(REFUSED, None):
+        st.error(refused)
+    return axes
 
 
 def _begin(session: Session, sweep: Sweep, about: str) -> None:
     try:
         job = shared_jobs().submit_sweep(session.user, sweep)
     except TooManyJobsError as error:
-        st.error(str(error))
+        session.choices[REFUSED] = str(error)
         return
     session.choices[SWEPT] = Swept(sweep.problem, sweep.axes, about)
     session.results.pop(PURPOSE, None)
     begin(session, PURPOSE, job, sweep.problem, wait_s=FIRST_S)
-    st.rerun()  # the sidebar, drawn before, shows it from now on
 
 
 @st.fragment(run_every=POLL_S)
@@ -114,7 +123,7 @@ def _watch(session: Session, swept: Swept) -> None:
     if job is None:
         return
     try:
-        points = shared_jobs().points(job.id)
+        points = shared_jobs().points(job.id, FIRST_S)
     except UnknownJobError:
         return
     if not points:

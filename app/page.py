@@ -1,0 +1,60 @@
+"""The planner in the browser: who is there, what they work on, and which screen they look at. Holds no algorithm."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from sliceplan.app.jobs.jobs import make_jobs_soon
+from sliceplan.app.parts.actions import show_actions
+from sliceplan.app.parts.login import admitted, show_identity
+from sliceplan.app.parts.pictures import choose_picture_format
+from sliceplan.app.screens import compare, fragmentation, history, plan, profiles, transition, what_if, workloads
+from sliceplan.app.session.current import BROKEN_LINK, current_session
+from sliceplan.app.session.session import Session
+
+ICON = Path(__file__).with_name("icon.svg")
+
+Screen = Callable[[Session], None]
+
+
+def draw_page() -> None:
+    """Draws the page."""
+    st.set_page_config(page_title="sliceplan", page_icon=str(ICON), layout="wide")
+    identity = admitted()
+    if identity is None:
+        return
+    session = current_session(identity.user)
+
+    def page(show: Screen, title: str, path: str, icon: str, *, default: bool = False) -> StreamlitPage:
+        def draw() -> None:
+            show(session)
+
+        return st.Page(draw, title=title, url_path=path, icon=f":material/{icon}:", default=default)
+
+    chosen = st.navigation(
+        [
+            page(workloads.show, "Workloads and fleet", "workloads", "table", default=True),
+            page(plan.show, "Plan", "plan", "view_week"),
+            page(compare.show, "Compare", "compare", "bar_chart"),
+            page(what_if.show, "What-if", "what-if", "tune"),
+            page(fragmentation.show, "Fragmentation", "fragmentation", "grid_on"),
+            page(transition.show, "Transition", "transition", "moving"),
+            page(profiles.show, "Profiles", "profiles", "show_chart"),
+            page(history.show, "History", "history", "history"),
+        ]
+    )
+    entered = session.choices.get("screen") != chosen.url_path
+    session.choices["screen"] = chosen.url_path
+    if entered:
+        session.editor += 1
+    with st.sidebar:
+        show_actions(session)
+        choose_picture_format(session)
+        show_identity(identity)
+    if BROKEN_LINK in session.choices:
+        st.error(f"The link could not be opened, so this is the usual page. {session.choices[BROKEN_LINK]}")
+    st.title(chosen.title)
+    chosen.run()
+    make_jobs_soon()
