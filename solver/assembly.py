@@ -163,6 +163,7 @@ def gap(cost: float | None, bound: Bound) -> float | None:
 def _figures(resolved: ResolvedProblem, used: Sequence[DecidedGpu]) -> Figures:
     """Gives every segment its place, and predicts every resident."""
     predicted = _predicted(resolved, [one for one in used if isinstance(one, SharedGpu)])
+    profile_of = [one.name if one.mig else "" for one in resolved.sizes]
     workload: list[int] = []
     size: list[int] = []
     start: list[int | None] = []
@@ -175,10 +176,9 @@ def _figures(resolved: ResolvedProblem, used: Sequence[DecidedGpu]) -> Figures:
             size += [SHARED] * len(figures)
             start += [None] * len(figures)
             continue
-        segments, starts = _placed(resolved, one)
-        for k, w in segments:
-            size.append(k)
-            workload.append(w)
+        segments, starts = _placed(one, profile_of)
+        size += [k for k, _ in segments]
+        workload += [w for _, w in segments]
         start += starts
     return Figures(np.array(workload, dtype=np.int64), np.array(size, dtype=np.int64), start, residents)
 
@@ -220,15 +220,19 @@ def _places(entry: FleetEntry) -> Iterator[tuple[str | None, int | None]]:
     yield from repeat((None, None))
 
 
-def _placed(resolved: ResolvedProblem, cut: CutGpu) -> tuple[Sequence[Segment], Sequence[int | None]]:
-    """Returns the segments of a GPU by their start, and the starts; a whole GPU has no start."""
-    if resolved.sizes[cut.segments[0].size].mig is None:
+def _placed(cut: CutGpu, profile_of: Sequence[str]) -> tuple[Sequence[Segment], Sequence[int | None]]:
+    """
+    Returns the segments of a GPU by their start, and the starts; a whole GPU has no start.
+
+    `profile_of`: by index of a size the name of its MIG profile, empty for a whole GPU.
+    """
+    if not profile_of[cut.segments[0].size]:
         return cut.segments, [None] * len(cut.segments)
     if cut.starts is not None:
         by_start = sorted(zip(cut.starts, cut.segments, strict=True))
         return [segment for _, segment in by_start], [start for start, _ in by_start]
     segments = sorted(cut.segments)
-    names = tuple([resolved.sizes[segment.size].name for segment in segments])
+    names = tuple([profile_of[size] for size, _ in segments])
     order, starts = _by_start(cut.gpu, names)
     return [segments[i] for i in order], starts
 

@@ -23,7 +23,7 @@ from .model.plan import Plan, PlannedGpu, Status
 from .model.problem import Problem, Workload
 from .model.profile import Profile, merged
 from .performance.prediction import Prediction, predict, predict_whole
-from .plan_columns import UNKNOWN, PlanColumns, plan_columns
+from .plan_columns import UNKNOWN, Ints, PlanColumns, plan_columns
 from .violation import RELATIVE, Violation, close
 
 
@@ -140,32 +140,41 @@ def _wrong_gpus(
 ) -> list[Violation]:
     """Returns what is wrong with each GPU, in their order: its division, and what its partitions serve."""
     found: list[tuple[int, int, Violation]] = []  # by partition; 1: after what is wrong with the partition itself
-    judged: list[int] = []
-    first = 0
-    for gpu in plan.gpus:
-        indices = range(first, first + len(gpu.partitions))
-        first = indices.stop
+    judged = np.zeros(len(plan.gpus), dtype=np.bool_)
+    unjudged: list[int] = []
+    # GPUs that are divided alike are looked at once, all of them that are right in one step.
+    by_division = np.argsort(columns.division, kind="stable")
+    bounds = np.searchsorted(columns.division[by_division], np.arange(len(columns.example) + 1))
+    for division, example in enumerate(columns.example.tolist()):
+        members = by_division[bounds[division] : bounds[division + 1]]
+        gpu = plan.gpus[example]
         facts = load_catalogue().get(gpu.gpu)
         if facts is None:
-            found.append((indices[0], 0, Violation(gpu.id, f"{gpu.gpu} is not in the catalogue")))
+            found += _of_each(plan, columns, members, 0, f"{gpu.gpu} is not in the catalogue")
         elif gpu.sharing == "mps":
-            found += [(indices[0], 0, wrong) for wrong in wrong_shares(problem, workloads, gpu, facts, profiles)]
+            for g in members.tolist():
+                wrong = wrong_shares(problem, workloads, plan.gpus[g], facts, profiles)
+                found += [(int(columns.first[g]), 0, violation) for violation in wrong]
         elif gpu.sharing == "exclusive":
             if _is_whole(gpu):
-                judged += indices
+                judged[members] = True
             else:
                 message = "is used whole, but has several partitions, a MIG profile or a share"
-                found.append((indices[0], 0, Violation(gpu.id, message)))
+                found += _of_each(plan, columns, members, 0, message)
         else:
-            places = tuple([(partition.start, partition.mig_profile) for partition in gpu.partitions])
+            judged[members] = True
+            places = tuple((partition.start, partition.mig_profile) for partition in gpu.partitions)
             unknown, wrong_together = _wrong_instances(gpu.gpu, places)
-            judged += [i for place, i in enumerate(indices) if place not in unknown] if unknown else indices
             for place in unknown:
                 start, name = places[place]
                 message = f"{name} at {start} is no MIG instance of {gpu.gpu}"
-                found.append((indices[place], 0, Violation(gpu.id, message)))
-            found += [(indices[-1], 1, Violation(gpu.id, message)) for message in wrong_together]
-    partitions = np.array(judged, dtype=np.int64)
+                found += _of_each(plan, columns, members, 0, message, place)
+                unjudged += (columns.first[members] + place).tolist()
+            for message in wrong_together:
+                found += _of_each(plan, columns, members, 1, message, len(places) - 1)
+    of_partition = judged[columns.gpu]
+    of_partition[unjudged] = False
+    partitions = np.flatnonzero(of_partition)
     found += [(i, 0, wrong) for i, wrong in wrong_partitions(problem, plan, columns, partitions, predict)]
     found.sort(key=itemgetter(0, 1))
     return [violation for _, _, violation in found]
@@ -175,6 +184,13 @@ def _is_whole(gpu: PlannedGpu) -> bool:
     """Tells whether a GPU has one partition without a MIG profile or a share."""
     whole = gpu.partitions[0]
     return len(gpu.partitions) == 1 and not whole.mig_profile and whole.start is None and whole.sm_percent is None
+
+
+def _of_each(
+    plan: Plan, columns: PlanColumns, gpus: Ints, order: int, message: str, place: int = 0
+) -> list[tuple[int, int, Violation]]:
+    """Returns a violation of each of some GPUs, at one of its partitions."""
+    return [(int(columns.first[g]) + place, order, Violation(plan.gpus[g].id, message)) for g in gpus.tolist()]
 
 
 @cache

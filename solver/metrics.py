@@ -48,7 +48,19 @@ def measure(
     use = np.minimum(1.0, columns.rate_rps / reachable)
     allocated, active = sum(sms.tolist()), sum((sms[columns.partition] * use).tolist())
     total = sum(whole_sms(gpu.gpu, gpu.sharing) for gpu in plan.gpus)
-    cuts = unvalidated(GpuCut, (_cut(gpu, model_of, by_key) for gpu in plan.gpus))
+    # What is left of a GPU under MPS depends on what runs there, too; of another, on its division alone.
+    left = {
+        division: _cut(plan.gpus[example], model_of, by_key)
+        for division, example in enumerate(columns.example.tolist())
+        if plan.gpus[example].sharing != "mps"
+    }
+    cuts = unvalidated(
+        GpuCut,
+        (
+            left[division] | {"id": gpu.id} if division in left else _cut(gpu, model_of, by_key)
+            for gpu, division in zip(plan.gpus, columns.division.tolist(), strict=True)
+        ),
+    )
     return Metrics(
         internal_slack=1 - active / allocated if allocated else None,
         external_fragmentation=max(0.0, 1 - allocated / total) if total else None,

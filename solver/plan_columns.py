@@ -1,8 +1,10 @@
 """A plan read as columns: for steps that look at every partition of plans with millions of them."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
+from operator import attrgetter
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,8 @@ Ints = NDArray[np.int64]
 
 UNKNOWN = -1
 """Stands for a workload that is not in the problem."""
+
+Key = TypeVar("Key", bound=Hashable)
 
 Kind = tuple[str, str | None, float | None]
 """What tells partitions apart: GPU type, MIG profile, share in percent."""
@@ -30,6 +34,12 @@ class PlanColumns:
     partitions: Sequence[Partition]
     gpu: Ints
     """Shape (partition,): position of its GPU in the plan."""
+    first: Ints
+    """Shape (gpu,): its first partition; the others follow."""
+    division: Ints
+    """Shape (gpu,): equal for GPUs of one type and kind of sharing with equal partitions at equal starts."""
+    example: Ints
+    """Shape (division,): the first GPU that is divided so."""
     kinds: Sequence[Kind]
     """The kinds of partition that there are."""
     kind: Ints
@@ -58,31 +68,72 @@ def plan_columns(problem: Problem, plan: Plan, known: PlanColumns | None = None)
     if known is not None and known.problem is problem and known.gpus is gpus:
         return known
     index = {workload.name: w for w, workload in enumerate(problem.workloads)}
-    on_gpu = [gpu.partitions for gpu in gpus]
+    on_gpu = list(map(attrgetter("partitions"), gpus))
     partitions = list(chain.from_iterable(on_gpu))
-    types = chain.from_iterable([gpu.gpu] * len(parts) for gpu, parts in zip(gpus, on_gpu, strict=True))
-    kinds = [(gpu, part.mig_profile, part.sm_percent) for gpu, part in zip(types, partitions, strict=True)]
-    number = {kind: k for k, kind in enumerate(dict.fromkeys(kinds))}
-    serves = [part.serves for part in partitions]
+    # Whole columns are read in loops in C.
+    types = chain.from_iterable(map(repeat, map(attrgetter("gpu"), gpus), map(len, on_gpu)))
+    profiles, shares, starts = (map(attrgetter(field), partitions) for field in ("mig_profile", "sm_percent", "start"))
+    places, place = _numbered(zip(types, profiles, shares, starts, strict=True))
+    kinds, kind_of_place = _numbered(known_place[:3] for known_place in places)
+    count = np.fromiter(map(len, on_gpu), dtype=np.int64, count=len(gpus))
+    first = np.cumsum(count) - count
+    _, sharing = _numbered(map(attrgetter("gpu", "sharing"), gpus))
+    division, example = _divisions(sharing, place, first, count)
+    serves = list(map(attrgetter("serves"), partitions))
     served = list(chain.from_iterable(serves))
+
+    names = map(attrgetter("workload"), served)
+
+    def floats(field: str) -> Floats:
+        return np.fromiter(map(attrgetter(field), served), dtype=np.float64, count=len(served))
+
     return PlanColumns(
         problem=problem,
         gpus=gpus,
         partitions=partitions,
-        gpu=_repeated(on_gpu),
-        kinds=list(number),
-        kind=np.array([number[kind] for kind in kinds], dtype=np.int64),
+        gpu=np.repeat(np.arange(len(gpus)), count),
+        first=first,
+        division=division,
+        example=example,
+        kinds=kinds,
+        kind=kind_of_place[place],
         served=served,
-        partition=_repeated(serves),
-        workload=np.array([index.get(one.workload, UNKNOWN) for one in served], dtype=np.int64),
-        batch=[one.batch for one in served],
-        processes=[one.processes for one in served],
-        latency_ms=np.array([one.latency_ms for one in served], dtype=np.float64),
-        capacity_rps=np.array([one.capacity_rps for one in served], dtype=np.float64),
-        rate_rps=np.array([one.rate_rps for one in served], dtype=np.float64),
+        partition=np.repeat(
+            np.arange(len(partitions)), np.fromiter(map(len, serves), dtype=np.int64, count=len(serves))
+        ),
+        workload=np.fromiter(map(index.get, names, repeat(UNKNOWN)), dtype=np.int64, count=len(served)),
+        batch=list(map(attrgetter("batch"), served)),
+        processes=list(map(attrgetter("processes"), served)),
+        latency_ms=floats("latency_ms"),
+        capacity_rps=floats("capacity_rps"),
+        rate_rps=floats("rate_rps"),
     )
 
 
-def _repeated(groups: Sequence[Sequence[object]]) -> Ints:
-    """Returns the index of each group, as often as it has members."""
-    return np.repeat(np.arange(len(groups)), np.array([len(group) for group in groups], dtype=np.int64))
+def _numbered(keys: Iterable[Key]) -> tuple[list[Key], Ints]:
+    """Returns the different keys, and for each key its index among them."""
+    listed = list(keys)
+    number = {key: i for i, key in enumerate(dict.fromkeys(listed))}
+    return list(number), np.fromiter(map(number.__getitem__, listed), dtype=np.int64, count=len(listed))
+
+
+def _divisions(sharing: Ints, place: Ints, first: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """
+    Returns the division of each GPU, and the first GPU of each.
+
+    sharing
+        Shape (gpu,): number of its type and kind of sharing.
+    place
+        Shape (partition,): number of its kind and start.
+    """
+    places = int(place.max(initial=0)) + 1
+    division = sharing
+    # One partition after the other, so that numbers stay small however many there are.
+    for position in range(int(count.max(initial=0))):
+        gpu = np.flatnonzero(count > position)
+        longer = division[gpu] * places + place[first[gpu] + position]
+        fewer = int(division.max()) + 1
+        division = division.copy()
+        division[gpu] = fewer + np.unique(longer, return_inverse=True)[1]
+    _, example, division = np.unique(division, return_index=True, return_inverse=True)
+    return division, example

@@ -180,9 +180,10 @@ def choose_covers(
 def _cheapest(covers: Covers, regret: Floats) -> Ints:
     """Returns the position of each workload's cheapest cover; of equals that of most partitions, which fit anywhere."""
     at = np.flatnonzero(regret <= TIED * covers.floor[covers.workload])
-    at = at[np.lexsort((-covers.counts[at].sum(axis=1), covers.workload[at]))]
-    own = covers.workload[at]
-    return np.asarray(at[np.append(True, own[1:] != own[:-1])], dtype=np.int64)
+    partitions = covers.counts[at].sum(axis=1)
+    start, group = _groups(covers.workload[at])
+    at = at[partitions == np.maximum.reduceat(partitions, start)[group]]
+    return np.asarray(at[_groups(covers.workload[at])[0]], dtype=np.int64)
 
 
 def _classes(covers: Covers, regret: Floats, most: int, alone: Ints) -> _Classes:
@@ -196,7 +197,7 @@ def _classes(covers: Covers, regret: Floats, most: int, alone: Ints) -> _Classes
     single = [counts[workload == w] for w in alone] if alone.size else []
     others = ~np.isin(workload, alone)
     workload, counts, regret = workload[others], counts[others], regret[others]
-    _, number = np.unique(workload, return_inverse=True)
+    _, number = _groups(workload)
     several = np.bincount(number)[number] > 1
     workload, counts, regret, floor = workload[several], counts[several], regret[several], covers.floor
     members = [alone[at : at + 1] for at in range(len(alone))]
@@ -207,18 +208,15 @@ def _classes(covers: Covers, regret: Floats, most: int, alone: Ints) -> _Classes
     with np.errstate(over="ignore"):
         cover = (counts.astype(np.int64) * words).sum(axis=1)
         mixed = (cover ^ (cover >> 29)) * np.int64(0x1B873593CC9E2D51)
-        _, owner = np.unique(workload, return_inverse=True)
-        sets = np.zeros(owner.max() + 1, dtype=np.int64)
-        np.add.at(sets, owner, mixed)
-    second = np.full(len(sets), np.inf)
+        start, owner = _groups(workload)
+        sets = np.add.reduceat(mixed, start)
     positive = regret > TIED * floor[workload]
-    np.minimum.at(second, owner[positive], regret[positive])
+    second = np.minimum.reduceat(np.where(positive, regret, np.inf), start)
     ties = np.bincount(owner, weights=~positive) > 1
     second[ties] = 0.0
     _, representative, which, size = np.unique(sets, return_index=True, return_inverse=True, return_counts=True)
     order = np.lexsort((-size, second[representative]))[:most]
-    start = np.searchsorted(owner, np.arange(len(sets) + 1))
-    owners = np.unique(workload)
+    start, owners = np.append(start, len(owner)), workload[start]
     by_class = np.argsort(which, kind="stable")
     bounds = np.searchsorted(which[by_class], np.arange(len(representative) + 1))
     members += [owners[by_class[bounds[c] : bounds[c + 1]]] for c in order]
@@ -232,6 +230,15 @@ def _classes(covers: Covers, regret: Floats, most: int, alone: Ints) -> _Classes
 
 def _nearest(covers: Covers, regret: Floats) -> Ints:
     """Returns the positions of each workload's MOST_COVERS nearest covers, in the order of the covers."""
-    order = np.lexsort((regret, covers.workload))
-    rank = np.arange(len(order)) - covers.first()[covers.workload[order]]
+    start, group = _groups(covers.workload)
+    if np.bincount(group).max(initial=0) <= MOST_COVERS:
+        return np.arange(len(group))
+    order = np.lexsort((regret, group))
+    rank = np.arange(len(order)) - start[group[order]]
     return np.sort(order[rank < MOST_COVERS])
+
+
+def _groups(of: Ints) -> tuple[Ints, Ints]:
+    """Returns where each run of equal numbers starts, and for each number the index of its run."""
+    start = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else np.zeros(0, dtype=np.int64)
+    return start, np.repeat(np.arange(len(start)), np.diff(np.append(start, len(of))))

@@ -36,8 +36,8 @@ from ..performance.interference.prediction import Floats, Ints
 TOLERANCE = 1e-9
 """How much of a rate may be missing, and how far a cost may pass its limit, by rounding alone."""
 
-CHUNK = 1 << 15
-"""Workloads enumerated at once, by one thread."""
+CHUNK = 1 << 12
+"""Workloads enumerated at once, by one thread: so few that their arrays stay in a core's cache."""
 
 MOST_STATES = 1 << 22
 """Partial covers held at once; a chunk with more is halved."""

@@ -1,7 +1,8 @@
 """From the numbers of the integer program to GPUs with segments and residents on them."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice, repeat, zip_longest
 
 import numpy as np
 
@@ -26,20 +27,27 @@ def cut_gpus(
     Partitions of a size are dealt in the order of the workloads, so that those of one workload stand close
     together and what stays free is left on the last GPUs; partitions that are kept free come last.
     """
-    waiting: dict[tuple[str, str], deque[Segment]] = {}
+    waiting: dict[tuple[str, str], list[Segment]] = {}
     for k, size in enumerate(resolved.sizes):
-        waiting[size.gpu, size.name] = deque(
-            Segment(k, int(w)) for w in np.repeat(np.arange(partitions.shape[0]), partitions[:, k])
-        )
+        workloads = np.repeat(np.arange(partitions.shape[0]), partitions[:, k]).tolist()
+        waiting[size.gpu, size.name] = list(map(Segment._make, zip(repeat(k), workloads)))
         if spares is not None:
-            waiting[size.gpu, size.name].extend([Segment(k, SPARE)] * int(spares[k]))
-    dealt = []
+            waiting[size.gpu, size.name] += [Segment(k, SPARE)] * int(spares[k])
+    dealt: list[CutGpu] = []
+    taken: Counter[tuple[str, str]] = Counter()
     for pattern, times in patterns:
-        for _ in range(times):
-            queues = [waiting[pattern.gpu, profile] for profile in pattern.profiles]
-            segments = tuple(queue.popleft() for queue in queues if queue)
-            dealt.append(CutGpu(pattern.gpu, segments))
-    if left := sum(len(queue) for queue in waiting.values()):
+        slots = []
+        for profile, count in Counter(pattern.profiles).items():
+            first = taken[pattern.gpu, profile]
+            taken[pattern.gpu, profile] += times * count
+            own = waiting[pattern.gpu, profile][first : first + times * count]
+            # Every GPU takes the next `count` of them; the last GPUs find none left.
+            slots += [own[place::count] for place in range(count)]
+        dealt += [
+            CutGpu(pattern.gpu, tuple([segment for segment in segments if segment is not None]))
+            for segments in islice(chain(zip_longest(*slots), repeat(())), times)
+        ]
+    if left := sum(max(0, len(queue) - taken[size]) for size, queue in waiting.items()):
         raise RuntimeError(f"{left} partitions have no GPU; the solver's answer violates its own constraints")
     return dealt
 
