@@ -86,15 +86,6 @@ def test_a_mixed_fleet_shows_shares_beside_slices_and_causes_on_hover(page):
     look(page, "9-mixed-fragmentation")
 
 
-def test_planners_that_ignore_interference_are_shown_to_miss_slos(page):
-    load_example(page, "igniter")
-    press(page, "Compare")
-    go(page, "Compare")
-    # How far the bound comes within the time limit depends on the machine.
-    expect(page.get_by_role("heading", name="Proven: no plan costs less than $1")).to_be_visible(timeout=60_000)
-    look(page, "11-shared-compare")
-
-
 def test_a_wrong_upload_is_explained_and_a_right_one_replaces_the_problem(page, tmp_path):
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("version: 1\nname: x\nfleet: [{gpu: A100-80GB, colour: red}]\nworkloads: []\n")
