@@ -1,13 +1,14 @@
 """A plan's GPUs as blocks along each GPU's axis: MIG instances where they stand, MPS shares to scale, whole GPUs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from sliceplan.solver.model.catalogue import load_catalogue
-from sliceplan.solver.model.hardware import MigGeometry
 from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu, Served
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.slots import Slot, SlotState, slots_of
+
+from .extents import Extent, extents_of, free_share
 
 
 @dataclass(frozen=True)
@@ -55,55 +56,26 @@ def blocks_of(plan: Plan, problem: Problem, gpus: Sequence[PlannedGpu] | None = 
 
 
 def _blocks_of_gpu(gpu: PlannedGpu, promises: _Promises) -> list[Block]:
-    mig = load_catalogue()[gpu.gpu].mig
-    if gpu.sharing == "mig" and mig is not None:
-        return _instances(gpu, mig, promises)
-    if gpu.sharing == "mps":
-        return _shares(gpu, promises)
-    (partition, *_) = gpu.partitions
-    return [_block(gpu, partition, 0.0, 1.0, "whole GPU", f"the whole of {gpu.id}", promises)]
+    extents = zip(gpu.partitions, extents_of(gpu), strict=True)
+    blocks = [_block(gpu, partition, extent, promises) for partition, extent in extents]
+    return sorted([*blocks, *_free_blocks(gpu)], key=lambda block: block.start)
 
 
-def _instances(gpu: PlannedGpu, mig: MigGeometry, promises: _Promises) -> list[Block]:
-    units, blocks, at = mig.placement_units, [], 0
+def _free_blocks(gpu: PlannedGpu) -> Iterator[Block]:
     slots = slots_of(gpu)
-    for partition in sorted(gpu.partitions, key=lambda partition: partition.start or 0):
-        name, start = partition.mig_profile or "", partition.start or 0
-        profile = mig.profile(name)
-        size = profile.memory_slices if profile else units
-        if start > at:
-            blocks.append(_free_slices(gpu.id, units, slots[at:start]))
-        blocks.append(
-            _block(gpu, partition, start / units, size / units, name, f"{name} at {start} on {gpu.id}", promises)
-        )
-        at = start + size
-    if at < units:
-        blocks.append(_free_slices(gpu.id, units, slots[at:]))
-    return blocks
+    for is_free, room in groupby(slots, lambda slot: slot.state in (SlotState.FREE, SlotState.OUT_OF_REACH)):
+        if is_free:
+            yield _free_slices(gpu.id, len(slots), list(room))
+    if share := free_share(gpu):
+        hover = f"free: {share.size} of the SMs of {gpu.id}"
+        yield Block(gpu.id, share.start, share.width, (), "free", hover, is_partition=False)
 
 
-def _shares(gpu: PlannedGpu, promises: _Promises) -> list[Block]:
-    # A GPU of which a planner gave away more than there is, is drawn with its shares squeezed to fit.
-    given = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
-    whole = max(100.0, given)
-    blocks, at = [], 0.0
-    for partition in gpu.partitions:
-        percent = partition.sm_percent or 0.0
-        text = f"{percent:g} %"
-        place = f"{text} of the SMs of {gpu.id}"
-        blocks.append(_block(gpu, partition, at / whole, percent / whole, text, place, promises))
-        at += percent
-    if whole - at > 1e-9:
-        hover = f"free: {whole - at:g} % of the SMs of {gpu.id}"
-        blocks.append(Block(gpu.id, at / whole, 1 - at / whole, (), "free", hover, is_partition=False))
-    return blocks
-
-
-def _block(
-    gpu: PlannedGpu, partition: Partition, start: float, width: float, size: str, place: str, promises: _Promises
-) -> Block:
+def _block(gpu: PlannedGpu, partition: Partition, extent: Extent, promises: _Promises) -> Block:
+    place = _place(gpu, partition, extent)
     if not partition.serves:
-        return Block(gpu.id, start, width, (), "kept free", f"kept free for trouble: {place}")
+        hover = f"kept free for trouble: {place}"
+        return Block(gpu.id, extent.start, extent.width, (), "kept free", hover)
     names = tuple(served.workload for served in partition.serves)
     lines = [f"<b>{' and '.join(names)}</b>", place]
     if partition.duty_cycle_ms is not None:
@@ -115,7 +87,13 @@ def _block(
         if broken := promises.broken.get((gpu.id, served.workload)):
             missed = True
             lines.append(f"<b>misses its SLO:</b> {broken}")
-    return Block(gpu.id, start, width, names, size, "<br>".join(lines), misses=missed)
+    return Block(gpu.id, extent.start, extent.width, names, extent.size, "<br>".join(lines), misses=missed)
+
+
+def _place(gpu: PlannedGpu, partition: Partition, extent: Extent) -> str:
+    if gpu.sharing == "mig":
+        return f"{extent.size} at {partition.start or 0} on {gpu.id}"
+    return f"{extent.size} of the SMs of {gpu.id}" if gpu.sharing == "mps" else f"the whole of {gpu.id}"
 
 
 def _figures(served: Served, slo_ms: Mapping[str, float]) -> list[str]:

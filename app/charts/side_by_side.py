@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from sliceplan.solver.differences.staying import staying
-from sliceplan.solver.model.catalogue import load_catalogue
-from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu
+from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.transition import Transition, TransitionGpu
 
 from .colours import FREE, colours_of, text_on
+from .extents import extents_of
 
 PALE = 0.3
 """Opacity of what stays as it is."""
@@ -146,18 +146,15 @@ def _bars(pieces: Sequence[_Piece], name: str, colours: Mapping[str, str], axis:
 
 
 def _pieces(gpu: PlannedGpu, row: int, stays: frozenset[int]) -> list[_Piece]:
-    found, at = [], 0.0
-    whole = max(100.0, sum(partition.sm_percent or 0.0 for partition in gpu.partitions))
-    for i, partition in enumerate(gpu.partitions):
-        start, width, size = _extent(gpu, partition, at / whole, whole)
-        at += partition.sm_percent or 0.0
+    found = []
+    for i, (partition, extent) in enumerate(zip(gpu.partitions, extents_of(gpu), strict=True)):
         services = list(dict.fromkeys(served.workload for served in partition.serves))
         name = services[0] if services else "kept free"
-        label = f"{name}<br>{size}" if max(len(name), len(size)) <= LETTERS * width else ""
+        label = f"{name}<br>{extent.size}" if max(len(name), len(extent.size)) <= LETTERS * extent.width else ""
         hover = "<br>".join(
             [
                 f"<b>{', '.join(services) or 'kept free'}</b>",
-                f"{size} of {gpu.id}",
+                f"{extent.size} of {gpu.id}",
                 *(
                     f"batch {one.batch}, {one.processes} processes, {one.rate_rps:,.0f} req/s"
                     for one in partition.serves
@@ -165,17 +162,6 @@ def _pieces(gpu: PlannedGpu, row: int, stays: frozenset[int]) -> list[_Piece]:
                 "stays as it is" if i in stays else "changes",
             ]
         )
-        found.append(_Piece(row, start, width, services[0] if services else None, label, hover, i in stays))
+        service = services[0] if services else None
+        found.append(_Piece(row, extent.start, extent.width, service, label, hover, i in stays))
     return found
-
-
-def _extent(gpu: PlannedGpu, partition: Partition, shares_at: float, whole: float) -> tuple[float, float, str]:
-    """Returns where a partition begins and how wide it is, as parts of the GPU, and its size in words."""
-    mig = load_catalogue()[gpu.gpu].mig
-    if partition.mig_profile is not None and mig is not None:
-        profile = mig.profile(partition.mig_profile)
-        size = profile.memory_slices if profile else mig.placement_units
-        return (partition.start or 0) / mig.placement_units, size / mig.placement_units, partition.mig_profile
-    if partition.sm_percent is not None:
-        return shares_at, partition.sm_percent / whole, f"{partition.sm_percent:g} %"
-    return 0.0, 1.0, "whole GPU"

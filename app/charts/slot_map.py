@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from plotly.graph_objects import Figure
 
-from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.plan import Partition, PlannedGpu
-from sliceplan.solver.slots import Slot, SlotState, slots_of
+from sliceplan.solver.slots import SlotState, slots_of
 
 from .colours import PALETTE, WASTED, text_on
+from .extents import Extent, extents_of, free_share
 from .gpu_bars import MOST_DRAWN, MOST_ROWS, Bar, Look, gpu_bars
 
 COLOURS = {
@@ -34,45 +34,25 @@ def _labels(gpus: Sequence[PlannedGpu]) -> Mapping[str, str]:
 
 
 def _bars(gpu: PlannedGpu, *, with_text: bool) -> Iterator[Bar]:
-    if slots := slots_of(gpu):
-        yield from _instances(gpu, slots, with_text)
-    else:
-        yield from _shares(gpu, with_text)
-
-
-def _instances(gpu: PlannedGpu, slots: Sequence[Slot], with_text: bool) -> Iterator[Bar]:
-    units = len(slots)
-    mig = load_catalogue()[gpu.gpu].mig
-    for partition in gpu.partitions:
-        profile = mig.profile(partition.mig_profile or "") if mig else None
-        width = (profile.memory_slices if profile else 1) / units
-        name = partition.mig_profile or ""
-        yield _partition(gpu, partition, (partition.start or 0) / units, width, name, with_text)
+    for partition, extent in zip(gpu.partitions, extents_of(gpu), strict=True):
+        yield _partition(gpu, partition, extent, with_text)
+    slots = slots_of(gpu)
     for slot in slots:
         if slot.state in (SlotState.FREE, SlotState.OUT_OF_REACH):
             room = f"room for {', '.join(slot.profiles)}" if slot.profiles else "no MIG profile fits here"
             hover = f"{gpu.id}, memory slice {slot.index}<br>{slot.state}: {room}"
-            yield Bar(gpu.id, slot.index / units, 1 / units, hover, Look(COLOURS[slot.state]))
-
-
-def _shares(gpu: PlannedGpu, with_text: bool) -> Iterator[Bar]:
-    percents = [partition.sm_percent or 100.0 for partition in gpu.partitions]
-    whole, at = max(100.0, sum(percents)), 0.0
-    for partition, percent in zip(gpu.partitions, percents, strict=True):
-        name = f"{percent:g} %" if gpu.sharing == "mps" else "whole GPU"
-        yield _partition(gpu, partition, at / whole, percent / whole, name, with_text)
-        at += percent
-    if whole - at > 1e-9:
-        hover = f"{gpu.id}<br>free: {whole - at:g} % of the SMs"
+            yield Bar(gpu.id, slot.index / len(slots), 1 / len(slots), hover, Look(COLOURS[slot.state]))
+    if share := free_share(gpu):
+        hover = f"{gpu.id}<br>free: {share.size} of the SMs"
         text = "free" if with_text else ""
         colour = COLOURS[SlotState.FREE]
-        yield Bar(gpu.id, at / whole, 1 - at / whole, hover, Look(colour, text=text, text_colour=text_on(colour)))
+        yield Bar(gpu.id, share.start, share.width, hover, Look(colour, text=text, text_colour=text_on(colour)))
 
 
-def _partition(gpu: PlannedGpu, partition: Partition, start: float, width: float, name: str, with_text: bool) -> Bar:
+def _partition(gpu: PlannedGpu, partition: Partition, extent: Extent, with_text: bool) -> Bar:
     state = SlotState.USED if partition.serves else SlotState.KEPT_FREE
     services = " and ".join(served.workload for served in partition.serves) or "nothing, against trouble"
     colour = COLOURS[state]
-    text = name if with_text and width >= TEXT_FITS else ""
-    hover = f"{gpu.id}, {name}<br>{state}: {services}"
-    return Bar(gpu.id, start, width, hover, Look(colour, text=text, text_colour=text_on(colour)))
+    text = extent.size if with_text and extent.width >= TEXT_FITS else ""
+    hover = f"{gpu.id}, {extent.size}<br>{state}: {services}"
+    return Bar(gpu.id, extent.start, extent.width, hover, Look(colour, text=text, text_colour=text_on(colour)))
