@@ -17,6 +17,7 @@ from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 
+from .files import offer_file
 from .made_once import made_once
 
 FORMAT, NODES, IMAGES, UUIDS = (f"taking.{what}" for what in ("format", "nodes", "images", "uuids"))
@@ -145,23 +146,11 @@ def _show(problem: Problem, plan: Plan, name: str, made: Export) -> None:
     files = made.files
     if len(files) == 1:
         (file, text) = next(iter(files.items()))
-        st.download_button(
-            f"Download {PurePath(file).name}",
-            text,
-            file_name=PurePath(file).name,
-            mime="text/plain",
-            key="take_export",
-            on_click="ignore",
-        )
+        file_name = PurePath(file).name
+        offer_file(f"Download {file_name}", text, file_name, key="take_export", width="content")
     else:
-        st.download_button(
-            f"Download {len(files)} files (zip)",
-            partial(zipped, files),
-            file_name=f"{problem.name}.{name}.zip",
-            mime="application/zip",
-            key="take_export",
-            on_click="ignore",
-        )
+        label, file_name = f"Download {len(files)} files (zip)", f"{problem.name}.{name}.zip"
+        offer_file(label, partial(zipped, files), file_name, key="take_export", width="content")
     shown = st.selectbox("Look into", list(files), key="take_shown") if len(files) > 1 else next(iter(files))
     text = files[shown]
     st.code(text[:MOST_SHOWN] + ("\n…" if len(text) > MOST_SHOWN else ""), language=None, height=300)

@@ -15,6 +15,7 @@ from sliceplan.solver.formats.problem_files import dump_problem
 from sliceplan.solver.model.transition import Transition
 
 from .exporting import offer_exports
+from .files import offer_file
 from .under_way import begin
 
 STEPS = "report_steps"
@@ -33,35 +34,30 @@ def offer_plan(session: Session) -> None:
     st.subheader("Take it away")
     steps, trouble = _steps(session, answer)
     plan_file, problem_file, report = st.columns(3)
-    plan_file.download_button(
+    offer_file(
         "Plan as JSON",
         partial(dump_plan, plan),
-        file_name=f"{problem.name}.plan.json",
-        mime="application/json",
+        f"{problem.name}.plan.json",
         key="take_plan",
-        on_click="ignore",
-        width="stretch",
-        help="The plan itself: for `sliceplan show`, `check`, `export` and `transition`, and for the agent.",
+        place=plan_file,
+        help_text="The plan itself: for `sliceplan show`, `check`, `export` and `transition`, and for the agent.",
     )
-    problem_file.download_button(
+    offer_file(
         "Problem as YAML",
         partial(dump_problem, problem),
-        file_name=f"{problem.name}.yaml",
-        mime="application/yaml",
+        f"{problem.name}.yaml",
         key="take_problem",
-        on_click="ignore",
-        width="stretch",
-        help="What this plan answers: fleet, services and settings, for `sliceplan solve` and for this page.",
+        place=problem_file,
+        help_text="What this plan answers: fleet, services and settings, for `sliceplan solve` and for this page.",
     )
-    report.download_button(
+    offer_file(
         "Report as HTML",
         partial(_report, answer, session.running, steps, trouble),
-        file_name=f"{problem.name}.report.html",
-        mime="text/html",
+        f"{problem.name}.report.html",
         key="take_report",
-        on_click="ignore",
-        width="stretch",
-        help="One file for a change ticket: what, cost, proof, risks and steps. It needs nothing else and prints well.",
+        place=report,
+        help_text="One file for a change ticket: what, cost, proof, risks and steps. It needs nothing else and prints "
+        "well.",
     )
     if plan.gpus:
         _offer_steps(session, answer, steps, trouble)

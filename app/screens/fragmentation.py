@@ -6,6 +6,7 @@ from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.slot_map import slot_map
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.parts.choosing import choose_one, choose_whether
+from sliceplan.app.parts.files import offer_file
 from sliceplan.app.parts.made_once import made_once
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
@@ -259,9 +260,11 @@ def _show_way(session: Session, answer: Answer, step: DefragmentationStep) -> No
     if take.button("Make it the plan", key="take_defragmented", help="the screens Plan and Transition then show it"):
         session.results["solve"] = Result(answer.problem, plan)
         st.rerun()
-    download.download_button(
+    offer_file(
         "Download this plan",
         dump_plan(plan),
-        file_name=f"{answer.problem.name}.defragmented.plan.json",
+        f"{answer.problem.name}.defragmented.plan.json",
         key="download_defragmented",
+        place=download,
+        width="content",
     )

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -14,6 +13,8 @@ from sliceplan.app.charts.steps import steps_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.moves import QUICK_STEPS, MoveOptions, PlannedMoves, exchange_moves, plan_moves
 from sliceplan.app.parts.fewer_moves import show_fewer_moves
+from sliceplan.app.parts.files import offer_file
+from sliceplan.app.parts.made_once import made_once
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
 from sliceplan.app.parts.running import choose_running
@@ -233,7 +234,12 @@ def _show_side_by_side(session: Session, moves: PlannedMoves) -> None:
         key="transition_only_changed",
     )
     session.choices[ONLY_CHANGED] = only_changed
-    _show_tall(session, _side_by_side(moves.digest, moves, only_changed), "side-by-side")
+    figure = made_once(
+        "transition.side_by_side",
+        (moves.digest, only_changed),
+        lambda: side_by_side_chart(moves.transition, moves.old, moves.assigned, only_changed=only_changed),
+    )
+    _show_tall(session, figure, "side-by-side")
     st.caption(
         "A row a GPU, today on the left, next on the right. What is pale stays as it is. Point at it for figures."
     )
@@ -243,7 +249,8 @@ def _show_steps(session: Session, moves: PlannedMoves) -> None:
     transition = moves.transition
     st.subheader("Steps")
     window = _choose_window(session, transition)
-    _show_tall(session, _steps(moves.digest, moves, window), "steps")
+    figure = made_once("transition.steps", (moves.digest, window), lambda: steps_chart(transition, window))
+    _show_tall(session, figure, "steps")
     more = ["Point at a step for what it waits for."]
     if transition.resets:
         more.append("Outlined red: the GPU is reset.")
@@ -253,7 +260,8 @@ def _show_steps(session: Session, moves: PlannedMoves) -> None:
         more.append("Hatched: a partition that only bridges the transition.")
     st.caption(f"A row a GPU, a bar a step, in estimated time. {' '.join(more)}")
     with st.expander(f"All {len(transition.steps):,} steps as a table"):
-        st.dataframe(_steps_table(moves.digest, moves), hide_index=True, width="stretch")
+        table = made_once("transition.table", (moves.digest,), lambda: steps_table(transition))
+        st.dataframe(table, hide_index=True, width="stretch")
     with st.expander("Against exchange-and-compact, the strategy of MIG-serving"):
         _show_exchange(session, moves)
 
@@ -326,29 +334,29 @@ def _show_tall(session: Session, figure: go.Figure, name: str) -> None:
 def _show_downloads(session: Session, moves: PlannedMoves) -> None:
     name = session.tables.name
     steps, plan, today, _ = st.columns([1, 1, 1, 0.4])
-    steps.download_button(
+    offer_file(
         "Download transition",
         moves.json_text,
-        file_name=f"{name}.transition.json",
+        f"{name}.transition.json",
         key="download_transition",
-        help="as `sliceplan transition --json` writes it",
-        width="stretch",
+        place=steps,
+        help_text="as `sliceplan transition --json` writes it",
     )
-    plan.download_button(
+    offer_file(
         "Download next plan, placed",
         moves.assigned_text,
-        file_name=f"{name}.assigned.plan.json",
+        f"{name}.assigned.plan.json",
         key="download_assigned",
-        help="the next plan with the GPUs and places that it gets, as `sliceplan transition --output` writes it",
-        width="stretch",
+        place=plan,
+        help_text="the next plan with the GPUs and places that it gets, as `sliceplan transition --output` writes it",
     )
-    today.download_button(
+    offer_file(
         "Download plan of today",
         moves.old_text,
-        file_name=f"{name}.today.plan.json",
+        f"{name}.today.plan.json",
         key="download_today",
-        help="what runs today, as a plan: OLD of `sliceplan transition`, `--current` of `sliceplan-agent plan`",
-        width="stretch",
+        place=today,
+        help_text="what runs today, as a plan: OLD of `sliceplan transition`, `--current` of `sliceplan-agent plan`",
     )
 
 
@@ -362,19 +370,3 @@ def _show_commands() -> None:
             "3. On each node, `sliceplan-agent plan` shows what it would do, and `sliceplan-agent apply` does it; "
             "it refuses a plan without a signature that it trusts."
         )
-
-
-# Figures are kept as they are: nothing changes them, and a copy of a large one takes longer than all else here.
-@st.cache_resource(max_entries=20, show_spinner=False)
-def _side_by_side(digest: str, _moves: PlannedMoves, only_changed: bool) -> go.Figure:  # noqa: ARG001 (keys the cache)
-    return side_by_side_chart(_moves.transition, _moves.old, _moves.assigned, only_changed=only_changed)
-
-
-@st.cache_resource(max_entries=20, show_spinner=False)
-def _steps(digest: str, _moves: PlannedMoves, window: tuple[float, float] | None) -> go.Figure:  # noqa: ARG001 (keys the cache)
-    return steps_chart(_moves.transition, window)
-
-
-@st.cache_data(max_entries=20, show_spinner=False)
-def _steps_table(digest: str, _moves: PlannedMoves) -> pd.DataFrame:  # noqa: ARG001 (keys the cache)
-    return steps_table(_moves.transition)

@@ -1,11 +1,15 @@
 """Workloads and fleet: the problem in tables, with what is wrong beside them; examples and files to begin with."""
 
+from collections.abc import Callable
+
+import pandas as pd
 import streamlit as st
 
+from sliceplan.app.parts.files import offer_file
 from sliceplan.app.parts.saved import saved_bar
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.stated import findings_of
-from sliceplan.app.tables.pasted import csv_text
+from sliceplan.app.tables.pasted import Table, csv_text
 from sliceplan.app.tables.problem import elsewhere, marks_in
 from sliceplan.solver.formats.problem_files import dump_problem
 
@@ -25,58 +29,59 @@ def show(session: Session) -> None:
     )
     choose_beginning(session)
     edit_name(session)
-    findings = findings_of(session)
-    for text in elsewhere(findings):
+    for text in elsewhere(findings_of(session)):
         st.error(text)
     tables = session.tables
 
-    st.subheader("Fleet")
-    if tables.fleet.empty:
-        st.info("The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.")
-    edit_table(session, "fleet")
-    show_marks(tables.fleet, marks_in(findings, "fleet", tables.fleet), "cannot be used")
-    add, paste, download, _ = st.columns([2, 2, 2, 3])
-    if add.button("Add GPUs", key="add_gpus", width="stretch"):
-        add_gpus(session)
-    if paste.button("Paste GPUs", key="paste_fleet", width="stretch", help="from a spreadsheet or a CSV file"):
-        paste_table(session, "fleet")
-    download.download_button(
-        "Fleet as CSV",
-        csv_text(tables.fleet),
-        f"{tables.name}.fleet.csv",
-        "text/csv",
-        key="fleet_csv",
-        on_click="ignore",
-        width="stretch",
+    _show_table(
+        session,
+        "fleet",
+        "Fleet",
+        "GPUs",
+        ("Add GPUs", add_gpus),
+        when_empty="The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.",
     )
-
-    st.subheader("Services")
-    if tables.workloads.empty:
-        st.info("There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.")
-    edit_table(session, "workloads")
-    show_marks(tables.workloads, marks_in(findings, "workloads", tables.workloads), "cannot be used")
-    add, paste, download, _ = st.columns([2, 2, 2, 3])
-    if add.button("Add a service", key="add_service", width="stretch"):
-        add_service(session)
-    if paste.button("Paste services", key="paste_workloads", width="stretch", help="from a spreadsheet or a CSV file"):
-        paste_table(session, "workloads")
-    download.download_button(
-        "Services as CSV",
-        csv_text(tables.workloads),
-        f"{tables.name}.services.csv",
-        "text/csv",
-        key="workloads_csv",
-        on_click="ignore",
-        width="stretch",
+    _show_table(
+        session,
+        "workloads",
+        "Services",
+        "services",
+        ("Add a service", add_service),
+        when_empty="There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.",
     )
-
     edit_settings(session)
     problem = session.problem
-    st.download_button(
+    offer_file(
         "Download problem",
         lambda: dump_problem(problem) if problem else "",
         f"{tables.name}.yaml",
-        disabled=problem is None,
         key="download_problem",
-        on_click="ignore",
+        width="content",
+        disabled=problem is None,
     )
+
+
+def _show_table(
+    session: Session,
+    name: Table,
+    title: str,
+    things: str,
+    add: tuple[str, Callable[[Session], None]],
+    *,
+    when_empty: str,
+) -> None:
+    """Draws one of the tables, what is wrong in it, and the ways to fill it."""
+    st.subheader(title)
+    table: pd.DataFrame = getattr(session.tables, name)
+    if table.empty:
+        st.info(when_empty)
+    edit_table(session, name)
+    show_marks(table, marks_in(findings_of(session), name, table), "cannot be used")
+    adding, pasting, download, _ = st.columns([2, 2, 2, 3])
+    label, ask = add
+    if adding.button(label, key=f"add_{name}", width="stretch"):
+        ask(session)
+    if pasting.button(f"Paste {things}", key=f"paste_{name}", width="stretch", help="from a spreadsheet or a CSV file"):
+        paste_table(session, name)
+    file_name = f"{session.tables.name}.{title.lower()}.csv"
+    offer_file(f"{title} as CSV", csv_text(table), file_name, key=f"{name}_csv", place=download)

@@ -1,11 +1,13 @@
 """Sweeps on the page: what varies, the curve as its points arrive, its steps and who forces them."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
 from sliceplan.app.charts.sweep_curve import sweep_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, UnknownJobError, shared_jobs
+from sliceplan.app.parts.files import offer_file
 from sliceplan.app.parts.pictures import show_picture
 from sliceplan.app.parts.under_way import begin, show_failure
 from sliceplan.app.session.session import Session
@@ -149,15 +151,21 @@ def _show_report(session: Session, swept: Swept) -> None:
     _show_steps(report)
     as_csv, as_json, saving = st.columns(3)
     name = swept.problem.name
-    as_csv.download_button(
-        "Download points (CSV)", lambda: sweep_csv(report), f"{name}.sweep.csv", "text/csv", key="sweep_csv"
+    offer_file(
+        "Download points (CSV)",
+        partial(sweep_csv, report),
+        f"{name}.sweep.csv",
+        key="sweep_csv",
+        place=as_csv,
+        width="content",
     )
-    as_json.download_button(
+    offer_file(
         "Download sweep (JSON)",
         lambda: report.model_dump_json(indent=1) + "\n",
         f"{name}.sweep.json",
-        "application/json",
         key="sweep_json",
+        place=as_json,
+        width="content",
     )
     with saving:
         offer_saving(session, report)
