@@ -15,7 +15,10 @@ from sliceplan.app.tables.history import sweeps_table
 
 from .choosing import COLUMNS, choose, kept_toggle, say
 
-NOTHING = "No sweep is saved for this problem."
+NOTHING = (
+    "No sweep is saved for this problem. Run one on the page *What-if*, then press *Save sweep* below it: it stays "
+    "here beside the version that it varies."
+)
 
 
 def show(session: Session, name: str) -> None:
