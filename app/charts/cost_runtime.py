@@ -1,5 +1,7 @@
 """What a cheaper plan costs in time: each planner's cost against how long it took."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import log10
 
 import plotly.graph_objects as go
@@ -35,23 +37,29 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
             customdata=[plan.planner for plan in own],
             hovertemplate="<b>%{customdata}</b><br>$%{y:,.2f} per hour after %{x:.3g} s<extra></extra>",
         )
-    for runtime_s, cost, text in _labels(comparison):
-        figure.add_annotation(
-            x=runtime_s, y=cost, text=text, showarrow=False, yshift=14, yanchor="bottom", align="center"
-        )
     bound = comparison.bound.cost_per_hour
     if bound is not None:
         figure.add_hline(
             y=bound,
             line={"color": PALETTE[7], "width": 2, "dash": "dash"},
-            annotation={"text": f"proven: not below ${bound:,.2f}", "yanchor": "top", "xanchor": "right"},
+            annotation={"text": f"proven: not below ${bound:,.2f}", "yanchor": "top", "xanchor": "right", "yshift": -8},
+        )
+    highest = ROOM * max((plan.cost_per_hour or 0.0 for plan in comparison.plans), default=0.0) or 1.0
+    for label, is_above in _sides(_labels(comparison), highest, bound):
+        figure.add_annotation(
+            x=label.at,
+            y=label.cost,
+            text="<br>".join(label.names),
+            showarrow=False,
+            yshift=OFF_PX if is_above else -OFF_PX,
+            yanchor="bottom" if is_above else "top",
         )
     figure.update_layout(
         height=420,
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
         xaxis={"title": "time to plan (s, logarithmic)", "type": "log", "fixedrange": True, "dtick": 1},
-        yaxis={"title": "USD per hour", "rangemode": "tozero", "fixedrange": True, "tickprefix": "$"},
+        yaxis={"title": "USD per hour", "range": [0, highest], "fixedrange": True, "tickprefix": "$"},
     )
     return figure
 
@@ -59,9 +67,27 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
 APART = 0.45
 """Points of one cost that are nearer than so many powers of ten share a label."""
 
+ROOM = 1.25
+"""Height of the picture against the highest cost, so that a label fits above it."""
 
-def _labels(comparison: Comparison) -> list[tuple[float, float, str]]:
-    """Returns place (exponent of the runtime, cost) and text of each label; neighbours have one together."""
+PLOT_PX = (740, 320)
+"""Width and height of the plot where the page is 1,280 px wide, about."""
+
+LETTER_PX, LINE_PX, OFF_PX = 6.5, 16, 14
+
+
+@dataclass(frozen=True)
+class _Label:
+    at: float
+    """Middle of its points, as power of ten of seconds."""
+    cost: float
+    names: tuple[str, ...]
+    points: tuple[float, ...]
+    """Where its points are, as `at`."""
+
+
+def _labels(comparison: Comparison) -> list[_Label]:
+    """Returns a label for each point, or one for several neighbours together; the cheapest first."""
     points = sorted(
         (round(plan.cost_per_hour, 2), log10(_runtime_s(plan)), plan.planner)
         for plan in comparison.plans
@@ -74,9 +100,56 @@ def _labels(comparison: Comparison) -> list[tuple[float, float, str]]:
         else:
             groups.append([point])
     return [
-        (sum(at for _, at, _ in group) / len(group), group[0][0], "<br>".join(name for _, _, name in group))
+        _Label(
+            sum(at for _, at, _ in group) / len(group),
+            group[0][0],
+            tuple(name for _, _, name in group),
+            tuple(at for _, at, _ in group),
+        )
         for group in groups
     ]
+
+
+def _sides(labels: Sequence[_Label], highest: float, bound: float | None) -> Iterator[tuple[_Label, bool]]:
+    """Yields each label and whether it goes above its points: below only where something is above and nothing below."""
+    ends = [at for label in labels for at in label.points]
+    width, height = PLOT_PX
+    per_power = width / max(1.1 * (max(ends, default=0.0) - min(ends, default=0.0)), 0.1)
+    taken = [
+        _Box(at * per_power, label.cost / highest * height - OFF_PX / 2, OFF_PX, OFF_PX)
+        for label in labels
+        for at in label.points
+    ]
+    if bound is not None:
+        # What the line is, at its right end below it.
+        taken.append(_Box(max(ends, default=0.0) * per_power, bound / highest * height - 30, 24 * LETTER_PX, LINE_PX))
+    for label in labels:
+        tall = LINE_PX * len(label.names)
+        foot = label.cost / highest * height
+        wide = LETTER_PX * max(map(len, label.names))
+        above, below = (
+            _Box(label.at * per_power, y, wide, tall) for y in (foot + OFF_PX - 4, foot - OFF_PX + 4 - tall)
+        )
+        is_above = not any(map(above.meets, taken)) or any(map(below.meets, taken)) or foot < tall + OFF_PX
+        taken.append(above if is_above else below)
+        yield label, is_above
+
+
+@dataclass(frozen=True)
+class _Box:
+    """A rectangle in pixels."""
+
+    middle: float
+    bottom: float
+    width: float
+    height: float
+
+    def meets(self, other: "_Box") -> bool:
+        return (
+            2 * abs(self.middle - other.middle) < self.width + other.width
+            and self.bottom < other.bottom + other.height
+            and other.bottom < self.bottom + self.height
+        )
 
 
 def _runtime_s(plan: Plan) -> float:

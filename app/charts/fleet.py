@@ -29,7 +29,12 @@ LOOK_OUT_OF_REACH = Look(WASTED)
 
 
 def fleet_chart(
-    plan: Plan, problem: Problem, gpus: Sequence[PlannedGpu] | None = None, chosen: Collection[str] = ()
+    plan: Plan,
+    problem: Problem,
+    gpus: Sequence[PlannedGpu] | None = None,
+    chosen: Collection[str] = (),
+    *,
+    letters: int = LETTERS_IN_A_ROW,
 ) -> Figure:
     """
     Returns the picture in the plan's order; a service that misses its SLO has a red outline.
@@ -40,13 +45,16 @@ def fleet_chart(
         GPUs of the plan to draw, the first MOST_DRAWN of them; None: all.
     chosen
         Services that are highlighted; empty: all alike.
+    letters
+        That fit beside each other into a GPU's row.
     """
     drawn = list(plan.gpus if gpus is None else gpus)[:MOST_DRAWN]
     blocks = blocks_of(plan, problem, drawn)
     with_text = len(drawn) <= MOST_ROWS
+    letters = letters if with_text else 0
     looks = looks_of(problem, plan, with_patterns=with_text)
     bars = [
-        Bar(block.gpu_id, block.start, block.width, block.hover, _look(block, looks, chosen, with_text))
+        Bar(block.gpu_id, block.start, block.width, block.hover, _look(block, looks, chosen, letters))
         for block in blocks
     ]
     cuts = {cut.id: cut for cut in plan.metrics.gpus} if plan.metrics else {}
@@ -88,12 +96,12 @@ def place_of(gpu: PlannedGpu, cut: GpuCut | None) -> str:
     return "<br>".join([gpu.id, ", ".join(parts)]) if parts else gpu.id
 
 
-def _look(block: Block, looks: dict[str, Look], chosen: Collection[str], with_text: bool) -> Look:
+def _look(block: Block, looks: dict[str, Look], chosen: Collection[str], letters: int) -> Look:
     kind = _kind(block, looks)
     is_chosen = not chosen or any(name in chosen for name in block.workloads)
     text, ink = "", ON_ANY_GROUND
-    if with_text:
-        text = _label(block)
+    if letters:
+        text = _label(block, letters)
         ink = text_on(kind.colour) if block.workloads and is_chosen else ON_ANY_GROUND
     return Look(kind.colour, kind.pattern, 1.0 if is_chosen else DIMMED, text, ink, is_outlined=block.misses)
 
@@ -117,15 +125,15 @@ def _legend(blocks: Sequence[Block], looks: dict[str, Look]) -> list[tuple[str, 
     return legend
 
 
-def _label(block: Block) -> str:
+def _label(block: Block, letters: int) -> str:
     if block.width < NUMBER_FITS or not block.reachable:
         return ""
     if block.workload is None or block.width < TEXT_FITS:
         return block.size
-    return f"{shortened(' + '.join(block.workloads), block.width)}<br>{block.size}"
+    return f"{shortened(' + '.join(block.workloads), int(block.width * letters))}<br>{block.size}"
 
 
-def shortened(name: str, width: float) -> str:
-    """Returns a name cut to what fits into a part of a GPU's axis at the least width of the page."""
-    most = max(4, int(width * LETTERS_IN_A_ROW))
+def shortened(name: str, most: int) -> str:
+    """Returns a name cut to so many letters, but at least a few."""
+    most = max(4, most)
     return name if len(name) <= most else f"{name[: most - 1].rstrip('-')}…"

@@ -7,10 +7,13 @@ import plotly.graph_objects as go
 from sliceplan.solver.layouts import layouts
 from sliceplan.solver.model.plan import Plan
 
-from .colours import PALETTE, WASTED
+from .colours import PALETTE
 
 MOST_ROWS = 12
 """Kinds of GPUs that have a bar of their own; the rest share one."""
+
+FEW = 8
+"""GPUs up to which an axis has a tick for each."""
 
 
 def layout_chart(base: Plan, changed: Plan) -> go.Figure:
@@ -21,8 +24,9 @@ def layout_chart(base: Plan, changed: Plan) -> go.Figure:
     names = [f"{gpu}: {layout}" if has_types else layout for gpu, layout in kinds[:MOST_ROWS]]
     if len(kinds) > MOST_ROWS:
         names.append(f"{len(kinds) - MOST_ROWS} other ways")
+    most = max([*before.values(), *after.values()], default=0)
     figure = go.Figure()
-    for name, counts, colour in (("today's problem", before, WASTED), ("what-if", after, PALETTE[0])):
+    for name, counts, colour in (("today's problem", before, PALETTE[7]), ("what-if", after, PALETTE[0])):
         values = _values(kinds, counts)
         figure.add_bar(
             name=name,
@@ -40,7 +44,8 @@ def layout_chart(base: Plan, changed: Plan) -> go.Figure:
         margin={"l": 10, "r": 40, "t": 10, "b": 10},
         bargap=0.25,
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "traceorder": "normal"},
-        xaxis={"title": "GPUs", "fixedrange": True, "rangemode": "tozero"},
+        # No tick stands for a part of a GPU.
+        xaxis={"title": "GPUs", "fixedrange": True, "rangemode": "tozero", "dtick": 1 if most <= FEW else None},
         yaxis={"autorange": "reversed", "fixedrange": True, "automargin": True},
     )
     return figure

@@ -38,7 +38,7 @@ def money_chart(plans: Sequence[Plan], wastes: Mapping[str, Waste]) -> go.Figure
             orientation="h",
             y=names,
             x=usd,
-            marker={"color": colour, "pattern": {"shape": hatching, "fgopacity": 0.35, "size": 6}},
+            marker={"color": colour, "pattern": {"shape": hatching, "fillmode": "overlay", "size": 6, "solidity": 0.2}},
             customdata=parts,
             hovertemplate="%{y}: $%{x:,.2f} per hour (%{customdata:.1%}) " + name + "<extra></extra>",
         )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
 
 from sliceplan.solver.footing import Footing
 from sliceplan.solver.model.interference import Interference
@@ -27,6 +28,9 @@ UNITS: dict[Figure, str] = {"latency": "latency of a batch (ms)", "throughput": 
 STAR = {"symbol": "star", "size": 15, "color": "#D55E00", "line": {"color": "#FFFFFF", "width": 1}}
 
 HEIGHT = 380
+
+LIGHT_CIVIDIS = sample_colorscale("Cividis", np.linspace(0.5, 1.0, 9).tolist())
+"""Its upper half: black figures are read on all of it."""
 
 
 def sizes_of(profile: Profile) -> list[str]:
@@ -183,7 +187,8 @@ def _surface(
             ["" if cell is None else f"{cell:,.0f}" if cell >= 10 else f"{cell:.1f}" for cell in row] for row in cells
         ],
         texttemplate="%{text}",
-        colorscale="Cividis",
+        colorscale=LIGHT_CIVIDIS,
+        textfont={"color": "black"},
         reversescale=figure == "latency",
         showscale=False,
         xgap=1,

@@ -158,6 +158,7 @@ def _table(compared: Comparison, wastes: dict[str, Waste], differences: dict[str
     percent = partial(column.NumberColumn, format="%.1f %%")
     chosen = st.dataframe(
         tables.comparison_table(compared, wastes, differences),
+        placeholder="",
         hide_index=True,
         width="stretch",
         height="content",

@@ -98,9 +98,9 @@ def test_a_chosen_service_stands_out():
 
 
 def test_a_long_name_is_cut_to_its_block():
-    assert shortened("style-match", 0.125) == "style-match"
-    assert shortened("search-embedding", 0.125) == "search-embedd…"
-    assert shortened("search-embedding", 0.5) == "search-embedding"
+    assert shortened("style-match", 14) == "style-match"
+    assert shortened("search-embedding", 14) == "search-embedd…"
+    assert shortened("search-embedding", 56) == "search-embedding"
 
 
 def test_filters_leave_the_gpus_that_they_name():

@@ -30,6 +30,9 @@ EVERY_GPU = "what_if.every_gpu"
 FEW_GPUS = 40
 """Plans of up to so many GPUs are drawn GPU by GPU from the start."""
 
+LETTERS = 62
+"""That fit into a GPU's row beside the sliders where the page is 1,280 px wide."""
+
 EFFECT = "what_if.effect"
 
 SOLVED = "what_if.solved"
@@ -183,7 +186,7 @@ def _show_every_gpu(session: Session, shown: Answer) -> None:
     if every != chosen:
         session.choices[EVERY_GPU] = every
     if every:
-        show_picture(session, fleet_chart(shown.plan, shown.problem), "what-if-fleet")
+        show_picture(session, fleet_chart(shown.plan, shown.problem, letters=LETTERS), "what-if-fleet")
 
 
 def _usd(amount: float | None) -> str:
