@@ -53,6 +53,12 @@ def kept_apart(names: Iterable[str], neighbours: Iterable[tuple[str, str]]) -> d
     return chosen
 
 
+def mixed(colour: str, other: str, part: float) -> str:
+    """Returns a colour with a part (0 to 1) of another in it, all as #RRGGBB."""
+    channels = ((int(colour[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round((1 - part) * one + part * two):02X}" for one, two in channels)
+
+
 def text_on(colour: str) -> str:
     """Returns black or white, whichever is easier to read on a colour given as #RRGGBB."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))

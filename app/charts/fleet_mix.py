@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 
 from sliceplan.solver.model.sweep_report import FleetMix
 
-from .colours import PALETTE, WASTED
+from .colours import PALETTE
 
 
 def mix_chart(mix: FleetMix) -> go.Figure:
@@ -21,7 +21,7 @@ def mix_chart(mix: FleetMix) -> go.Figure:
     for cost, gpu, gpus in alone:
         names.append(f"{gpu} alone")
         costs.append(cost)
-        colours.append(WASTED)
+        colours.append(PALETTE[7])
         words.append(f"{gpus:,} {gpu}")
     figure = go.Figure(
         go.Bar(

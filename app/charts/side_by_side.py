@@ -1,7 +1,8 @@
-"""What runs today beside what runs next: a row a GPU, its partitions to scale; what stays is pale."""
+"""What runs today beside what runs next: a row a GPU, its partitions to scale; what stays is greyed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 import plotly.graph_objects as go
 
@@ -9,16 +10,18 @@ from sliceplan.solver.differences.staying import staying
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.transition import Transition, TransitionGpu
 
-from .colours import FREE, colours_of, text_on
+from .colours import FREE, PALETTE, mixed, text_on
 from .extents import extents_of
 
-PALE = 0.3
-"""Opacity of what stays as it is."""
+GREYED = 0.65
+"""Part of grey in the colour of what stays as it is."""
 
 MOST_IN_LEGEND = 24
 """Most services that get a legend; more than that are named on hover only."""
 
-GREY = "#808080"
+GREY = PALETTE[7]
+
+VIVID = tuple(colour for colour in PALETTE if colour != GREY)
 
 LEGEND_ROW_PX = 20
 
@@ -70,7 +73,7 @@ def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, onl
                 side += _pieces(one, len(rows), stays)
         rows.append(gpu)
     services = sorted({piece.service for side in sides for piece in side if piece.service is not None})
-    colours = colours_of(services)
+    colours = dict(zip(services, cycle(VIVID), strict=False))
     figure = go.Figure()
     row_px = 44 if len(rows) <= 12 else 30 if len(rows) <= 40 else 16
     # A legend of hundreds says nothing, and each trace takes the browser time.
@@ -80,10 +83,14 @@ def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, onl
         groups = [(*services, None)]
     for group in groups:
         shown = not has_legend
-        for axis, side in (("x", sides[0]), ("x2", sides[1])):
-            own = [piece for piece in side if not has_legend or piece.service in group]
-            if own:
-                bars = _bars(own, group[0] or "kept free", colours, axis, row_px)
+        own = [
+            (axis, [piece for piece in side if not has_legend or piece.service in group])
+            for axis, side in (("x", sides[0]), ("x2", sides[1]))
+        ]
+        # The first one names the service: that in which something changes, so that its colour is the full one.
+        for axis, pieces in sorted(own, key=lambda one: all(piece.stays for piece in one[1])):
+            if pieces:
+                bars = _bars(pieces, group[0] or "kept free", colours, axis, row_px)
                 figure.add_trace(bars.update(showlegend=not shown))
                 shown = True
     top = 40 + (LEGEND_ROW_PX * -(-(len(services) + 1) // IN_LEGEND_ROW) if has_legend else 0)
@@ -117,7 +124,9 @@ def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, onl
 
 
 def _bars(pieces: Sequence[_Piece], name: str, colours: Mapping[str, str], axis: str, row_px: int) -> go.Bar:
-    own = [FREE if piece.service is None else colours[piece.service] for piece in pieces]
+    # A trace's name shows the colour of its first bar.
+    pieces = sorted(pieces, key=lambda piece: piece.stays)
+    looks = [_colours(piece, colours) for piece in pieces]
     return go.Bar(
         name=name,
         legendgroup=name,
@@ -126,23 +135,30 @@ def _bars(pieces: Sequence[_Piece], name: str, colours: Mapping[str, str], axis:
         y=[piece.row for piece in pieces],
         base=[piece.start for piece in pieces],
         x=[piece.width for piece in pieces],
+        # Left to Plotly, a bar is as wide as its trace's rows are apart.
+        width=0.86,
         marker={
-            "color": own,
-            "opacity": [PALE if piece.stays else 1.0 for piece in pieces],
+            "color": [colour for colour, _ in looks],
             "line": {"color": "rgba(127,127,127,0.6)", "width": 1},
         },
         text=[piece.label if row_px > 16 else "" for piece in pieces],
         textposition="inside",
         insidetextanchor="middle",
         textangle=0,
-        # Behind what is pale, the page's own ground shows, light or dark; grey is readable on both.
-        textfont={
-            "color": [GREY if piece.stays else text_on(colour) for piece, colour in zip(pieces, own, strict=True)]
-        },
+        textfont={"color": [text for _, text in looks]},
         constraintext="none",
         customdata=[piece.hover for piece in pieces],
         hovertemplate="%{customdata}<extra></extra>",
     )
+
+
+def _colours(piece: _Piece, colours: Mapping[str, str]) -> tuple[str, str]:
+    """Returns the colours of a piece and of the text on it, both readable on a light and on a dark page."""
+    if piece.service is None:
+        return FREE, GREY
+    colour = colours[piece.service]
+    colour = mixed(colour, GREY, GREYED) if piece.stays else colour
+    return colour, text_on(colour)
 
 
 def _pieces(gpu: PlannedGpu, row: int, stays: frozenset[int]) -> list[_Piece]:

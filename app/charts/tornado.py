@@ -11,6 +11,9 @@ from .colours import PALETTE
 LESS, MORE = PALETTE[4], PALETTE[5]
 WORDS = {"rate": "rate of {}", "slo": "SLO of {}", "price": "price of {}"}
 
+ROOM = 0.15
+"""Beside the longest bars, for their figures; part of the axis."""
+
 
 def tornado_chart(effects: Sequence[Sensitivity], change: float) -> go.Figure:
     """Returns a row for each effect with a bar for the decrease and one for the increase, in USD per hour."""
@@ -31,6 +34,8 @@ def tornado_chart(effects: Sequence[Sensitivity], change: float) -> go.Figure:
             cliponaxis=False,
             hovertemplate="%{y} " + name + ": %{text} per hour<extra></extra>",
         )
+    ends = [0.0, *(bar for one in effects for bar in (one.down_usd_per_hour, one.up_usd_per_hour) if bar is not None)]
+    room = ROOM * (max(ends) - min(ends)) or 1.0
     figure.add_vline(x=0, line={"width": 1, "color": PALETTE[7]})
     figure.update_layout(
         barmode="overlay",
@@ -38,7 +43,8 @@ def tornado_chart(effects: Sequence[Sensitivity], change: float) -> go.Figure:
         margin={"l": 10, "r": 70, "t": 10, "b": 10},
         bargap=0.3,
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "traceorder": "normal"},
-        xaxis={"title": "change of the cost, USD per hour", "tickprefix": "$", "fixedrange": True},
+        xaxis={"title": "change of the cost, USD per hour", "tickprefix": "$", "fixedrange": True}
+        | {"range": [min(ends) - room, max(ends) + room]},
         yaxis={"autorange": "reversed", "fixedrange": True, "automargin": True},
     )
     return figure

@@ -275,6 +275,7 @@ def _show_prices(session: Session) -> None:
     usd = partial(st.column_config.NumberColumn, format="$%.3f")
     st.dataframe(
         prices.service_table(report),
+        placeholder="",
         hide_index=True,
         width="stretch",
         column_config={

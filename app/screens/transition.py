@@ -241,7 +241,7 @@ def _show_side_by_side(session: Session, moves: PlannedMoves) -> None:
     )
     _show_tall(session, figure, "side-by-side")
     st.caption(
-        "A row a GPU, today on the left, next on the right. What is pale stays as it is. Point at it for figures."
+        "A row a GPU, today on the left, next on the right. What is greyed stays as it is. Point at it for figures."
     )
 
 

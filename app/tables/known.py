@@ -86,7 +86,7 @@ def models_table(facts: Iterable[ModelFacts]) -> pd.DataFrame:
             "GPU type": one.gpu,
             "for": ", ".join(one.sharing),
             "batch sizes": f"{one.least_batch} to {one.most_batch}",
-            "latency of a batch, ms": f"{one.least_ms:.3g} to {one.most_ms:.3g}",
+            "latency of a batch, ms": f"{_ms(one.least_ms)} to {_ms(one.most_ms)}",
             "figures are": one.kind,
         }
         for one in facts
@@ -107,3 +107,7 @@ def free_name(wanted: str, taken: Iterable[str]) -> str:
     if wanted not in names:
         return wanted
     return next(name for i in range(2, len(names) + 3) if (name := f"{wanted}-{i}") not in names)
+
+
+def _ms(time: float) -> str:
+    return f"{time:,.0f}" if time >= 100 else f"{time:.3g}"

@@ -9,8 +9,9 @@ import pytest
 from app_screens import press, screen, session_with, settled, switch, texts
 from instances import ROOT
 
+from sliceplan.app.charts.colours import PALETTE
 from sliceplan.app.charts.profile import batches_chart, batches_surface, shares_chart, shares_surface
-from sliceplan.app.charts.side_by_side import PALE, side_by_side_chart
+from sliceplan.app.charts.side_by_side import side_by_side_chart
 from sliceplan.app.charts.steps import lanes, steps_chart
 from sliceplan.app.jobs.moves import MoveOptions, PlannedMoves, plan_moves
 from sliceplan.app.parts.running import INSTANCES, PLAN
@@ -110,15 +111,17 @@ def test_lanes_are_as_many_as_run_at_once():
     assert lanes([(0, 5), (0, 3), (3, 4), (4, 9), (5, 6)]) == [0, 1, 1, 1, 0]
 
 
-def test_what_stays_is_pale_on_both_sides():
+def test_what_stays_is_greyed_on_both_sides():
     old, other = shipped_plan("parvagpu-s6"), shipped_plan("parvagpu-s5").gpus[0]
     new = old.model_copy(update={"gpus": (*old.gpus[:-1], other.model_copy(update={"id": old.gpus[-1].id}))})
     moves = plan_moves(old, new, MoveOptions())
     figure = side_by_side_chart(moves.transition, moves.old, moves.assigned)
-    pale = {"x": 0, "x2": 0}
+    greyed = {"x": 0, "x2": 0}
     for trace in figure.data:
-        pale[trace.xaxis] += sum(opacity == PALE for opacity in trace.marker.opacity)
-    assert pale["x"] == pale["x2"] == moves.transition.kept > 0
+        greyed[trace.xaxis] += sum(colour not in PALETTE for colour in trace.marker.color)
+    assert greyed["x"] == greyed["x2"] == moves.transition.kept > 0
+    # As wide wherever its trace's rows are: else a service on distant GPUs covers those between them.
+    assert {trace.width for trace in figure.data} == {0.86}
     rows = [gpu for gpu in moves.transition.gpus if gpu.old_id or gpu.assigned_id]
     assert list(figure.layout.yaxis.ticktext) == [gpu.name for gpu in rows]
     partitions = sum(len(gpu.partitions) for plan in (moves.old, moves.assigned) for gpu in plan.gpus)

@@ -19,6 +19,9 @@ CHANGE, MOST = "sensitivities.change", "sensitivities.most"
 
 PERCENT = (1, 5, 10, 20, 50)
 
+LEAST_USD = 0.005
+"""Per hour; smaller effects are shown as none."""
+
 
 def show_sensitivities(session: Session) -> None:
     """Draws the tornado chart of the answer that there is."""
@@ -45,9 +48,12 @@ def show_sensitivities(session: Session) -> None:
     if found is None or found.value is None:
         return
     effects: tuple[Sensitivity, ...] = found.value
-    show_picture(session, tornado_chart(effects[:most], percent / 100), "sensitivities")
+    telling = [one for one in effects if one.effect >= LEAST_USD]
+    if telling:
+        show_picture(session, tornado_chart(telling[:most], percent / 100), "sensitivities")
+    none = f" {len(effects) - len(telling):,} more change nothing." if len(telling) < len(effects) else ""
     st.caption(
-        f"The {min(most, len(effects)):,} greatest of {len(effects):,} effects, each change by itself. These are "
+        f"The {min(most, len(telling)):,} greatest of {len(telling):,} effects, each change by itself.{none} These are "
         "marginal: priced at the present plan's slice prices, which holds for changes that are small beside the fleet "
         "and leaves out that GPUs come whole. A GPU's price is changed under the present plan. For the exact cost of a "
         "change use the sliders or a sweep."

@@ -35,6 +35,12 @@ def show(session: Session, name: str) -> None:
         with after:
             new = _choose_version(session, "after", new_name, 0)
         store = shared_store()
+        if old == new:
+            st.info(
+                "This is one version twice. Choose another one before or after; each time the problem is changed and "
+                "saved, there is one more."
+            )
+            return
         found = changes(problem_at(store, old), problem_at(store, new))
         _show(f"From {old} to {new}", describe_changes(found), changes_table(found))
         return
