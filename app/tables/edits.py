@@ -15,7 +15,8 @@ def with_edits(start: pd.DataFrame, edits: Mapping[str, Any]) -> pd.DataFrame:
     Parameters
     ----------
     edits
-        All since the editor began: `edited_rows`, by row of the table and column; `added_rows`; `deleted_rows`.
+        All since the editor began: `edited_rows`, by row of the table and column; `added_rows`; `deleted_rows`. Empty
+        rows at the end are no part of the table until something is in them.
     """
     rows = start.to_dict("records")
     for row, cells in edits.get("edited_rows", {}).items():
@@ -24,4 +25,7 @@ def with_edits(start: pd.DataFrame, edits: Mapping[str, Any]) -> pd.DataFrame:
     gone = {int(row) for row in edits.get("deleted_rows", ())}
     rows = [row for i, row in enumerate(rows) if i not in gone]
     added = [{column: row.get(column) for column in start.columns} for row in edits.get("added_rows", ())]
+    # The line end after the last row of a spreadsheet's cells adds a row of nothing; so does the button for a new row.
+    while added and all(cell is None or cell == "" for cell in added[-1].values()):
+        added.pop()
     return typed(pd.DataFrame([*rows, *added], columns=list(start.columns)))

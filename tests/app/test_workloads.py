@@ -45,6 +45,12 @@ def test_edited_added_and_deleted_rows_keep_the_types_of_the_columns():
     assert pd.isna(frame.loc[6, "slo_ms"])
 
 
+def test_empty_rows_at_the_end_are_no_services_yet():
+    empty = {"name": None, "rate_rps": None}
+    assert with_edits(DEMO.workloads, edits(added_rows=[{}, empty, {"name": ""}])).equals(DEMO.workloads)
+    assert len(with_edits(DEMO.workloads, edits(added_rows=[{}, {"name": "new"}, {}]))) == len(DEMO.workloads) + 2
+
+
 def test_a_fraction_in_a_column_of_integers_is_kept_and_found():
     session = session_with("demo")
     frame = with_edits(session.tables.workloads, edits(edited_rows={0: {"max_replicas": 1.5}}))
@@ -179,7 +185,8 @@ def test_a_name_that_is_taken_gets_the_first_free_number():
 
 def test_wrong_rows_are_shown_with_the_wrong_cells_and_undo_mends_them():
     session = session_with("demo")
-    wrong = with_edits(session.tables.workloads, edits(edited_rows={2: {"model": "vgg-16"}}, added_rows=[{}]))
+    added = [{}, {"name": "late", "model": "vgg16", "rate_rps": 5, "slo_ms": 300}]
+    wrong = with_edits(session.tables.workloads, edits(edited_rows={2: {"model": "vgg-16"}}, added_rows=added))
     state(session, replace(session.tables, workloads=wrong))
     session.editor += 1
     page = screen("workloads", session)

@@ -1,7 +1,7 @@
 """The screen of a problem's tables in a real browser."""
 
 import pytest
-from browser_walk import edit_first_rate, go, look, press
+from browser_walk import edit_first_rate, go, look, press, select_first_rate, settle
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -13,6 +13,14 @@ def sidebar(page):
 
 def dialog(page):
     return page.get_by_role("dialog")
+
+
+def paste(page, text):
+    """Pastes by the keyboard what another program would have put into the clipboard."""
+    page.evaluate("text => navigator.clipboard.writeText(text)", text)
+    page.wait_for_timeout(300)
+    page.keyboard.press("Control+v")
+    settle(page)
 
 
 def test_a_pasted_table_is_looked_at_before_it_takes_the_old_ones_place_and_undo_brings_that_back(page):
@@ -75,3 +83,24 @@ def test_edits_typed_one_after_the_other_are_all_kept(page):
     rates = [line.split(",")[2] for line in table.value.path().read_text().splitlines()[1:6]]
     assert rates == ["2200.0", "111.0", "222.0", "333.0", "444.0"]
     expect(undo).to_be_enabled()
+
+
+def test_cells_of_a_spreadsheet_are_pasted_into_the_cells_of_the_table(page, address):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
+    select_first_rate(page)
+    paste(page, "2200\t310\r\n111\t320\r\n")
+    # One row more than there are: from the first column of the row for new ones, with the line end after the last.
+    for key in ("ArrowLeft", "ArrowLeft", *("ArrowDown",) * 8):
+        page.keyboard.press(key)
+        page.wait_for_timeout(100)
+    # What a screen reader is told of the cells is as of the last move.
+    expect(page.locator("#glide-cell-4-1").last).to_have_text("320")
+    paste(page, "more-thumbs\tresnet50\t50\t200\r\nmore-tags\tvgg16\t60\t250\r\n")
+    with page.expect_download() as table:
+        press(page, "Services as CSV")
+    rows = [line.split(",")[:4] for line in table.value.path().read_text().splitlines()[1:]]
+    assert len(rows) == 10
+    assert [row[2:] for row in rows[:3]] == [["2200.0", "310.0"], ["111.0", "320.0"], ["620.0", "300.0"]]
+    assert rows[8:] == [["more-thumbs", "resnet50", "50.0", "200.0"], ["more-tags", "vgg16", "60.0", "250.0"]]
+    press(page, "Solve")
+    expect(sidebar(page).get_by_text("proven cheapest")).to_be_visible()

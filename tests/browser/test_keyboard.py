@@ -1,0 +1,57 @@
+"""The page by the keyboard alone and in the dark; and after a reload of the screen that one was on."""
+
+import pytest
+from browser_walk import go, press, settle
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+SCREENS = ("Plan", "Compare", "What-if", "Fragmentation", "Transition", "Profiles", "History", "Workloads and fleet")
+
+MOST_TABS = 60
+
+
+def tab_to(page, element):
+    """Presses Tab until an element has the focus, as one does without a mouse."""
+    for _ in range(MOST_TABS):
+        if element.evaluate("element => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{MOST_TABS} presses of Tab do not reach {element}")
+
+
+def test_all_screens_are_reached_and_used_by_the_keyboard_in_the_dark(page):
+    page.emulate_media(color_scheme="dark")
+    tab_to(page, page.get_by_role("button", name="Solve", exact=True))
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("stSidebar").get_by_text("proven cheapest")).to_be_visible()
+    for screen in SCREENS:
+        tab_to(page, page.get_by_role("link", name=screen, exact=True))
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name=screen, level=1)).to_be_visible()
+        page.locator('[data-test-script-state="notRunning"]').wait_for()
+        if screen == "What-if":
+            tab_to(page, page.get_by_role("slider", name="Rate, factor"))
+            page.keyboard.press("ArrowRight")
+            expect(page.get_by_text("What if: rate x 1.05", exact=True)).to_be_visible()
+    tab_to(page, page.get_by_role("button", name="Add a service"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_reload_shows_the_same_screen_with_the_same_work(page):
+    press(page, "Solve")
+    go(page, "Plan")
+    page.get_by_role("radio", name="Latency budgets").click()
+    settle(page)
+    page.reload()
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="3 GPUs, $10.29 per hour: proven cheapest")).to_be_visible()
+    expect(page.get_by_role("radio", name="Latency budgets")).to_be_checked()
+    go(page, "History")
+    page.reload()
+    expect(page.get_by_role("heading", name="History", level=1)).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_text("3 GPUs, $10.29 per hour: proven cheapest")).to_be_visible()
+    assert "/history?" in page.url
