@@ -34,7 +34,7 @@ def test_all_screens_are_reached_and_used_by_the_keyboard_in_the_dark(page):
             tab_to(page, page.get_by_role("slider", name="Rate, factor"))
             page.keyboard.press("ArrowRight")
             expect(page.get_by_text("What if: rate x 1.05", exact=True)).to_be_visible()
-    tab_to(page, page.get_by_role("button", name="Add a service"))
+    tab_to(page, page.get_by_role("button", name="Add GPUs"))
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
