@@ -1,5 +1,6 @@
 """The planners side by side, against the best bound that any of them proved; and what services cost."""
 
+import json
 from functools import partial
 
 import streamlit as st
@@ -9,6 +10,7 @@ from sliceplan.app.charts.gaps import gap_chart
 from sliceplan.app.charts.money import money_chart
 from sliceplan.app.charts.service_costs import service_cost_chart
 from sliceplan.app.parts.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
+from sliceplan.app.parts.files import offer_file
 from sliceplan.app.parts.made_once import made_once
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
@@ -116,6 +118,14 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
     chosen = _table(compared, wastes, differences)
     _reasons(compared)
     _one_planner(session, problem, compared, differences, facts, chosen)
+    offer_file(
+        "Download comparison (JSON)",
+        lambda: json.dumps({"problem": problem.name, **compared.as_data()}, indent=1, ensure_ascii=False) + "\n",
+        f"{problem.name}.comparison.json",
+        key="comparison_json",
+        width="content",
+        help_text="as `sliceplan compare --json` writes it",
+    )
     st.subheader("Cost against time")
     show_picture(session, cost_runtime_chart(compared), "cost-against-time")
     st.caption("Lower left is better: cheap and soon found. The time is that of this machine, whatever else ran on it.")

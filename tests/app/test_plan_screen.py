@@ -6,6 +6,8 @@ from instances import problem_of, random_problem
 from sliceplan.app.session.session import Result
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.sweeps.what_if import applied
 
 
 def shown(problem, plan):
@@ -46,6 +48,14 @@ def test_views_show_services_and_gpus_and_a_filter_is_there_again_on_return():
     assert not page.exception
     assert page.multiselect(key="plan.services").value == ["ad-ranking"]
     assert page.session_state["session"].choices["plan.view"] == "GPUs"
+
+
+def test_gpus_of_one_node_can_be_looked_at():
+    page = press(screen("plan", session_with(applied(example_problems()["demo"], WhatIf(rate=1.5)))), "solve")
+    look_at(page, "GPUs")
+    assert set(table_with(page, "cost per hour")["node"]) == {"gpu-node-1", "gpu-node-2"}
+    page.multiselect(key="plan.nodes").set_value(["gpu-node-2"]).run()
+    assert set(table_with(page, "cost per hour")["node"]) == {"gpu-node-2"}
 
 
 def test_a_filter_forgets_services_that_the_new_plan_has_not():

@@ -1,11 +1,13 @@
 """Taking a plan away, in a real browser: its files, and the report opened as its reader would."""
 
+import json
 import re
 import zipfile
 
 import pytest
 from browser_walk import SCREENSHOTS, go, look, press, settle
 from html_reading import read
+from PIL import Image
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -62,3 +64,31 @@ def test_other_tools_get_their_files_or_a_reason(page, tmp_path):
     page.keyboard.press("Control+Enter")
     assert "example/server:1" in taken(page, "Download deployments.yaml", tmp_path).read_text()
     assert taken(page, "Plan as JSON", tmp_path).name == "demo.plan.json"
+
+
+def test_pictures_are_taken_as_svg_or_png_and_tables_as_csv(page, tmp_path):
+    # With its own dialog for saving, Chromium has no download that a test could see.
+    page.evaluate("window.showSaveFilePicker = undefined")
+    press(page, "Solve")
+    expect(page.get_by_text("proven cheapest").first).to_be_visible()
+    go(page, "Plan")
+    page.locator(".js-plotly-plot").hover()
+    picture = taken(page, "Download plot", tmp_path)
+    assert picture.name == "fleet.svg"
+    assert "video-thumbs" in picture.read_text()
+    page.get_by_role("radio", name="PNG").click()
+    settle(page)
+    picture = taken(page, "Download plot", tmp_path)
+    with Image.open(picture) as opened:
+        assert (opened.format, opened.width > 1280) == ("PNG", True)
+    page.get_by_role("radio", name="Services").click()
+    page.get_by_test_id("stDataFrame").hover()
+    table = taken(page, "Download as CSV", tmp_path).read_text(encoding="utf-8-sig")
+    assert table.startswith("service,runs on,")
+    assert len(table.splitlines()) == 9
+    go(page, "Compare")
+    press(page, "Compare")
+    expect(page.get_by_role("heading", name="Proven: no plan costs less than $10.29")).to_be_visible()
+    compared = json.loads(taken(page, "Download comparison (JSON)", tmp_path).read_text())
+    assert compared["problem"] == "demo"
+    assert "exact" in {plan["planner"] for plan in compared["planners"]}

@@ -33,8 +33,12 @@ def test_a_pasted_table_is_looked_at_before_it_takes_the_old_ones_place_and_undo
     cells.press("Control+Enter")
     expect(dialog(page).get_by_text("1 row of this table must be looked at")).to_be_visible()
     look(page, "20-paste")
-    cells.fill("service;model;slo (ms);rps\nshop;VGG16;200;50,5")
-    cells.press("Control+Enter")
+    file = {
+        "name": "services.csv",
+        "mimeType": "text/csv",
+        "buffer": b"service;model;slo (ms);rps\nshop;VGG16;200;50,5",
+    }
+    dialog(page).get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
     dialog(page).get_by_role("button", name="Replace the 8 with 1 row").click()
     expect(dialog(page)).to_have_count(0)
     press(page, "Solve")
