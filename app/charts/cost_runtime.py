@@ -44,8 +44,10 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
             line={"color": PALETTE[7], "width": 2, "dash": "dash"},
             annotation={"text": f"proven: not below ${bound:,.2f}", "yanchor": "top", "xanchor": "right", "yshift": -8},
         )
-    highest = ROOM * max((plan.cost_per_hour or 0.0 for plan in comparison.plans), default=0.0) or 1.0
-    for label, is_above in _sides(_labels(comparison), highest, bound):
+    labels = _labels(comparison)
+    # The label of each fits above it, if it is not most of the picture.
+    highest = max((label.cost / max(1 - (OFF_PX + label.height_px) / PLOT_PX[1], 0.5) for label in labels), default=1.0)
+    for label, is_above in _sides(labels, highest, bound):
         figure.add_annotation(
             x=label.at,
             y=label.cost,
@@ -58,7 +60,7 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
         height=420,
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
-        xaxis={"title": "time to plan (s, logarithmic)", "type": "log", "fixedrange": True, "dtick": 1},
+        xaxis={"title": "time to plan (s, logarithmic)", "type": "log", "fixedrange": True, "dtick": "D2"},
         yaxis={"title": "USD per hour", "range": [0, highest], "fixedrange": True, "tickprefix": "$"},
     )
     return figure
@@ -66,9 +68,6 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
 
 APART = 0.45
 """Points of one cost that are nearer than so many powers of ten share a label."""
-
-ROOM = 1.25
-"""Height of the picture against the highest cost, so that a label fits above it."""
 
 PLOT_PX = (740, 320)
 """Width and height of the plot where the page is 1,280 px wide, about."""
@@ -84,6 +83,10 @@ class _Label:
     names: tuple[str, ...]
     points: tuple[float, ...]
     """Where its points are, as `at`."""
+
+    @property
+    def height_px(self) -> float:
+        return LINE_PX * len(self.names)
 
 
 def _labels(comparison: Comparison) -> list[_Label]:
@@ -124,7 +127,7 @@ def _sides(labels: Sequence[_Label], highest: float, bound: float | None) -> Ite
         # What the line is, at its right end below it.
         taken.append(_Box(max(ends, default=0.0) * per_power, bound / highest * height - 30, 24 * LETTER_PX, LINE_PX))
     for label in labels:
-        tall = LINE_PX * len(label.names)
+        tall = label.height_px
         foot = label.cost / highest * height
         wide = LETTER_PX * max(map(len, label.names))
         above, below = (

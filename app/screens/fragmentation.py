@@ -128,6 +128,7 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
         table = made_once("fragmentation.table", (plan, metrics), lambda: fragmentation_table(plan, metrics))
         st.dataframe(
             table,
+            placeholder="",
             hide_index=True,
             width="stretch",
             column_config={

@@ -1,5 +1,7 @@
 """The screen that puts planners side by side: its charts and tables, and what can be done there."""
 
+from dataclasses import replace
+
 import pytest
 from app_screens import press, screen, session_with, settled, switch, texts
 from instances import problem_of
@@ -47,6 +49,21 @@ def test_cost_against_time_has_a_point_a_plan_and_the_bound_as_a_line(shared):
     (line,) = figure.layout.shapes
     assert line.y0 == line.y1 == compared.bound.cost_per_hour
     assert {one.name for one in figure.data} == {"proven cheapest", "serves everything", "does not hold"}
+
+
+def test_labels_of_cost_against_time_keep_clear_of_points_and_of_each_other(shared):
+    _, compared = shared
+    one = compared.plans[0]
+    at = {"first": (10.0, 0.01), "second": (10.0, 0.012), "dearer": (11.0, 0.011), "slow": (10.0, 1.0)}
+    plans = [
+        one.model_copy(update={"planner": name, "cost_per_hour": cost, "runtime_s": runtime_s})
+        for name, (cost, runtime_s) in at.items()
+    ]
+    figure = cost_runtime_chart(replace(compared, plans=tuple(plans)))
+    labels = {label.text: label for label in figure.layout.annotations}
+    assert labels["first<br>second"].yanchor == "top"
+    assert labels["dearer"].yanchor == labels["slow"].yanchor == "bottom"
+    assert figure.layout.yaxis.range[1] > 11.5
 
 
 def test_bars_of_money_are_as_long_as_the_plans_cost(shared):
