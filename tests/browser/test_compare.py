@@ -1,5 +1,7 @@
 """The comparison of planners in a real browser."""
 
+import json
+
 import pytest
 from browser_walk import go, load_example, look, press
 from playwright.sync_api import expect
@@ -18,6 +20,11 @@ def test_planners_that_ignore_interference_miss_slos_and_another_ones_plan_is_ta
     expect(page.locator(".js-plotly-plot").get_by_text("does not hold: 4 services late").first).to_be_visible()
     expect(page.get_by_text("ffd does not hold").first).to_be_visible()
     look(page, "compare-igniter")
+    with page.expect_download() as file:
+        press(page, "Download comparison (JSON)")
+    compared = json.loads(file.value.path().read_text())
+    assert (compared["problem"], compared["bound"]["gpus"]) == ("igniter", 6)
+    assert {"exact", "ffd", "gslice"} <= {plan["planner"] for plan in compared["planners"]}
     press(page, "Use its plan")
     expect(page.get_by_text("This is the plan that the other screens show.")).to_be_visible()
     page.get_by_role("tab", name="Prices").click()

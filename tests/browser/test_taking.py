@@ -1,6 +1,5 @@
 """Taking a plan away, in a real browser: its files, and the report opened as its reader would."""
 
-import json
 import re
 import zipfile
 
@@ -86,9 +85,3 @@ def test_pictures_are_taken_as_svg_or_png_and_tables_as_csv(page, tmp_path):
     table = taken(page, "Download as CSV", tmp_path).read_text(encoding="utf-8-sig")
     assert table.startswith("service,runs on,")
     assert len(table.splitlines()) == 9
-    go(page, "Compare")
-    press(page, "Compare")
-    expect(page.get_by_role("heading", name="Proven: no plan costs less than $10.29")).to_be_visible()
-    compared = json.loads(taken(page, "Download comparison (JSON)", tmp_path).read_text())
-    assert compared["problem"] == "demo"
-    assert "exact" in {plan["planner"] for plan in compared["planners"]}
