@@ -1,7 +1,5 @@
 """What a cheaper plan costs in time: each planner's cost against how long it took."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import log10
 
 import plotly.graph_objects as go
@@ -10,6 +8,7 @@ from sliceplan.solver.comparison import Comparison
 from sliceplan.solver.model.plan import Plan, Status
 
 from .colours import MISSES, PALETTE
+from .point_labels import OFF_PX, Label, highest_of, with_sides
 
 LEAST_S = 1e-4
 """Shorter runtimes are drawn here; a logarithmic axis has no 0."""
@@ -45,9 +44,8 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
             annotation={"text": f"proven: not below ${bound:,.2f}", "yanchor": "top", "xanchor": "right", "yshift": -8},
         )
     labels = _labels(comparison)
-    # The label of each fits above it, if it is not most of the picture.
-    highest = max((label.cost / max(1 - (OFF_PX + label.height_px) / PLOT_PX[1], 0.5) for label in labels), default=1.0)
-    for label, is_above in _sides(labels, highest, bound):
+    highest = highest_of(labels, bound)
+    for label, is_above in with_sides(labels, highest, bound):
         figure.add_annotation(
             x=label.at,
             y=label.cost,
@@ -69,27 +67,8 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
 APART = 0.45
 """Points of one cost that are nearer than so many powers of ten share a label."""
 
-PLOT_PX = (740, 320)
-"""Width and height of the plot where the page is 1,280 px wide, about."""
 
-LETTER_PX, LINE_PX, OFF_PX = 6.5, 16, 14
-
-
-@dataclass(frozen=True)
-class _Label:
-    at: float
-    """Middle of its points, as power of ten of seconds."""
-    cost: float
-    names: tuple[str, ...]
-    points: tuple[float, ...]
-    """Where its points are, as `at`."""
-
-    @property
-    def height_px(self) -> float:
-        return LINE_PX * len(self.names)
-
-
-def _labels(comparison: Comparison) -> list[_Label]:
+def _labels(comparison: Comparison) -> list[Label]:
     """Returns a label for each point, or one for several neighbours together; the cheapest first."""
     points = sorted(
         (round(plan.cost_per_hour, 2), log10(_runtime_s(plan)), plan.planner)
@@ -103,7 +82,7 @@ def _labels(comparison: Comparison) -> list[_Label]:
         else:
             groups.append([point])
     return [
-        _Label(
+        Label(
             sum(at for _, at, _ in group) / len(group),
             group[0][0],
             tuple(name for _, _, name in group),
@@ -111,48 +90,6 @@ def _labels(comparison: Comparison) -> list[_Label]:
         )
         for group in groups
     ]
-
-
-def _sides(labels: Sequence[_Label], highest: float, bound: float | None) -> Iterator[tuple[_Label, bool]]:
-    """Yields each label and whether it goes above its points: below only where something is above and nothing below."""
-    ends = [at for label in labels for at in label.points]
-    width, height = PLOT_PX
-    per_power = width / max(1.1 * (max(ends, default=0.0) - min(ends, default=0.0)), 0.1)
-    taken = [
-        _Box(at * per_power, label.cost / highest * height - OFF_PX / 2, OFF_PX, OFF_PX)
-        for label in labels
-        for at in label.points
-    ]
-    if bound is not None:
-        # What the line is, at its right end below it.
-        taken.append(_Box(max(ends, default=0.0) * per_power, bound / highest * height - 30, 24 * LETTER_PX, LINE_PX))
-    for label in labels:
-        tall = label.height_px
-        foot = label.cost / highest * height
-        wide = LETTER_PX * max(map(len, label.names))
-        above, below = (
-            _Box(label.at * per_power, y, wide, tall) for y in (foot + OFF_PX - 4, foot - OFF_PX + 4 - tall)
-        )
-        is_above = not any(map(above.meets, taken)) or any(map(below.meets, taken)) or foot < tall + OFF_PX
-        taken.append(above if is_above else below)
-        yield label, is_above
-
-
-@dataclass(frozen=True)
-class _Box:
-    """A rectangle in pixels."""
-
-    middle: float
-    bottom: float
-    width: float
-    height: float
-
-    def meets(self, other: "_Box") -> bool:
-        return (
-            2 * abs(self.middle - other.middle) < self.width + other.width
-            and self.bottom < other.bottom + other.height
-            and other.bottom < self.bottom + self.height
-        )
 
 
 def _runtime_s(plan: Plan) -> float:
