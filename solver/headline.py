@@ -23,11 +23,13 @@ def headline(plan: Plan, gap: float | None) -> str:
         cost += f" (${plan.insurance.extra_cost_per_hour:,.2f} of it for partitions that are kept free)"
     if plan.status is Status.VIOLATING:
         return f"{cost}, but it does not hold: {misses(plan)}"
-    if plan.status is Status.OPTIMAL:
+    if plan.status is Status.OPTIMAL or gap == 0:
         return f"{cost}: proven cheapest"
     if gap is None:
         return f"{cost}: serves everything, but nothing is proven about its cost"
-    return f"{cost}: at most {100 * gap:.1f} % above the cheapest possible"
+    percent = 100 * gap
+    shown = f"{percent:.1f}" if percent >= 0.05 else f"{percent:.1g}"
+    return f"{cost}: at most {shown} % above the cheapest possible"
 
 
 def missed_slos(plan: Plan) -> dict[str, float]:

@@ -128,6 +128,8 @@ def test_headline_says_how_good_a_plan_is_proven_to_be():
     assert headline(plan, 0.0).endswith("per hour: proven cheapest")
     other = solve(PROBLEM, "whole-gpu")
     assert "at most 50.0 % above the cheapest possible" in headline(other, 0.5)
+    assert "at most 0.003 % above the cheapest possible" in headline(other, 0.00003)
+    assert headline(other, 0.0).endswith("per hour: proven cheapest")
     assert "nothing is proven" in headline(other, None)
 
 
