@@ -42,8 +42,8 @@ MOST_FOR_WHOLE = 3_000
 MOST_FOR_SLICES = 500
 """Workloads up to which a second goal looks for fewest slices among the plans of the same cost."""
 
-FEW_CLASSES = (400, 1_500)
-"""Classes of undecided workloads in the program, first and where the first leaves a gap."""
+FEW_CLASSES = (400, 800, 1_500)
+"""Classes of undecided workloads in the program, first and where the last one leaves a gap."""
 
 MANY_CLASSES = (1_500, 6_000)
 """The same where counts are limited, so that too few undecided workloads may leave no plan at all."""

@@ -16,8 +16,9 @@ GPUs, as a fractional plan of the same cost.
 
 GPUs shared by MPS are sizes too, each a GPU of its own, of which workloads take parts as a fluid (covers.py).
 
-Many workloads: good prices come from a sample; then every workload's covers that could be cheapest in a small box
-around them are listed once, and only workloads with more than one such cover are looked at again.
+Many workloads: good prices come from a sample, better ones from a larger sample; then every workload's covers that
+could be cheapest in a small box around them are listed once, and only workloads with more than one such cover are
+looked at again.
 """
 
 import time
@@ -37,6 +38,9 @@ MOST_ROUNDS = 200
 
 SAMPLE = 2_000
 """Workloads from which the first prices of a larger problem come."""
+
+LARGE_SAMPLE = 16_000
+"""Workloads from which better prices of a still larger problem come, so that the covers of all are listed but once."""
 
 BOX = 0.015
 """How far prices may move, up or down, from where the covers of a larger problem were listed."""
@@ -102,19 +106,13 @@ def best_prices(
     workloads = len(demands.least)
     price = _feasible(supply, _proportional(supply) if start is None else np.maximum(start, 0.0))
     if workloads > 4 * SAMPLE:
-        rows = np.linspace(0, workloads - 1, SAMPLE).astype(np.int64)
-        part = Supply(supply.instances, supply.gpu_type, supply.cost, supply.available * SAMPLE / workloads)
-        price = _ascend(
-            _Enumerated(demands.of(rows)), part, price, deadline, precision=1e-5, enough=enough * SAMPLE / workloads
-        ).price
+        part, fewer, most = _sample(demands, supply, SAMPLE, enough)
+        price = _ascend(_Enumerated(part), fewer, price, deadline, precision=1e-5, enough=most).price
     if workloads > 4 * SAMPLE and demands.shared is None:
-        while True:
-            listed = _Listed(demands, price)
-            search = _ascend(listed, supply, price, deadline, precision=PRECISION, enough=enough)
-            if search.converged or search.bound > enough or time.monotonic() > deadline:
-                break
-            price = search.price
-        covers = listed.covers
+        if workloads > 4 * LARGE_SAMPLE:
+            part, fewer, most = _sample(demands, supply, LARGE_SAMPLE, enough)
+            price = _listed(part, fewer, price, deadline, precision=1e-5, enough=most)[0].price
+        search, covers = _listed(demands, supply, price, deadline, precision=PRECISION, enough=enough)
     else:
         enumerated = _Enumerated(demands)
         search = _ascend(enumerated, supply, price, deadline, precision=PRECISION, enough=enough)
@@ -122,6 +120,27 @@ def best_prices(
             search = _highest(enumerated, supply, search, deadline)
         covers = cheapest_covers(demands, search.price, SLACK)
     return PricedDemand(search.price, search.rent, search.bound, covers, search.converged)
+
+
+def _sample(demands: Demands, supply: Supply, size: int, enough: float) -> tuple[Demands, Supply, float]:
+    """Returns some of the workloads, their part of the GPUs, and their part of what is enough."""
+    workloads = len(demands.least)
+    rows = np.linspace(0, workloads - 1, size).astype(np.int64)
+    part = size / workloads
+    fewer = Supply(supply.instances, supply.gpu_type, supply.cost, supply.available * part)
+    return demands.of(rows), fewer, enough * part
+
+
+def _listed(
+    demands: Demands, supply: Supply, price: Floats, deadline: float, *, precision: float, enough: float
+) -> tuple["_Search", Covers]:
+    """Lists the covers near some prices, and anew near the best ones found as long as better ones lie beyond."""
+    while True:
+        listed = _Listed(demands, price)
+        search = _ascend(listed, supply, price, deadline, precision=precision, enough=enough)
+        if search.converged or search.bound > enough or time.monotonic() > deadline:
+            return search, listed.covers
+        price = search.price
 
 
 class _Enumerated:
