@@ -20,7 +20,7 @@ class NotReadyError(RuntimeError):
     """The worker processes have not answered in time."""
 
 
-@st.cache_data(show_spinner="The workers are starting")
+@st.cache_resource(show_spinner="The workers are starting")
 def known_planners() -> tuple[PlannerFacts, ...]:
     """Returns what is said of every planner; asked of a worker once, as this process does not load the solvers."""
     jobs = shared_jobs()
