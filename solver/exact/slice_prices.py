@@ -134,11 +134,17 @@ def _sample(demands: Demands, supply: Supply, size: int, enough: float) -> tuple
 def _listed(
     demands: Demands, supply: Supply, price: Floats, deadline: float, *, precision: float, enough: float
 ) -> tuple["_Search", Covers]:
-    """Lists the covers near some prices, and anew near the best ones found as long as better ones lie beyond."""
+    """
+    Lists the covers near some prices, and anew near the best ones found as long as better ones lie beyond.
+
+    Prices that stay where they are are the best, although the search may have gone to the edge of the box and back:
+    where nobody wants a size, many prices of it are equally good.
+    """
     while True:
         listed = _Listed(demands, price)
         search = _ascend(listed, supply, price, deadline, precision=precision, enough=enough)
-        if search.converged or search.bound > enough or time.monotonic() > deadline:
+        stays = np.array_equal(search.price, price)
+        if search.converged or stays or search.bound > enough or time.monotonic() > deadline:
             return search, listed.covers
         price = search.price
 
