@@ -26,7 +26,7 @@ import numpy as np
 from ortools.math_opt.python import mathopt
 
 from ..performance.interference.prediction import Floats, Ints
-from .covers import Covers
+from .covers import Covers, runs
 from .highs import TIE_BREAK_NODES, run_highs
 from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
 from .slice_prices import Supply
@@ -181,9 +181,9 @@ def _cheapest(covers: Covers, regret: Floats) -> Ints:
     """Returns the position of each workload's cheapest cover; of equals that of most partitions, which fit anywhere."""
     at = np.flatnonzero(regret <= TIED * covers.floor[covers.workload])
     partitions = covers.counts[at].sum(axis=1)
-    start, group = _groups(covers.workload[at])
+    start, group = runs(covers.workload[at])
     at = at[partitions == np.maximum.reduceat(partitions, start)[group]]
-    return np.asarray(at[_groups(covers.workload[at])[0]], dtype=np.int64)
+    return np.asarray(at[runs(covers.workload[at])[0]], dtype=np.int64)
 
 
 def _classes(covers: Covers, regret: Floats, most: int, alone: Ints) -> _Classes:
@@ -197,7 +197,7 @@ def _classes(covers: Covers, regret: Floats, most: int, alone: Ints) -> _Classes
     single = [counts[workload == w] for w in alone] if alone.size else []
     others = ~np.isin(workload, alone)
     workload, counts, regret = workload[others], counts[others], regret[others]
-    _, number = _groups(workload)
+    _, number = runs(workload)
     several = np.bincount(number)[number] > 1
     workload, counts, regret, floor = workload[several], counts[several], regret[several], covers.floor
     members = [alone[at : at + 1] for at in range(len(alone))]
@@ -208,7 +208,7 @@ def _classes(covers: Covers, regret: Floats, most: int, alone: Ints) -> _Classes
     with np.errstate(over="ignore"):
         cover = (counts.astype(np.int64) * words).sum(axis=1)
         mixed = (cover ^ (cover >> 29)) * np.int64(0x1B873593CC9E2D51)
-        start, owner = _groups(workload)
+        start, owner = runs(workload)
         sets = np.add.reduceat(mixed, start)
     positive = regret > TIED * floor[workload]
     second = np.minimum.reduceat(np.where(positive, regret, np.inf), start)
@@ -230,15 +230,9 @@ def _classes(covers: Covers, regret: Floats, most: int, alone: Ints) -> _Classes
 
 def _nearest(covers: Covers, regret: Floats) -> Ints:
     """Returns the positions of each workload's MOST_COVERS nearest covers, in the order of the covers."""
-    start, group = _groups(covers.workload)
+    start, group = runs(covers.workload)
     if np.bincount(group).max(initial=0) <= MOST_COVERS:
         return np.arange(len(group))
     order = np.lexsort((regret, group))
     rank = np.arange(len(order)) - start[group[order]]
     return np.sort(order[rank < MOST_COVERS])
-
-
-def _groups(of: Ints) -> tuple[Ints, Ints]:
-    """Returns where each run of equal numbers starts, and for each number the index of its run."""
-    start = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else np.zeros(0, dtype=np.int64)
-    return start, np.repeat(np.arange(len(start)), np.diff(np.append(start, len(of))))

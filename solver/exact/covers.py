@@ -90,6 +90,12 @@ class Covers:
         return np.searchsorted(self.workload, np.arange(len(self.floor)))
 
 
+def runs(of: Ints) -> tuple[Ints, Ints]:
+    """Returns where each run of equal numbers starts, and for each number the index of its run."""
+    start = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else np.zeros(0, dtype=np.int64)
+    return start, np.repeat(np.arange(len(start)), np.diff(np.append(start, len(of))))
+
+
 def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Covers:
     """
     Returns for each workload every cover that costs at most (1 + slack) times its cheapest.

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ..performance.interference.prediction import Floats, Ints
-from .covers import Covers, Demands, cheapest_covers
+from .covers import Covers, Demands, cheapest_covers, runs
 
 PRECISION = 1e-7
 """Part of the bound that better prices could still add when the search stops."""
@@ -174,9 +174,7 @@ class _Listed:
         self._decided = np.asarray(self.covers.counts[first[number == 1]].sum(axis=0), dtype=np.float64)
         rows = np.flatnonzero(number[self.covers.workload] > 1)
         self._counts = self.covers.counts[rows].astype(np.float64)
-        of = self.covers.workload[rows]
-        self._first = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else np.zeros(0, dtype=np.int64)
-        self._group = np.repeat(np.arange(len(self._first)), np.diff(np.append(self._first, len(of))))
+        self._first, self._group = runs(self.covers.workload[rows])
         # Where covers were too many to list, the floor is a fluid's and below the cheapest that is listed.
         cheapest = np.minimum.reduceat(self.covers.counts @ centre, first)
         self._unlisted = float(np.maximum(cheapest - self.covers.floor, 0.0).sum()) * (1 + BOX)
@@ -187,8 +185,7 @@ class _Listed:
             cost = self._counts @ price
             least = np.minimum.reduceat(cost, self._first)
             at = np.flatnonzero(cost <= least[self._group])
-            group = self._group[at]
-            demand += self._counts[at[np.append(True, group[1:] != group[:-1])]].sum(axis=0)
+            demand += self._counts[at[runs(self._group[at])[0]]].sum(axis=0)
         return float(demand @ price) - self._unlisted, demand
 
 
