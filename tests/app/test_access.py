@@ -176,6 +176,7 @@ def test_streamlit_s_own_guards_stay_on(written):
     options = streamlit_options("localhost", 8501, open_browser=False, access=None)
     for option in ("enableCORS=true", "enableXsrfProtection=true", "maxUploadSize=64", "allowedHosts=localhost"):
         assert f"--server.{option}" in options
+    assert "--runner.postScriptGC=false" in options
     behind = streamlit_options("0.0.0.0", 8501, open_browser=False, access=written(hosts=["planner.example.org"]))
     assert "--server.allowedHosts=planner.example.org" in behind
     assert "--server.allowedHosts=localhost" not in behind
