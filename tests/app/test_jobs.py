@@ -9,6 +9,7 @@ import worker_calls
 from instances import ROOT, random_problem, second_type, two_type_problem
 from waiting import wait_until
 
+from sliceplan.app.jobs import jobs as server_jobs
 from sliceplan.app.jobs.job import Job, State
 from sliceplan.app.jobs.jobs import Jobs, TooManyJobsError, UnknownJobError
 from sliceplan.app.jobs.kept import Limits, outdated
@@ -69,9 +70,18 @@ def test_a_cancelled_solve_has_its_best_plan_so_far(jobs):
     assert jobs.status(job).state is State.CANCELLED
 
 
+def test_the_workers_of_the_page_start_by_themselves_a_moment_after_the_first_visit(monkeypatch):
+    begun = []
+    monkeypatch.setattr(server_jobs, "BROWSER_LOADS_S", 0.01)
+    monkeypatch.setattr(server_jobs, "shared_jobs", lambda: begun.append(threading.current_thread()))
+    server_jobs.make_jobs_soon.__wrapped__()
+    wait_until(lambda: begun)
+    assert begun != [threading.current_thread()]
+
+
 def test_a_sweep_shows_its_points_as_they_come_and_its_steps_at_the_end(jobs):
     job = jobs.submit_sweep("ann", sweep_of(random_problem(6, 2), "rate=0.5:2:0.3"))
-    wait_until(lambda: jobs.points(job))
+    assert jobs.points(job, WAIT_S)
     report = jobs.result(job, WAIT_S)
     assert [point.index for point in report.points] == [(i,) for i in range(6)]
     assert jobs.points(job) == report.points
