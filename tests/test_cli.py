@@ -7,7 +7,7 @@ import sys
 import jsonschema
 import pytest
 from command_line import assert_refused, sliceplan
-from instances import REFERENCE, ROOT, second_type, two_type_problem
+from instances import ROOT, second_type, two_type_problem
 
 from sliceplan.solver.formats.profile_files import write_profiles
 
@@ -289,27 +289,6 @@ def test_a_missing_optional_dependency_names_the_command_that_installs_it():
     assert_refused(done, "numpy is not installed; install it with: pip install 'sliceplan[solve]'")
 
 
-def test_import_profile_reads_the_whole_folder_and_solves_the_published_scenario(tmp_path):
-    folder = REFERENCE / "parvagpu" / "prof_data"
-    if not folder.is_dir():
-        pytest.skip(f"the published measurements are not in {folder}")
-    path = tmp_path / "measured.yaml"
-    done = sliceplan("import-profile", "parvagpu", folder, "-o", path)
-    assert done.returncode == 0, done.stderr
-    assert "11 profiles, measured" in done.stderr
-    done = sliceplan("solve", ROOT / "plans" / "parvagpu-s6.yaml", "--profiles", path)
-    assert json.loads(done.stdout)["gpus_used"] == 16
-    assert sliceplan("profiles", "--profiles", path).stdout.count("measured") == 11
-
-
-def test_import_profile_of_a_wrong_folder_writes_nothing(tmp_path):
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "m.csv").write_text("Mig instance,Batch size\n1,2\n")
-    done = sliceplan("import-profile", "parvagpu", tmp_path / "in", "-o", tmp_path / "out.yaml")
-    assert_refused(done, "m.csv")
-    assert not (tmp_path / "out.yaml").exists()
-
-
 def test_one_gpu_of_the_catalogue_is_printed_with_its_sources():
     done = sliceplan("gpus", "A100-80GB")
     assert done.stdout.count("source:") > 15
@@ -317,61 +296,6 @@ def test_one_gpu_of_the_catalogue_is_printed_with_its_sources():
 
 
 IGNITER = ROOT / "plans" / "igniter.yaml"
-
-
-def test_import_igniter_fits_and_reports_the_residual_of_every_point(tmp_path):
-    source = REFERENCE / "igniter" / "v100_profile.jsonl"
-    if not source.is_file():
-        pytest.skip(f"the published measurements are not in {source}")
-    done = sliceplan("import-profile", "igniter", source, "-o", tmp_path / "v100.yaml")
-    assert done.returncode == 0, done.stderr
-    rows = [line.split() for line in done.stderr.splitlines()]
-    assert sum(row[:3] == ["ssd", "active", "ms"] for row in rows) == 9
-    assert all(len(line.rstrip()) <= 80 for line in done.stderr.splitlines() if not line.startswith(str(tmp_path)))
-    assert "fitted" in done.stderr.splitlines()[-1]
-    assert "T4" in sliceplan("profiles", "--profiles", tmp_path / "v100.yaml").stdout
-    refused = sliceplan("import-profile", "igniter", source, "--fit", "-o", tmp_path / "x.yaml")
-    assert_refused(refused, "--fit", "is for parvagpu")
-
-
-def test_import_gpulets_names_what_it_leaves_out(tmp_path):
-    source = REFERENCE / "igniter" / "v100_gpulet_profile.jsonl"
-    if not source.is_file():
-        pytest.skip(f"the published solo tables are not in {source}")
-    done = sliceplan("import-profile", "gpulets", source, "-o", tmp_path / "solo.yaml")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("left out\n") == 8
-    assert "750 pairs" in done.stderr
-    compared = sliceplan("compare", IGNITER, "--planner", "gpulets-igniter", "--profiles", tmp_path / "solo.yaml")
-    assert "3 miss, +7%" in compared.stdout
-
-
-def test_estimated_profiles_say_so_wherever_they_are_shown(tmp_path):
-    done = sliceplan("estimate-profile", "L4", "--from", "V100-SXM2-16GB", "-o", tmp_path / "l4.yaml")
-    assert done.returncode == 0, done.stderr
-    assert "nothing was measured on L4" in done.stderr
-    shown = sliceplan("profiles", "--profiles", tmp_path / "l4.yaml").stdout
-    assert [line.split()[3] for line in shown.splitlines() if " L4 " in line] == ["estimated"] * 4
-    problem = {**GOOD, "fleet": [{"gpu": "L4", "sharing": ["mps"]}]}
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps(problem))
-    solved = sliceplan("solve", path, "--profiles", tmp_path / "l4.yaml")
-    assert solved.returncode == 0, solved.stderr
-    assert "resnet50 on L4 is estimated from V100-SXM2-16GB" in solved.stderr
-    assert json.loads(solved.stdout)["gpus"][0]["partitions"][0]["serves"][0]["basis"] == "estimated"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("L5", "--from", "V100-SXM2-16GB"), "GPU: L5 is not in the catalogue. Known: "),
-        (("L4", "--from", "V100"), "--from: V100 is not in the catalogue"),
-        (("L4", "--from", "T4"), "has no measured profile with interference coefficients"),
-    ],
-)
-def test_an_estimate_from_or_for_the_wrong_gpu_is_refused(tmp_path, arguments, message):
-    assert_refused(sliceplan("estimate-profile", *arguments, "-o", tmp_path / "x.yaml"), message)
-    assert not (tmp_path / "x.yaml").exists()
 
 
 def test_a_plan_that_misses_slos_is_written_with_exit_code_1_and_says_which(tmp_path):
