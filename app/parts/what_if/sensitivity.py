@@ -19,8 +19,8 @@ CHANGE, MOST = "sensitivities.change", "sensitivities.most"
 
 PERCENT = (1, 5, 10, 20, 50)
 
-LEAST_USD = 0.005
-"""Per hour; smaller effects are shown as none."""
+LEAST_USD = 0.01
+"""Per hour; smaller effects are counted and not drawn."""
 
 
 def show_sensitivities(session: Session) -> None:
@@ -51,12 +51,15 @@ def show_sensitivities(session: Session) -> None:
     telling = [one for one in effects if one.effect >= LEAST_USD]
     if telling:
         show_picture(session, tornado_chart(telling[:most], percent / 100), "sensitivities")
-    none = f" {len(effects) - len(telling):,} more change nothing." if len(telling) < len(effects) else ""
+        shown = f"The {min(most, len(telling)):,} greatest of {len(telling):,} effects, each change by itself."
+    else:
+        shown = "No change of this size makes a difference."
+    small = len(effects) - len(telling)
+    others = f" {small:,} more make less than a cent per hour." if telling and small else ""
     st.caption(
-        f"The {min(most, len(telling)):,} greatest of {len(telling):,} effects, each change by itself.{none} These are "
-        "marginal: priced at the present plan's slice prices, which holds for changes that are small beside the fleet "
-        "and leaves out that GPUs come whole. A GPU's price is changed under the present plan. For the exact cost of a "
-        "change use the sliders or a sweep."
+        f"{shown}{others} Effects are marginal: priced at the present plan's slice prices, which holds for changes "
+        "that are small beside the fleet and leaves out that GPUs come whole. A GPU's price is changed under the "
+        "present plan. For the exact cost of a change use the sliders or a sweep."
     )
 
 
