@@ -82,7 +82,7 @@ def draw_times(times: dict[str, dict[int, float]], title: str, path: Path, sizes
     import urllib.parse
 
     import plotly.graph_objects as go
-    from playwright.sync_api import sync_playwright
+    from chromium import running_chromium
 
     from sliceplan.app.charts.colours import PALETTE
 
@@ -98,13 +98,11 @@ def draw_times(times: dict[str, dict[int, float]], title: str, path: Path, sizes
         width=900,
         height=500,
     )
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium")
+    with running_chromium() as browser:
         page = browser.new_page()
         page.set_content(figure.to_html(include_plotlyjs=True, div_id="plot"))
         page.wait_for_selector("#plot .main-svg")
         image = page.evaluate("Plotly.toImage('plot', {format: 'svg'})")
-        browser.close()
     path.write_text(urllib.parse.unquote(image.split(",", 1)[1]), encoding="utf-8")
 
 
