@@ -27,7 +27,7 @@ def run_highs(
     absolute_gap
         Stop at a solution this close to the bound: just below 1 where every cost is an integer; None: at the optimum.
     start
-        A known solution.
+        A known solution, as found: its integers may be off by rounding.
     """
     parameters = mathopt.SolveParameters(
         time_limit=timedelta(seconds=max(time_limit_s, 0.01)),
@@ -37,7 +37,9 @@ def run_highs(
         node_limit=node_limit,
         highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
     )
-    hints = [] if start is None else [mathopt.SolutionHint(variable_values=dict(start))]
+    # HiGHS ends with an error, not without the hint, where an integer of it is off by 1e-7, as its own solutions are.
+    known = {one: round(value) if one.integer else value for one, value in (start or {}).items()}
+    hints = [mathopt.SolutionHint(variable_values=known)] if known else []
     return mathopt.solve(
         model,
         mathopt.SolverType.HIGHS,

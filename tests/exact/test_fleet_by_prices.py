@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from igniter_instances import V100, random_mps_problem
 from instances import problem_of, random_problem
@@ -67,6 +67,7 @@ def test_covers_with_a_fluid_cost_what_brute_force_finds(part, price, fluid, gpu
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(2, 7), st.integers(0, 10_000))
+@example(7, 5306)  # a solution to start from is off by rounding, which HiGHS did not take
 def test_the_prices_prove_no_more_than_the_cheapest_plan_costs(count, seed):
     problem = mixed_problem(count, seed)
     resolved = resolve(problem, PROFILES)
