@@ -25,6 +25,7 @@ from .caveats import caveats
 from .check import check
 from .comparison import Comparison as Comparison
 from .formats.profile_files import shipped_profiles
+from .freed_memory import keep_freed_memory
 from .incumbent import best_so_far
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
@@ -258,6 +259,7 @@ def _task(
     problem: Problem, profiles: Sequence[Profile] | None, time_limit_s: float | None, source: str | None = None
 ) -> _Task:
     """Fills in what the caller left out: the shipped profiles, the problem's own time limit."""
+    keep_freed_memory()
     known = shipped_profiles() if profiles is None else profiles
     limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
     return _Task(resolve(problem, known, source), known, limit_s)
