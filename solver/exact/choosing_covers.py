@@ -3,7 +3,7 @@ From prices to an integer plan: which cover each workload takes, and how many GP
 
 At good prices most workloads have one cheapest cover, and it is theirs. The others, with several covers that cost the
 same or nearly, are where the demand can be made to fit whole GPUs. Workloads with the same such covers are one
-class with a count, so that an integer program over them stays small at any number of workloads:
+class with a count (near_covers.py), so that an integer program over them stays small at any number of workloads:
 
     min  sum_q c_q x_q
     s.t. sum_q a_kq x_q >= D_k + sum_cj n_jk z_cj        for every size k     (D: workloads with one cover)
@@ -18,24 +18,20 @@ Where GPUs may be shared by MPS, some workloads are served there (shared_program
 which the prices do not tell which is cheaper are a class each, with one cover more: none, and residents instead.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from ortools.math_opt.python import mathopt
+from scipy import sparse
 
 from ..performance.interference.prediction import Floats, Ints
-from .covers import Covers, runs
+from .array_program import program_of
 from .highs import TIE_BREAK_NODES, run_highs
+from .near_covers import Classes, NearCovers
 from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
 from .slice_prices import Supply
-
-TIED = 1e-6
-"""Part of a cover's cost by which another may be dearer and still be as cheap."""
-
-MOST_COVERS = 8
-"""Covers of a class in the program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,31 +47,19 @@ class ChosenCovers:
 
 @dataclass(frozen=True, eq=False)
 class SharedChoice:
-    """Workloads that GPUs under MPS serve, or may serve."""
+    """Workloads that GPUs under MPS serve, or may serve: those that are a class each among the near covers."""
 
     build: PartBuilder
     always: int
-    """How many of the builder's workloads, the first, are served there in any case."""
-    either: Ints
-    """Row among the covers of each further one of its workloads: covers serve it, or residents do."""
+    """How many of the builder's workloads, the first, are served there in any case; then come those classes."""
     gpu_type: Mapping[str, int]
     """Number of each GPU type in the supply."""
     cost: Mapping[str, float]
 
 
-@dataclass(frozen=True, eq=False)
-class _Classes:
-    """Workloads by their near covers: members, and the covers (class, rank) as counts."""
-
-    members: list[Ints]
-    covers: list[Ints]
-    """For each class the shape (cover, size), cheapest first."""
-
-
 def choose_covers(
-    covers: Covers,
+    near: NearCovers,
     supply: Supply,
-    price: Floats,
     *,
     least_cost: float,
     cost_step: float | None,
@@ -103,51 +87,25 @@ def choose_covers(
     shared
         Workloads that GPUs under MPS may serve; None: there are none.
     """
-    cost = covers.counts @ price
-    first = covers.first()
-    least = np.minimum.reduceat(cost, first)
-    regret = cost - least[covers.workload]
-    best = _cheapest(covers, regret)
-    either = np.zeros(0, dtype=np.int64) if shared is None else shared.either
-    classes = _classes(covers, regret, most_classes, alone=either)
-    undecided = np.zeros(len(first), dtype=bool)
-    for members in classes.members:
-        undecided[members] = True
-    fixed = covers.counts[best[~undecided]].sum(axis=0)
-
-    model = mathopt.Model(name="covers")
-    x = [model.add_integer_variable(lb=0, name=f"x_{q}") for q in range(len(supply.cost))]
-    z = [
-        [model.add_integer_variable(lb=0, ub=len(members), name=f"z_{c}_{j}") for j in range(len(counts))]
-        for c, (members, counts) in enumerate(zip(classes.members, classes.covers, strict=True))
-    ]
-    elsewhere: dict[int, Any] = {int(w): model.add_binary_variable(name=f"s_{w}") for w in either}
+    classes = near.classes.first(near.alone + most_classes)
+    partitions = near.cheapest.copy()
+    partitions[classes.member] = 0  # filled in by the answer
+    unit = cost_step or float(supply.cost.min())
+    program = _program(classes, supply, partitions.sum(axis=0), least_cost / unit, unit)
+    model, x, z = program.model, program.x, program.z
+    terms = [(float(cost), variable) for cost, variable in zip(supply.cost, x, strict=True)]
     part = SharedPart()
     if shared is not None:
-        part = shared.build(model, [*[1] * shared.always, *(elsewhere[int(w)] for w in either)])
-    for c, members in enumerate(classes.members):
-        residents = elsewhere.get(int(members[0]), 0)
-        model.add_linear_constraint(mathopt.LinearSum(z[c]) + residents == len(members), name=f"class_{c}")
-    for k in range(len(price)):
-        wanted = mathopt.LinearSum(
-            int(counts[j, k]) * z[c][j]
-            for c, counts in enumerate(classes.covers)
-            for j in range(len(counts))
-            if counts[j, k]
-        )
-        cut = mathopt.LinearSum(int(supply.instances[q, k]) * x[q] for q in range(len(x)) if supply.instances[q, k])
-        model.add_linear_constraint(cut - wanted >= int(fixed[k]), name=f"size_{k}")
-    for g in np.flatnonzero(np.isfinite(supply.available)):
-        used = [x[q] for q in np.flatnonzero(supply.gpu_type == g)]
-        if shared is not None:
-            used += [variable for gpu, variable in part.gpus if shared.gpu_type[gpu] == g]
-        model.add_linear_constraint(mathopt.LinearSum(used) <= int(supply.available[g]), name=f"count_{g}")
-    unit = cost_step or float(supply.cost.min())
-    terms = [(float(supply.cost[q]), x[q]) for q in range(len(x))]
-    if shared is not None:
-        terms += [(shared.cost[gpu], variable) for gpu, variable in part.gpus]
+        elsewhere = [model.add_binary_variable(name=f"s_{c}") for c in range(near.alone)]
+        part = shared.build(model, [*[1] * shared.always, *elsewhere])
+        for c, residents in enumerate(elsewhere):
+            model.get_linear_constraint(c).set_coefficient(residents, 1.0)
+        for gpu, variable in part.gpus:
+            if (count := program.count_of.get(shared.gpu_type[gpu])) is not None:
+                count.set_coefficient(variable, 1.0)
+            program.bound.set_coefficient(variable, shared.cost[gpu] / unit)
+            terms.append((shared.cost[gpu], variable))
     total = mathopt.LinearSum(cost / unit * variable for cost, variable in terms)
-    model.add_linear_constraint(total >= least_cost / unit * (1 - 1e-9), name="bound")
     if not any_plan:
         model.minimize(total)
     result = run_highs(model, time_limit_s, absolute_gap=0.999 if cost_step else None)
@@ -157,82 +115,83 @@ def choose_covers(
     if slices is not None:
         found = sum(cost / unit * round(values[variable]) for cost, variable in terms)
         model.add_linear_constraint(total <= found + 1e-6 * max(found, 1.0), name="least_cost")
-        model.minimize(
-            mathopt.LinearSum(
-                float(counts[j] @ slices) * z[c][j]
-                for c, counts in enumerate(classes.covers)
-                for j in range(len(counts))
-            )
-        )
+        taken = (classes.counts @ slices).tolist()
+        model.minimize(mathopt.LinearSum(number * variable for number, variable in zip(taken, z, strict=True)))
         second = run_highs(model, time_limit_s, absolute_gap=0.999, node_limit=TIE_BREAK_NODES, start=values)
         values = second.variable_values() if second.has_primal_feasible_solution() else values
 
-    partitions = covers.counts[best].astype(np.int64)
-    for c, (members, counts) in enumerate(zip(classes.members, classes.covers, strict=True)):
-        times = [round(values[variable]) for variable in z[c]]
-        none = len(members) - sum(times)
-        partitions[members] = np.concatenate([np.repeat(counts, times, axis=0), np.zeros((none, len(price)), np.int64)])
+    _deal(classes, np.array([round(values[variable]) for variable in z], dtype=np.int64), partitions)
     cuts = np.array([round(values[variable]) for variable in x], dtype=np.int64)
     cost_found = sum(cost * round(values[variable]) for cost, variable in terms)
     return ChosenCovers(partitions, cuts, cost_found, part.decode(values) if shared is not None else NO_SHARES)
 
 
-def _cheapest(covers: Covers, regret: Floats) -> Ints:
-    """Returns the position of each workload's cheapest cover; of equals that of most partitions, which fit anywhere."""
-    at = np.flatnonzero(regret <= TIED * covers.floor[covers.workload])
-    partitions = covers.counts[at].sum(axis=1)
-    start, group = runs(covers.workload[at])
-    at = at[partitions == np.maximum.reduceat(partitions, start)[group]]
-    return np.asarray(at[runs(covers.workload[at])[0]], dtype=np.int64)
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """The program without GPUs under MPS and without an objective."""
+
+    model: mathopt.Model
+    x: Sequence[Any]
+    z: Sequence[Any]
+    """In the order of the classes' covers."""
+    count_of: Mapping[int, Any]
+    """The constraint on the GPUs of each type that is limited. Those of the classes come first in the model."""
+    bound: Any
+    """The constraint that no plan costs less than is known."""
 
 
-def _classes(covers: Covers, regret: Floats, most: int, alone: Ints) -> _Classes:
+def _program(classes: Classes, supply: Supply, decided: Ints, least: float, unit: float) -> _Program:
     """
-    Returns the classes of workloads with several near covers: those of least regret, then the largest.
+    Returns the program of the module's docstring.
 
-    Those named in `alone` are a class each, whatever covers they have, and come beside these.
+    Parameters
+    ----------
+    decided
+        D, shape (size,).
+    least
+        Known lower bound on the cost, in units.
+    unit
+        Amount in which costs are counted, USD per hour.
     """
-    kept = _nearest(covers, regret)
-    workload, counts, regret = covers.workload[kept], covers.counts[kept], regret[kept]
-    single = [counts[workload == w] for w in alone] if alone.size else []
-    others = ~np.isin(workload, alone)
-    workload, counts, regret = workload[others], counts[others], regret[others]
-    _, number = runs(workload)
-    several = np.bincount(number)[number] > 1
-    workload, counts, regret, floor = workload[several], counts[several], regret[several], covers.floor
-    members = [alone[at : at + 1] for at in range(len(alone))]
-    if not len(workload) or not most:
-        return _Classes(members, single)
-    # A number for each different cover, and for each different set of covers: sums of random words tell them apart.
-    words = np.random.default_rng(0).integers(1, 2**62, size=counts.shape[1], dtype=np.int64)
-    with np.errstate(over="ignore"):
-        cover = (counts.astype(np.int64) * words).sum(axis=1)
-        mixed = (cover ^ (cover >> 29)) * np.int64(0x1B873593CC9E2D51)
-        start, owner = runs(workload)
-        sets = np.add.reduceat(mixed, start)
-    positive = regret > TIED * floor[workload]
-    second = np.minimum.reduceat(np.where(positive, regret, np.inf), start)
-    ties = np.bincount(owner, weights=~positive) > 1
-    second[ties] = 0.0
-    _, representative, which, size = np.unique(sets, return_index=True, return_inverse=True, return_counts=True)
-    order = np.lexsort((-size, second[representative]))[:most]
-    start, owners = np.append(start, len(owner)), workload[start]
-    by_class = np.argsort(which, kind="stable")
-    bounds = np.searchsorted(which[by_class], np.arange(len(representative) + 1))
-    members += [owners[by_class[bounds[c] : bounds[c + 1]]] for c in order]
-    tables = single
-    for c in order:
-        one = representative[c]
-        rows = np.arange(start[one], start[one + 1])
-        tables.append(counts[rows[np.argsort(regret[rows], kind="stable")]])
-    return _Classes(members, tables)
+    limited = np.flatnonzero(np.isfinite(supply.available))
+    class_of = np.repeat(np.arange(len(classes.covers)), classes.covers)
+    one_each = (np.ones(len(class_of)), (class_of, np.arange(len(class_of))))
+    rows: list[list[sparse.coo_array | None]] = [
+        [None, sparse.coo_array(one_each, (len(classes.covers), len(class_of)))],
+        [
+            sparse.coo_array(supply.instances.T.astype(np.float64)),
+            sparse.coo_array(-classes.counts.T.astype(np.float64)),
+        ],
+        [sparse.coo_array((supply.gpu_type == limited[:, None]).astype(np.float64)), None],
+        [sparse.coo_array(supply.cost[None] / unit), None],
+    ]
+    members, available = classes.members.astype(np.float64), supply.available[limited]
+    model = program_of(
+        sparse.csr_array(sparse.block_array(rows)),
+        np.concatenate([members, decided, np.full(len(limited), -np.inf), [least * (1 - 1e-9)]]),
+        np.concatenate([members, np.full(len(decided), np.inf), available, [np.inf]]),
+        np.concatenate([np.full(len(supply.cost), np.inf), members[class_of]]),
+        name="covers",
+    )
+    variables, constraints = list(model.variables()), list(model.linear_constraints())
+    counts = constraints[len(members) + len(decided) : -1]
+    cuts = len(supply.cost)
+    return _Program(
+        model, variables[:cuts], variables[cuts:], dict(zip(limited.tolist(), counts, strict=True)), constraints[-1]
+    )
 
 
-def _nearest(covers: Covers, regret: Floats) -> Ints:
-    """Returns the positions of each workload's MOST_COVERS nearest covers, in the order of the covers."""
-    start, group = runs(covers.workload)
-    if np.bincount(group).max(initial=0) <= MOST_COVERS:
-        return np.arange(len(group))
-    order = np.lexsort((regret, group))
-    rank = np.arange(len(order)) - start[group[order]]
-    return np.sort(order[rank < MOST_COVERS])
+def _deal(classes: Classes, times: Ints, partitions: Ints) -> None:
+    """
+    Gives the members of each class the covers that the program chose.
+
+    times
+        Shape (cover,): members of its class that take it; those that are left take none.
+    partitions
+        Shape (workload, size), 0 for the members; filled in.
+    """
+    cover = np.repeat(np.arange(len(times)), times)
+    class_of = np.repeat(np.arange(len(classes.covers)), classes.covers)[cover]
+    rank = np.arange(len(cover)) - np.searchsorted(class_of, class_of)
+    first = np.cumsum(classes.members) - classes.members
+    partitions[classes.member[first[class_of] + rank]] = classes.counts[cover]

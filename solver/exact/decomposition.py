@@ -23,6 +23,7 @@ from ..progress import report
 from .choosing_covers import ChosenCovers, choose_covers
 from .cost_steps import next_cost, scaled_prices, unit_price
 from .cutting_stock import CuttingStockAnswer, Pattern, patterns_of, slices_of, solve_cutting_stock
+from .near_covers import near_covers
 from .shared_program import NO_SHARES
 from .slice_prices import best_prices
 from .supply_and_demand import demands_of, known_prices, most_to_pay, supply_of
@@ -111,9 +112,8 @@ def solve_by_prices(
     small = len(demands.least) <= MOST_FOR_SLICES and not any_plan
     choose = partial(
         choose_covers,
-        priced.covers,
+        near_covers(priced.covers, priced.price, alone=np.zeros(0, dtype=np.int64)),
         supply,
-        priced.price,
         least_cost=bound,
         cost_step=unit,
         any_plan=any_plan,

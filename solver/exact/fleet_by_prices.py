@@ -28,6 +28,7 @@ from .covers import Covers, Demands, cheapest_covers
 from .cutting_stock import Pattern, patterns_of
 from .decoding import cut_gpus, shared_gpus
 from .generated_columns import generate_columns
+from .near_covers import near_covers
 from .shared_columns import Column, columns_of_gpus, enumerate_columns, few_columns, item_tables
 from .shared_items import SharedItems, shared_items
 from .shared_program import by_columns
@@ -184,6 +185,7 @@ def _planned(
 ) -> PricedPlan | None:
     """Returns the plan of one integer program."""
     covered = np.concatenate([split.covered, split.open])
+    open_ = np.arange(len(split.covered), len(covered))
     hosted = np.concatenate([split.residents, split.open])
     guests = resolved.restricted_to(hosted.tolist())
     guests = replace(guests, capacity_rps=np.zeros_like(guests.capacity_rps))
@@ -193,9 +195,8 @@ def _planned(
     supply = prices.supply
     exact = scaled_prices(resolved)
     chosen = choose_covers(
-        _covers(prices, covered, SLACK),
+        near_covers(_covers(prices, covered, SLACK), prices.priced.price[:sizes], open_),
         Supply(supply.instances[:cuts, :sizes], supply.gpu_type[:cuts], supply.cost[:cuts], supply.available),
-        prices.priced.price[:sizes],
         least_cost=prices.bound,
         cost_step=unit_price(resolved, exact[0]) if exact[1] else None,
         slices=None,
@@ -204,7 +205,6 @@ def _planned(
         shared=SharedChoice(
             by_columns(guests, shared, columns),
             always=len(split.residents),
-            either=np.arange(len(split.covered), len(covered)),
             gpu_type={entry.gpu.name: g for g, entry in enumerate(resolved.fleet)},
             cost={entry.gpu.name: entry.price_per_hour for entry in resolved.fleet},
         ),
