@@ -1,0 +1,61 @@
+"""The digest of a problem is that of its canonical JSON, in whatever way that is written."""
+
+import hashlib
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from instances import problem_of, problems
+
+from sliceplan.solver import digest
+from sliceplan.solver.digest import reference
+from sliceplan.solver.formats.problem_files import example_problems
+
+
+def by_the_library(problem):
+    """Returns the digest of the canonical JSON as the standard library writes it."""
+    canonical = json.dumps(problem.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@given(problems(max_workloads=12))
+def test_the_digest_is_of_the_canonical_json(problem):
+    assert reference(problem).sha256 == by_the_library(problem)
+    assert reference(problem).name == problem.name
+
+
+@pytest.mark.parametrize("name", sorted(example_problems()))
+def test_the_examples_have_the_digest_of_their_canonical_json(name):
+    problem = example_problems()[name]
+    assert reference(problem).sha256 == by_the_library(problem)
+
+
+WORKLOADS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "model": st.text(min_size=1),
+            "rate_rps": st.floats(1e-6, 1e7),
+            "slo_ms": st.floats(1e-300, 1e9) | st.integers(1, 10**9),
+        },
+        optional={
+            "gpus": st.lists(st.text(), min_size=1, max_size=3),
+            "batch_sizes": st.lists(st.integers(1, 65536), min_size=1, max_size=3),
+            "max_replicas": st.integers(1, 5) | st.none(),
+            "memory_mib": st.floats(1e-5, 1e9) | st.none(),
+            "value": st.floats(0, 1e12) | st.none(),
+        },
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(WORKLOADS, st.sampled_from([1, 3, 4096]))
+@example([{"model": '50 % of "é"\n', "rate_rps": 1e-5, "slo_ms": 1e9}], 1)
+@example([{"model": "same", "rate_rps": 1.0, "slo_ms": 1.0}] * 7, 3)
+def test_any_value_is_written_as_the_library_writes_it(workloads, at_once):
+    problem = problem_of(workloads)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digest, "AT_ONCE", at_once)
+        assert reference(problem).sha256 == by_the_library(problem)
