@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
-from itertools import repeat
-from typing import NamedTuple
+from itertools import accumulate, islice, pairwise, repeat
 
 import numpy as np
 
+from .decided import AlikeGpus, CutGpu, DecidedGpu, Segment, SharedGpu
 from .digest import reference
 from .geometry import Layout, Multiset, placement_rules, roomiest_layout
 from .model.base import unvalidated
@@ -16,74 +15,15 @@ from .model.catalogue import load_catalogue
 from .model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status, Unserved
 from .model.problem import FleetEntry, Sharing
 from .partition_records import SHARED, Figures, ResidentFigures, partition_records
-from .partition_records import SPARE as SPARE
 from .performance.interference.prediction import SharedPrediction
 from .performance.resolve import ResolvedProblem
 
 UNKNOWN_BOUND = Bound(cost_per_hour=None, gpus=None, method="none: this planner computes no bound")
 
 
-# There may be millions of these two, and named tuples are made several times as fast as frozen dataclasses.
-class Segment(NamedTuple):
-    """One partition of a size for a workload, at the best operating point; without a place yet."""
-
-    size: int
-    """Index into ResolvedProblem.sizes."""
-    workload: int
-    """Index into the problem's workloads; SPARE: kept free."""
-
-
-class CutGpu(NamedTuple):
-    """One GPU and its segments. `starts` gives each segment's place, None lets `assemble` choose."""
-
-    gpu: str
-    segments: tuple[Segment, ...]
-    starts: tuple[int, ...] | None = None
-
-    @property
-    def workloads(self) -> tuple[int, ...]:
-        """The workload of each partition that is not kept free."""
-        return tuple(segment.workload for segment in self.segments if segment.workload != SPARE)
-
-    @property
-    def is_used(self) -> bool:
-        """Whether anything stands on it."""
-        return bool(self.segments)
-
-
-@dataclass(frozen=True, order=True)
-class Resident:
-    """One workload's share of a GPU under MPS."""
-
-    workload: int
-    batch: int
-    percent: float
-
-
-@dataclass(frozen=True)
-class SharedGpu:
-    """One GPU under MPS and its residents."""
-
-    gpu: str
-    residents: tuple[Resident, ...]
-
-    @property
-    def workloads(self) -> tuple[int, ...]:
-        """The workload of each partition."""
-        return tuple(resident.workload for resident in self.residents)
-
-    @property
-    def is_used(self) -> bool:
-        """Whether anything stands on it."""
-        return bool(self.residents)
-
-
-DecidedGpu = CutGpu | SharedGpu
-
-
 def assemble(
     resolved: ResolvedProblem,
-    decided: Iterable[DecidedGpu],
+    decided: Iterable[DecidedGpu | AlikeGpus],
     *,
     planner: str,
     status: Status,
@@ -160,7 +100,7 @@ def gap(cost: float | None, bound: Bound) -> float | None:
     return max(0.0, cost - bound.cost_per_hour) / bound.cost_per_hour if bound.cost_per_hour else None
 
 
-def _figures(resolved: ResolvedProblem, used: Sequence[DecidedGpu]) -> Figures:
+def _figures(resolved: ResolvedProblem, used: Sequence[DecidedGpu | AlikeGpus]) -> Figures:
     """Gives every segment its place, and predicts every resident."""
     predicted = _predicted(resolved, [one for one in used if isinstance(one, SharedGpu)])
     profile_of = [one.name if one.mig else "" for one in resolved.sizes]
@@ -168,6 +108,7 @@ def _figures(resolved: ResolvedProblem, used: Sequence[DecidedGpu]) -> Figures:
     size: list[int] = []
     start: list[int | None] = []
     residents: list[ResidentFigures] = []
+    starts: Sequence[int | None]
     for one in used:
         if isinstance(one, SharedGpu):
             figures = _resident_figures(one, *next(predicted))
@@ -175,42 +116,58 @@ def _figures(resolved: ResolvedProblem, used: Sequence[DecidedGpu]) -> Figures:
             workload += one.workloads
             size += [SHARED] * len(figures)
             start += [None] * len(figures)
-            continue
-        segments, starts = _placed(one, profile_of)
-        size += [k for k, _ in segments]
-        workload += [w for _, w in segments]
-        start += starts
+        elif isinstance(one, AlikeGpus):
+            order, starts = _places_of(one.gpu, one.sizes, profile_of)
+            workload += one.workload[:, order].ravel().tolist()
+            size += [one.sizes[i] for i in order] * len(one.workload)
+            start += starts * len(one.workload)
+        else:
+            segments, starts = _placed(one, profile_of)
+            size += [k for k, _ in segments]
+            workload += [w for _, w in segments]
+            start += starts
     return Figures(np.array(workload, dtype=np.int64), np.array(size, dtype=np.int64), start, residents)
 
 
 def _gpu_records(
-    resolved: ResolvedProblem, used: Sequence[DecidedGpu], partitions: Sequence[Partition]
+    resolved: ResolvedProblem, used: Sequence[DecidedGpu | AlikeGpus], partitions: Sequence[Partition]
 ) -> tuple[PlannedGpu, ...]:
-    """Numbers the GPUs and gives each its node and, in their order, its partitions."""
-    places = {entry.gpu: _places(entry) for entry in resolved.problem.fleet}
+    """
+    Numbers the GPUs and gives each its node and, in their order, its partitions.
+
+    `used`: those of one type after the other.
+    """
+    count: list[int] = []
+    sharing: list[Sharing] = []
     numbers: Counter[str] = Counter()
-    rows = []
-    taken = 0
     for one in used:
-        count = len(one.residents) if isinstance(one, SharedGpu) else len(one.segments)
-        number = numbers[one.gpu]
-        numbers[one.gpu] = number + 1
-        node, index = next(places[one.gpu])
-        row = {
-            "id": f"{one.gpu}/{number}",
-            "gpu": one.gpu,
-            "node": node,
-            "index": index,
-            "sharing": _sharing(resolved, one),
-            "partitions": tuple(partitions[taken : taken + count]),
-        }
-        rows.append(row)
-        taken += count
+        gpus = len(one.workload) if isinstance(one, AlikeGpus) else 1
+        numbers[one.gpu] += gpus
+        count += [_partitions_of(one)] * gpus
+        sharing += [_sharing(resolved, one)] * gpus
+    ids: list[tuple[str, str]] = []
+    places: list[tuple[str | None, int | None]] = []
+    for entry in resolved.problem.fleet:
+        ids += [(entry.gpu, f"{entry.gpu}/{number}") for number in range(numbers[entry.gpu])]
+        places += islice(_places(entry), numbers[entry.gpu])
+    own = [tuple(partitions[first:end]) for first, end in pairwise(accumulate(count, initial=0))]
+    rows = (
+        {"id": id_, "gpu": gpu, "node": node, "index": index, "sharing": kind, "partitions": those}
+        for (gpu, id_), (node, index), kind, those in zip(ids, places, sharing, own, strict=True)
+    )
     return tuple(unvalidated(PlannedGpu, rows))
 
 
-def _sharing(resolved: ResolvedProblem, one: DecidedGpu) -> Sharing:
-    return "mps" if isinstance(one, SharedGpu) else resolved.sizes[one.segments[0].size].sharing
+def _partitions_of(one: DecidedGpu | AlikeGpus) -> int:
+    if isinstance(one, AlikeGpus):
+        return len(one.sizes)
+    return len(one.residents) if isinstance(one, SharedGpu) else len(one.segments)
+
+
+def _sharing(resolved: ResolvedProblem, one: DecidedGpu | AlikeGpus) -> Sharing:
+    if isinstance(one, SharedGpu):
+        return "mps"
+    return resolved.sizes[one.sizes[0] if isinstance(one, AlikeGpus) else one.segments[0].size].sharing
 
 
 def _places(entry: FleetEntry) -> Iterator[tuple[str | None, int | None]]:
@@ -226,15 +183,20 @@ def _placed(cut: CutGpu, profile_of: Sequence[str]) -> tuple[Sequence[Segment], 
 
     `profile_of`: by index of a size the name of its MIG profile, empty for a whole GPU.
     """
-    if not profile_of[cut.segments[0].size]:
-        return cut.segments, [None] * len(cut.segments)
-    if cut.starts is not None:
+    if cut.starts is not None and profile_of[cut.segments[0].size]:
         by_start = sorted(zip(cut.starts, cut.segments, strict=True))
         return [segment for _, segment in by_start], [start for start, _ in by_start]
     segments = sorted(cut.segments)
-    names = tuple([profile_of[size] for size, _ in segments])
-    order, starts = _by_start(cut.gpu, names)
+    order, starts = _places_of(cut.gpu, [size for size, _ in segments], profile_of)
     return [segments[i] for i in order], starts
+
+
+def _places_of(gpu: str, sizes: Sequence[int], profile_of: Sequence[str]) -> tuple[list[int], list[int | None]]:
+    """Returns in which order partitions of ascending sizes stand on a GPU, and where each starts."""
+    if not profile_of[sizes[0]]:
+        return [0], [None]
+    order, starts = _by_start(gpu, tuple([profile_of[size] for size in sizes]))
+    return list(order), list(starts)
 
 
 @cache

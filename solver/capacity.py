@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from .assembly import DecidedGpu
+from .decided import DecidedGpu
 from .exact.decoding import cut_gpus
 from .exact.decomposition import solve_by_prices
 from .exact.most_valuable import MostValuable, most_valuable

@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from .decided import SPARE
 from .model.base import unvalidated
 from .model.plan import Partition, Served
 from .model.problem import Workload
 from .performance.interference.prediction import Floats, Ints
 from .performance.resolve import ResolvedProblem
-
-SPARE = -1
-"""Stands for the workload of a partition that is kept free."""
 
 SHARED = -1
 """Stands for the size of a share under MPS."""

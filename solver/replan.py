@@ -4,7 +4,8 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .assembly import UNKNOWN_BOUND, CutGpu, Segment, assemble, gap, without_plan
+from .assembly import UNKNOWN_BOUND, assemble, gap, without_plan
+from .decided import CutGpu, Segment
 from .exact.decomposition import solve_by_prices
 from .exact.replanning import KeptGpu, Replanning, RunningGpu, RunningPartition, solve_replanning
 from .exact.shortfall import shortfall

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..assembly import DecidedGpu
+from ..decided import DecidedGpu
 from ..performance.resolve import ResolvedProblem
 from .fleet_by_prices import FleetPrices
 

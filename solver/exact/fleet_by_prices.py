@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..assembly import DecidedGpu, Resident, SharedGpu
+from ..decided import DecidedGpu, Resident, SharedGpu
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.resolve import ResolvedProblem
 from .choosing_covers import ChosenCovers, SharedChoice, choose_covers

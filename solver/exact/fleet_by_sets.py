@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..assembly import DecidedGpu, SharedGpu
+from ..decided import DecidedGpu, SharedGpu
 from ..performance.resolve import ResolvedProblem
 from .cost_steps import next_cost
 from .cutting_stock import CuttingStockAnswer, solve_cutting_stock

@@ -30,7 +30,7 @@ from typing import Literal
 import pulp
 from pulp.apis.coin_api import pulp_cbc_path  # the CBC that PuLP brings; a system's own may be another version
 
-from ..assembly import CutGpu, Segment
+from ..decided import CutGpu, Segment
 from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ..assembly import CutGpu, DecidedGpu, SharedGpu
+from ..decided import CutGpu, DecidedGpu, SharedGpu
 from ..performance.resolve import ResolvedProblem
 from .decoding import cut_gpus, shared_gpus
 from .decomposition import solve_by_prices

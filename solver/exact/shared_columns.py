@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..assembly import SharedGpu
+from ..decided import SharedGpu
 from ..performance.interference.least_shares import TOO_MUCH, least_shares
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.mps_sharing import MpsType

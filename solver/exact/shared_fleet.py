@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 
-from ..assembly import DecidedGpu
+from ..decided import DecidedGpu
 from ..performance.resolve import ResolvedProblem
 from ..progress import report
 from .fleet_answer import FleetAnswer, is_proof, price_of

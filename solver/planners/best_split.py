@@ -17,7 +17,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ..assembly import UNKNOWN_BOUND, CutGpu, DecidedGpu, SharedGpu, assemble, without_plan
+from ..assembly import UNKNOWN_BOUND, assemble, without_plan
+from ..decided import CutGpu, DecidedGpu, SharedGpu
 from ..model.plan import Plan, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.igniter_rules import alone_units, appropriate_batches

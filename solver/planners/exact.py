@@ -5,9 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from ..assembly import UNKNOWN_BOUND, DecidedGpu, assemble, without_plan
+from ..assembly import UNKNOWN_BOUND, assemble, without_plan
+from ..decided import DecidedGpu
 from ..exact.cutting_stock import solve_cutting_stock
-from ..exact.decoding import cut_gpus
+from ..exact.decoding import alike_gpus
 from ..exact.decomposition import DecomposedAnswer, solve_by_prices
 from ..exact.fleet_answer import FleetAnswer
 from ..exact.fleet_by_prices import FleetPrices
@@ -67,7 +68,7 @@ class Exact:
             return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
         plan = assemble(
             resolved,
-            cut_gpus(resolved, answer.patterns, answer.partitions),
+            alike_gpus(resolved, answer.patterns, answer.partitions),
             planner=self.name,
             status=Status.OPTIMAL if answer.stopped == "proved" else Status.FEASIBLE,
             bound=bound,
@@ -90,7 +91,7 @@ class Exact:
             return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
         return assemble(
             resolved,
-            cut_gpus(resolved, answer.patterns, answer.partitions, answer.spares),
+            alike_gpus(resolved, answer.patterns, answer.partitions, answer.spares),
             planner=self.name,
             status=Status.OPTIMAL if answer.stopped == "proved" else Status.FEASIBLE,
             bound=bound,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..assembly import Resident, SharedGpu
+from ..decided import Resident, SharedGpu
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..model.profile import MeasuredPoint, Profile

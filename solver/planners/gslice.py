@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..assembly import Resident, SharedGpu
+from ..decided import Resident, SharedGpu
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.interference.prediction import Floats, Ints

@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..assembly import Resident, SharedGpu
+from ..decided import Resident, SharedGpu
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.igniter_rules import Demand, demands

@@ -25,7 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..assembly import CutGpu, Segment, gap, without_plan
+from ..assembly import gap, without_plan
+from ..decided import CutGpu, Segment
 from ..model.plan import Bound, Plan, Search, Status
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem

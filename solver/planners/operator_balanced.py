@@ -7,7 +7,7 @@ first GPU that has one it can use, on that GPU the smallest that covers what is 
 one that carries most, until its rate is covered.
 """
 
-from ..assembly import CutGpu, Segment
+from ..decided import CutGpu, Segment
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem

@@ -29,7 +29,7 @@ from math import floor
 
 import numpy as np
 
-from ..assembly import CutGpu, Segment
+from ..decided import CutGpu, Segment
 from ..geometry import placement_rules, roomiest_layout
 from ..model.plan import Plan
 from ..model.problem import Sharing

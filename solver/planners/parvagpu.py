@@ -22,7 +22,7 @@ whole milliseconds).
 from heapq import heapify, heappush
 from math import ceil, floor
 
-from ..assembly import CutGpu, Segment
+from ..decided import CutGpu, Segment
 from ..geometry import PlacementRules, placement_rules, roomiest_layout
 from ..model.plan import Plan
 from ..model.problem import Sharing

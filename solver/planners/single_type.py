@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from ..assembly import UNKNOWN_BOUND, CutGpu, DecidedGpu, SharedGpu, assemble, without_plan
+from ..assembly import UNKNOWN_BOUND, assemble, without_plan
+from ..decided import CutGpu, DecidedGpu, SharedGpu
 from ..model.plan import Plan, Search, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
