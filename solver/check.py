@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import combinations
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from .model.problem import Problem, Workload
 from .model.profile import Profile, merged
 from .performance.prediction import Prediction, predict, predict_whole
 from .plan_columns import UNKNOWN, Ints, PlanColumns, plan_columns
-from .violation import RELATIVE, Violation, close
+from .violation import RELATIVE, Violation, close, close_arrays
 
 
 def check(
@@ -41,7 +41,6 @@ def check(
         The plan's columns, if they were read before; they say nothing that the plan does not.
     """
     by_key = merged(profiles)
-    workloads = {workload.name: workload for workload in problem.workloads}
     found = list(_wrong_problem(problem, plan))
     if found:
         return found
@@ -49,7 +48,7 @@ def check(
     found += _wrong_fleet(problem, plan)
     columns = plan_columns(problem, plan, columns)
     point = cache(partial(_point, by_key))
-    found += _wrong_gpus(problem, plan, columns, workloads, by_key, point)
+    found += _wrong_gpus(problem, plan, columns, by_key, point)
     if plan.status in (Status.OPTIMAL, Status.FEASIBLE, Status.VIOLATING):
         found += _wrong_rates(problem, columns)
         found += wrong_spares(problem, plan, by_key, point)
@@ -79,9 +78,10 @@ def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
     if plan.unserved:
         yield Violation("plan", f"status is {plan.status}, but {len(plan.unserved)} workloads are unserved")
     prices = {entry.gpu: usd_per_hour(entry.gpu, entry.price_per_hour) for entry in problem.fleet}
-    if any(prices.get(gpu.gpu) is None for gpu in plan.gpus):
+    used = Counter(map(attrgetter("gpu"), plan.gpus))
+    if any(prices.get(gpu) is None for gpu in used):
         return  # reported with the fleet
-    cost = sum(prices[gpu.gpu] or 0.0 for gpu in plan.gpus)
+    cost = sum((prices[gpu] or 0.0) * times for gpu, times in used.items())
     if plan.cost_per_hour is None or not close(plan.cost_per_hour, cost):
         yield Violation("plan", f"cost_per_hour is {plan.cost_per_hour}, but its GPUs cost {cost:.6f}")
     if plan.status is Status.VIOLATING and (plan.gap is not None or not plan.violations):
@@ -105,20 +105,25 @@ def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
 def _wrong_fleet(problem: Problem, plan: Plan) -> Iterator[Violation]:
     """GPUs are of the fleet, no more than there are, each named and placed once."""
     entries = {entry.gpu: entry for entry in problem.fleet}
-    for gpu_type, used in Counter(gpu.gpu for gpu in plan.gpus).items():
+    for gpu_type, used in Counter(map(attrgetter("gpu"), plan.gpus)).items():
         entry = entries.get(gpu_type)
         if entry is None:
             yield Violation("plan", f"uses {gpu_type}, which is not in the fleet")
         elif entry.available is not None and used > entry.available:
             yield Violation("plan", f"uses {used} x {gpu_type}, but there are {entry.available}")
-    for gpu_id, times in Counter(gpu.id for gpu in plan.gpus).items():
+    for gpu_id, times in Counter(map(attrgetter("id"), plan.gpus)).items():
         if times > 1:
             yield Violation(gpu_id, f"is listed {times} times")
     places = Counter((gpu.node, gpu.index) for gpu in plan.gpus if gpu.node is not None)
     for (node, index), times in places.items():
         if times > 1:
             yield Violation("plan", f"GPU {index} of node {node} is used {times} times")
-    for gpu in plan.gpus:
+    wrong = {
+        (gpu, sharing)
+        for gpu, sharing in set(map(attrgetter("gpu", "sharing"), plan.gpus))
+        if gpu in entries and sharing not in entries[gpu].sharing
+    }
+    for gpu in plan.gpus if wrong or places else ():
         entry = entries.get(gpu.gpu)
         if entry is None:
             continue
@@ -134,12 +139,14 @@ def _wrong_gpus(
     problem: Problem,
     plan: Plan,
     columns: PlanColumns,
-    workloads: Mapping[str, Workload],
     profiles: Mapping[tuple[str, str], Profile],
     predict: Predict,
 ) -> list[Violation]:
     """Returns what is wrong with each GPU, in their order: its division, and what its partitions serve."""
     found: list[tuple[int, int, Violation]] = []  # by partition; 1: after what is wrong with the partition itself
+    workloads: dict[str, Workload] = {}
+    if any(plan.gpus[example].sharing == "mps" for example in columns.example.tolist()):
+        workloads = {workload.name: workload for workload in problem.workloads}
     judged = np.zeros(len(plan.gpus), dtype=np.bool_)
     unjudged: list[int] = []
     # GPUs that are divided alike are looked at once, all of them that are right in one step.
@@ -243,13 +250,21 @@ def _point(
 def _wrong_rates(problem: Problem, columns: PlanColumns) -> Iterator[Violation]:
     """Each workload's rate is carried in full, by as many partitions as it allows."""
     known = columns.workload != UNKNOWN
-    owner, count = columns.workload[known], len(problem.workloads)
-    rates = np.bincount(owner, weights=columns.rate_rps[known], minlength=count)
-    replicas = np.bincount(owner, minlength=count)
-    for workload, rate, count in zip(problem.workloads, rates.tolist(), replicas.tolist(), strict=True):
-        required = workload.rate_rps * (1 + problem.settings.headroom)
-        if not close(rate, required):
-            yield Violation(workload.name, f"its partitions take {rate:.6f} req/s in all; needed {required:.6f}")
-        if count < workload.min_replicas or count > (workload.max_replicas or count):
+    owner, workloads = columns.workload[known], problem.workloads
+    rates = np.bincount(owner, weights=columns.rate_rps[known], minlength=len(workloads))
+    replicas = np.bincount(owner, minlength=len(workloads))
+    asked = (list(map(attrgetter(field), workloads)) for field in ("rate_rps", "min_replicas", "max_replicas"))
+    rate_rps, least, most = (np.array(column, dtype=np.float64) for column in asked)  # no limit becomes nan
+    required = rate_rps * (1 + problem.settings.headroom)
+    missing, too_few_or_many = (
+        ~close_arrays(np.asarray(rates, dtype=np.float64), required),
+        (replicas < least) | (replicas > most),
+    )
+    for w in np.flatnonzero(missing | too_few_or_many).tolist():
+        workload = workloads[w]
+        if missing[w]:
+            message = f"its partitions take {rates[w]:.6f} req/s in all; needed {required[w]:.6f}"
+            yield Violation(workload.name, message)
+        if too_few_or_many[w]:
             limits = f"{workload.min_replicas} to {workload.max_replicas or 'any number'}"
-            yield Violation(workload.name, f"has {count} partitions; allowed are {limits}")
+            yield Violation(workload.name, f"has {replicas[w]} partitions; allowed are {limits}")

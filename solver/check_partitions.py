@@ -17,7 +17,7 @@ from .model.plan import Plan, Served
 from .model.problem import Problem, Workload
 from .performance.prediction import Prediction
 from .plan_columns import UNKNOWN, Floats, Ints, Kind, PlanColumns
-from .violation import RELATIVE, Violation
+from .violation import RELATIVE, Violation, close_arrays
 
 Predict = Callable[[str, str, str | None, int, int], Prediction | None]
 """Of a model on a GPU type, MIG profile or whole, with a batch and processes; None: nothing is known."""
@@ -70,7 +70,7 @@ def _broken(rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:
 def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict) -> list[Rule]:
     kind, w = columns.served_kind[rows], columns.workload[rows]
     known = w != UNKNOWN
-    points = _points(problem, columns, rows, predict)
+    points = _points(columns, rows, predict)
     predicted = points.exist & known
     allowed, memory_mib = _offered(problem, columns.kinds, kind)
     asked = _asked(problem)
@@ -118,11 +118,11 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict)
             ),
         ),
         (
-            predicted & ~_close(points.latency_ms, latency_ms),
+            predicted & ~close_arrays(points.latency_ms, latency_ms),
             lambda row: f"states {latency_ms[row]:.6g} ms; the profile gives {points.latency_ms[row]:.6g} ms",
         ),
         (
-            predicted & ~_close(points.capacity_rps, capacity_rps),
+            predicted & ~close_arrays(points.capacity_rps, capacity_rps),
             lambda row: f"states {capacity_rps[row]:.6g} req/s; the profile gives {points.capacity_rps[row]:.6g}",
         ),
         (
@@ -155,8 +155,9 @@ class _Asked:
 
 
 def _asked(problem: Problem) -> _Asked:
-    fields = attrgetter("slo_ms", "memory_mib", "gpus", "batch_sizes")
-    slo_ms, memory_mib, gpus, batch_sizes = zip(*map(fields, problem.workloads), strict=True)
+    slo_ms, memory_mib, gpus, batch_sizes = (
+        list(map(attrgetter(field), problem.workloads)) for field in ("slo_ms", "memory_mib", "gpus", "batch_sizes")
+    )
     return _Asked(
         np.array(slo_ms) * problem.settings.slo_fraction,
         np.array(memory_mib, dtype=np.float64),  # None becomes nan
@@ -177,31 +178,39 @@ class _Points:
     """Of all processes; nan: unknown."""
 
 
-def _points(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict) -> _Points:
+def _points(columns: PlanColumns, rows: Ints, predict: Predict) -> _Points:
     """Predicts each operating point once: many services have the same."""
-    models = [workload.model for workload in problem.workloads] + [""]  # at UNKNOWN
-    kinds, batch, processes = columns.served_kind[rows].tolist(), columns.batch, columns.processes
-    asked = [
-        (models[w], k, batch[row], processes[row])
-        for w, k, row in zip(columns.workload[rows].tolist(), kinds, rows.tolist(), strict=True)
-    ]
-    number = {point: i for i, point in enumerate(dict.fromkeys(asked))}
+    asked = (columns.model[rows], columns.served_kind[rows], columns.batch[rows], columns.processes[rows])
+    points, of_row = _different(asked)
     found = [
-        predict(model, columns.kinds[k][0], columns.kinds[k][1], batch, processes)
-        for model, k, batch, processes in number
+        predict(columns.models[m], columns.kinds[k][0], columns.kinds[k][1], batch, processes)
+        for m, k, batch, processes in points
     ]
     nothing = Prediction(np.nan, np.nan, None)
-    of_row = np.array([number[point] for point in asked], dtype=np.int64)
     figures = np.array(
         [
             (point is not None, min(processes, FAR_TOO_MANY), one.latency_ms, one.capacity_rps, one.memory_mib)
-            for (*_, processes), point in zip(number, found, strict=True)
+            for (*_, processes), point in zip(points, found, strict=True)
             for one in [point or nothing]
         ],
         dtype=np.float64,  # None becomes nan
     ).reshape(-1, 5)
     exist, processes_of, latency_ms, capacity_rps, memory_mib = figures[of_row].T
     return _Points(exist > 0, processes_of, latency_ms, capacity_rps, memory_mib)
+
+
+def _different(columns: Sequence[Ints]) -> tuple[list[tuple[int, ...]], Ints]:
+    """Returns the different rows of a table of numbers from 0 on, and for each row its index among them."""
+    number = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values = int(column.max(initial=0)) + 1
+        digits = column
+        if (int(number.max(initial=0)) + 1) * values >= np.iinfo(np.int64).max:
+            (_, number), (few, digits) = (np.unique(one, return_inverse=True) for one in (number, column))
+            values = len(few)
+        number = number * values + digits
+    _, example, number = np.unique(number, return_index=True, return_inverse=True)
+    return list(zip(*(column[example].tolist() for column in columns), strict=True)), number
 
 
 def _offered(problem: Problem, kinds: Sequence[Kind], kind: Ints) -> tuple[Floats, Floats]:
@@ -224,9 +233,3 @@ def _only(candidates: NDArray[np.bool_], breaks: Callable[[int], bool]) -> NDArr
     tried = np.flatnonzero(candidates).tolist()
     wrong[tried] = [breaks(row) for row in tried]
     return wrong
-
-
-def _close(one: Floats, other: Floats) -> NDArray[np.bool_]:
-    """As `close`, of arrays."""
-    agrees: NDArray[np.bool_] = np.abs(one - other) <= RELATIVE * np.maximum(np.abs(one), np.abs(other))
-    return agrees

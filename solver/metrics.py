@@ -17,7 +17,7 @@ throughput is that of the model alone at that share. Where the catalogue does no
 part of the compute slices stands in for them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -41,31 +41,32 @@ def measure(
     if not plan.gpus:
         return None
     by_key = merged(profiles)
-    model_of = {workload.name: workload.model for workload in problem.workloads}
     columns = plan_columns(problem, plan, columns)
     sms = np.array([allocated_sms(kind) for kind in columns.kinds])[columns.kind]
-    reachable = reachable_rps(columns, [*model_of.values()], by_key)
+    reachable = reachable_rps(columns, by_key)
     use = np.minimum(1.0, columns.rate_rps / reachable)
     allocated, active = sum(sms.tolist()), sum((sms[columns.partition] * use).tolist())
-    total = sum(whole_sms(gpu.gpu, gpu.sharing) for gpu in plan.gpus)
+    examples = [plan.gpus[example] for example in columns.example.tolist()]
+    alike = np.bincount(columns.division).tolist()
+    total = sum(whole_sms(gpu.gpu, gpu.sharing) * times for gpu, times in zip(examples, alike, strict=True))
     # What is left of a GPU under MPS depends on what runs there, too; of another, on its division alone.
-    left = {
-        division: _cut(plan.gpus[example], model_of, by_key)
-        for division, example in enumerate(columns.example.tolist())
-        if plan.gpus[example].sharing != "mps"
-    }
+    left = {division: _left(gpu) for division, gpu in enumerate(examples) if gpu.sharing != "mps"}
+    model_of: dict[str, str] = {}
+    if len(left) < len(examples):
+        model_of = {workload.name: workload.model for workload in problem.workloads}
     cuts = unvalidated(
         GpuCut,
         (
-            left[division] | {"id": gpu.id} if division in left else _cut(gpu, model_of, by_key)
+            left[division] | {"id": gpu.id} if division in left else _left_beside(gpu, model_of, by_key)
             for gpu, division in zip(plan.gpus, columns.division.tolist(), strict=True)
         ),
     )
+    wasted = [(left.get(division, NOTHING_WASTED), times) for division, times in enumerate(alike)]
     return Metrics(
         internal_slack=1 - active / allocated if allocated else None,
         external_fragmentation=max(0.0, 1 - allocated / total) if total else None,
-        wasted_compute_slices=sum(cut.wasted_compute_slices or 0 for cut in cuts),
-        wasted_memory_slices=sum(cut.wasted_memory_slices or 0 for cut in cuts),
+        wasted_compute_slices=sum((one["wasted_compute_slices"] or 0) * times for one, times in wasted),
+        wasted_memory_slices=sum((one["wasted_memory_slices"] or 0) * times for one, times in wasted),
         gpus=tuple(cuts),
     )
 
@@ -83,16 +84,13 @@ def whole_sms(gpu: str, sharing: Sharing) -> float:
     return _sms(gpu, mig.full.name if mig and sharing == "mig" else None)
 
 
-def reachable_rps(columns: PlanColumns, models: Sequence[str], profiles: Mapping[tuple[str, str], Profile]) -> Floats:
+def reachable_rps(columns: PlanColumns, profiles: Mapping[tuple[str, str], Profile]) -> Floats:
     """Returns the greatest throughput of each service's model on its kind of partition, shape (served,)."""
-    number = {model: m for m, model in enumerate(dict.fromkeys(models))}
-    model = np.array([number[model] for model in models])[columns.workload]
-    pairs, of_row = np.unique(model * len(columns.kinds) + columns.served_kind, return_inverse=True)
-    names = list(number)
+    pairs, of_row = np.unique(columns.model * len(columns.kinds) + columns.served_kind, return_inverse=True)
     peaks: list[float | None] = []
     for m, k in zip(*np.divmod(pairs, len(columns.kinds)), strict=True):
         gpu, mig_profile, percent = columns.kinds[k]
-        profile = profiles.get((names[m], gpu))
+        profile = profiles.get((columns.models[m], gpu))
         if profile is None:
             peaks.append(None)
         else:
@@ -115,40 +113,45 @@ def _sms(name: str, mig_profile: str | None) -> float:
     return float(profile.sm_count or 0)
 
 
-def _cut(gpu: PlannedGpu, model_of: dict[str, str], profiles: dict[tuple[str, str], Profile]) -> dict[str, Any]:
-    """Returns the fields of what is left of a GPU."""
-    mig = load_catalogue()[gpu.gpu].mig
-    if mig is None or gpu.sharing != "mig":
-        power_w, frequency_mhz = _power(gpu, model_of, profiles) if gpu.sharing == "mps" else (None, None)
-        taken = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
-        return {
-            "id": gpu.id,
-            "free_compute_slices": None,
-            "free_memory_slices": None,
-            "wasted_compute_slices": None,
-            "wasted_memory_slices": None,
-            "addable": {},
-            "free_percent": max(0.0, 100.0 - taken) if gpu.sharing == "mps" else None,
-            "power_demand_w": power_w,
-            "frequency_mhz": frequency_mhz,
-        }
+NOTHING_WASTED: Mapping[str, Any] = {"wasted_compute_slices": None, "wasted_memory_slices": None}
+"""On a GPU under MPS, which has no slices."""
+
+
+def _left(gpu: PlannedGpu) -> dict[str, Any]:
+    """Returns the fields of what is left of a GPU that is cut or used whole."""
+    if load_catalogue()[gpu.gpu].mig is None or gpu.sharing != "mig":
+        return _fields(gpu)
     places = tuple([(part.start or 0, part.mig_profile) for part in gpu.partitions if part.mig_profile])
     free_compute, free_memory, wasted_compute, wasted_memory, addable = _room(gpu.gpu, places)
-    return {
-        "id": gpu.id,
+    return _fields(gpu) | {
         "free_compute_slices": free_compute,
         "free_memory_slices": free_memory,
         "wasted_compute_slices": wasted_compute,
         "wasted_memory_slices": wasted_memory,
         "addable": dict(addable),
-        "free_percent": None,
-        "power_demand_w": None,
-        "frequency_mhz": None,
     }
 
 
+def _left_beside(
+    gpu: PlannedGpu, model_of: Mapping[str, str], profiles: Mapping[tuple[str, str], Profile]
+) -> dict[str, Any]:
+    """Returns the fields of what is left of a GPU under MPS."""
+    power_w, frequency_mhz = _power(gpu, model_of, profiles)
+    taken = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
+    return _fields(gpu) | {
+        "free_percent": max(0.0, 100.0 - taken),
+        "power_demand_w": power_w,
+        "frequency_mhz": frequency_mhz,
+    }
+
+
+def _fields(gpu: PlannedGpu) -> dict[str, Any]:
+    """Returns the fields of a GPU of which nothing is said, in the order of the record."""
+    return dict.fromkeys(GpuCut.model_fields) | {"id": gpu.id, "addable": {}}
+
+
 def _power(
-    gpu: PlannedGpu, model_of: dict[str, str], profiles: dict[tuple[str, str], Profile]
+    gpu: PlannedGpu, model_of: Mapping[str, str], profiles: Mapping[tuple[str, str], Profile]
 ) -> tuple[float | None, float | None]:
     """Returns power demand in W and frequency in MHz of a GPU under MPS; None: no coefficients."""
     residents = [(partition, served) for partition in gpu.partitions for served in partition.serves]

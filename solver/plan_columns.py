@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from operator import attrgetter
 from typing import TypeVar
 
@@ -17,6 +17,9 @@ Ints = NDArray[np.int64]
 
 UNKNOWN = -1
 """Stands for a workload that is not in the problem."""
+
+GREATEST = 1 << 62
+"""What a batch size or a number of processes beyond it is read as: a damaged plan may state any."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -49,9 +52,12 @@ class PlanColumns:
     """Shape (served,): index of the partition that serves it."""
     workload: Ints
     """Shape (served,): index of the workload, or UNKNOWN."""
-    batch: Sequence[int]
-    """Shape (served,), as all that follow. A damaged plan may state batches that no array holds."""
-    processes: Sequence[int]
+    models: Sequence[str]
+    """The models that workloads have; the last one, empty, is that of unknown workloads."""
+    model: Ints
+    """Shape (served,), as all that follow: index into `models`."""
+    batch: Ints
+    processes: Ints
     latency_ms: Floats
     capacity_rps: Floats
     rate_rps: Floats
@@ -67,7 +73,8 @@ def plan_columns(problem: Problem, plan: Plan, known: PlanColumns | None = None)
     gpus = plan.gpus
     if known is not None and known.problem is problem and known.gpus is gpus:
         return known
-    index = {workload.name: w for w, workload in enumerate(problem.workloads)}
+    index = dict(zip(map(attrgetter("name"), problem.workloads), count(), strict=False))
+    models, model_of = _numbered(map(attrgetter("model"), problem.workloads))
     on_gpu = list(map(attrgetter("partitions"), gpus))
     partitions = list(chain.from_iterable(on_gpu))
     # Whole columns are read in loops in C.
@@ -75,23 +82,29 @@ def plan_columns(problem: Problem, plan: Plan, known: PlanColumns | None = None)
     profiles, shares, starts = (map(attrgetter(field), partitions) for field in ("mig_profile", "sm_percent", "start"))
     places, place = _numbered(zip(types, profiles, shares, starts, strict=True))
     kinds, kind_of_place = _numbered(known_place[:3] for known_place in places)
-    count = np.fromiter(map(len, on_gpu), dtype=np.int64, count=len(gpus))
-    first = np.cumsum(count) - count
+    number = np.fromiter(map(len, on_gpu), dtype=np.int64, count=len(gpus))
+    first = np.cumsum(number) - number
     _, sharing = _numbered(map(attrgetter("gpu", "sharing"), gpus))
-    division, example = _divisions(sharing, place, first, count)
+    division, example = _divisions(sharing, place, first, number)
     serves = list(map(attrgetter("serves"), partitions))
     served = list(chain.from_iterable(serves))
-
     names = map(attrgetter("workload"), served)
+    workload = np.fromiter(map(index.get, names, repeat(UNKNOWN)), dtype=np.int64, count=len(served))
 
     def floats(field: str) -> Floats:
         return np.fromiter(map(attrgetter(field), served), dtype=np.float64, count=len(served))
+
+    def ints(field: str) -> Ints:
+        try:
+            return np.fromiter(map(attrgetter(field), served), dtype=np.int64, count=len(served))
+        except OverflowError:
+            return np.array([min(value, GREATEST) for value in map(attrgetter(field), served)], dtype=np.int64)
 
     return PlanColumns(
         problem=problem,
         gpus=gpus,
         partitions=partitions,
-        gpu=np.repeat(np.arange(len(gpus)), count),
+        gpu=np.repeat(np.arange(len(gpus)), number),
         first=first,
         division=division,
         example=example,
@@ -101,9 +114,11 @@ def plan_columns(problem: Problem, plan: Plan, known: PlanColumns | None = None)
         partition=np.repeat(
             np.arange(len(partitions)), np.fromiter(map(len, serves), dtype=np.int64, count=len(serves))
         ),
-        workload=np.fromiter(map(index.get, names, repeat(UNKNOWN)), dtype=np.int64, count=len(served)),
-        batch=list(map(attrgetter("batch"), served)),
-        processes=list(map(attrgetter("processes"), served)),
+        workload=workload,
+        models=[*models, ""],
+        model=np.append(model_of, len(models))[workload],  # UNKNOWN is the last
+        batch=ints("batch"),
+        processes=ints("processes"),
         latency_ms=floats("latency_ms"),
         capacity_rps=floats("capacity_rps"),
         rate_rps=floats("rate_rps"),

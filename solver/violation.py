@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 RELATIVE = 1e-6
 """Tolerance for figures that were computed twice."""
 
@@ -26,3 +29,9 @@ class Violation:
 def close(one: float, other: float) -> bool:
     """Tells whether two figures agree but for rounding."""
     return one == other or abs(one - other) <= RELATIVE * max(abs(one), abs(other))
+
+
+def close_arrays(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """As `close`, of each pair."""
+    agrees: NDArray[np.bool_] = np.abs(one - other) <= RELATIVE * np.maximum(np.abs(one), np.abs(other))
+    return agrees

@@ -56,8 +56,7 @@ def waste(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Waste | 
     price = np.array(paid, dtype=np.float64)
     usd = sms * (price / np.maximum(whole, given))[columns.gpu]
 
-    models = [workload.model for workload in problem.workloads]
-    reachable = reachable_rps(columns, models, merged(profiles))
+    reachable = reachable_rps(columns, merged(profiles))
     count = len(columns.partitions)
     used = np.minimum(1.0, np.bincount(columns.partition, weights=columns.rate_rps / reachable, minlength=count))
     able = np.minimum(1.0, np.bincount(columns.partition, weights=columns.capacity_rps / reachable, minlength=count))
