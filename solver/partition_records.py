@@ -7,6 +7,7 @@ serve one workload share one record of that, and the records are not validated a
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -81,8 +82,9 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
         ),
     )
     served: list[tuple[Served, ...]] = [()] * figures.size.size
+    of_record = list(zip(records, strict=True))
     for row, record in zip(own.tolist(), alike.tolist(), strict=True):
-        served[row] = (records[record],)
+        served[row] = of_record[record]
     for row, resident_record in zip(shared.tolist(), beside, strict=True):
         served[row] = (resident_record,)
     return unvalidated(Partition, _fields(resolved, figures, served))
@@ -106,8 +108,9 @@ def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rp
         for k, one in enumerate(sizes)
         if one.gpu == gpu
     }
+    named = list(map(attrgetter("name", "model"), workloads))
     rows = zip(
-        workload.tolist(),
+        map(named.__getitem__, workload.tolist()),
         size.tolist(),
         resolved.batch[workload, size].tolist(),
         resolved.processes[workload, size].tolist(),
@@ -116,16 +119,15 @@ def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rp
         rate_rps.tolist(),
         strict=True,
     )
-    for w, k, batch, processes, latency_ms, capacity_rps, rate in rows:
-        one = workloads[w]
+    for (name, model), k, batch, processes, latency_ms, capacity_rps, rate in rows:
         yield {
-            "workload": one.name,
+            "workload": name,
             "batch": batch,
             "processes": processes,
             "latency_ms": latency_ms,
             "capacity_rps": capacity_rps,
             "rate_rps": rate,
-            "basis": basis[one.model, k],
+            "basis": basis[model, k],
             "causes_ms": None,
             "memory_mib": None,
         }
