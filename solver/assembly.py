@@ -10,7 +10,7 @@ import numpy as np
 from .decided import AlikeGpus, CutGpu, DecidedGpu, Segment, SharedGpu
 from .digest import reference
 from .geometry import Layout, Multiset, placement_rules, roomiest_layout
-from .model.base import unvalidated
+from .model.base import blank, unvalidated
 from .model.catalogue import load_catalogue
 from .model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status, Unserved
 from .model.problem import FleetEntry, Sharing
@@ -151,10 +151,16 @@ def _gpu_records(
         ids += [(entry.gpu, f"{entry.gpu}/{number}") for number in range(numbers[entry.gpu])]
         places += islice(_places(entry), numbers[entry.gpu])
     own = [tuple(partitions[first:end]) for first, end in pairwise(accumulate(count, initial=0))]
-    rows = (
-        {"id": id_, "gpu": gpu, "node": node, "index": index, "sharing": kind, "partitions": those}
-        for (gpu, id_), (node, index), kind, those in zip(ids, places, sharing, own, strict=True)
-    )
+    rows, fields = [], blank(PlannedGpu)
+    for (gpu, id_), (node, index), kind, those in zip(ids, places, sharing, own, strict=True):
+        row = fields.copy()
+        row["id"] = id_
+        row["gpu"] = gpu
+        row["node"] = node
+        row["index"] = index
+        row["sharing"] = kind
+        row["partitions"] = those
+        rows.append(row)
     return tuple(unvalidated(PlannedGpu, rows))
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from .geometry import Layout, Placement, PlacementRules, most_addable, placement_rules, valid_layouts
-from .model.base import unvalidated
+from .model.base import blank, unvalidated
 from .model.catalogue import load_catalogue
 from .model.plan import GpuCut, Metrics, Plan, PlannedGpu
 from .model.problem import Problem, Sharing
@@ -54,13 +54,12 @@ def measure(
     model_of: dict[str, str] = {}
     if len(left) < len(examples):
         model_of = {workload.name: workload.model for workload in problem.workloads}
-    cuts = unvalidated(
-        GpuCut,
-        (
-            left[division] | {"id": gpu.id} if division in left else _left_beside(gpu, model_of, by_key)
-            for gpu, division in zip(plan.gpus, columns.division.tolist(), strict=True)
-        ),
-    )
+    rows = []
+    for gpu, division in zip(plan.gpus, columns.division.tolist(), strict=True):
+        row = left[division].copy() if division in left else _left_beside(gpu, model_of, by_key)
+        row["id"] = gpu.id
+        rows.append(row)
+    cuts = unvalidated(GpuCut, rows)
     wasted = [(left.get(division, NOTHING_WASTED), times) for division, times in enumerate(alike)]
     return Metrics(
         internal_slack=1 - active / allocated if allocated else None,
@@ -147,7 +146,7 @@ def _left_beside(
 
 def _fields(gpu: PlannedGpu) -> dict[str, Any]:
     """Returns the fields of a GPU of which nothing is said, in the order of the record."""
-    return dict.fromkeys(GpuCut.model_fields) | {"id": gpu.id, "addable": {}}
+    return blank(GpuCut) | {"id": gpu.id, "addable": {}}
 
 
 def _power(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .decided import SPARE
-from .model.base import unvalidated
+from .model.base import blank, unvalidated
 from .model.plan import Partition, Served
 from .model.problem import Workload
 from .performance.interference.prediction import Floats, Ints
@@ -119,24 +119,23 @@ def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rp
         rate_rps.tolist(),
         strict=True,
     )
+    fields = blank(Served)
     for (name, model), k, batch, processes, latency_ms, capacity_rps, rate in rows:
-        yield {
-            "workload": name,
-            "batch": batch,
-            "processes": processes,
-            "latency_ms": latency_ms,
-            "capacity_rps": capacity_rps,
-            "rate_rps": rate,
-            "basis": basis[model, k],
-            "causes_ms": None,
-            "memory_mib": None,
-        }
+        row = fields.copy()
+        row["workload"] = name
+        row["batch"] = batch
+        row["processes"] = processes
+        row["latency_ms"] = latency_ms
+        row["capacity_rps"] = capacity_rps
+        row["rate_rps"] = rate
+        row["basis"] = basis[model, k]
+        yield row
 
 
 def _served_beside(resolved: ResolvedProblem, w: int, resident: ResidentFigures, rate_rps: float) -> dict[str, Any]:
     """Returns the fields of what a share under MPS serves."""
     workload = resolved.problem.workloads[w]
-    return {
+    return blank(Served) | {
         "workload": workload.name,
         "batch": resident.batch,
         "processes": 1,
@@ -159,14 +158,13 @@ def _fields(
     resolved: ResolvedProblem, figures: Figures, served: Sequence[tuple[Served, ...]]
 ) -> Iterator[dict[str, Any]]:
     """Yields the fields of the partitions."""
-    names = [size.mig.name if size.mig else None for size in resolved.sizes]
+    of_size = [blank(Partition) | {"mig_profile": size.mig.name if size.mig else None} for size in resolved.sizes]
+    of_size.append(blank(Partition))  # at SHARED, which is the last
     shares = iter(figures.residents)
     for size, start, serves in zip(figures.size.tolist(), figures.start, served, strict=True):
-        shared = size == SHARED
-        yield {
-            "mig_profile": None if shared else names[size],
-            "start": start,
-            "sm_percent": next(shares).sm_percent if shared else None,
-            "duty_cycle_ms": None,
-            "serves": serves,
-        }
+        row = of_size[size].copy()
+        row["start"] = start
+        row["serves"] = serves
+        if size == SHARED:
+            row["sm_percent"] = next(shares).sm_percent
+        yield row
