@@ -72,7 +72,7 @@ def solve(
         None: the problem's own limit.
     start
         A plan of a similar problem, or its slice prices. They are where the search begins; they change the time that it
-        takes, and not what is proven.
+        takes, and which of the cheapest plans it finds, and not what is proven.
     source
         Where the problem comes from, for error messages; None: its name.
 
@@ -84,9 +84,9 @@ def solve(
         If the plan does not hold.
     """
     task = _task(problem, profiles, time_limit_s, source)
-    known = start.prices if isinstance(start, Plan) else start
-    if known is not None:
-        task = replace(task, resolved=replace(task.resolved, known_prices=known))
+    plan = start if isinstance(start, Plan) else None
+    prices = start.prices if isinstance(start, Plan) else start
+    task = replace(task, resolved=replace(task.resolved, known_prices=prices, known_plan=plan))
     return _planned(task, registry.planner_named(planner))
 
 

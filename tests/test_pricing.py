@@ -1,11 +1,12 @@
 """What services cost: the shares add up, and the prices say what small changes do."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from instances import problem_of, problems, random_problem, second_type, two_type_problem
+from instances import problem_of, problems, random_problem, scenario_problem, second_type, two_type_problem
 
 from sliceplan.solver.api import compare, price, solve
 from sliceplan.solver.exact.supply_and_demand import known_prices
@@ -106,6 +107,38 @@ def test_an_earlier_plan_is_a_start_and_changes_no_result():
     workloads[3] = workloads[3].model_copy(update={"rate_rps": 2 * workloads[3].rate_rps})
     changed = problem.model_copy(update={"workloads": tuple(workloads)})
     assert solve(changed, start=first).cost_per_hour == solve(changed).cost_per_hour
+
+
+def covers(plan):
+    """Returns how often each service has a partition of each size."""
+    return Counter(
+        (served.workload, gpu.gpu, partition.mig_profile)
+        for gpu in plan.gpus
+        for partition in gpu.partitions
+        for served in partition.serves
+    )
+
+
+def with_rate(problem, index, factor):
+    """Returns the problem with the rate of one service changed."""
+    workloads = list(problem.workloads)
+    workloads[index] = workloads[index].model_copy(update={"rate_rps": factor * workloads[index].rate_rps})
+    return problem.model_copy(update={"workloads": tuple(workloads)})
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_services_keep_the_partitions_of_an_earlier_plan_where_that_is_as_cheap(seed):
+    problem = scenario_problem(600, seed)
+    first = solve(problem)
+    assert first.status is Status.OPTIMAL
+    # In another order the search would take other partitions, which cost the same.
+    in_reverse = problem.model_copy(update={"workloads": problem.workloads[::-1]})
+    assert covers(solve(in_reverse, start=first)) == covers(first) != covers(solve(in_reverse))
+    for index, factor in ((7, 1.5), (11, 0.5), (13, 4.0)):
+        changed = with_rate(problem, index, factor)
+        anew, kept = solve(changed), solve(changed, start=first)
+        assert anew.status is kept.status is Status.OPTIMAL
+        assert kept.cost_per_hour == anew.cost_per_hour
 
 
 def test_an_earlier_plan_gives_the_prices_to_start_from_for_gpus_under_mps_too():

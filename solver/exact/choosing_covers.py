@@ -67,6 +67,7 @@ def choose_covers(
     time_limit_s: float,
     most_classes: int,
     any_plan: bool = False,
+    keep: bool = False,
     shared: SharedChoice | None = None,
 ) -> ChosenCovers | None:
     """
@@ -81,14 +82,16 @@ def choose_covers(
     slices
         Shape (size,): what the second goal counts; None: there is no second goal.
     most_classes
-        Classes of undecided workloads in the program; further ones take their cheapest cover.
+        Classes of undecided workloads in the program; further workloads take their cheapest cover.
     any_plan
         Whether any plan that keeps the counts of GPUs will do.
+    keep
+        Whether the workloads that are not in the program keep their known covers, which near covers then must have.
     shared
         Workloads that GPUs under MPS may serve; None: there are none.
     """
     classes = near.classes.first(near.alone + most_classes)
-    partitions = near.cheapest.copy()
+    partitions = (near.kept if keep and near.kept is not None else near.cheapest).copy()
     partitions[classes.member] = 0  # filled in by the answer
     unit = cost_step or float(supply.cost.min())
     program = _program(classes, supply, partitions.sum(axis=0), least_cost / unit, unit)
@@ -120,7 +123,8 @@ def choose_covers(
         second = run_highs(model, time_limit_s, absolute_gap=0.999, node_limit=TIE_BREAK_NODES, start=values)
         values = second.variable_values() if second.has_primal_feasible_solution() else values
 
-    _deal(classes, np.array([round(values[variable]) for variable in z], dtype=np.int64), partitions)
+    times = np.array([round(values[variable]) for variable in z], dtype=np.int64)
+    _deal(classes, times, near.kept, partitions)
     cuts = np.array([round(values[variable]) for variable in x], dtype=np.int64)
     cost_found = sum(cost * round(values[variable]) for cost, variable in terms)
     return ChosenCovers(partitions, cuts, cost_found, part.decode(values) if shared is not None else NO_SHARES)
@@ -181,17 +185,39 @@ def _program(classes: Classes, supply: Supply, decided: Ints, least: float, unit
     )
 
 
-def _deal(classes: Classes, times: Ints, partitions: Ints) -> None:
+def _deal(classes: Classes, times: Ints, kept: Ints | None, partitions: Ints) -> None:
     """
-    Gives the members of each class the covers that the program chose.
+    Gives the members of each class the covers that the program chose, and as many as possible those that they keep.
 
     times
         Shape (cover,): members of its class that take it; those that are left take none.
+    kept
+        Shape (workload, size): covers to keep; None: there are none.
     partitions
         Shape (workload, size), 0 for the members; filled in.
     """
-    cover = np.repeat(np.arange(len(times)), times)
-    class_of = np.repeat(np.arange(len(classes.covers)), classes.covers)[cover]
-    rank = np.arange(len(cover)) - np.searchsorted(class_of, class_of)
-    first = np.cumsum(classes.members) - classes.members
-    partitions[classes.member[first[class_of] + rank]] = classes.counts[cover]
+    cover_of = np.full(len(classes.member), -1) if kept is None else _keeping(classes, times, kept)
+    waiting = np.flatnonzero(cover_of < 0)
+    left = times - np.bincount(cover_of[cover_of >= 0], minlength=len(times))
+    cover = np.repeat(np.arange(len(times)), left)
+    class_of_cover = np.repeat(np.arange(len(classes.covers)), classes.covers)[cover]
+    class_of_member = np.repeat(np.arange(len(classes.members)), classes.members)[waiting]
+    rank = np.arange(len(cover)) - np.searchsorted(class_of_cover, class_of_cover)
+    cover_of[waiting[np.searchsorted(class_of_member, class_of_cover) + rank]] = cover
+    served = np.flatnonzero(cover_of >= 0)
+    partitions[classes.member[served]] = classes.counts[cover_of[served]]
+
+
+def _keeping(classes: Classes, times: Ints, kept: Ints) -> Ints:
+    """Returns for each member the cover of its class that it keeps, shape (member,); -1: none, or no more of it."""
+    class_of = np.repeat(np.arange(len(classes.members)), classes.members)
+    covers, first = classes.covers[class_of], (np.cumsum(classes.covers) - classes.covers)[class_of]
+    member = np.repeat(np.arange(len(class_of)), covers)
+    cover = np.arange(len(member)) - np.repeat(np.cumsum(covers) - covers - first, covers)
+    own = np.flatnonzero((classes.counts[cover] == kept[classes.member[member]]).all(axis=1))
+    own = own[np.argsort(cover[own], kind="stable")]
+    rank = np.arange(len(own)) - np.searchsorted(cover[own], cover[own])
+    own = own[rank < times[cover[own]]]
+    cover_of = np.full(len(class_of), -1)
+    cover_of[member[own]] = cover[own]
+    return cover_of

@@ -26,7 +26,7 @@ from .cutting_stock import CuttingStockAnswer, Pattern, patterns_of, slices_of, 
 from .near_covers import near_covers
 from .shared_program import NO_SHARES
 from .slice_prices import best_prices
-from .supply_and_demand import demands_of, known_prices, most_to_pay, supply_of
+from .supply_and_demand import demands_of, known_covers, known_prices, most_to_pay, supply_of
 
 PRICES = (
     "Lagrangian bound at the slice prices (solver/exact/slice_prices.py): no cut of a GPU is worth more than the GPU, "
@@ -49,8 +49,17 @@ FEW_CLASSES = (400, 800, 1_500)
 MANY_CLASSES = (1_500, 6_000)
 """The same where counts are limited, so that too few undecided workloads may leave no plan at all."""
 
+MOST_FOR_KNOWN_COVERS = 20_000
+"""Workloads up to which covers of a known plan are kept where they are as cheap; more take longer to read than help."""
+
+BESIDE_KNOWN = 80
+"""Classes in the first program where known covers break ties: little must change, and a small one often finds it."""
+
 GOOD_ENOUGH = 1e-4
 """Gap with which no larger program is tried."""
+
+NO_GAP = 1e-9
+"""Gap that is rounding."""
 
 LAST_RESORT_S = 1.0
 """Time for a plan of everyone's cheapest covers where none was found in time: a program of a few rows."""
@@ -110,9 +119,11 @@ def solve_by_prices(
     on_answer(DecomposedAnswer(_answer(patterns, None, bound), PRICES, price, priced.rent))
     unit = unit_price(resolved, scaled_prices(resolved)[0]) if scaled_prices(resolved)[1] else None
     small = len(demands.least) <= MOST_FOR_SLICES and not any_plan
+    keeps = MOST_FOR_SLICES < len(demands.least) <= MOST_FOR_KNOWN_COVERS  # with fewer, fewest slices count more
+    known = known_covers(resolved, sizes) if keeps else None
     choose = partial(
         choose_covers,
-        near_covers(priced.covers, priced.price, alone=np.zeros(0, dtype=np.int64)),
+        near_covers(priced.covers, priced.price, alone=np.zeros(0, dtype=np.int64), known=known),
         supply,
         least_cost=bound,
         cost_step=unit,
@@ -120,7 +131,11 @@ def solve_by_prices(
         slices=np.array([slices_of(resolved, resolved.sizes[k]) for k in sizes], float) if small else None,
     )
     target = np.inf if any_plan else bound
-    chosen = _chosen(choose, target, deadline, FEW_CLASSES if np.isinf(supply.available).all() else MANY_CLASSES)
+    classes = FEW_CLASSES if np.isinf(supply.available).all() else MANY_CLASSES
+    programs = [_Program(most, GOOD_ENOUGH) for most in classes]
+    if known is not None:
+        programs = [_Program(0, NO_GAP, keep=True), _Program(BESIDE_KNOWN, NO_GAP), *programs]
+    chosen = _chosen(choose, target, deadline, programs)
     if chosen is not None:
         partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
         partitions[:, sizes] = chosen.partitions
@@ -136,17 +151,30 @@ def solve_by_prices(
     return DecomposedAnswer(*_with_whole_program(resolved, answer, chosen, bound, left), price, priced.rent)
 
 
+@dataclass(frozen=True)
+class _Program:
+    """One try at an integer plan."""
+
+    most_classes: int
+    enough: float
+    """Gap with which the next one is not tried."""
+    keep: bool = False
+    """Whether known covers are kept that are near, not only the cheapest ones."""
+
+
 def _chosen(
-    choose: Callable[..., ChosenCovers | None], bound: float, deadline: float, classes: Sequence[int]
+    choose: Callable[..., ChosenCovers | None], bound: float, deadline: float, programs: Sequence[_Program]
 ) -> ChosenCovers | None:
-    """Returns the best plan with more and more undecided workloads in the program; None: there is none, or no time."""
+    """Returns the best plan of the programs, one after the other; None: there is none, or no time."""
     best: ChosenCovers | None = None
-    for most in classes:
+    for program in programs:
         left = deadline - time.monotonic()
-        found = choose(most_classes=most, time_limit_s=left / 2) if left > 0 else None
+        if left <= 0:
+            break
+        found = choose(most_classes=program.most_classes, keep=program.keep, time_limit_s=left / 2)
         if found is not None and (best is None or found.cost < best.cost):
             best = found
-        if best is not None and best.cost <= bound * (1 + GOOD_ENOUGH):
+        if best is not None and best.cost <= bound * (1 + program.enough):
             return best
     return best or choose(most_classes=0, time_limit_s=LAST_RESORT_S)
 
@@ -166,15 +194,15 @@ def _with_whole_program(
     if whole.stopped == "infeasible" and chosen is None:
         return whole, WHOLE
     method, proven = PRICES, bound
-    if whole.cost_bound is not None and whole.cost_bound > bound * (1 + 1e-9):
+    if whole.cost_bound is not None and whole.cost_bound > bound * (1 + NO_GAP):
         method, proven = WHOLE, whole.cost_bound
     cost = _cost(resolved, whole)
-    if cost is not None and (chosen is None or cost < chosen.cost * (1 - 1e-9)):
+    if cost is not None and (chosen is None or cost < chosen.cost * (1 - NO_GAP)):
         answer = whole
     else:
         cost = chosen.cost if chosen is not None else None
     stopped: Literal["proved", "time_limit"] = (
-        "proved" if cost is not None and cost <= proven * (1 + 1e-9) else "time_limit"
+        "proved" if cost is not None and cost <= proven * (1 + NO_GAP) else "time_limit"
     )
     return CuttingStockAnswer(stopped, whole.solver, proven, answer.patterns, answer.partitions, NO_SHARES), method
 
@@ -184,7 +212,7 @@ def _answer(patterns: list[Pattern], chosen: ChosenCovers | None, bound: float) 
     if chosen is None:
         return CuttingStockAnswer("time_limit", solver, bound, None, None, NO_SHARES)
     used = tuple((pattern, int(times)) for pattern, times in zip(patterns, chosen.cuts, strict=True) if times)
-    stopped: Literal["proved", "time_limit"] = "proved" if chosen.cost <= bound * (1 + 1e-9) else "time_limit"
+    stopped: Literal["proved", "time_limit"] = "proved" if chosen.cost <= bound * (1 + NO_GAP) else "time_limit"
     return CuttingStockAnswer(stopped, solver, bound, used, chosen.partitions, NO_SHARES)
 
 

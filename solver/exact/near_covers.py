@@ -44,14 +44,16 @@ class NearCovers:
     """What prices decide, and what they leave open."""
 
     cheapest: Ints
-    """Shape (workload, size): partitions of each size in the cheapest cover."""
+    """Shape (workload, size): partitions of each size in the cheapest cover; of equals in the known one."""
     alone: int
     """How many workloads are a class each, whatever covers they have; they come first."""
     classes: Classes
     """The others are those of least regret first, of equals the largest."""
+    kept: Ints | None = None
+    """The same, but of known covers also those that are only near; None: none are known."""
 
 
-def near_covers(covers: Covers, price: Floats, alone: Ints) -> NearCovers:
+def near_covers(covers: Covers, price: Floats, alone: Ints, known: Ints | None = None) -> NearCovers:
     """
     Returns the cheapest cover of each workload, and the classes of those with several that are near.
 
@@ -61,13 +63,16 @@ def near_covers(covers: Covers, price: Floats, alone: Ints) -> NearCovers:
         Shape (size,): USD per hour of a partition.
     alone
         Workloads that are to be a class each, ascending.
+    known
+        Shape (workload, size): covers of a similar problem's plan, which fit whole GPUs together; None: none are known.
     """
     cost = covers.counts @ price
     regret = cost - np.minimum.reduceat(cost, covers.first())[covers.workload]
     near = _nearest(covers, regret)
     own = np.isin(covers.workload[near], alone)
     listed = _joined(_of_each(covers, regret, near[own]), _alike(covers, regret, near[~own]))
-    return NearCovers(covers.counts[_cheapest(covers, regret)].astype(np.int64), alone.size, listed)
+    cheapest = covers.counts[_cheapest(covers, regret, known)].astype(np.int64)
+    return NearCovers(cheapest, alone.size, listed, None if known is None else _kept(covers, cheapest, known))
 
 
 def _joined(one: Classes, other: Classes) -> Classes:
@@ -79,10 +84,24 @@ def _joined(one: Classes, other: Classes) -> Classes:
     )
 
 
-def _cheapest(covers: Covers, regret: Floats) -> Ints:
-    """Returns the position of each workload's cheapest cover; of equals that of most partitions, which fit anywhere."""
+def _kept(covers: Covers, cheapest: Ints, known: Ints) -> Ints:
+    """Returns the known cover of each workload where it is listed, and its cheapest where not, as `NearCovers.kept`."""
+    kept = cheapest.copy()
+    listed = covers.workload[(covers.counts == known[covers.workload]).all(axis=1)]
+    kept[listed] = known[listed]
+    return kept
+
+
+def _cheapest(covers: Covers, regret: Floats, known: Ints | None) -> Ints:
+    """
+    Returns the position of each workload's cheapest cover.
+
+    Of equals it is the known one, else that of most partitions, which fit anywhere.
+    """
     at = np.flatnonzero(regret <= TIED * covers.floor[covers.workload])
     partitions = covers.counts[at].sum(axis=1)
+    if known is not None:
+        partitions[(covers.counts[at] == known[covers.workload[at]]).all(axis=1)] = np.iinfo(np.int64).max
     start, group = runs(covers.workload[at])
     at = at[partitions == np.maximum.reduceat(partitions, start)[group]]
     return np.asarray(at[runs(covers.workload[at])[0]], dtype=np.int64)

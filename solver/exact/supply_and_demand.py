@@ -69,6 +69,24 @@ def most_to_pay(resolved: ResolvedProblem) -> float:
     return most + float(alone[np.isfinite(alone)].sum())
 
 
+def known_covers(resolved: ResolvedProblem, sizes: Ints) -> Ints | None:
+    """Returns the partitions of these sizes that the known plan has for each workload; None: no plan is known."""
+    if resolved.known_plan is None:
+        return None
+    row = {workload.name: w for w, workload in enumerate(resolved.problem.workloads)}
+    of_size = [resolved.sizes[k] for k in sizes]
+    column = {(size.gpu, size.mig.name if size.mig else None): k for k, size in enumerate(of_size)}
+    covers = np.zeros((len(row), len(of_size)), dtype=np.int64)
+    for gpu in resolved.known_plan.gpus:
+        for partition in gpu.partitions:
+            k = column.get((gpu.gpu, partition.mig_profile)) if partition.sm_percent is None else None
+            for served in partition.serves:
+                w = row.get(served.workload)
+                if k is not None and w is not None:
+                    covers[w, k] += 1
+    return covers
+
+
 def known_prices(resolved: ResolvedProblem, sizes: Ints) -> Floats | None:
     """Returns the known prices of these sizes and of the GPUs under MPS; None: some are not known."""
     if resolved.known_prices is None:

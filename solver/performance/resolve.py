@@ -15,7 +15,7 @@ from ..model.catalogue import load_catalogue
 from ..model.errors import Finding, InputError
 from ..model.hardware import Gpu, MigGeometry, MigProfile
 from ..model.parsing import grouped
-from ..model.plan import Prices
+from ..model.plan import Plan, Prices
 from ..model.problem import FleetEntry, Problem, Sharing, Workload
 from ..model.profile import Profile, merged
 from .interference.prediction import Floats, Ints
@@ -94,6 +94,8 @@ class ResolvedProblem:
     """GPU types that may be shared by MPS, by name."""
     known_prices: Prices | None = None
     """Slice prices of a similar problem, to start from; None: none are known."""
+    known_plan: Plan | None = None
+    """A plan of a similar problem, to start from; None: none is known."""
 
     @cached_property
     def limit_ms(self) -> Floats:

@@ -51,6 +51,23 @@ def test_members_of_a_class_have_its_covers(parts, slack, data):
         assert near.cheapest[w] @ PRICE <= (counts @ PRICE).min() * (1 + TIED)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(PARTS, min_size=1, max_size=20), st.data())
+def test_a_known_cover_is_kept_where_none_is_cheaper(parts, data):
+    covers = covers_of(parts, 0.3)
+    drawn = [data.draw(st.sampled_from(np.flatnonzero(covers.workload == w).tolist())) for w in range(len(parts))]
+    known = covers.counts[drawn]
+    none = np.zeros(0, dtype=np.int64)
+    near, anew = near_covers(covers, PRICE, none, known), near_covers(covers, PRICE, none)
+    for w in range(len(parts)):
+        least = (covers.counts[covers.workload == w] @ PRICE).min()
+        assert near.kept[w].tolist() == known[w].tolist()
+        if known[w] @ PRICE <= least * (1 + TIED / 2):
+            assert near.cheapest[w].tolist() == known[w].tolist()
+        elif known[w] @ PRICE > least * (1 + 2 * TIED):
+            assert near.cheapest[w].tolist() == anew.cheapest[w].tolist()
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(PARTS, min_size=1, max_size=30), st.integers(0, 40))
 def test_the_first_classes_are_the_nearest(parts, number):
