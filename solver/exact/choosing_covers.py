@@ -28,6 +28,7 @@ from scipy import sparse
 
 from ..performance.interference.prediction import Floats, Ints
 from .array_program import program_of
+from .covers import ranges
 from .highs import TIE_BREAK_NODES, run_highs
 from .near_covers import Classes, NearCovers
 from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
@@ -212,8 +213,7 @@ def _keeping(classes: Classes, times: Ints, kept: Ints) -> Ints:
     """Returns for each member the cover of its class that it keeps, shape (member,); -1: none, or no more of it."""
     class_of = np.repeat(np.arange(len(classes.members)), classes.members)
     covers, first = classes.covers[class_of], (np.cumsum(classes.covers) - classes.covers)[class_of]
-    member = np.repeat(np.arange(len(class_of)), covers)
-    cover = np.arange(len(member)) - np.repeat(np.cumsum(covers) - covers - first, covers)
+    member, cover = np.repeat(np.arange(len(class_of)), covers), ranges(first, covers)
     own = np.flatnonzero((classes.counts[cover] == kept[classes.member[member]]).all(axis=1))
     own = own[np.argsort(cover[own], kind="stable")]
     rank = np.arange(len(own)) - np.searchsorted(cover[own], cover[own])

@@ -96,6 +96,12 @@ def runs(of: Ints) -> tuple[Ints, Ints]:
     return start, np.repeat(np.arange(len(start)), np.diff(np.append(start, len(of))))
 
 
+def ranges(first: Ints, number: Ints) -> Ints:
+    """Returns for each of the first numbers it and those that follow, as many as asked for, one after the other."""
+    every: Ints = np.arange(int(number.sum())) + np.repeat(first - (np.cumsum(number) - number), number)
+    return every
+
+
 def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Covers:
     """
     Returns for each workload every cover that costs at most (1 + slack) times its cheapest.

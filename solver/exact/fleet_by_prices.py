@@ -22,6 +22,7 @@ import numpy as np
 from ..decided import DecidedGpu, Resident, SharedGpu
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.resolve import ResolvedProblem
+from .alike_covers import alike_covers
 from .choosing_covers import ChosenCovers, SharedChoice, choose_covers
 from .cost_steps import next_cost, scaled_prices, unit_price
 from .covers import Covers, Demands, cheapest_covers
@@ -195,7 +196,7 @@ def _planned(
     supply = prices.supply
     exact = scaled_prices(resolved)
     chosen = choose_covers(
-        near_covers(_covers(prices, covered, SLACK), prices.priced.price[:sizes], open_),
+        near_covers(alike_covers(_covers(prices, covered, SLACK)), prices.priced.price[:sizes], open_),
         Supply(supply.instances[:cuts, :sizes], supply.gpu_type[:cuts], supply.cost[:cuts], supply.available),
         least_cost=prices.bound,
         cost_step=unit_price(resolved, exact[0]) if exact[1] else None,

@@ -2,16 +2,18 @@
 Which workloads the prices leave undecided, and between which covers.
 
 At good prices most workloads have one cheapest cover. Those with several that cost the same or nearly form classes, of
-workloads with the same near covers: for a program they differ in nothing, so it needs only their number. There are few
-classes at any number of workloads.
+workloads with the same covers (alike_covers.py): for a program they differ in nothing, so it needs only their number.
+There are few classes at any number of workloads.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..performance.interference.prediction import Floats, Ints
-from .covers import Covers, runs
+from .alike_covers import AlikeCovers
+from .covers import ranges
 
 TIED = 1e-6
 """Part of a cover's cost by which another may be dearer and still be as cheap."""
@@ -53,7 +55,7 @@ class NearCovers:
     """The same, but of known covers also those that are only near; None: none are known."""
 
 
-def near_covers(covers: Covers, price: Floats, alone: Ints, known: Ints | None = None) -> NearCovers:
+def near_covers(alike: AlikeCovers, price: Floats, alone: Ints, known: Ints | None = None) -> NearCovers:
     """
     Returns the cheapest cover of each workload, and the classes of those with several that are near.
 
@@ -62,94 +64,51 @@ def near_covers(covers: Covers, price: Floats, alone: Ints, known: Ints | None =
     price
         Shape (size,): USD per hour of a partition.
     alone
-        Workloads that are to be a class each, ascending.
+        Workloads that are to be a class each.
     known
         Shape (workload, size): covers of a similar problem's plan, which fit whole GPUs together; None: none are known.
     """
-    cost = covers.counts @ price
-    regret = cost - np.minimum.reduceat(cost, covers.first())[covers.workload]
-    near = _nearest(covers, regret)
-    own = np.isin(covers.workload[near], alone)
-    listed = _joined(_of_each(covers, regret, near[own]), _alike(covers, regret, near[~own]))
-    cheapest = covers.counts[_cheapest(covers, regret, known)].astype(np.int64)
-    return NearCovers(cheapest, alone.size, listed, None if known is None else _kept(covers, cheapest, known))
-
-
-def _joined(one: Classes, other: Classes) -> Classes:
-    return Classes(
-        np.concatenate([one.member, other.member]),
-        np.concatenate([one.members, other.members]),
-        np.concatenate([one.counts, other.counts]),
-        np.concatenate([one.covers, other.covers]),
-    )
-
-
-def _kept(covers: Covers, cheapest: Ints, known: Ints) -> Ints:
-    """Returns the known cover of each workload where it is listed, and its cheapest where not, as `NearCovers.kept`."""
-    kept = cheapest.copy()
-    listed = covers.workload[(covers.counts == known[covers.workload]).all(axis=1)]
-    kept[listed] = known[listed]
-    return kept
-
-
-def _cheapest(covers: Covers, regret: Floats, known: Ints | None) -> Ints:
-    """
-    Returns the position of each workload's cheapest cover.
-
-    Of equals it is the known one, else that of most partitions, which fit anywhere.
-    """
-    at = np.flatnonzero(regret <= TIED * covers.floor[covers.workload])
-    partitions = covers.counts[at].sum(axis=1)
+    cost = alike.counts @ price
+    tied = _tied(alike, cost)
+    # Of equals that of most partitions, which fit anywhere.
+    partitions = np.where(tied, alike.counts.sum(axis=1), -1)
+    most = np.maximum.reduceat(partitions, alike.first)[alike.owner]
+    cheapest = alike.counts[alike.first_where(partitions == most)][alike.group].astype(np.int64)
+    kept = None
     if known is not None:
-        partitions[(covers.counts[at] == known[covers.workload[at]]).all(axis=1)] = np.iinfo(np.int64).max
-    start, group = runs(covers.workload[at])
-    at = at[partitions == np.maximum.reduceat(partitions, start)[group]]
-    return np.asarray(at[runs(covers.workload[at])[0]], dtype=np.int64)
+        at = alike.known_at(known)
+        listed = np.flatnonzero(at >= 0)
+        equal = listed[tied[at[listed]]]
+        cheapest[equal] = known[equal]
+        kept = cheapest.copy()
+        kept[listed] = known[listed]
+    return NearCovers(cheapest, len(alone), _classes(alike.nearest(cost, MOST_COVERS), price, alone), kept)
 
 
-def _nearest(covers: Covers, regret: Floats) -> Ints:
-    """Returns the positions of each workload's MOST_COVERS nearest covers, in the order of the covers."""
-    start, group = runs(covers.workload)
-    if np.bincount(group).max(initial=0) <= MOST_COVERS:
-        return np.arange(len(group))
-    order = np.lexsort((regret, group))
-    rank = np.arange(len(order)) - start[group[order]]
-    return np.sort(order[rank < MOST_COVERS])
+def _tied(alike: AlikeCovers, cost: Floats) -> NDArray[np.bool_]:
+    """Tells of each cover whether it is as cheap as its group's cheapest."""
+    tied: NDArray[np.bool_] = cost <= alike.least(cost) * (1 + TIED)
+    return tied
 
 
-def _of_each(covers: Covers, regret: Floats, near: Ints) -> Classes:
-    """Returns a class of each workload."""
-    start, owner = runs(covers.workload[near])
-    order = np.lexsort((regret[near], owner))
-    members = np.ones(len(start), dtype=np.int64)
-    return Classes(covers.workload[near[start]], members, covers.counts[near[order]], np.bincount(owner))
-
-
-def _alike(covers: Covers, regret: Floats, near: Ints) -> Classes:
-    """Returns the classes of workloads with several near covers: those of least regret first, then the largest."""
-    _, number = runs(covers.workload[near])
-    near = near[np.bincount(number)[number] > 1]
-    workload, counts, own_regret = covers.workload[near], covers.counts[near], regret[near]
-    start, owner = runs(workload)
-    if not start.size:
-        return Classes(workload, start, counts, start)
-    positive = own_regret > TIED * covers.floor[workload]
-    second = np.minimum.reduceat(np.where(positive, own_regret, np.inf), start)
-    second[np.bincount(owner, weights=~positive) > 1] = 0.0
-    # A number for each different cover, and for each different set of covers: sums of random words tell them apart.
-    words = np.random.default_rng(0).integers(1, 2**62, size=counts.shape[1], dtype=np.int64)
-    with np.errstate(over="ignore"):
-        cover = counts @ words
-        mixed = (cover ^ (cover >> 29)) * np.int64(0x1B873593CC9E2D51)
-        sets = np.add.reduceat(mixed, start)
-    _, example, which, members = np.unique(sets, return_index=True, return_inverse=True, return_counts=True)
-    order = np.lexsort((-members, second[example]))
-    rank = np.argsort(order)
-    member = workload[start[np.argsort(rank[which], kind="stable")]]
-    # Of each class the covers of one member, its example.
-    rank_of_example = np.full(len(start), -1)
-    rank_of_example[example] = rank
-    listed = np.flatnonzero(rank_of_example[owner] >= 0)
-    class_of = rank_of_example[owner[listed]]
-    by_regret = listed[np.lexsort((own_regret[listed], class_of))]
-    return Classes(member, members[order], counts[by_regret], np.bincount(class_of))
+def _classes(near: AlikeCovers, price: Floats, alone: Ints) -> Classes:
+    """Returns the classes: those of one workload, then the groups with several covers."""
+    cost = near.counts @ price
+    tied = _tied(near, cost)
+    second = np.minimum.reduceat(np.where(tied, np.inf, cost - near.least(cost)), near.first)
+    second[np.add.reduceat(tied.astype(np.int64), near.first) > 1] = 0.0
+    members = near.members - np.bincount(near.group[alone], minlength=len(near.first))
+    undecided = np.flatnonzero((near.number > 1) & (members > 0))
+    order = undecided[np.lexsort((-members[undecided], second[undecided]))]
+    rank = np.full(len(near.first), -1)
+    rank[order] = np.arange(len(order))
+    of_workload = rank[near.group]
+    of_workload[alone] = -1
+    others = np.flatnonzero(of_workload >= 0)
+    listed = np.concatenate([near.group[alone], order])
+    return Classes(
+        member=np.concatenate([alone, others[np.argsort(of_workload[others], kind="stable")]]),
+        members=np.concatenate([np.ones(len(alone), dtype=np.int64), members[order]]),
+        counts=near.counts[ranges(near.first[listed], near.number[listed])],
+        covers=near.number[listed],
+    )

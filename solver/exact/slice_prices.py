@@ -17,8 +17,8 @@ GPUs, as a fractional plan of the same cost.
 GPUs shared by MPS are sizes too, each a GPU of its own, of which workloads take parts as a fluid (covers.py).
 
 Many workloads: good prices come from a sample, better ones from a larger sample; then every workload's covers that
-could be cheapest in a small box around them are listed once, and only workloads with more than one such cover are
-looked at again.
+could be cheapest in a small box around them are listed once, and only the different sets of such covers are looked at
+again.
 """
 
 import time
@@ -29,7 +29,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ..performance.interference.prediction import Floats, Ints
-from .covers import Covers, Demands, cheapest_covers, runs
+from .alike_covers import AlikeCovers, alike_covers
+from .covers import Demands, cheapest_covers
 
 PRECISION = 1e-7
 """Part of the bound that better prices could still add when the search stops."""
@@ -82,8 +83,8 @@ class PricedDemand:
     """Shape (type,): USD per hour by which the scarcity of a GPU type raises its partitions; 0: enough of them."""
     bound: float
     """Lower bound on the cost per hour of any plan."""
-    covers: Covers
-    """Every cover that could be cheapest near these prices."""
+    covers: AlikeCovers
+    """Every cover that could be cheapest near these prices, by partitions alone."""
     converged: bool
     """Whether better prices could add no more than PRECISION of the bound."""
 
@@ -118,7 +119,7 @@ def best_prices(
         search = _ascend(enumerated, supply, price, deadline, precision=PRECISION, enough=enough)
         if workloads <= 4 * SAMPLE:
             search = _highest(enumerated, supply, search, deadline)
-        covers = cheapest_covers(demands, search.price, SLACK)
+        covers = alike_covers(cheapest_covers(demands, search.price, SLACK))
     return PricedDemand(search.price, search.rent, search.bound, covers, search.converged)
 
 
@@ -133,7 +134,7 @@ def _sample(demands: Demands, supply: Supply, size: int, enough: float) -> tuple
 
 def _listed(
     demands: Demands, supply: Supply, price: Floats, deadline: float, *, precision: float, enough: float
-) -> tuple["_Search", Covers]:
+) -> tuple["_Search", AlikeCovers]:
     """
     Lists the covers near some prices, and anew near the best ones found as long as better ones lie beyond.
 
@@ -164,28 +165,21 @@ class _Enumerated:
 
 
 class _Listed:
-    """Evaluates prices within a box, by the covers listed there; workloads with one cover are added up once."""
+    """Evaluates prices within a box, by the covers listed there, those of workloads with the same covers at once."""
 
     def __init__(self, demands: Demands, centre: Floats) -> None:
-        self.covers = cheapest_covers(demands, centre, SLACK)
+        covers = cheapest_covers(demands, centre, SLACK)
         self.box = (centre * (1 - BOX), centre * (1 + BOX))
-        first = self.covers.first()
-        number = np.diff(np.append(first, len(self.covers.workload)))
-        self._decided = np.asarray(self.covers.counts[first[number == 1]].sum(axis=0), dtype=np.float64)
-        rows = np.flatnonzero(number[self.covers.workload] > 1)
-        self._counts = self.covers.counts[rows].astype(np.float64)
-        self._first, self._group = runs(self.covers.workload[rows])
         # Where covers were too many to list, the floor is a fluid's and below the cheapest that is listed.
-        cheapest = np.minimum.reduceat(self.covers.counts @ centre, first)
-        self._unlisted = float(np.maximum(cheapest - self.covers.floor, 0.0).sum()) * (1 + BOX)
+        cheapest = np.minimum.reduceat(covers.counts @ centre, covers.first())
+        self._unlisted = float(np.maximum(cheapest - covers.floor, 0.0).sum()) * (1 + BOX)
+        self.covers = alike_covers(covers)
+        self._counts = self.covers.counts.astype(np.float64)
 
     def demand(self, price: Floats) -> tuple[float, Floats]:
-        demand = self._decided.copy()
-        if len(self._first):
-            cost = self._counts @ price
-            least = np.minimum.reduceat(cost, self._first)
-            at = np.flatnonzero(cost <= least[self._group])
-            demand += self._counts[at[runs(self._group[at])[0]]].sum(axis=0)
+        cost = self._counts @ price
+        chosen = self.covers.first_where(cost <= self.covers.least(cost))
+        demand = self.covers.members @ self._counts[chosen]
         return float(demand @ price) - self._unlisted, demand
 
 

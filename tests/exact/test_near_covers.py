@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sliceplan.solver.exact.alike_covers import alike_covers
 from sliceplan.solver.exact.covers import NO_LIMIT, Demands, cheapest_covers
 from sliceplan.solver.exact.near_covers import TIED, near_covers
 
@@ -33,7 +34,7 @@ PARTS = st.tuples(*[st.sampled_from([0.1 * k, 0.125 * k, 0.15]) for k in (1, 2, 
 def test_members_of_a_class_have_its_covers(parts, slack, data):
     covers = covers_of(parts, slack)
     alone = np.array(sorted(data.draw(st.sets(st.integers(0, len(parts) - 1), max_size=3))), dtype=np.int64)
-    near = near_covers(covers, PRICE, alone)
+    near = near_covers(alike_covers(covers), PRICE, alone)
     own = {w: covers.counts[covers.workload == w] for w in range(len(parts))}
     classes = list(listed(near.classes))
     assert [members.tolist() for members, _ in classes[: near.alone]] == [[w] for w in alone]
@@ -58,7 +59,7 @@ def test_a_known_cover_is_kept_where_none_is_cheaper(parts, data):
     drawn = [data.draw(st.sampled_from(np.flatnonzero(covers.workload == w).tolist())) for w in range(len(parts))]
     known = covers.counts[drawn]
     none = np.zeros(0, dtype=np.int64)
-    near, anew = near_covers(covers, PRICE, none, known), near_covers(covers, PRICE, none)
+    near, anew = near_covers(alike_covers(covers), PRICE, none, known), near_covers(alike_covers(covers), PRICE, none)
     for w in range(len(parts)):
         least = (covers.counts[covers.workload == w] @ PRICE).min()
         assert near.kept[w].tolist() == known[w].tolist()
@@ -71,7 +72,7 @@ def test_a_known_cover_is_kept_where_none_is_cheaper(parts, data):
 @settings(max_examples=30, deadline=None)
 @given(st.lists(PARTS, min_size=1, max_size=30), st.integers(0, 40))
 def test_the_first_classes_are_the_nearest(parts, number):
-    near = near_covers(covers_of(parts, 0.3), PRICE, np.zeros(0, dtype=np.int64))
+    near = near_covers(alike_covers(covers_of(parts, 0.3)), PRICE, np.zeros(0, dtype=np.int64))
     some, every = list(listed(near.classes.first(number))), list(listed(near.classes))
     assert len(some) == min(number, len(every))
     for (members, counts), (same_members, same_counts) in zip(some, every, strict=False):
