@@ -60,8 +60,8 @@ def price_report(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> P
             usd_per_hour=float(share[w]),
             usd_per_million_requests=float(share[w] / (resolved.required_rps[w] * 3600) * 1e6),
             marginal_usd_per_hour=_usd(covers.floor[w]),
-            rate_up_usd_per_hour=_usd(rate_up[w] - covers.floor[w]),
-            slo_down_usd_per_hour=None if np.isnan(slo_down[w]) else _usd(slo_down[w] - covers.floor[w]),
+            rate_up_usd_per_hour=_added(rate_up[w], covers.floor[w]),
+            slo_down_usd_per_hour=_added(slo_down[w], covers.floor[w]),
             move_usd_per_hour=_usd(move[w]) if to[w] >= 0 else None,
             move_to=_named(covers.taken[to[w]], names) if to[w] >= 0 else None,
         )
@@ -150,6 +150,11 @@ def _moves(covers: Covers, price: Floats) -> tuple[Floats, Ints]:
     move = np.zeros(len(first))
     move[has] = np.maximum(cost[to[has]] - cost[order[first[has]]], 0.0)
     return move, to
+
+
+def _added(cost: float, now: float) -> float | None:
+    """Returns what a change adds to the cost; None: nothing could serve the workload then."""
+    return None if np.isnan(cost) else _usd(cost - now)
 
 
 def _usd(amount: float) -> float:

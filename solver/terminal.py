@@ -149,13 +149,17 @@ def service_table(report: PriceReport, most: int) -> Table:
             service.workload,
             f"{service.usd_per_hour:.3f}",
             f"{service.usd_per_million_requests:.3f}",
-            f"+{service.rate_up_usd_per_hour:.3f}",
-            "impossible" if service.slo_down_usd_per_hour is None else f"{service.slo_down_usd_per_hour:+.3f}",
+            _added(service.rate_up_usd_per_hour),
+            _added(service.slo_down_usd_per_hour),
             "-" if service.move_usd_per_hour is None else f"+{service.move_usd_per_hour:.3f}",
         )
     if len(dearest) > most:
         table.add_row(f"… {len(dearest) - most:,} more", "", "", "", "", "")
     return table
+
+
+def _added(usd_per_hour: float | None) -> str:
+    return "impossible" if usd_per_hour is None else f"{usd_per_hour:+.3f}"
 
 
 def residual_table(rows: Iterable[tuple[str, "Residual"]]) -> Table:

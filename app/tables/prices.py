@@ -37,5 +37,5 @@ def service_table(report: PriceReport) -> pd.DataFrame:
         }
         for service in report.services
     ]
-    frame = pd.DataFrame(rows).astype({"-10 % SLO": "float64", "to move": "float64"})
+    frame = pd.DataFrame(rows).astype({"+10 % rate": "float64", "-10 % SLO": "float64", "to move": "float64"})
     return frame.sort_values("per hour", ascending=False, ignore_index=True)

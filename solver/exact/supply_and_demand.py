@@ -48,7 +48,8 @@ def most_to_pay(resolved: ResolvedProblem) -> float:
     """
     Returns what a cheapest plan costs at most, if there is one.
 
-    All limited GPUs, and every workload that unlimited types can serve alone on as many GPUs as it has partitions.
+    All limited GPUs, and every workload that unlimited types can serve alone on as many GPUs as it has partitions, of
+    which it may allow only so many.
     """
     limited = {entry.gpu.name: entry.available is not None for entry in resolved.fleet}
     price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
@@ -64,8 +65,10 @@ def most_to_pay(resolved: ResolvedProblem) -> float:
         return most
     with np.errstate(divide="ignore"):
         copies = np.ceil(resolved.required_rps[:, None] / np.concatenate(columns, axis=1))
-    least = np.array([workload.min_replicas for workload in resolved.problem.workloads])
-    alone = np.min(np.maximum(copies, least[:, None]) * np.array(prices), axis=1)
+    workloads = resolved.problem.workloads
+    least = np.array([workload.min_replicas for workload in workloads])[:, None]
+    allowed = np.array([workload.max_replicas or np.inf for workload in workloads])[:, None]
+    alone = np.min(np.where(copies <= allowed, np.maximum(copies, least) * np.array(prices), np.inf), axis=1)
     return most + float(alone[np.isfinite(alone)].sum())
 
 

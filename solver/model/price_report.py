@@ -12,7 +12,9 @@ class ServiceCost(Record):
     usd_per_hour: float = Field(ge=0, description="its share of the plan's cost; the shares of all add up to it")
     usd_per_million_requests: float = Field(ge=0, description="the same, at the required rate")
     marginal_usd_per_hour: float = Field(ge=0, description="its cheapest partitions at the slice prices")
-    rate_up_usd_per_hour: float = Field(description="what 10 % more rate adds at the slice prices")
+    rate_up_usd_per_hour: float | None = Field(
+        description="what 10 % more rate adds at the slice prices; null: its replicas under MPS could not carry it"
+    )
     slo_down_usd_per_hour: float | None = Field(
         description="what an SLO shorter by 10 % adds at the slice prices; null: nothing could serve it then"
     )

@@ -1,12 +1,12 @@
 """What holds for every planner on fleets that may be shared by MPS."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from igniter_instances import FLEET, MODELS, V100, random_mps_problem, solo_tables, table_3
 from instances import problem_of
 
-from sliceplan.solver.api import compare, planners_for, solve
+from sliceplan.solver.api import compare, planners_for, price, solve
 from sliceplan.solver.check import check
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -83,8 +83,29 @@ def test_every_plan_holds_or_says_what_does_not_and_none_is_below_the_bound(prob
         assert exact.unserved
 
 
+ONE_REPLICA = problem_of(
+    [
+        {"model": "alexnet", "rate_rps": 1, "slo_ms": 5},
+        {"model": "vgg19", "rate_rps": 277, "slo_ms": 17, "max_replicas": 1},  # more than a T4 carries
+    ],
+    fleet=[{"gpu": "V100-SXM2-16GB", "sharing": ["mps", "exclusive"]}, {"gpu": "T4", "sharing": ["mps"]}],
+)
+NO_MORE_RATE = problem_of(
+    [{"model": "vgg19", "rate_rps": 305, "slo_ms": 7, "max_replicas": 1}],
+    fleet=[{"gpu": "V100-SXM2-16GB", "sharing": ["mps"]}],
+)
+
+
+def test_a_service_whose_replicas_could_carry_no_more_has_no_price_of_more_rate():
+    plan, report = price(NO_MORE_RATE)
+    assert plan.status is Status.OPTIMAL
+    assert report.services[0].rate_up_usd_per_hour is None
+
+
 @settings(max_examples=10, deadline=None)
 @given(mps_problems(most=4))
+@example(ONE_REPLICA)
+@example(NO_MORE_RATE)
 def test_the_exact_plan_is_no_dearer_than_any_that_holds(problem):
     try:
         plans = compare(problem).plans
