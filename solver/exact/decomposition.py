@@ -10,7 +10,7 @@ The bound is valid at any moment (slice_prices.py), so a time limit or an interr
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -23,9 +23,10 @@ from ..progress import report
 from .choosing_covers import ChosenCovers, choose_covers
 from .cost_steps import next_cost, scaled_prices, unit_price
 from .cutting_stock import CuttingStockAnswer, Pattern, patterns_of, slices_of, solve_cutting_stock
-from .near_covers import near_covers
+from .near_covers import NearCovers, near_covers
+from .rounded_covers import rounded_covers
 from .shared_program import NO_SHARES
-from .slice_prices import best_prices
+from .slice_prices import Supply, best_prices
 from .supply_and_demand import demands_of, known_covers, known_prices, most_to_pay, supply_of
 
 PRICES = (
@@ -52,10 +53,10 @@ MANY_CLASSES = (1_500, 6_000)
 MOST_FOR_KNOWN_COVERS = 20_000
 """Workloads up to which covers of a known plan are kept where they are as cheap; more take longer to read than help."""
 
-BESIDE_KNOWN = 80
-"""Classes in the first program where known covers break ties: little must change, and a small one often finds it."""
+BESIDE_SPLIT = (0, 40, 160)
+"""Classes in the program beside those that a fractional plan splits, first and where the last one leaves a gap."""
 
-GOOD_ENOUGH = 1e-4
+GOOD_ENOUGH = 1e-5
 """Gap with which no larger program is tried."""
 
 NO_GAP = 1e-9
@@ -121,21 +122,19 @@ def solve_by_prices(
     small = len(demands.least) <= MOST_FOR_SLICES and not any_plan
     keeps = MOST_FOR_SLICES < len(demands.least) <= MOST_FOR_KNOWN_COVERS  # with fewer, fewest slices count more
     known = known_covers(resolved, sizes) if keeps else None
+    near = near_covers(priced.covers, priced.price, alone=np.zeros(0, dtype=np.int64), known=known)
     choose = partial(
         choose_covers,
-        near_covers(priced.covers, priced.price, alone=np.zeros(0, dtype=np.int64), known=known),
-        supply,
+        supply=supply,
         least_cost=bound,
         cost_step=unit,
         any_plan=any_plan,
         slices=np.array([slices_of(resolved, resolved.sizes[k]) for k in sizes], float) if small else None,
     )
-    target = np.inf if any_plan else bound
-    classes = FEW_CLASSES if np.isinf(supply.available).all() else MANY_CLASSES
-    programs = [_Program(most, GOOD_ENOUGH) for most in classes]
-    if known is not None:
-        programs = [_Program(0, NO_GAP, keep=True), _Program(BESIDE_KNOWN, NO_GAP), *programs]
-    chosen = _chosen(choose, target, deadline, programs)
+    programs = _programs(near, supply, small, deadline)
+    chosen = _chosen(choose, np.inf if any_plan else bound, deadline, programs)
+    if chosen is None:
+        chosen = choose(near, most_classes=0, time_limit_s=LAST_RESORT_S)
     if chosen is not None:
         partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
         partitions[:, sizes] = chosen.partitions
@@ -155,15 +154,29 @@ def solve_by_prices(
 class _Program:
     """One try at an integer plan."""
 
+    near: NearCovers
     most_classes: int
     enough: float
     """Gap with which the next one is not tried."""
-    keep: bool = False
-    """Whether known covers are kept that are near, not only the cheapest ones."""
+
+
+def _programs(near: NearCovers, supply: Supply, fewest_slices: bool, deadline: float) -> Iterator[_Program]:
+    """Yields the programs to try, one after the other, as long as a gap is left."""
+    if near.kept is not None:
+        yield _Program(replace(near, decided=near.kept), 0, NO_GAP)
+    classes = FEW_CLASSES if np.isinf(supply.available).all() else MANY_CLASSES
+    of_classes = [_Program(near, most, GOOD_ENOUGH) for most in classes]
+    if fewest_slices:
+        yield from of_classes
+    rounded = rounded_covers(near, supply, time_limit_s=_left(deadline) / 2)
+    if rounded is not None:
+        yield from (_Program(rounded, most, NO_GAP) for most in BESIDE_SPLIT)
+    if not fewest_slices:
+        yield from of_classes
 
 
 def _chosen(
-    choose: Callable[..., ChosenCovers | None], bound: float, deadline: float, programs: Sequence[_Program]
+    choose: Callable[..., ChosenCovers | None], bound: float, deadline: float, programs: Iterable[_Program]
 ) -> ChosenCovers | None:
     """Returns the best plan of the programs, one after the other; None: there is none, or no time."""
     best: ChosenCovers | None = None
@@ -171,12 +184,12 @@ def _chosen(
         left = deadline - time.monotonic()
         if left <= 0:
             break
-        found = choose(most_classes=program.most_classes, keep=program.keep, time_limit_s=left / 2)
+        found = choose(program.near, most_classes=program.most_classes, time_limit_s=left / 2)
         if found is not None and (best is None or found.cost < best.cost):
             best = found
         if best is not None and best.cost <= bound * (1 + program.enough):
             return best
-    return best or choose(most_classes=0, time_limit_s=LAST_RESORT_S)
+    return best
 
 
 NOTHING = (None, None, None, NO_SHARES)

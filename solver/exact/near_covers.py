@@ -18,7 +18,7 @@ from .covers import ranges
 TIED = 1e-6
 """Part of a cover's cost by which another may be dearer and still be as cheap."""
 
-MOST_COVERS = 8
+MOST_COVERS = 16
 """Covers of a class."""
 
 
@@ -40,31 +40,39 @@ class Classes:
         members, covers = self.members[:number], self.covers[:number]
         return Classes(self.member[: members.sum()], members, self.counts[: covers.sum()], covers)
 
+    def in_order(self, order: Ints) -> "Classes":
+        """Returns the classes in another order."""
+        members, covers = self.members[order], self.covers[order]
+        member = (np.cumsum(self.members) - self.members)[order]
+        cover = (np.cumsum(self.covers) - self.covers)[order]
+        return Classes(self.member[ranges(member, members)], members, self.counts[ranges(cover, covers)], covers)
+
 
 @dataclass(frozen=True, eq=False)
 class NearCovers:
     """What prices decide, and what they leave open."""
 
-    cheapest: Ints
-    """Shape (workload, size): partitions of each size in the cheapest cover; of equals in the known one."""
-    alone: int
-    """How many workloads are a class each, whatever covers they have; they come first."""
+    decided: Ints
+    """Shape (workload, size): partitions of each size in the cover that a workload takes outside a program."""
     classes: Classes
-    """The others are those of least regret first, of equals the largest."""
+    always: int
+    """How many of the classes, the first, are in every program."""
     kept: Ints | None = None
-    """The same, but of known covers also those that are only near; None: none are known."""
+    """The same as `decided`, but of a known plan's covers those that are near; None: none are known."""
 
 
 def near_covers(alike: AlikeCovers, price: Floats, alone: Ints, known: Ints | None = None) -> NearCovers:
     """
     Returns the cheapest cover of each workload, and the classes of those with several that are near.
 
+    Classes of workloads that are named come first, the others are those of least regret first, of equals the largest.
+
     Parameters
     ----------
     price
         Shape (size,): USD per hour of a partition.
     alone
-        Workloads that are to be a class each.
+        Workloads that are to be a class each, whatever covers they have.
     known
         Shape (workload, size): covers of a similar problem's plan, which fit whole GPUs together; None: none are known.
     """
@@ -74,15 +82,8 @@ def near_covers(alike: AlikeCovers, price: Floats, alone: Ints, known: Ints | No
     partitions = np.where(tied, alike.counts.sum(axis=1), -1)
     most = np.maximum.reduceat(partitions, alike.first)[alike.owner]
     cheapest = alike.counts[alike.first_where(partitions == most)][alike.group].astype(np.int64)
-    kept = None
-    if known is not None:
-        at = alike.known_at(known)
-        listed = np.flatnonzero(at >= 0)
-        equal = listed[tied[at[listed]]]
-        cheapest[equal] = known[equal]
-        kept = cheapest.copy()
-        kept[listed] = known[listed]
-    return NearCovers(cheapest, len(alone), _classes(alike.nearest(cost, MOST_COVERS), price, alone), kept)
+    kept = None if known is None else np.where((alike.known_at(known) >= 0)[:, None], known, cheapest)
+    return NearCovers(cheapest, _classes(alike.nearest(cost, MOST_COVERS), price, alone), len(alone), kept)
 
 
 def _tied(alike: AlikeCovers, cost: Floats) -> NDArray[np.bool_]:

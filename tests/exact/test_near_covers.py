@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sliceplan.solver.exact.alike_covers import alike_covers
 from sliceplan.solver.exact.covers import NO_LIMIT, Demands, cheapest_covers
-from sliceplan.solver.exact.near_covers import TIED, near_covers
+from sliceplan.solver.exact.near_covers import MOST_COVERS, TIED, near_covers
 
 PRICE = np.array([1.0, 2.0, 3.0, 4.0])
 
@@ -37,36 +37,32 @@ def test_members_of_a_class_have_its_covers(parts, slack, data):
     near = near_covers(alike_covers(covers), PRICE, alone)
     own = {w: covers.counts[covers.workload == w] for w in range(len(parts))}
     classes = list(listed(near.classes))
-    assert [members.tolist() for members, _ in classes[: near.alone]] == [[w] for w in alone]
+    assert [members.tolist() for members, _ in classes[: near.always]] == [[w] for w in alone]
     undecided = [w for w, counts in own.items() if len(counts) > 1 and w not in alone]
-    assert sorted(int(w) for members, _ in classes[near.alone :] for w in members) == undecided
+    assert sorted(int(w) for members, _ in classes[near.always :] for w in members) == undecided
     for members, counts in classes:
         cost = counts @ PRICE
         assert np.all(np.diff(cost) >= -1e-12)
         for w in members.tolist():
-            if len(own[w]) <= 8:
+            if len(own[w]) <= MOST_COVERS:
                 assert sorted(map(tuple, own[w])) == sorted(map(tuple, counts))
             else:  # the nearest alone
-                assert cost.max() <= np.sort(own[w] @ PRICE)[7] + 1e-9
+                assert cost.max() <= np.sort(own[w] @ PRICE)[MOST_COVERS - 1] + 1e-9
     for w, counts in own.items():
-        assert near.cheapest[w] @ PRICE <= (counts @ PRICE).min() * (1 + TIED)
+        assert near.decided[w] @ PRICE <= (counts @ PRICE).min() * (1 + TIED)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(PARTS, min_size=1, max_size=20), st.data())
-def test_a_known_cover_is_kept_where_none_is_cheaper(parts, data):
+def test_known_covers_are_kept_where_they_are_near(parts, data):
     covers = covers_of(parts, 0.3)
     drawn = [data.draw(st.sampled_from(np.flatnonzero(covers.workload == w).tolist())) for w in range(len(parts))]
-    known = covers.counts[drawn]
-    none = np.zeros(0, dtype=np.int64)
-    near, anew = near_covers(alike_covers(covers), PRICE, none, known), near_covers(alike_covers(covers), PRICE, none)
-    for w in range(len(parts)):
-        least = (covers.counts[covers.workload == w] @ PRICE).min()
-        assert near.kept[w].tolist() == known[w].tolist()
-        if known[w] @ PRICE <= least * (1 + TIED / 2):
-            assert near.cheapest[w].tolist() == known[w].tolist()
-        elif known[w] @ PRICE > least * (1 + 2 * TIED):
-            assert near.cheapest[w].tolist() == anew.cheapest[w].tolist()
+    known, far = covers.counts[drawn], data.draw(st.integers(0, len(parts) - 1))
+    known[far] += 1000
+    near = near_covers(alike_covers(covers), PRICE, np.zeros(0, dtype=np.int64), known)
+    assert near.kept[far].tolist() == near.decided[far].tolist()
+    others = np.arange(len(parts)) != far
+    assert near.kept[others].tolist() == known[others].tolist()
 
 
 @settings(max_examples=30, deadline=None)

@@ -1,0 +1,56 @@
+"""
+Covers of nearly all workloads from a fractional plan.
+
+The relaxation of the program of choosing_covers.py, over thousands of classes, is a linear program that is solved in
+hundredths of a second, and its cost is that of the slice prices' bound or nearly. In a vertex of it no more classes
+are split between covers than there are sizes and GPU types, for each of the others is one variable of the basis. So
+the classes that are not split take the cover that they have there, and an integer program over the few split ones makes
+whole GPUs of it, which seldom costs more than the bound rounded up.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from .covers_program import covers_program
+from .near_covers import NearCovers
+from .slice_prices import Supply
+
+MOST_CLASSES = 1_000
+"""Classes in the linear program."""
+
+NOT_ZERO = 1e-6
+"""Members from which on a cover is taken in the linear program."""
+
+
+def rounded_covers(near: NearCovers, supply: Supply, *, time_limit_s: float) -> NearCovers | None:
+    """
+    Returns the covers of the classes that a fractional plan does not split; the split ones come first.
+
+    None: no such plan was found, in the time or with the GPUs that there are. `near` has no classes that are always in
+    the program.
+    """
+    classes = near.classes.first(MOST_CLASSES)
+    decided = near.decided.copy()
+    decided[classes.member] = 0
+    program = covers_program(classes, supply, decided.sum(axis=0))
+    answer = milp(
+        np.concatenate([supply.cost / supply.cost.min(), np.zeros(len(classes.counts))]),
+        bounds=Bounds(0, program.most),
+        constraints=LinearConstraint(program.rows, program.lower, program.upper),
+        options={"time_limit": max(time_limit_s, 0.01)},
+    )
+    if answer.x is None or answer.status != 0:
+        return None
+    taken = answer.x[program.cuts :]
+    first = np.cumsum(classes.covers) - classes.covers
+    split = np.add.reduceat(taken > NOT_ZERO, first, dtype=np.int64) > 1 if first.size else np.zeros(0, dtype=np.bool_)
+    class_of = np.repeat(np.arange(len(first)), classes.covers)
+    most = np.maximum.reduceat(taken, first)[class_of] if first.size else taken
+    at = np.flatnonzero(taken == most)
+    chosen = at[np.searchsorted(class_of[at], np.arange(len(first)))]
+    decided[classes.member] = classes.counts[np.repeat(chosen, classes.members)]
+    rest = np.arange(len(classes.members), len(near.classes.members))
+    order = np.concatenate([np.flatnonzero(split), np.flatnonzero(~split), rest])
+    return replace(near, decided=decided, classes=near.classes.in_order(order), always=int(split.sum()))
