@@ -86,7 +86,8 @@ def _grouped(counts: Ints, first: Ints, number: Ints, of_workload: Ints) -> Alik
     of_workload
         Shape (workload,): its set.
     """
-    # A number for each different cover, and for each different set of covers: sums of random words tell them apart.
+    # A number for each different cover, and for each different set of covers: sums of random words tell them apart, of
+    # 10,000 sets all but with a probability of 1e-11.
     words = np.random.default_rng(0).integers(1, 2**62, size=counts.shape[1], dtype=np.int64)
     with np.errstate(over="ignore"):
         cover = counts @ words

@@ -2,7 +2,7 @@
 The MIG cutting stock at any scale: prices, covers at these prices, and the whole program only for the last gap.
 
 1. slice_prices.py finds the prices with the greatest lower bound.
-2. choosing_covers.py makes an integer plan of the covers that are cheapest at them, or nearly.
+2. best_covers.py makes an integer plan of the covers that are cheapest at them, or nearly.
 3. If that costs more than the bound allows, and the problem is small enough, the program of cutting_stock.py searches
    for the rest of the time. Its bound joins the one of the prices.
 
@@ -10,7 +10,7 @@ The bound is valid at any moment (slice_prices.py), so a time limit or an interr
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -20,13 +20,13 @@ import numpy as np
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem
 from ..progress import report
+from .best_covers import NO_GAP, best_covers
 from .choosing_covers import ChosenCovers, choose_covers
 from .cost_steps import next_cost, scaled_prices, unit_price
 from .cutting_stock import CuttingStockAnswer, Pattern, patterns_of, slices_of, solve_cutting_stock
-from .near_covers import NearCovers, near_covers
-from .rounded_covers import rounded_covers
+from .near_covers import near_covers
 from .shared_program import NO_SHARES
-from .slice_prices import Supply, best_prices
+from .slice_prices import best_prices
 from .supply_and_demand import demands_of, known_covers, known_prices, most_to_pay, supply_of
 
 PRICES = (
@@ -44,26 +44,8 @@ MOST_FOR_WHOLE = 3_000
 MOST_FOR_SLICES = 500
 """Workloads up to which a second goal looks for fewest slices among the plans of the same cost."""
 
-FEW_CLASSES = (400, 800, 1_500)
-"""Classes of undecided workloads in the program, first and where the last one leaves a gap."""
-
-MANY_CLASSES = (1_500, 6_000)
-"""The same where counts are limited, so that too few undecided workloads may leave no plan at all."""
-
 MOST_FOR_KNOWN_COVERS = 20_000
 """Workloads up to which covers of a known plan are kept where they are as cheap; more take longer to read than help."""
-
-BESIDE_SPLIT = (0, 40, 160)
-"""Classes in the program beside those that a fractional plan splits, first and where the last one leaves a gap."""
-
-GOOD_ENOUGH = 1e-5
-"""Gap with which no larger program is tried."""
-
-NO_GAP = 1e-9
-"""Gap that is rounding."""
-
-LAST_RESORT_S = 1.0
-"""Time for a plan of everyone's cheapest covers where none was found in time: a program of a few rows."""
 
 PRICES_TIME = 0.6
 """Part of the time that finding prices may take."""
@@ -96,7 +78,7 @@ def solve_by_prices(
     any_plan
         Whether any plan that keeps the counts of GPUs will do, whatever it costs.
     on_answer
-        Called with the bound as soon as it is proven, and with the first plan before the search for a better one.
+        Called with the bound as soon as it is proven, and with each plan before the search for a better one.
     """
     deadline = time.monotonic() + time_limit_s
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
@@ -131,65 +113,27 @@ def solve_by_prices(
         any_plan=any_plan,
         slices=np.array([slices_of(resolved, resolved.sizes[k]) for k in sizes], float) if small else None,
     )
-    programs = _programs(near, supply, small, deadline)
-    chosen = _chosen(choose, np.inf if any_plan else bound, deadline, programs)
-    if chosen is None:
-        chosen = choose(near, most_classes=0, time_limit_s=LAST_RESORT_S)
-    if chosen is not None:
+
+    def of_all_sizes(chosen: ChosenCovers) -> ChosenCovers:
         partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
         partitions[:, sizes] = chosen.partitions
-        chosen = replace(chosen, partitions=partitions)
+        return replace(chosen, partitions=partitions)
+
+    def better(chosen: ChosenCovers) -> None:
+        answer = _answer(patterns, of_all_sizes(chosen), bound)
+        if answer.stopped != "proved":
+            report(f"exact: a plan of ${chosen.cost:,.2f}/h, none costs less than ${bound:,.2f}/h")
+            on_answer(DecomposedAnswer(answer, PRICES, price, priced.rent))
+
+    target = np.inf if any_plan else bound
+    found = best_covers(near, supply, choose, target=target, fewest_slices=small, on_better=better, deadline=deadline)
+    chosen = None if found is None else of_all_sizes(found)
     answer = _answer(patterns, chosen, bound)
     left = _left(deadline)
     settled = answer.stopped == "proved" or (any_plan and chosen is not None)
     if settled or len(demands.least) > MOST_FOR_WHOLE or left < 0.1:
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
-    if chosen is not None:
-        report(f"exact: a plan of ${chosen.cost:,.2f}/h, none costs less than ${bound:,.2f}/h")
-        on_answer(DecomposedAnswer(answer, PRICES, price, priced.rent))
     return DecomposedAnswer(*_with_whole_program(resolved, answer, chosen, bound, left), price, priced.rent)
-
-
-@dataclass(frozen=True)
-class _Program:
-    """One try at an integer plan."""
-
-    near: NearCovers
-    most_classes: int
-    enough: float
-    """Gap with which the next one is not tried."""
-
-
-def _programs(near: NearCovers, supply: Supply, fewest_slices: bool, deadline: float) -> Iterator[_Program]:
-    """Yields the programs to try, one after the other, as long as a gap is left."""
-    if near.kept is not None:
-        yield _Program(replace(near, decided=near.kept), 0, NO_GAP)
-    classes = FEW_CLASSES if np.isinf(supply.available).all() else MANY_CLASSES
-    of_classes = [_Program(near, most, GOOD_ENOUGH) for most in classes]
-    if fewest_slices:
-        yield from of_classes
-    rounded = rounded_covers(near, supply, time_limit_s=_left(deadline) / 2)
-    if rounded is not None:
-        yield from (_Program(rounded, most, NO_GAP) for most in BESIDE_SPLIT)
-    if not fewest_slices:
-        yield from of_classes
-
-
-def _chosen(
-    choose: Callable[..., ChosenCovers | None], bound: float, deadline: float, programs: Iterable[_Program]
-) -> ChosenCovers | None:
-    """Returns the best plan of the programs, one after the other; None: there is none, or no time."""
-    best: ChosenCovers | None = None
-    for program in programs:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            break
-        found = choose(program.near, most_classes=program.most_classes, time_limit_s=left / 2)
-        if found is not None and (best is None or found.cost < best.cost):
-            best = found
-        if best is not None and best.cost <= bound * (1 + program.enough):
-            return best
-    return best
 
 
 NOTHING = (None, None, None, NO_SHARES)
