@@ -48,8 +48,8 @@ def most_to_pay(resolved: ResolvedProblem) -> float:
     """
     Returns what a cheapest plan costs at most, if there is one.
 
-    All limited GPUs, and every workload that unlimited types can serve alone on as many GPUs as it has partitions, of
-    which it may allow only so many.
+    All limited GPUs; every workload that an unlimited type can serve alone, on as many GPUs as it has partitions; and
+    for those that need limited GPUs too, as many of the dearest unlimited ones of use to them as they allow replicas.
     """
     limited = {entry.gpu.name: entry.available is not None for entry in resolved.fleet}
     price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
@@ -63,13 +63,16 @@ def most_to_pay(resolved: ResolvedProblem) -> float:
             prices.append(price[gpu])
     if not prices:
         return most
+    capacity_rps, price_of = np.concatenate(columns, axis=1), np.array(prices)
     with np.errstate(divide="ignore"):
-        copies = np.ceil(resolved.required_rps[:, None] / np.concatenate(columns, axis=1))
+        copies = np.ceil(resolved.required_rps[:, None] / capacity_rps)
     workloads = resolved.problem.workloads
     least = np.array([workload.min_replicas for workload in workloads])[:, None]
     allowed = np.array([workload.max_replicas or np.inf for workload in workloads])[:, None]
-    alone = np.min(np.where(copies <= allowed, np.maximum(copies, least) * np.array(prices), np.inf), axis=1)
-    return most + float(alone[np.isfinite(alone)].sum())
+    alone = np.min(np.where(copies <= allowed, np.maximum(copies, least) * price_of, np.inf), axis=1)
+    beside = np.flatnonzero(np.isinf(alone) & (capacity_rps > 0).any(axis=1))
+    dearest = np.max(np.where(capacity_rps[beside] > 0, price_of, 0.0), axis=1, initial=0.0)
+    return most + float(alone[np.isfinite(alone)].sum() + (allowed[beside, 0] * dearest).sum())
 
 
 def known_covers(resolved: ResolvedProblem, sizes: Ints) -> Ints | None:

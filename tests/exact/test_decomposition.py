@@ -138,6 +138,20 @@ def test_a_cheap_type_of_which_too_many_gpus_would_be_needed_is_no_limit_on_the_
     assert answer.cost_bound == pytest.approx(6.25)
 
 
+def test_a_service_may_need_a_scarce_gpu_beside_a_cheap_one():
+    """Two replicas are allowed and neither type alone can serve it so, but one GPU of each can."""
+    (h100,) = {profile.gpu for profile in second_type()}
+    fleet = [{"gpu": "A100-80GB", "price_per_hour": 3.0}, {"gpu": h100, "price_per_hour": 1.0, "count": 1}]
+    whole = resolve(problem_of([{"model": "bert", "rate_rps": 1, "slo_ms": 300}], fleet=fleet), BOTH_TYPES)
+    most = {gpu: whole.capacity_rps[0, whole.sizes_of(gpu)].max() for gpu in ("A100-80GB", h100)}
+    rate = most[h100] + 0.95 * most["A100-80GB"]
+    assert rate > 2 * most["A100-80GB"]
+    workload = {"model": "bert", "rate_rps": rate, "slo_ms": 300, "max_replicas": 2}
+    answer = solve_by_prices(resolve(problem_of([workload], fleet=fleet), BOTH_TYPES), time_limit_s=10).answer
+    assert answer.stopped == "proved"
+    assert sum(times for _, times in answer.patterns) == 2
+
+
 def test_too_few_gpus_are_proven_to_be_too_few():
     problem = problem_of([{"model": "bert", "rate_rps": 4000, "slo_ms": 300}], fleet=[{"gpu": "A100-80GB", "count": 3}])
     answer = solve_by_prices(resolve(problem, shipped_profiles()), time_limit_s=10).answer
