@@ -6,7 +6,7 @@ same or nearly, are where the demand can be made to fit whole GPUs. Workloads wi
 class with a count (near_covers.py), so that an integer program over them stays small at any number of workloads:
 
     min  sum_q c_q x_q
-    s.t. sum_q a_kq x_q >= D_k + sum_cj n_jk z_cj        for every size k     (D: workloads with one cover)
+    s.t. sum_q a_kq x_q >= D_k + sum_cj n_jk z_cj        for every size k     (D: all other workloads)
          sum_j z_cj = members of c                       for every class c
          sum_{q of g} x_q <= N_g                         for every GPU type g
          sum_q c_q x_q >= known lower bound
