@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..performance.interference.prediction import Floats, Ints
-from .covers import Covers, ranges, runs
+from .covers import Covers, position_of, ranges, runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +57,7 @@ class AlikeCovers:
 
     def known_at(self, known: Ints) -> Ints:
         """Returns the position of a cover of each workload's own, shape (workload, size); -1: it has no such cover."""
-        number = self.number[self.group]
-        position = ranges(self.first[self.group], number)
-        workload = np.repeat(np.arange(len(number)), number)
-        same = (self.counts[position] == known[workload]).all(axis=1)
-        at = np.full(len(number), -1)
-        at[workload[same]] = position[same]
-        return at
+        return position_of(known, self.counts, self.first[self.group], self.number[self.group])
 
 
 def alike_covers(covers: Covers) -> AlikeCovers:

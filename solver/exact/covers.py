@@ -102,6 +102,24 @@ def ranges(first: Ints, number: Ints) -> Ints:
     return every
 
 
+def position_of(wanted: Ints, counts: Ints, first: Ints, number: Ints) -> Ints:
+    """
+    Returns where each wanted cover stands among its own run of covers, shape (wanted,); -1: nowhere.
+
+    Parameters
+    ----------
+    wanted, counts
+        Shapes (wanted, size) and (cover, size).
+    first, number
+        Shape (wanted,): the run of `counts` to look in.
+    """
+    position, row = ranges(first, number), np.repeat(np.arange(len(number)), number)
+    same = (counts[position] == wanted[row]).all(axis=1)
+    found = np.full(len(number), -1)
+    found[row[same]] = position[same]
+    return found
+
+
 def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Covers:
     """
     Returns for each workload every cover that costs at most (1 + slack) times its cheapest.

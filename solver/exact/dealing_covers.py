@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..performance.interference.prediction import Ints
-from .covers import ranges
+from .covers import position_of
 from .near_covers import Classes
 
 
@@ -33,12 +33,11 @@ def deal(classes: Classes, times: Ints, kept: Ints | None, partitions: Ints) -> 
 def _keeping(classes: Classes, times: Ints, kept: Ints) -> Ints:
     """Returns for each member the cover of its class that it keeps, shape (member,); -1: none, or no more of it."""
     class_of = np.repeat(np.arange(len(classes.members)), classes.members)
-    covers, first = classes.covers[class_of], (np.cumsum(classes.covers) - classes.covers)[class_of]
-    member, cover = np.repeat(np.arange(len(class_of)), covers), ranges(first, covers)
-    own = np.flatnonzero((classes.counts[cover] == kept[classes.member[member]]).all(axis=1))
-    own = own[np.argsort(cover[own], kind="stable")]
-    rank = np.arange(len(own)) - np.searchsorted(cover[own], cover[own])
-    own = own[rank < times[cover[own]]]
-    cover_of = np.full(len(class_of), -1)
-    cover_of[member[own]] = cover[own]
+    first = np.cumsum(classes.covers) - classes.covers
+    cover_of = position_of(kept[classes.member], classes.counts, first[class_of], classes.covers[class_of])
+    listed = np.flatnonzero(cover_of >= 0)
+    listed = listed[np.argsort(cover_of[listed], kind="stable")]
+    cover = cover_of[listed]
+    rank = np.arange(len(listed)) - np.searchsorted(cover, cover)
+    cover_of[listed[rank >= times[cover]]] = -1
     return cover_of
