@@ -13,8 +13,8 @@ from sliceplan.solver.model.problem import Problem
 from .comparing import compare_now
 from .under_way import begin, show_under_way
 
-REFUSED = "actions.refused"
-"""Where the session keeps for one run why a press began nothing."""
+ASKED = "actions.asked"
+"""Where the session keeps what was asked for last, until it is begun."""
 
 
 def show_actions(session: Session) -> None:
@@ -23,21 +23,26 @@ def show_actions(session: Session) -> None:
     st.markdown(f"**{session.tables.name}**")
     solve, compare = st.columns(2)
     can_run = problem is not None
-    # Callbacks come before anything is drawn, so that whoever goes to another screen at once loses no press.
+    # A callback notes the press before anything is drawn, so that whoever goes to another screen at once loses none. It
+    # is begun after all callbacks: an undo just before it may come in the same run, and be called later.
     solve.button(
         "Solve",
         type="primary",
         disabled=not can_run,
         key="solve",
         width="stretch",
-        on_click=_begin,
+        on_click=_ask,
         args=(session, solve_now),
     )
     compare.button(
-        "Compare", disabled=not can_run, key="compare", width="stretch", on_click=_begin, args=(session, compare_now)
+        "Compare", disabled=not can_run, key="compare", width="stretch", on_click=_ask, args=(session, compare_now)
     )
-    if refused := session.choices.pop(REFUSED, None):
-        st.error(refused)
+    asked = session.choices.pop(ASKED, None)
+    if asked is not None and problem is not None:
+        try:
+            asked(session, problem)
+        except TooManyJobsError as error:
+            st.error(str(error))
     if not can_run:
         st.caption("Something in the tables is wrong; the page *Workloads and fleet* says what.")
     show_under_way(session)
@@ -48,13 +53,8 @@ def show_actions(session: Session) -> None:
         st.caption(headline(answer.plan, answer.plan.gap) + outdated)
 
 
-def _begin(session: Session, begins: Callable[[Session, Problem], None]) -> None:
-    if session.problem is None:
-        return
-    try:
-        begins(session, session.problem)
-    except TooManyJobsError as error:
-        session.choices[REFUSED] = str(error)
+def _ask(session: Session, begins: Callable[[Session, Problem], None]) -> None:
+    session.choices[ASKED] = begins
 
 
 def solve_now(session: Session, problem: Problem) -> None:
