@@ -31,11 +31,11 @@ def show_actions(session: Session) -> None:
         disabled=not can_run,
         key="solve",
         width="stretch",
-        on_click=_ask,
+        on_click=ask,
         args=(session, solve_now),
     )
     compare.button(
-        "Compare", disabled=not can_run, key="compare", width="stretch", on_click=_ask, args=(session, compare_now)
+        "Compare", disabled=not can_run, key="compare", width="stretch", on_click=ask, args=(session, compare_now)
     )
     asked = session.choices.pop(ASKED, None)
     if asked is not None and problem is not None:
@@ -53,7 +53,8 @@ def show_actions(session: Session) -> None:
         st.caption(headline(answer.plan, answer.plan.gap) + outdated)
 
 
-def _ask(session: Session, begins: Callable[[Session, Problem], None]) -> None:
+def ask(session: Session, begins: Callable[[Session, Problem], None]) -> None:
+    """Notes what is to be begun in the next run of the page, with the problem that stands then."""
     session.choices[ASKED] = begins
 
 

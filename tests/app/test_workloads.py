@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from app_screens import screen, session_with, texts
+from app_screens import screen, session_with, settled, texts
 from instances import ROOT
 
+from sliceplan.app.parts.actions import ask, solve_now
 from sliceplan.app.screens.stating.beginning import SHOWS
 from sliceplan.app.session import stated as stated_module
 from sliceplan.app.session.session import open_problem, tables_of
@@ -93,6 +94,17 @@ def test_undo_and_redo_go_through_what_was_changed():
     assert session.tables.name == session.problem.name == "two"
     redo(session)
     assert session.tables.name == "two"
+
+
+def test_what_is_solved_is_what_an_undo_in_the_same_run_leaves():
+    """Streamlit calls what two quick presses ask for in one run, the later press first."""
+    session = session_with("demo")
+    renamed(session, "changed")
+    page = screen("workloads", session)
+    ask(session, solve_now)
+    undo(session)
+    settled(page.run())
+    assert session.results["solve"].problem.name == "demo"
 
 
 def test_a_change_after_undo_takes_the_place_of_what_was_undone():
