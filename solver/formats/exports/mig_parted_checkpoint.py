@@ -1,4 +1,10 @@
-"""A plan as the checkpoint that `nvidia-mig-parted restore` applies: every instance at its place."""
+"""
+A plan as the checkpoint that `nvidia-mig-parted restore` applies: every instance at its place.
+
+`restore` first compares the file with what it reads on the node (cmd/nvidia-mig-parted/restore: reflect.DeepEqual). It
+clears and creates everything unless they are equal, order included. So the order here is the one in which it reads:
+GPUs by index, instances of a GPU by the index of their profile in nvml.h, those of one profile by their start.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -69,8 +75,12 @@ def _device(gpu: KnownGpu, uuid: str) -> dict[str, Any]:
     """Returns a GPU as it stands in the file; Go writes no instances as null."""
     if gpu.planned.sharing != "mig":
         return {"UUID": uuid, "MigMode": 0, "GpuInstances": None}
-    parts = sorted(gpu.parts, key=lambda part: part.partition.start or 0)
-    return {"UUID": uuid, "MigMode": 1, "GpuInstances": [_instance(gpu, part) for part in parts]}
+    instances = sorted((_instance(gpu, part) for part in gpu.parts), key=_read_order)
+    return {"UUID": uuid, "MigMode": 1, "GpuInstances": instances}
+
+
+def _read_order(instance: Mapping[str, Any]) -> tuple[int, int]:
+    return instance["ProfileID"], instance["Placement"]["Start"]
 
 
 def _instance(gpu: KnownGpu, part: Part) -> dict[str, Any]:

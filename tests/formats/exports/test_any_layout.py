@@ -8,6 +8,7 @@ import yaml
 from exported import demo, exported, parse_mig_parted, placements
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mig_parted_restore import Device, Instance, fetched, restored
 
 from sliceplan.solver.formats.live_state.live_gpus import running_plan
 from sliceplan.solver.formats.live_state.mig_parted_checkpoint import read_checkpoint
@@ -64,6 +65,50 @@ def test_a_checkpoint_read_back_has_the_same_placements(plan):
     assert running_plan(state, "n1", "now", text, plan)[0].gpus[0].partitions == tuple(
         sorted(plan.gpus[0].partitions, key=lambda part: part.start)
     )
+
+
+@settings(max_examples=100, deadline=None)
+@given(plans(), st.randoms(use_true_random=False))
+def test_restore_destroys_nothing_on_a_node_that_has_the_plan(plan, order):
+    """Property: mig-parted compares a checkpoint with the node field by field, order included, and finds them equal."""
+    uuids = {("n1", index): uuid for index, uuid in UUIDS.items()}
+    (text,) = exported("mig-parted-checkpoint", plan, uuids=uuids).files.values()
+    node = [Device(UUIDS[gpu.index], mig=False) for gpu in plan.gpus]
+    restored(text, node)
+    assert restored(text, node) == 0
+    for device, gpu in zip(node, plan.gpus, strict=True):
+        profiles = load_catalogue()[gpu.gpu].mig
+        created = {(profiles.profile(part.mig_profile).nvml_profile_enum, part.start) for part in gpu.partitions}
+        assert device.mig
+        assert {(one.profile, one.start) for one in device.instances} == created
+        order.shuffle(device.instances)
+    assert restored(text, node) == 0
+    assert json.loads(text)["MigState"] == fetched(node)
+
+
+def test_restore_creates_everything_anew_where_one_field_differs():
+    """The comparison of these tests sees what mig-parted's sees: order, a list that is empty, another place."""
+    text = json.dumps({"MigState": {"Devices": [{"UUID": "GPU-a", "MigMode": 1, "GpuInstances": [STATE, OTHER]}]}})
+    turned = json.dumps({"MigState": {"Devices": [{"UUID": "GPU-a", "MigMode": 1, "GpuInstances": [OTHER, STATE]}]}})
+    node = [Device("GPU-a", True, [Instance(2, 4, 4, [(2, 0)]), Instance(0, 0, 1, [(0, 0)])])]
+    assert restored(text, node) == 0
+    assert restored(turned, node) == 2
+    assert restored(turned, node) == 2
+    empty = json.dumps({"MigState": {"Devices": [{"UUID": "GPU-a", "MigMode": 1, "GpuInstances": []}]}})
+    assert restored(empty, node) == 2
+    assert json.loads(empty)["MigState"] != fetched(node)
+
+
+STATE = {
+    "ProfileID": 0,
+    "Placement": {"Start": 0, "Size": 1},
+    "ComputeInstances": [{"ProfileID": 0, "EngProfileID": 0}],
+}
+OTHER = {
+    "ProfileID": 2,
+    "Placement": {"Start": 4, "Size": 4},
+    "ComputeInstances": [{"ProfileID": 2, "EngProfileID": 0}],
+}
 
 
 @settings(max_examples=100, deadline=None)
