@@ -23,6 +23,7 @@ from .capacity import (
 )
 from .caveats import caveats
 from .check import check
+from .check.violation import Violation
 from .comparison import Comparison as Comparison
 from .formats.profile_files import shipped_profiles
 from .freed_memory import keep_freed_memory
@@ -43,7 +44,6 @@ from .planners.exact import unproven
 from .planners.facts import PlannerFacts
 from .planners.planner import Planner
 from .pricing import price_report
-from .violation import Violation
 
 UNSERVABLE = Search(stopped="infeasible", time_limit_s=None, solver=None)
 

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from sliceplan.solver.check import _misplaced
-from sliceplan.solver.check_shares import wrong_shares
+from sliceplan.solver.check.plan import _misplaced
+from sliceplan.solver.check.shares import wrong_shares
+from sliceplan.solver.check.violation import RELATIVE, Violation, close
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.hardware import Gpu, MigProfile
 from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu, Served
 from sliceplan.solver.model.problem import Problem, Workload
 from sliceplan.solver.model.profile import Profile, merged
 from sliceplan.solver.performance.prediction import Prediction, predict, predict_whole
-from sliceplan.solver.violation import RELATIVE, Violation, close
 
 
 def wrong_gpus_and_rates(problem, plan, profiles) -> list[Violation]:

@@ -94,7 +94,7 @@ def test_check_finds_the_case_that_a_missing_partition_leaves_unmet(spare, messa
 
 
 def test_check_draws_cases_where_there_are_too_many(monkeypatch):
-    monkeypatch.setattr("sliceplan.solver.check_spares.MOST_CASES", 5)
+    monkeypatch.setattr("sliceplan.solver.check.spares.MOST_CASES", 5)
     problem = keeping(random_problem(12, seed=1), spare_services=3, spare_rate=1.0)
     plan = solve(problem)
     found = check(problem, without_spares(plan), shipped_profiles())

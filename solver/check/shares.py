@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from .model.hardware import Gpu
-from .model.interference import Interference
-from .model.plan import Partition, PlannedGpu, Served
-from .model.problem import Problem, Workload
-from .model.profile import Profile
-from .performance.interference.igniter import IgniterModel
+from ..model.hardware import Gpu
+from ..model.interference import Interference
+from ..model.plan import Partition, PlannedGpu, Served
+from ..model.problem import Problem, Workload
+from ..model.profile import Profile
+from ..performance.interference.igniter import IgniterModel
 from .violation import RELATIVE, Violation, close
 
 

@@ -12,11 +12,11 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from .model.catalogue import load_catalogue
-from .model.plan import Plan, Served
-from .model.problem import Problem, Workload
-from .performance.prediction import Prediction
-from .plan_columns import UNKNOWN, Floats, Ints, Kind, PlanColumns
+from ..model.catalogue import load_catalogue
+from ..model.plan import Plan, Served
+from ..model.problem import Problem, Workload
+from ..performance.prediction import Prediction
+from ..plan_columns import UNKNOWN, Floats, Ints, Kind, PlanColumns
 from .violation import RELATIVE, Violation, close_arrays
 
 Predict = Callable[[str, str, str | None, int, int], Prediction | None]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from instances import random_problem
 
 from sliceplan.solver.api import solve
-from sliceplan.solver.check import _wrong_fleet, _wrong_totals, check
+from sliceplan.solver.check.plan import _wrong_fleet, _wrong_totals, check
 from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -89,7 +89,7 @@ def test_a_damaged_plan_is_judged_as_by_the_plain_version(data):
     wrong = Plan.model_validate_json(json.dumps(plan))
     shares = [one for gpu in wrong.gpus if gpu.sharing == "mps" for one in gpu.partitions]
     if any(not share.serves or share.serves[0].batch == 10**30 for share in shares):
-        return  # shares are judged one GPU after the other, by check_shares; this is about all else
+        return  # shares are judged one GPU after the other, by check/shares.py; this is about all else
     around = [*_wrong_totals(problem, wrong), *_wrong_fleet(problem, wrong)]
     profiles = shipped_profiles()
     assert check(problem, wrong, profiles) == [*around, *wrong_gpus_and_rates(problem, wrong, profiles)]

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations, product
 from math import ceil, comb
 
-from .model.catalogue import load_catalogue
-from .model.plan import Plan
-from .model.problem import Problem, Workload
-from .model.profile import Profile
-from .performance.prediction import Prediction
+from ..model.catalogue import load_catalogue
+from ..model.plan import Plan
+from ..model.problem import Problem, Workload
+from ..model.profile import Profile
+from ..performance.prediction import Prediction
 from .violation import RELATIVE, Violation
 
 MOST_CASES = 2_000

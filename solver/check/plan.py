@@ -13,17 +13,17 @@ from operator import attrgetter, itemgetter
 
 import numpy as np
 
-from .check_partitions import Predict, wrong_partitions
-from .check_shares import wrong_shares
-from .check_spares import wrong_spares
-from .digest import reference
-from .model.catalogue import load_catalogue, usd_per_hour
-from .model.hardware import MigGeometry, MigProfile
-from .model.plan import Plan, PlannedGpu, Status
-from .model.problem import Problem, Workload
-from .model.profile import Profile, merged
-from .performance.prediction import Prediction, predict, predict_whole
-from .plan_columns import UNKNOWN, Ints, PlanColumns, plan_columns
+from ..digest import reference
+from ..model.catalogue import load_catalogue, usd_per_hour
+from ..model.hardware import MigGeometry, MigProfile
+from ..model.plan import Plan, PlannedGpu, Status
+from ..model.problem import Problem, Workload
+from ..model.profile import Profile, merged
+from ..performance.prediction import Prediction, predict, predict_whole
+from ..plan_columns import UNKNOWN, Ints, PlanColumns, plan_columns
+from .partitions import Predict, wrong_partitions
+from .shares import wrong_shares
+from .spares import wrong_spares
 from .violation import RELATIVE, Violation, close, close_arrays
 
 
