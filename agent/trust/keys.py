@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ...solver.model.errors import MissingExtraError
+from ...solver.model.errors import InputError, MissingExtraError
+from ..durable_files import sync_folder
 from .guarded_files import OTHERS_READ_OR_WRITE, OTHERS_WRITE, read_guarded
 from .strict_json import refusal
 
@@ -40,7 +41,7 @@ def generate(path: Path) -> tuple[Path, str]:
     Raises
     ------
     InputError
-        If a file is there already or cannot be written; an existing key is never replaced.
+        If a file is there already or cannot be written; an existing key is never replaced, and half a pair not left.
     """
     serialization = _cryptography("hazmat.primitives.serialization")
     key = _cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
@@ -52,7 +53,11 @@ def generate(path: Path) -> tuple[Path, str]:
     if os.path.lexists(public_path):
         raise refusal(str(public_path), "", "exists; a key is never replaced")
     _write_new(path, private, 0o600)
-    _write_new(public_path, public, 0o644)
+    try:
+        _write_new(public_path, public, 0o644)
+    except InputError:
+        path.unlink()
+        raise
     return public_path, key_id(key.public_key())
 
 
@@ -88,17 +93,23 @@ def _loaded(load: Callable[[bytes], Any], data: bytes, kind: type, path: Path, e
 
 
 def _write_new(path: Path, data: bytes, mode: int) -> None:
+    """Writes a file that is not there yet, so that it is still there after a power cut; what fails leaves none."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     except FileExistsError as error:
         raise refusal(str(path), "", "exists; a key is never replaced") from error
     except OSError as error:
         raise refusal(str(path), "", f"cannot be written: {error.strerror}") from error
-    with open(descriptor, "wb") as file:  # noqa: PTH123 (Path opens no descriptor)
-        os.fchmod(descriptor, mode)
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 (Path opens no descriptor)
+            os.fchmod(descriptor, mode)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        sync_folder(path.parent)
+    except OSError as error:
+        path.unlink()
+        raise refusal(str(path), "", f"cannot be written: {error.strerror}") from error
 
 
 def _cryptography(module: str) -> Any:

@@ -3,6 +3,7 @@
 import os
 import signal
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -40,6 +41,19 @@ class Clock:
 
     def now(self):
         return self.time
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """The files and folders that were synced, by name, in their order."""
+    names, sync = [], os.fsync
+
+    def note(descriptor):
+        names.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    return names
 
 
 @pytest.fixture

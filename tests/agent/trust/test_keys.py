@@ -1,11 +1,14 @@
 """Key files: what is written, what is read, and what is refused because others could have changed it."""
 
+import errno
 import os
 import stat
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from sliceplan.agent.trust import trusted_keys
 from sliceplan.agent.trust.keys import generate, key_id, read_private
 from sliceplan.agent.trust.trusted_keys import read_trusted_keys
 from sliceplan.solver.model.errors import InputError
@@ -58,6 +61,38 @@ def test_a_key_is_never_replaced(pair, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def test_a_private_key_is_not_replaced_while_its_public_half_is_elsewhere(pair):
+    before = pair[0].read_bytes()
+    pair[1].unlink()
+    assert f"{pair[0]}: exists; a key is never replaced" in refused(generate, pair[0])
+    assert pair[0].read_bytes() == before
+    assert not pair[1].exists()
+
+
+def test_a_dangling_link_in_place_of_a_key_is_not_written_through(tmp_path):
+    (tmp_path / "key").symlink_to(tmp_path / "elsewhere")
+    assert "exists" in refused(generate, tmp_path / "key")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_keys_are_on_the_disk_when_they_are_said_to_be_made(tmp_path, synced):
+    generate(tmp_path / "key")
+    assert synced == ["key", tmp_path.name, "key.pub", tmp_path.name]
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_where_the_disk_is_full_no_half_of_a_pair_is_left(tmp_path, monkeypatch, at):
+    calls = iter(range(1, 9))
+
+    def full(_descriptor):
+        if next(calls) == at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert "cannot be written: No space left on device" in refused(generate, tmp_path / "key")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_private_key_that_others_can_read_is_refused(pair):
     pair[0].chmod(0o640)
     assert f"run: chmod 600 {pair[0]}" in refused(read_private, pair[0])
@@ -91,6 +126,55 @@ def test_a_folder_below_one_that_others_can_write_is_refused(folder, tmp_path):
     tmp_path.chmod(0o777)
     assert f"run: chmod go-w {tmp_path}" in refused(read_trusted_keys, folder)
     tmp_path.chmod(0o700)
+
+
+def test_a_link_to_the_folder_hides_nothing_of_where_the_keys_are(folder, tmp_path):
+    real = tmp_path / "real"
+    real.mkdir(mode=0o755)
+    folder = folder.rename(real / "keys")
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    assert len(read_trusted_keys(link)) == 1
+    real.chmod(0o777)
+    assert f"run: chmod go-w {real}" in refused(read_trusted_keys, link)
+
+
+def test_the_root_is_on_the_way_to_every_folder(folder, monkeypatch):
+    root = Path("/").stat()
+    monkeypatch.setattr(trusted_keys, "unsafe", lambda found, _: "is unsafe" if os.path.samestat(found, root) else None)
+    assert refused(read_trusted_keys, folder).startswith("/: is unsafe")
+
+
+@pytest.mark.parametrize("target", ["{folder}", "../keys", "../open/../keys"])
+def test_a_link_that_others_could_replace_is_refused(folder, tmp_path, target):
+    """However safe the folder is that it leads to now."""
+    others = tmp_path / "open"
+    others.mkdir(mode=0o755)
+    (others / "link").symlink_to(target.format(folder=folder))
+    (tmp_path / "further").symlink_to("open/link")
+    for path in (others / "link", tmp_path / "further"):
+        others.chmod(0o755)
+        assert len(read_trusted_keys(path)) == 1
+        others.chmod(0o777)
+        assert f"run: chmod go-w {others}" in refused(read_trusted_keys, path)
+
+
+def test_a_link_in_a_folder_where_all_may_write_but_only_their_own_is_taken(folder, tmp_path):
+    """As in /tmp; the folder itself must not be one, for anybody may add a key there."""
+    others = tmp_path / "open"
+    others.mkdir()
+    (others / "link").symlink_to(folder)
+    others.chmod(0o1777)
+    assert len(read_trusted_keys(others / "link")) == 1
+    folder.chmod(0o1777)
+    assert f"run: chmod go-w {folder}" in refused(read_trusted_keys, others / "link")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_link_of_another_user_is_refused(folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    os.lchown(tmp_path / "link", 12345, 12345)
+    assert f"{tmp_path / 'link'}: belongs to user 12345" in refused(read_trusted_keys, tmp_path / "link")
 
 
 def test_a_key_that_others_can_write_is_refused(folder):
