@@ -132,10 +132,37 @@ def test_the_catalogue_agrees_with_a_driver_that_lists_it(nvml_node, gpu):
     with opened() as nvml:
         found = driver_profiles(nvml, nvml.nvmlDeviceGetHandleByIndex(0), gpu)
     assert list(catalogue_differences(gpu, found)) == []
-    changed = [replace(found[0], starts=(0,), sm_count=1), *found[2:]]
-    lines = "\n".join(catalogue_differences(gpu, changed))
-    assert "SMs" in lines
-    assert "this driver does not offer it" in lines
+    there = catalogue_differences(gpu, found[1:])
+    assert list(there) == [f"{found[0].name} is in the catalogue, and this driver does not offer it"]
+    more = [*found, replace(found[0], name="9g.90gb")]
+    assert list(catalogue_differences(gpu, more)) == ["9g.90gb is offered by this driver, and not in the catalogue"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("profile_id", 99, "profile id 19 in the catalogue, 99 by the driver"),
+        ("compute_slices", 2, "compute slices 1 in the catalogue, 2 by the driver"),
+        ("max_count", 6, "instances at most 7 in the catalogue, 6 by the driver"),
+        ("sm_count", 14, "SMs 16 in the catalogue, 14 by the driver"),
+        ("starts", (0, 2, 4), "starts 0, 1, 2, 3, 4, 5, 6 in the catalogue, 0, 2, 4 by the driver"),
+        ("size", 2, "size 1 in the catalogue, 2 by the driver"),
+    ],
+)
+def test_each_fact_in_which_driver_and_catalogue_differ_is_named(nvml_node, field, value, text):
+    nvml_node(HOPPER)
+    with opened() as nvml:
+        found = driver_profiles(nvml, nvml.nvmlDeviceGetHandleByIndex(0), HOPPER)
+    assert found[0].name == "1g.10gb"
+    changed = [replace(found[0], **{field: value}), *found[1:]]
+    assert list(catalogue_differences(HOPPER, changed)) == [f"1g.10gb: {text}"]
+
+
+def test_what_an_older_driver_does_not_say_is_no_difference(nvml_node):
+    nvml_node(HOPPER)
+    with opened() as nvml:
+        found = driver_profiles(nvml, nvml.nvmlDeviceGetHandleByIndex(0), HOPPER)
+    assert list(catalogue_differences(HOPPER, [replace(one, starts=None, size=None) for one in found])) == []
 
 
 def test_a_driver_that_knows_fewer_kinds_of_profiles_is_asked_for_no_more(nvml_node):

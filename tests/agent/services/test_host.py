@@ -211,6 +211,29 @@ def test_a_standby_process_starts_once_the_original_is_healthy(host, tmp_path):
         one.stop(SLOT, stopped, 5)
 
 
+def test_a_standby_process_starts_once_however_often_the_service_is_asked(host, tmp_path):
+    shared = SlotDevice(GPU, None, str(tmp_path / "mps"))
+    service = Service("bert", sm_percent=40.0)
+    one = host(command=SLEEP, standby={})
+    one.start(SLOT, service, shared)
+    found = []
+    for _ in range(2):
+        one.check_health(SLOT, service, shared, 5)
+        (running,) = one.running()[SLOT]
+        found.append(running.pids)
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
+    one.stop(SLOT, service, 5)
+
+
+def test_a_service_without_template_is_asked_nothing_and_starts_nothing(host):
+    one = host()
+    one.start(SLOT, BERT, WHOLE)
+    one.check_health(SLOT, BERT, WHOLE, 5)
+    assert [left.pids for left in one.running()[SLOT]] == [()]
+    one.stop(SLOT, BERT, 5)
+
+
 def test_ports_are_given_once_and_the_last_one_says_so(host):
     one = host(command=[*SLEEP[:1], "6{port}"], ports=[20000, 20001])
     one.start(SLOT, BERT, WHOLE)

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -18,8 +19,9 @@ from sliceplan.agent.model.node import GpuState, Instance, Service
 from sliceplan.agent.model.steps import CreateInstance, StopService
 from sliceplan.agent.transition.applied import read_applied
 from sliceplan.agent.transition.applying import apply_transition, discard, resume, undo
+from sliceplan.agent.transition.carrying_out import step_text
 from sliceplan.agent.transition.checkpoint import read_checkpoint
-from sliceplan.agent.transition.journal import Done, read_journal, unfinished
+from sliceplan.agent.transition.journal import Done, Intended, read_journal, unfinished
 from sliceplan.agent.transition.preflight import plan_transition
 from sliceplan.agent.transition.session import Patience, Session
 from sliceplan.agent.transition.state_folder import StateFolder
@@ -99,6 +101,61 @@ def test_1000_random_transitions_with_a_failure_each_are_applied_or_rolled_back(
             assert any(REASONS[kind] in line for line in said), what
         assert unfinished(folder) is None
     assert min(ends.values()) > 100, ends
+
+
+def test_every_step_is_in_the_journal_before_it_is_carried_out(node, session_of, folder, monkeypatch):
+    """On the way there and on the way back, on the disk and not only in memory."""
+    apply, seen = node.apply, []
+
+    def watched(step, timeout_s):
+        last = read_journal(folder)[-1]
+        assert (type(last), last.step) == (Intended, step_text(step))
+        seen.append(step)
+        apply(step, timeout_s)
+
+    monkeypatch.setattr(node, "apply", watched)
+    node.inject(Injection(5, "driver_error"))
+    transition = plan_transition(node.state(), OTHER)
+    assert bring(session_of(node), OTHER).end == "rolled back"
+    assert seen[:5] == list(transition.steps)
+    assert len(seen) > 5
+
+
+def test_a_uuid_that_changes_on_another_gpu_is_found_at_the_end(session_of, monkeypatch):
+    """No step is about it, so no step's own read-back looks there; a service on it would have lost its device."""
+    node = SimulatedNode.in_state({0: TWO[0], 1: TWO[0]})
+    apply = node.apply
+
+    def meddled(step, timeout_s):
+        apply(step, timeout_s)
+        if isinstance(step, CreateInstance):
+            gpu = node.state()[1]
+            other = replace(gpu.instances[0], uuid="MIG-of-somebody-else")
+            node._put(1, replace(gpu, instances=(other, *gpu.instances[1:])))
+
+    monkeypatch.setattr(node, "apply", meddled)
+    before = node.state()[1].instances[0].uuid
+    outcome = bring(session_of(node), {0: OTHER[0], 1: TWO[0]})
+    assert outcome.end == "rolled back"
+    assert f"GPU 1: the instance at 0 has the UUID MIG-of-somebody-else, not {before} as before" in outcome.reason
+
+
+def test_a_gpu_that_changes_while_another_one_goes_back_is_found(session_of, monkeypatch):
+    node = SimulatedNode.in_state({0: TWO[0], 1: TWO[0]})
+    apply = node.apply
+
+    def meddled(step, timeout_s):
+        apply(step, timeout_s)
+        if isinstance(step, CreateInstance) and step.gpu_index == 1:
+            apply(StopService(0, Service("a", 0)), timeout_s)
+
+    monkeypatch.setattr(node, "apply", meddled)
+    desired = {0: ONE[0], 1: GpuState("A100-80GB", True)}
+    steps = plan_transition(node.state(), desired).steps
+    node.inject(Injection(len(steps), "driver_error"))
+    outcome = bring(session_of(node), desired)
+    assert outcome.end == "stuck"
+    assert "and going back failed: GPU 0: a in the instance at 0 is missing" in outcome.reason
 
 
 def test_a_failure_is_rolled_back_and_names_the_step_the_error_and_its_number(node, session_of):
@@ -330,6 +387,18 @@ def test_gpus_of_the_last_plan_are_freed_and_those_of_none_left_alone(session_of
     bring(session, {0: OTHER[0], 1: OTHER[0]})
     bring(session, {1: OTHER[0]}, NEXT_PLAN)
     assert differences(node.state(), {0: GpuState("A100-80GB", False), 1: OTHER[0], 2: TWO[0]}) == []
+
+
+def test_a_gpu_of_the_last_plan_that_has_died_keeps_no_new_plan_away(session_of, folder):
+    gpus = dict.fromkeys(range(2), TWO[0])
+    node = SimulatedNode.in_state(gpus)
+    bring(session_of(node), {0: OTHER[0], 1: OTHER[0]})
+    left = SimulatedNode({1: node.state()[1]})
+    transition = plan_transition(left.state(), {1: ONE[0]}, read_applied(folder))
+    assert transition.impossible == ()
+    assert apply_transition(session_of(left), transition, NEXT_PLAN).end == "applied"
+    assert differences(left.state(), {1: ONE[0]}) == []
+    assert read_applied(folder).state == {1: ONE[0]}
 
 
 def test_what_the_catalogue_and_the_driver_forbid_is_known_before_anything_changes(node):

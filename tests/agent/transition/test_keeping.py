@@ -9,7 +9,7 @@ from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
 from sliceplan.agent.model.desired import Desired, PlanReference
 from sliceplan.agent.model.differences import differences
 from sliceplan.agent.model.node import GpuState, Instance, Service
-from sliceplan.agent.model.steps import StopService
+from sliceplan.agent.model.steps import ResetGpu, SetMigMode, StopService
 from sliceplan.agent.transition.applied import read_applied
 from sliceplan.agent.transition.applying import apply_transition
 from sliceplan.agent.transition.checkpoint import read_checkpoint
@@ -96,6 +96,39 @@ def test_a_mode_that_was_lost_while_others_use_the_gpu_is_left_to_a_person(node,
     node.reboot()
     node.attach(0, None, 4711)
     assert once(session, plan_of(CUT)).doing == "needs attention"
+
+
+def test_a_mode_that_takes_a_reset_is_left_to_a_person_even_where_nothing_runs(session_of):
+    """Somebody switched MIG off on Ampere, where the plan has it on: to bring it back is a reset of the GPU."""
+    on = {0: GpuState("A100-80GB", True)}
+    node = SimulatedNode.in_state(on)
+    session = session_of(node)
+    assert once(session, plan_of(on)).doing == "in sync"
+    for step in (SetMigMode(0, False), ResetGpu(0)):
+        node.apply(step, AT_ONCE_S)
+    before = node.state()
+    found = once(session, plan_of(on))
+    assert found.doing == "needs attention"
+    assert "changes the MIG mode of GPU 0, or resets it" in found.reason
+    assert node.state() == before
+    assert once(session, plan_of(on), allow_reset=True).doing == "applied"
+
+
+@pytest.mark.parametrize("other", [GpuState(HOPPER, True), GpuState(HOPPER, False)])
+def test_a_mode_that_came_back_does_not_excuse_one_that_changes_or_is_new(session_of, other):
+    """A reboot took the mode of GPU 0; of GPU 1 the plan wants another one than before, or it was in no plan yet."""
+    first = {0: CUT[0]} if other.mig_enabled else {0: CUT[0], 1: CUT[0]}
+    node = SimulatedNode.in_state({0: CUT[0], 1: GpuState(HOPPER, not other.mig_enabled)})
+    session = session_of(node)
+    once(session, plan_of(first), allow_reset=True)
+    node.reboot()
+    if not other.mig_enabled:
+        node.apply(SetMigMode(1, True), AT_ONCE_S)
+    before = node.state()
+    found = once(session, plan_of({0: CUT[0], 1: other}, 2))
+    assert found.doing == "needs attention"
+    assert "changes the MIG mode of GPU 1," in found.reason
+    assert node.state() == before
 
 
 def test_instances_that_others_use_wait(node, session_of):
