@@ -303,7 +303,10 @@ def _master(
     answer = linprog(objective, A_ub=rows, b_ub=limits, bounds=bounds, method="highs-ds")
     if answer.x is None or answer.fun is None:
         return None
-    return _feasible_unlimited(supply, answer.x[:sizes]), float(-answer.fun * scale)
+    # The program keeps its limits within its tolerance only: small prices would come out as 0 or below, and then no
+    # covers could be compared by their price per part.
+    price = np.clip(answer.x[:sizes], low, high)
+    return _feasible_unlimited(supply, price), float(-answer.fun * scale)
 
 
 def _least_rent(supply: Supply, price: Floats) -> Floats:

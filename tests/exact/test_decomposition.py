@@ -1,6 +1,7 @@
 """The price decomposition against brute force, against the whole program, and what its prices promise."""
 
 import math
+import time
 from itertools import product
 
 import numpy as np
@@ -8,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from instances import problem_of, problems, random_problem, second_type, two_type_problem
+from scipy.optimize import LinearConstraint, milp
 
 from sliceplan.solver.exact.covers import NO_LIMIT, Demands, cheapest_covers
 from sliceplan.solver.exact.cutting_stock import patterns_of, solve_cutting_stock
 from sliceplan.solver.exact.decomposition import solve_by_prices
+from sliceplan.solver.exact.slice_prices import Supply, best_prices
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
@@ -156,3 +159,29 @@ def test_too_few_gpus_are_proven_to_be_too_few():
     problem = problem_of([{"model": "bert", "rate_rps": 4000, "slo_ms": 300}], fleet=[{"gpu": "A100-80GB", "count": 3}])
     answer = solve_by_prices(resolve(problem, shipped_profiles()), time_limit_s=10).answer
     assert answer.stopped == "infeasible"
+
+
+# Draws in which the program came to prices of 0 and below.
+@pytest.mark.parametrize("seed", [35, 113, 127, 165, 178, 228, 233])
+def test_partitions_that_come_for_nothing_keep_a_price(seed):
+    """
+    Two services that want different sizes of one GPU type: the one may fit beside the other without a further GPU.
+
+    The prices of its sizes then fall from round to round, and the program is to keep its lower limits for them, which
+    are below its tolerance.
+    """
+    draw = np.random.default_rng(seed)
+    sizes = int(draw.integers(3, 7))
+    owner = draw.integers(0, 2, sizes)
+    owner[:2] = 0, 1
+    part = np.where(owner == np.arange(2)[:, None], draw.uniform(0.3, 1.6, (2, sizes)).clip(max=1), 0)
+    cuts = np.maximum(draw.integers(0, 3, (sizes, sizes)), np.eye(sizes, dtype=np.int64))
+    demands = Demands(part, np.ones(2, dtype=np.int64), np.full(2, NO_LIMIT))
+    supply = Supply(cuts, np.zeros(sizes, dtype=np.int64), np.ones(sizes), np.full(1, np.inf))
+    priced = best_prices(demands, supply, start=None, enough=np.inf, deadline=time.monotonic() + 5)
+    assert (priced.price > 0).all()
+    # Variables: partitions of each size, then GPUs cut in each way.
+    rates = LinearConstraint(np.hstack([part, np.zeros((2, sizes))]), 1, np.inf)
+    are_cut = LinearConstraint(np.hstack([np.eye(sizes), -cuts.T]), -np.inf, 0)
+    whole = milp(np.repeat([0.0, 1.0], sizes), constraints=[rates, are_cut], integrality=np.ones(2 * sizes))
+    assert priced.bound <= whole.fun + 1e-6
