@@ -72,27 +72,3 @@ def test_nothing_undecided_is_nothing_to_round():
     rounded = rounded_covers(near, supply, time_limit_s=1)
     assert rounded.always == 0
     assert rounded.decided.tolist() == [[1, 0]]
-
-
-PARTS = st.tuples(*[st.sampled_from([0.1 * k, 0.125 * k, 0.15, 0.0]) for k in (1, 2, 3, 4)]).filter(any)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(PARTS, min_size=1, max_size=30), st.sampled_from([0.0, 0.05, 0.3]), st.integers(1, 4))
-def test_workloads_are_alike_if_and_only_if_they_have_the_same_covers(parts, slack, most):
-    price = np.array([1.0, 2.0, 3.0, 4.0])
-    demands = Demands(np.array(parts), np.ones(len(parts), dtype=np.int64), np.full(len(parts), NO_LIMIT))
-    covers = cheapest_covers(demands, price, slack)
-    own = [{tuple(one) for one in covers.counts[covers.workload == w]} for w in range(len(parts))]
-    alike = alike_covers(covers)
-    listed = np.split(alike.counts, np.cumsum(alike.number)[:-1])
-    for w, group in enumerate(alike.group.tolist()):
-        assert {tuple(one) for one in listed[group]} == own[w]
-    assert len(listed) == len({frozenset(one) for one in own})
-    nearest = alike.nearest(alike.counts @ price, most)
-    listed = np.split(nearest.counts, np.cumsum(nearest.number)[:-1])
-    for w, group in enumerate(nearest.group.tolist()):
-        kept = [tuple(one) for one in listed[group]]
-        assert len(kept) == min(most, len(own[w]))
-        assert set(kept) <= own[w]
-        assert sorted(np.array(kept) @ price) == pytest.approx(sorted(np.array(list(own[w])) @ price)[:most])
