@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...solver.model.catalogue import load_catalogue
 from ...solver.model.hardware import Gpu
-from ...solver.model.plan import Partition, PlannedGpu
+from ...solver.model.plan import Partition, PlannedGpu, Served
 
 
 class Slot(NamedTuple):
@@ -137,7 +138,7 @@ def _services(gpu: PlannedGpu) -> frozenset[Service]:
             partition.start if gpu.sharing == "mig" else None,
             processes=served.processes,
             batch=served.batch,
-            sm_percent=partition.sm_percent,
+            sm_percent=_cap(gpu, partition, served),
             memory_mib=served.memory_mib,
         )
         for partition in gpu.partitions
@@ -153,6 +154,13 @@ def _services(gpu: PlannedGpu) -> frozenset[Service]:
             Service(one.workload, one.start, replica, one.processes, one.batch, one.sm_percent, one.memory_mib)
         )
     return frozenset(services)
+
+
+def _cap(gpu: PlannedGpu, partition: Partition, served: Served) -> float | None:
+    """Returns the cap of each process: a plan's percentage is the share of all processes of a partition together."""
+    if partition.sm_percent is None:
+        return None
+    return load_catalogue()[gpu.gpu].mps_process_percent(partition.sm_percent, served.processes)
 
 
 def _settings(service: Service) -> tuple[object, ...]:

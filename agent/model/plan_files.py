@@ -55,7 +55,7 @@ def _wrong_gpu(path: str, gpu: PlannedGpu) -> list[tuple[str, str]]:
     if too_large := list(_wrong_memory(path, gpu, catalogue[gpu.gpu])):
         return too_large
     if gpu.sharing == "mps":
-        return list(_wrong_shares(path, gpu))
+        return list(_wrong_shares(path, gpu, catalogue[gpu.gpu]))
     mig = catalogue[gpu.gpu].mig
     if gpu.sharing == "exclusive":
         return []
@@ -87,7 +87,7 @@ def _wrong_memory(path: str, gpu: PlannedGpu, facts: Gpu) -> Iterator[tuple[str,
                 yield where, f"is {served.memory_mib:g}; {gpu.gpu} has {facts.memory_mib:g} MiB"
 
 
-def _wrong_shares(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
+def _wrong_shares(path: str, gpu: PlannedGpu, facts: Gpu) -> Iterator[tuple[str, str]]:
     """Yields path and message of everything about a GPU under MPS that cannot be."""
     for j, partition in enumerate(gpu.partitions):
         where = f"{path}.partitions[{j}]"
@@ -99,6 +99,11 @@ def _wrong_shares(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
             yield f"{where}.sm_percent", "is null; a share of a GPU under MPS needs its percentage of the SMs"
         if len(partition.serves) > 1:
             yield f"{where}.serves", f"has {len(partition.serves)} workloads; a share of a GPU under MPS serves one"
+        for served in partition.serves:
+            if facts.mps_process_percent(partition.sm_percent or 100.0, served.processes) == 0:
+                unit = f"{facts.mps_unit_percent:.4g} % (2 SMs)"
+                message = f"is {partition.sm_percent:g} %; {served.processes} processes take at least {unit} each"
+                yield f"{where}.sm_percent", message
     percent = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
     if percent > 100 + ROUNDING:
         yield f"{path}.partitions", f"take {percent:.9g} % of the SMs in all; there are 100 %"

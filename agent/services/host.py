@@ -79,8 +79,8 @@ class ServiceHost:
                 raise DeviceError("UNKNOWN", 999, f"{name} ended right after it was started", hint="Its log says why")
         template = self._templates(service.workload)
         if template is not None and not any(one.launch.role == "standby" for one in record.started):
-            caps = [one.sm_percent or 0.0 for one in self.records() if one.slot == slot]
-            standby = standby_launches(slot, service, template, device, self._free_ports(template), sum(caps))
+            taken = sum((one.sm_percent or 0.0) * one.processes for one in self.records() if one.slot == slot)
+            standby = standby_launches(slot, service, template, device, self._free_ports(template), taken)
             self._start_all(slot, service, device, list(record.started), standby)
 
     def stop(

@@ -55,8 +55,7 @@ def launches(
     ports
         Free ports, of which each process takes one if its template has ports.
     """
-    copies = service.processes if template.copies == "each" else 1
-    return [_launch(slot, service, template, device, ports, number, copies, "active") for number in range(copies)]
+    return _launches(slot, service, template, device, ports, "active")
 
 
 def standby_launches(
@@ -73,23 +72,46 @@ def standby_launches(
     Parameters
     ----------
     taken_percent
-        Sum of the caps of all services on the GPU.
+        Sum of the shares of all services on the GPU: the caps of all their processes.
     """
     if template.standby is None or service.sm_percent is None or device.mps_folder is None:
         return []
-    larger = replace(service, sm_percent=standby_percent(service.sm_percent, taken_percent, template.standby))
+    larger = replace(service, sm_percent=standby_percent(service, taken_percent, template.standby))
+    return _launches(slot, larger, template, device, ports, "standby")
+
+
+def standby_percent(service: Service, taken_percent: float, standby: Standby) -> float:
+    """
+    Returns the cap of each standby process of a service that has one.
+
+    Together they may take `extra_percent` more than the originals together, or what the GPU has left if that is less.
+    """
+    extra = max(0.0, min(standby.extra_percent, 100.0 - taken_percent))
+    return (service.sm_percent or 0.0) + extra / service.processes
+
+
+def _launches(
+    slot: Slot, service: Service, template: ServiceTemplate, device: SlotDevice, ports: Iterator[int], role: str
+) -> list[Launch]:
     copies = service.processes if template.copies == "each" else 1
-    return [_launch(slot, larger, template, device, ports, number, copies, "standby") for number in range(copies)]
+    client = _as_one_client(service) if template.copies == "threads" else service
+    return [_launch(slot, service, client, template, device, ports, number, copies, role) for number in range(copies)]
 
 
-def standby_percent(sm_percent: float, taken_percent: float, standby: Standby) -> float:
-    """Returns the cap of a standby process: larger by `extra_percent`, or by what the GPU has left if that is less."""
-    return sm_percent + max(0.0, min(standby.extra_percent, 100.0 - taken_percent))
+def _as_one_client(service: Service) -> Service:
+    """Returns the service as the one client of MPS that it is where one process has all its instances of the model."""
+    cap, memory = service.sm_percent, service.memory_mib
+    return replace(
+        service,
+        sm_percent=None if cap is None else min(100.0, cap * service.processes),
+        memory_mib=None if memory is None else memory * service.processes,
+    )
 
 
 def _launch(
     slot: Slot,
     service: Service,
+    client: Service,
     template: ServiceTemplate,
     device: SlotDevice,
     ports: Iterator[int],
@@ -112,12 +134,12 @@ def _launch(
         "gpu_uuid": device.gpu_uuid,
         "mig_uuid": device.mig_uuid or "",
         "cuda_visible_devices": "" if device.mps_folder else device.uuid,
-        "sm_percent": f"{100.0 if service.sm_percent is None else service.sm_percent:.15g}",
+        "sm_percent": f"{100.0 if client.sm_percent is None else client.sm_percent:.15g}",
         "role": role,
         "port": port,
     }
     environment = {key: filled(word, values) for key, word in template.env.items()}
-    environment |= service_environment(service, device.mps_folder, device.uuid)
+    environment |= service_environment(client, device.mps_folder, device.uuid)
     return Launch(
         unit=f"{name}{suffix}.{number}" if copies > 1 else f"{name}{suffix}",
         role=role,

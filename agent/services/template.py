@@ -119,8 +119,10 @@ class ServiceTemplate(Record):
     user: str | None = Field(
         default=None, pattern=r"^[a-z_][a-z0-9_-]{0,31}$", description="null: the agent's own user"
     )
-    copies: Literal["each", "once"] = Field(
-        default="each", description="each: one process for each that the plan counts on; once: the command starts them"
+    copies: Literal["each", "once", "threads"] = Field(
+        default="each",
+        description="each: one process for each that the plan counts on; once: the command starts them; threads: one "
+        "process with as many instances of the model (Triton: instance_group), which has the caps of all of them",
     )
     ports: tuple[int, int] | None = Field(default=None, description="first and last port to give to {port}")
     health: HealthCheck | None = None

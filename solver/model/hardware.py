@@ -1,5 +1,6 @@
 """GPUs as the catalogue describes them: sizes, MIG geometry, prices, each with its source."""
 
+from math import floor
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -129,6 +130,19 @@ class Gpu(Record):
         An active thread percentage is rounded to such a unit by the hardware.
         """
         return 100 / (self.sm_count.value // 2)
+
+    def mps_process_percent(self, share_percent: float, processes: int) -> float:
+        """
+        Returns the cap of each of the processes that have a share together; 0: the share is too small for so many.
+
+        An active thread percentage is each client's own (NVIDIA MPS documentation, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE),
+        and is rounded up to whole units. So the share is dealt in whole units, as many to each: together the processes
+        never pass it. The share of one process is its cap as it stands.
+        """
+        if processes == 1:
+            return share_percent
+        # A share is a multiple of the unit but for rounding, which must not cost a unit.
+        return floor(share_percent / self.mps_unit_percent / processes * (1 + 1e-9)) * self.mps_unit_percent
 
     def mps_client_limit(self, profile: MigProfile | None) -> int:
         """

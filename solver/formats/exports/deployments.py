@@ -7,6 +7,7 @@ starts the next one (maxSurge 0).
 """
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
 from ...model.errors import Finding, InputError
@@ -57,21 +58,28 @@ def export(plan: Plan, options: Options) -> Export:
             findings += error.findings
     if findings:
         raise InputError(grouped(findings))
-    documents = [
-        deployment(
-            group,
-            plan,
-            options.images,
-            container={"resources": {"limits": {resource_name(group.part): 1}}},
-            pod={},
-            through=PLUGIN_MPS if group.members[0].gpu.planned.sharing == "mps" else OWN_MPS,
-        )
-        for group in groups
-    ]
+    documents = [_on_resource(group, plan, options.images) for group in groups]
     comments = [f"Plan {plan.problem.name} of sliceplan: {len(groups)} Deployments. Not tried on a cluster."]
     shared = any(gpu.planned.sharing == "mps" for gpu in gpus)
     warnings = (PARTITIONS_FIRST, *((NEIGHBOURS,) if shared else ()), *deployment_warnings(groups))
     return Export({"deployments.yaml": yaml_text(documents, comments)}, warnings)
+
+
+def _on_resource(group: ServingGroup, plan: Plan, images: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the Deployment whose pods ask the device plugin for their partition."""
+    container: dict[str, Any] = {"resources": {"limits": {resource_name(group.part): 1}}}
+    shared = group.members[0].gpu.planned.sharing == "mps"
+    if shared and group.processes > 1:
+        # The plugin's daemon caps each process at a whole share; a client can lower that for itself.
+        container["environment"] = mps_environment(group)
+    return deployment(group, plan, images, container=container, pod={}, through=PLUGIN_MPS if shared else OWN_MPS)
+
+
+def mps_environment(group: ServingGroup) -> dict[str, str]:
+    """Returns the variables that keep each process of an MPS share within its part of it."""
+    memory_mib = group.members[0].served.memory_mib
+    limit = {} if memory_mib is None else {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": f"0={ceil(memory_mib)}M"}
+    return {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": f"{group.process_percent:.15g}", **limit}
 
 
 def deployment(
@@ -98,6 +106,11 @@ def deployment(
     annotations = _annotations(group, plan)
     if group.processes > 1:
         annotations["sliceplan/processes"] = f"{group.processes} processes share this partition {through}"
+        if group.process_percent is not None:
+            annotations["sliceplan/processes"] += (
+                f" Each has at most {group.process_percent:.4g} % of the SMs; one process with as many instances of "
+                f"the model (Triton: instance_group) takes {group.part.partition.sm_percent:.4g} % instead."
+            )
     labels = {"app.kubernetes.io/name": group.workload_name, "app.kubernetes.io/instance": group.name}
     image = images.get(group.workload, images.get("", ""))
     server: dict[str, Any] = {

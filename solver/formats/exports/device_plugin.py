@@ -24,6 +24,11 @@ NEIGHBOURS = (
     "differ from the plan's."
 )
 
+PROCESSES = (
+    "The device plugin caps each process at a whole share, so several processes of a service must lower it for "
+    "themselves (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE): --format deployments sets it."
+)
+
 MOST_REPLICAS = 48
 """Clients of one MPS server, a constant of the plugin."""
 
@@ -55,7 +60,15 @@ def export(plan: Plan, options: Options) -> Export:
         *(f"{config}: {', '.join(users[config])}" for config in sorted(users)),
     ]
     shared = any("sharing" in config for config in configs.values())
-    return Export({"device-plugin-config.yaml": yaml_text([config_map], comments)}, (NEIGHBOURS,) if shared else ())
+    several = any(
+        part.processes > 1
+        for gpus in nodes.values()
+        for gpu in gpus
+        if gpu.planned.sharing == "mps"
+        for part in gpu.parts
+    )
+    warnings = ((NEIGHBOURS,) if shared else ()) + ((PROCESSES,) if several else ())
+    return Export({"device-plugin-config.yaml": yaml_text([config_map], comments)}, warnings)
 
 
 def device_plugin_config(gpus: Sequence[KnownGpu], source: str) -> tuple[str, dict[str, Any]]:

@@ -3,8 +3,9 @@ Claims of Kubernetes' dynamic resource allocation for NVIDIA's driver (kubernete
 
 A MIG instance or a whole GPU is claimed from a ResourceClaimTemplate, one claim a pod. A GPU that services share by
 MPS is one ResourceClaim, which their pods name together: the driver starts one MPS daemon a claim with one percentage,
-so the daemon's stays at 100 and each service lowers it for itself (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE). Fields of the
-opaque parameters: api/nvidia.com/resource/v1beta1/sharing.go.
+so the daemon's stays at 100 and each service lowers it for itself (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE). Both are caps
+of a single client, so each of several processes gets its part of the share. Fields of the opaque parameters:
+api/nvidia.com/resource/v1beta1/sharing.go.
 """
 
 from math import ceil
@@ -13,7 +14,7 @@ from typing import Any
 from ...model.errors import Finding, InputError
 from ...model.parsing import grouped
 from ...model.plan import Plan
-from .deployments import deployment, deployment_warnings, missing_images
+from .deployments import deployment, deployment_warnings, missing_images, mps_environment
 from .kubernetes_names import WORKLOAD, kubernetes_names, refuse_node_names
 from .planned_gpus import KnownGpu, known_gpus
 from .serving_groups import ServingGroup, serving_groups
@@ -92,7 +93,10 @@ def _template(group: ServingGroup) -> dict[str, Any]:
 
 def _shared_claim(gpu: KnownGpu, name: str) -> dict[str, Any]:
     services = ", ".join(
-        f"{served.workload} {part.partition.sm_percent:g} %" for part in gpu.parts for served in part.partition.serves
+        f"{served.workload} {part.partition.sm_percent:g} %"
+        + (f" ({served.processes} processes)" if served.processes > 1 else "")
+        for part in gpu.parts
+        for served in part.partition.serves
     )
     return {
         "apiVersion": API,
@@ -129,10 +133,7 @@ def _pods(group: ServingGroup, plan: Plan, options: Options, claims: dict[str, s
     container: dict[str, Any] = {"resources": {"claims": [{"name": "partition"}]}}
     if member.gpu.planned.sharing == "mps":
         reference = {"name": "partition", "resourceClaimName": claims[member.gpu.id]}
-        environment = {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": f"{group.part.partition.sm_percent:.15g}"}
-        if member.served.memory_mib is not None:
-            environment["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = f"0={ceil(member.served.memory_mib)}M"
-        container["environment"] = environment
+        container["environment"] = mps_environment(group)
     else:
         reference = {"name": "partition", "resourceClaimTemplateName": group.name}
     return deployment(

@@ -118,6 +118,11 @@ def _wrong(gpu: PlannedGpu, facts: Gpu | None) -> Iterator[tuple[str, str]]:
                 yield f"{gpu.id} partitions[{j}]", f"is a MIG instance; the GPU's sharing is {gpu.sharing!r}"
             if gpu.sharing == "mps" and part.sm_percent is None:
                 yield f"{gpu.id} partitions[{j}].sm_percent", "is null; an MPS share needs its percentage"
+            for served in part.serves:
+                if part.sm_percent and facts.mps_process_percent(part.sm_percent, served.processes) == 0:
+                    unit = f"{facts.mps_unit_percent:.4g} % (2 SMs)"
+                    message = f"is {part.sm_percent:g} %; {served.processes} processes take at least {unit} each"
+                    yield f"{gpu.id} partitions[{j}].sm_percent", message
         if gpu.sharing == "exclusive" and len(gpu.partitions) > 1:
             yield gpu.id, f"is used whole (exclusive), but has {len(gpu.partitions)} partitions"
 

@@ -67,6 +67,12 @@ class ServingGroup:
         return self.members[0].served.processes
 
     @property
+    def process_percent(self) -> float | None:
+        """Cap of each process under MPS, which together take the partition's share; None: not an MPS share."""
+        share = self.part.partition.sm_percent
+        return None if share is None else self.facts.mps_process_percent(share, self.processes)
+
+    @property
     def latency_ms(self) -> float:
         """The longest predicted latency of a batch; under MPS it differs with the neighbours."""
         return max(member.served.latency_ms for member in self.members)

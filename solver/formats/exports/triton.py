@@ -33,6 +33,11 @@ THREADS = (
     "count is above 1."
 )
 
+ONE_CAP = (
+    "As one process they have one cap: start such a server with the whole share (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE), "
+    "not with what other exports give each of several processes; the agent does so with `copies: threads`."
+)
+
 
 def export(plan: Plan, options: Options) -> Export:
     """
@@ -41,7 +46,7 @@ def export(plan: Plan, options: Options) -> Export:
     Raises
     ------
     InputError
-        If the problem, which has the SLOs, is not given, or several processes take MPS shares of one percentage each.
+        If the problem, which has the SLOs, is not given, or has other workloads.
     """
     source = options.source
     gpus = known_gpus(plan, source)
@@ -58,24 +63,15 @@ def export(plan: Plan, options: Options) -> Export:
         for member in group.members[:1]
         if group.workload not in slos
     ]
-    findings += [
-        Finding(
-            source,
-            member.gpu.where(member.part),
-            f"caps each of {group.processes} processes at {member.part.partition.sm_percent:g} %; Triton's instances "
-            "are one process, with one cap; use commands",
-        )
-        for group in groups
-        for member in group.members
-        if group.processes > 1 and member.part.partition.sm_percent is not None
-    ]
     if findings:
         raise InputError(grouped(findings))
     files = {f"{group.name}/{group.workload}/config.pbtxt": _config(group, slos[group.workload]) for group in groups}
     late = dict.fromkeys(group.workload for group in groups if 2 * group.latency_ms > slos[group.workload])
     nothing_left = (f"Nothing of the SLO is left for collecting batches: {', '.join(late)}.",) if late else ()
-    threads = (THREADS,) if any(group.processes > 1 for group in groups) else ()
-    return Export(files, (COMPLETE, *threads, *nothing_left))
+    several = [group for group in groups if group.processes > 1]
+    threads = (THREADS,) if several else ()
+    capped = (ONE_CAP,) if any(group.process_percent is not None for group in several) else ()
+    return Export(files, (COMPLETE, *threads, *capped, *nothing_left))
 
 
 def queue_delay_us(slo_ms: float, latency_ms: float) -> int:

@@ -201,13 +201,13 @@ def test_a_standby_process_starts_once_the_original_is_healthy(host, tmp_path):
     service = Service("bert", sm_percent=40.0)
     one = host(command=SLEEP, standby={})
     one.start(SLOT, service, shared)
-    one.start(SLOT, Service("vgg", sm_percent=55.0), shared)
+    one.start(SLOT, Service("vgg", processes=2, sm_percent=27.5), shared)
     one.check_health(SLOT, service, shared, 5)
     (running,) = [found for found in one.running()[SLOT] if found.service.workload == "bert"]
     percents = [processes.environment(pid)["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] for pid in running.pids]
     assert percents == ["40", "45"]
     assert running.service == service
-    for stopped in (service, Service("vgg", sm_percent=55.0)):
+    for stopped in (service, Service("vgg", processes=2, sm_percent=27.5)):
         one.stop(SLOT, stopped, 5)
 
 

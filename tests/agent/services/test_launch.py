@@ -59,6 +59,23 @@ def test_a_command_that_starts_its_processes_itself_is_started_once():
     assert (launch.unit, launch.argv[1]) == ("bert-gpu0", "3")
 
 
+def test_one_process_with_all_instances_has_the_caps_of_all():
+    service = Service("bert", processes=3, sm_percent=25.0, memory_mib=1000.5)
+    words = ["/bin/serve", "{processes}", "{sm_percent}"]
+    (launch,) = launched(service, SHARED, copies="threads", command=words, standby={})
+    assert launch.unit == "bert-gpu0"
+    assert launch.argv[1:] == ("3", "75")
+    assert launch.environment["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] == "75"
+    assert launch.environment["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] == "0=3002M"
+    for copies in ("each", "once"):
+        for one in launched(service, SHARED, copies=copies, command=words):
+            assert one.argv[1:] == ("3", "25")
+            assert one.environment["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] == "25"
+            assert one.environment["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] == "0=1001M"
+    (cut,) = launched(Service("bert", processes=3), SHARED, copies="threads", command=words)
+    assert (cut.argv[1:], "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE" in cut.environment) == (("3", "100"), False)
+
+
 def test_a_client_of_mps_names_its_daemon_and_no_device():
     (shared,) = launched(Service("bert", sm_percent=37.5, memory_mib=1024.5), SHARED, env={"A": "{batch}"})
     assert shared.environment == {
@@ -75,7 +92,12 @@ def test_a_client_of_mps_names_its_daemon_and_no_device():
 @pytest.mark.parametrize(("taken", "percent"), [(60.0, 50.0), (95.0, 45.0), (100.0, 40.0)])
 def test_a_standby_process_may_take_ten_points_more_or_what_is_left(taken, percent):
     """iGniter, section 4.2: the smaller of 10 % and the rest of the GPU."""
-    assert standby_percent(40.0, taken, Standby()) == percent
+    assert standby_percent(Service("bert", sm_percent=40.0), taken, Standby()) == percent
+
+
+def test_standby_processes_share_the_points_that_they_have_more():
+    assert standby_percent(Service("bert", processes=4, sm_percent=10.0), 60.0, Standby()) == 12.5
+    assert standby_percent(Service("bert", processes=4, sm_percent=10.0), 98.0, Standby()) == 10.5
 
 
 def test_a_standby_process_differs_in_name_role_and_cap_alone():

@@ -75,8 +75,9 @@ def whole(*services):
 
 
 def test_partitions_of_a_gpu_under_mps_become_services_with_a_cap(frame):
-    state = state_of(frame, gpu(part("bert", 37.5), part("vgg", ROUGH, processes=2), gpu_type="V100-SXM2-16GB"))
-    services = frozenset({share("bert", 37.5), share("vgg", ROUGH, 2)})
+    """The percentage of a partition is the share of all its processes: three have 20 of 64 SMs each, as whole TPCs."""
+    state = state_of(frame, gpu(part("bert", 20), part("vgg", 80, processes=3), gpu_type="V100-SXM2-16GB"))
+    services = frozenset({share("bert", 20), share("vgg", 25, 3)})
     assert state == {0: GpuState("V100-SXM2-16GB", mig_enabled=False, services=services)}
     assert state[0].mps_starts == {None}
 
@@ -113,6 +114,7 @@ def test_an_instance_has_its_service_and_takes_a_daemon_only_for_several_process
         ([part("a", 50.0, mig_profile="1g.10gb")], "partitions[0].mig_profile", "has no MIG instances"),
         ([part("a", 50.0, start=0)], "partitions[0].start", "has no start"),
         ([part("a", 50.0, serves=part()["serves"] * 2)], "partitions[0].serves", "serves one"),
+        ([part("a", ROUGH, processes=2)], "partitions[0].sm_percent", "2 processes take at least 1.852 % (2 SMs) each"),
     ],
 )
 def test_what_cannot_be_under_mps_is_refused_where_it_stands(frame, partitions, path, message):
@@ -250,7 +252,7 @@ def test_plan_without_shares_says_nothing_of_mps(frame, tmp_path):
 
 
 def test_more_processes_than_a_gpu_takes_clients_do_not_reach_the_plan(frame, tmp_path):
-    done = agent_plan(tmp_path, planned(frame, gpu(part("a", 50.0, processes=40), part("b", 50.0, processes=9))))
+    done = agent_plan(tmp_path, planned(frame, gpu(part("a", 50.0, processes=25), part("b", 50.0, processes=24))))
     assert done.exit_code == 1
     assert "49 MPS clients on the whole GPU; at most 48" in done.output
 

@@ -94,7 +94,10 @@ def test_what_is_left_of_a_missed_slo_is_nothing_and_said():
     assert "microseconds: 0" in export.files["search-embedding-1g-10gb-b6x3/search-embedding/config.pbtxt"]
 
 
-def test_several_capped_processes_are_refused():
+def test_instances_on_a_share_are_one_process_with_all_of_it_and_that_is_said(model_config):
     plan = changed(equal_shares(), lambda d: d["gpus"][0]["partitions"][0]["serves"][0].update(processes=2))
-    with pytest.raises(InputError, match=r"caps each of 2 processes at 25 %"):
-        exported("triton", plan, problem=problem("igniter"))
+    export = exported("triton", plan, problem=problem("igniter"))
+    (text,) = [text for path, text in export.files.items() if "x2/" in path]
+    assert text_format.Parse(text, model_config()).instance_group[0].count == 2
+    assert any("start such a server with the whole share" in one for one in export.warnings)
+    assert not any("whole share" in one for one in exported("triton", demo(), problem=problem("demo")).warnings)
