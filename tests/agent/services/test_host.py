@@ -48,12 +48,17 @@ def script(text):
     return [sys.executable, "-c", text]
 
 
+def environment(pid):
+    """Returns the environment of a process that was started just now: /proc has none until execve is through."""
+    return wait_until(lambda: processes.environment(pid))
+
+
 def test_a_service_runs_until_it_is_stopped(host, tmp_path):
     one = host(command=SLEEP)
     one.start(SLOT, BERT, WHOLE)
     (running,) = one.running()[SLOT]
     assert running.service == BERT
-    assert processes.environment(running.pids[0])["CUDA_VISIBLE_DEVICES"] == GPU
+    assert environment(running.pids[0])["CUDA_VISIBLE_DEVICES"] == GPU
     assert (tmp_path / "run/services/bert-gpu0.env").read_text() == f"CUDA_VISIBLE_DEVICES={GPU}\n"
     one.check_health(SLOT, BERT, WHOLE, 5)
     one.stop(SLOT, BERT, 5)
@@ -73,7 +78,7 @@ def test_a_service_lives_in_a_session_of_its_own_without_the_agents_environment(
     one.start(SLOT, BERT, WHOLE)
     (pid,) = one.running()[SLOT][0].pids
     assert os.getsid(pid) == pid
-    assert "SECRET" not in processes.environment(pid)
+    assert "SECRET" not in environment(pid)
 
 
 def test_several_processes_run_as_one_service_and_one_that_ended_makes_it_incomplete(host):
@@ -204,7 +209,7 @@ def test_a_standby_process_starts_once_the_original_is_healthy(host, tmp_path):
     one.start(SLOT, Service("vgg", processes=2, sm_percent=27.5), shared)
     one.check_health(SLOT, service, shared, 5)
     (running,) = [found for found in one.running()[SLOT] if found.service.workload == "bert"]
-    percents = [processes.environment(pid)["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] for pid in running.pids]
+    percents = [environment(pid)["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] for pid in running.pids]
     assert percents == ["40", "45"]
     assert running.service == service
     for stopped in (service, Service("vgg", processes=2, sm_percent=27.5)):
