@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 from instances import random_problem
@@ -19,7 +20,9 @@ from sliceplan.solver.sweeps.sweeping import swept
 
 pytest.importorskip("distributed")
 
-WAIT_S = 60
+WAIT_S = 150
+"""Three processes import Dask at once, on cores that others use too."""
+
 HERE = ["--host", "127.0.0.1", "--no-dashboard"]
 
 
@@ -40,15 +43,22 @@ def cluster(tmp_path, monkeypatch):
     running += [dask("worker", *own, folder=tmp_path) for _ in range(2)]
     try:
         deadline = time.monotonic() + WAIT_S
-        while not where.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        monkeypatch.setenv(CLUSTER, json.loads(where.read_text())["address"])
+        monkeypatch.setenv(CLUSTER, address_in(where, deadline))
         wait_for_workers(2, deadline)
         yield running[1:]
     finally:
         for process in reversed(running):
             process.kill()
             process.wait()
+
+
+def address_in(file, deadline):
+    """Returns the scheduler's address; its file is there a moment before all of it is written."""
+    while time.monotonic() < deadline:
+        with suppress(FileNotFoundError, json.JSONDecodeError):
+            return json.loads(file.read_text())["address"]
+        time.sleep(0.05)
+    pytest.fail("the scheduler did not come")
 
 
 def wait_for_workers(number, deadline):
