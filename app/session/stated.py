@@ -9,7 +9,7 @@ from sliceplan.solver.performance.resolve import resolve
 from .session import Session, Step, Tables, change_tables
 
 STATED = "workloads.stated"
-"""Where the session keeps tables and the findings in them."""
+"""Where the session keeps tables, the problem that they state, and the findings in them."""
 
 
 def stated(tables: Tables) -> tuple[Problem | None, tuple[Finding, ...]]:
@@ -28,7 +28,7 @@ def state(session: Session, tables: Tables) -> None:
         return
     problem, findings = stated(tables)
     change_tables(session, tables, problem)
-    session.choices[STATED] = (tables, findings)
+    session.choices[STATED] = (tables, problem, findings)
 
 
 def undo(session: Session) -> None:
@@ -60,12 +60,12 @@ def _go_to(session: Session, step: Step) -> None:
 
 
 def findings_of(session: Session) -> tuple[Finding, ...]:
-    """Returns what is wrong in the session's tables."""
-    known: tuple[Tables, tuple[Finding, ...]] | None = session.choices.get(STATED)
-    if known is not None and known[0] is session.tables:
-        return known[1]
-    session.problem, findings = stated(session.tables)
-    session.choices[STATED] = (session.tables, findings)
+    """Returns what is wrong in the session's tables, and makes what they state the session's problem."""
+    known: tuple[Tables, Problem | None, tuple[Finding, ...]] | None = session.choices.get(STATED)
+    if known is None or known[0] is not session.tables:
+        known = (session.tables, *stated(session.tables))
+        session.choices[STATED] = known
+    _, session.problem, findings = known
     return findings
 
 

@@ -9,6 +9,7 @@ from instances import ROOT
 
 from sliceplan.app.parts.actions import ask, solve_now
 from sliceplan.app.screens.stating.beginning import SHOWS
+from sliceplan.app.screens.stating.editors import note_edit
 from sliceplan.app.session import stated as stated_module
 from sliceplan.app.session.session import open_problem, tables_of
 from sliceplan.app.session.stated import findings_of, redo, same_tables, state, stated, undo
@@ -105,6 +106,38 @@ def test_what_is_solved_is_what_an_undo_in_the_same_run_leaves():
     undo(session)
     settled(page.run())
     assert session.results["solve"].problem.name == "demo"
+
+
+def test_undo_of_a_problem_that_was_just_opened_brings_back_what_the_tables_stated_before():
+    """The press may come before the screen is drawn with the opened problem, which then stayed the one to be solved."""
+    session = session_with("demo")
+    renamed(session, "changed")
+    open_problem(session, example_problems()["mixed"])
+    undo(session)
+    assert session.tables.name == session.problem.name == "changed"
+
+
+def test_what_an_editor_says_again_after_an_undo_does_not_undo_that():
+    """A browser that has not drawn the new editors yet sends what stood in the old ones with the next press."""
+    session = session_with("demo")
+    shown = session.editor
+    note_edit(session, shown, name="changed")
+    undo(session)
+    note_edit(session, shown, name="changed")
+    assert session.tables.name == session.problem.name == "demo"
+    note_edit(session, session.editor, name="changed")
+    assert session.tables.name == "changed"
+
+
+def test_a_setting_that_is_sent_again_after_an_undo_stays_undone():
+    session = session_with("demo")
+    page = screen("workloads", session)
+    late = page.number_input(key=f"max_processes_{session.editor}")
+    late.set_value(2).run()
+    assert session.problem.settings.max_processes == 2
+    undo(session)
+    late.set_value(1).run()
+    assert session.problem.settings.max_processes == example_problems()["demo"].settings.max_processes
 
 
 def test_a_change_after_undo_takes_the_place_of_what_was_undone():

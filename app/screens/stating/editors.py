@@ -1,4 +1,9 @@
-"""The editors of fleet, services and settings: each edit is in the session before the page is drawn again."""
+"""
+The editors of fleet, services and settings: each edit is in the session before the page is drawn again.
+
+An undo, or a problem that is opened, puts new editors in the place of the old ones. The browser may send once more what
+stood in the old ones, with a press that comes before it has drawn the new ones; that is no edit of what is there now.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -28,11 +33,11 @@ LEAST = 1e-6
 
 def edit_name(session: Session) -> None:
     """Draws the problem's name, and undo and redo."""
-    start = _start_of(session)
-    key = f"name_{session.editor}"
+    start, number = _start_of(session), session.editor
+    key = f"name_{number}"
 
     def note() -> None:
-        state(session, replace(session.tables, name=st.session_state[key].strip()))
+        note_edit(session, number, name=st.session_state[key].strip())
 
     # Not Ctrl+Z: that belongs to the text fields and cells, and the page would take it away from them.
     name, back, again = st.columns([5, 2, 2], vertical_alignment="bottom")
@@ -66,13 +71,14 @@ def edit_name(session: Session) -> None:
 
 def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
     """Draws one of the tables for editing."""
-    key = f"{name}_{session.editor}"
+    number = session.editor
+    key = f"{name}_{number}"
     frame: pd.DataFrame = getattr(_start_of(session), name)
 
     def note() -> None:
         # Called before the script runs, so that all of the page shows what the tables state now, at once.
         edited: dict[str, Any] = {name: with_edits(frame, st.session_state[key])}
-        state(session, replace(session.tables, **edited))
+        note_edit(session, number, **edited)
 
     st.data_editor(
         frame,
@@ -88,19 +94,19 @@ def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
 
 def edit_settings(session: Session) -> None:
     """Draws the settings of the problem."""
-    settings = _start_of(session).settings
+    settings, number = _start_of(session).settings, session.editor
     with st.expander("Settings"):
         columns: list[Any] = []
         for name, field in Settings.model_fields.items():
             columns = columns or list(st.columns(SETTINGS_IN_A_ROW))
             column = columns.pop(0)
             value = settings[name]
-            key = f"{name}_{session.editor}"
+            key = f"{name}_{number}"
             told: dict[str, Any] = {
                 "help": field.description,
                 "key": key,
                 "on_change": _note_setting,
-                "args": (session, name, key),
+                "args": (session, number, name, key),
             }
             if options := get_args(field.annotation):
                 column.selectbox(name, options, options.index(value), **told)
@@ -111,9 +117,14 @@ def edit_settings(session: Session) -> None:
                 column.number_input(name, value=value, step=step, **told)
 
 
-def _note_setting(session: Session, name: str, key: str) -> None:
-    settings = {**session.tables.settings, name: st.session_state[key]}
-    state(session, replace(session.tables, settings=settings))
+def _note_setting(session: Session, number: int, name: str, key: str) -> None:
+    note_edit(session, number, settings={**session.tables.settings, name: st.session_state[key]})
+
+
+def note_edit(session: Session, number: int, **edited: Any) -> None:
+    """Notes fields of the tables as an editor of that number has them; nothing if another is in its place by now."""
+    if number == session.editor:
+        state(session, replace(session.tables, **edited))
 
 
 def _start_of(session: Session) -> Tables:
