@@ -22,9 +22,10 @@ from dataclasses import dataclass, field
 
 from ..geometry import Layout, Placement
 from ..model.catalogue import load_catalogue
+from ..model.division import FULL_PERCENT
 from ..model.problem import Sharing
 from ..model.transition import StepKind
-from .room import FULL_PERCENT, fits_placement, overlap, placement
+from .room import fits_placement, overlap, placement
 from .tenancies import Tenancy
 from .world import SLACK, World
 

@@ -1,14 +1,13 @@
 """What two plans must be before anything is planned between them."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..model.catalogue import load_catalogue
+from ..model.division import overcommitted, wrong_gpus
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest
-from ..model.plan import Partition, Plan, PlannedGpu
-from .room import FULL_PERCENT, fits_placement, placement, rules_of
-from .tenancies import IdleGpus, tenancy
+from ..model.plan import Plan
+from .tenancies import IdleGpus
 
 MOST_SPARE = 100_000
 
@@ -72,58 +71,7 @@ def refuse_unusable(plans: Mapping[str, Plan]) -> None:
 def _findings(source: str, plan: Plan) -> Iterator[Finding]:
     if not plan.gpus:
         yield Finding(source, "gpus", f"is empty (status {plan.status}); there is nothing to come from or go to")
-    for name, times in Counter(gpu.id for gpu in plan.gpus).items():
-        if times > 1:
-            yield Finding(source, "gpus", f"lists {name} {times} times")
-    places = Counter((gpu.node, gpu.index) for gpu in plan.gpus if gpu.node is not None)
-    for (node, index), times in places.items():
-        if times > 1:
-            yield Finding(source, "gpus", f"lists GPU {index} of {node} {times} times")
+    yield from (Finding(source, *wrong) for wrong in wrong_gpus(plan))
     for i, gpu in enumerate(plan.gpus):
-        for path, message in _wrong_gpu(gpu):
-            yield Finding(source, f"gpus[{i}]{path}", message)
-
-
-def _wrong_gpu(gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
-    catalogue = load_catalogue()
-    if gpu.gpu not in catalogue:
-        yield ".gpu", f"is {gpu.gpu!r}; not in the catalogue. {closest(gpu.gpu, catalogue)}"
-        return
-    if gpu.node is not None and gpu.index is None:
-        yield ".index", "is null; a GPU with a node needs its index there"
-    if gpu.sharing == "mig":
-        yield from _wrong_instances(gpu)
-        return
-    for j, partition in enumerate(gpu.partitions):
-        if partition.mig_profile is not None or partition.start is not None:
-            yield f".partitions[{j}]", f"is a MIG instance, but the GPU is shared by {gpu.sharing}"
-    if gpu.sharing == "exclusive" and len(gpu.partitions) > 1:
-        yield ".partitions", f"are {len(gpu.partitions)}; a GPU that is used whole has one"
-    if gpu.sharing == "mps":
-        percent = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
-        if percent > FULL_PERCENT or any(partition.sm_percent is None for partition in gpu.partitions):
-            yield ".partitions", f"take {percent:g} % in all; each needs its share, and there are 100 %"
-
-
-def _wrong_instances(gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
-    if load_catalogue()[gpu.gpu].mig is None:
-        yield ".sharing", f"is 'mig', but {gpu.gpu} has no MIG"
-        return
-    standing: tuple[Partition, ...] = ()
-    for j, partition in enumerate(gpu.partitions):
-        where, known = f".partitions[{j}]", rules_of(gpu.gpu).by_name
-        if partition.mig_profile not in known:
-            hint = closest(partition.mig_profile or "", known)
-            yield f"{where}.mig_profile", f"is {partition.mig_profile!r}; {gpu.gpu} has no such profile. {hint}"
-        elif partition.start not in known[partition.mig_profile].starts:
-            legal = ", ".join(map(str, known[partition.mig_profile].starts))
-            yield f"{where}.start", f"is {partition.start}; {partition.mig_profile} may start at {legal}"
-        elif not _fits(gpu, standing, partition):
-            yield where, f"{partition.mig_profile} at {partition.start} does not fit beside the partitions before it"
-        else:
-            standing = (*standing, partition)
-
-
-def _fits(gpu: PlannedGpu, standing: tuple[Partition, ...], added: Partition) -> bool:
-    places = sorted(placement(tenancy(one, "mig")) for one in standing)
-    return fits_placement(gpu.gpu, tuple(places), placement(tenancy(added, "mig")))
+        if too_much := overcommitted(gpu):
+            yield Finding(source, f"gpus[{i}].partitions", too_much)

@@ -6,10 +6,8 @@ from functools import cache
 from ..geometry import Layout, Placement, PlacementRules, addable_placements, placement_rules
 from ..geometry import fits as fits_layout
 from ..model.catalogue import load_catalogue
+from ..model.division import FULL_PERCENT
 from .tenancies import Tenancy
-
-FULL_PERCENT = 100 + 1e-6
-"""Shares of a GPU under MPS may add up to this; beyond 100 is rounding."""
 
 
 @cache

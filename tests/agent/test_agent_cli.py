@@ -83,19 +83,20 @@ def test_what_cannot_be_is_refused_without_a_traceback(plan, tmp_path, update, m
     assert "Traceback" not in done.stderr
 
 
-def test_overlapping_instances_do_not_reach_the_plan(plan, tmp_path):
+def test_overlapping_instances_are_refused_before_any_step(plan, tmp_path):
     whole = {**plan.model_dump(mode="json")["gpus"][0]["partitions"][0], "mig_profile": "7g.80gb", "start": 0}
     small = whole | {"mig_profile": "1g.10gb", "start": 6}
     done = agent("plan", "--node", "n1", changed(plan, tmp_path / "p.json", partitions=[whole, small]))
-    assert done.returncode == 1
-    assert "Not possible: step" in done.stdout
+    assert done.returncode == 2
+    assert "gpus[0].partitions[1] (1g.10gb at 6) overlaps partitions[0] (7g.80gb at 0)" in done.stderr
+    assert done.stdout == ""
 
 
 def test_two_instances_at_one_start_are_refused(plan, tmp_path):
     small = {**plan.model_dump(mode="json")["gpus"][0]["partitions"][0], "mig_profile": "1g.10gb", "start": 6}
     done = agent("plan", "--node", "n1", changed(plan, tmp_path / "p.json", partitions=[small, small]))
     assert done.returncode == 2
-    assert "another instance starts there" in done.stderr
+    assert "gpus[0].partitions[1] (1g.10gb at 6) overlaps partitions[0]" in done.stderr
 
 
 def test_the_agent_loads_no_solver_and_no_page():

@@ -76,8 +76,8 @@ def test_wrong_input_is_refused_with_every_finding(tmp_path):
     empty.write_text(json.dumps({**data, "gpus": [], "gpus_used": 0}))
     assert_refused(
         sliceplan("transition", broken, empty),
-        f"{broken}: gpus[0].partitions[1] 1g.10gb at 0 does not fit beside the partitions before it",
-        f"{broken}: gpus lists GPU 0 of gpu-node-1 2 times",
+        f"{broken}: gpus[0].partitions[1] (1g.10gb at 0) overlaps partitions[0] (1g.10gb at 0)",
+        f"{broken}: gpus[1].index is 0, and gpus[0] is GPU 0 of gpu-node-1, too",
         f"{broken}: gpus[2].gpu is 'A100-80'; not in the catalogue. Did you mean 'A100-80GB'?",
         f"{empty}: gpus is empty",
     )

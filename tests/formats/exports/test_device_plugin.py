@@ -61,7 +61,9 @@ def test_mig_nodes_take_the_mixed_strategy():
         (
             changed(
                 equal_shares(25),
-                lambda d: d["gpus"][0].update(sharing="exclusive", partitions=d["gpus"][0]["partitions"][:1]),
+                lambda d: d["gpus"][0].update(
+                    sharing="exclusive", partitions=[{**d["gpus"][0]["partitions"][0], "sm_percent": None}]
+                ),
             ),
             "is used whole beside GPUs shared by MPS on mps-node",
         ),
