@@ -43,11 +43,14 @@ def _states(planned: PlannedTransition) -> Iterator[list[list[int]]]:
             live[workload] += capacity
     stable = live.copy()
     events = _by_time(planned)
+    changed = False
     for event in events:
         item = world.items[event.item]
-        if not event.brings and _falls_short(world, stable, item.tenancy):
+        # Where a service falls short whatever comes first, a stage that is the one before it would not help.
+        if changed and not event.brings and _falls_short(world, stable, item.tenancy):
             yield [list(items) for items in on]
             stable = live.copy()
+        changed = True
         for workload, capacity in item.tenancy.capacity:
             live[workload] += capacity if event.brings else -capacity
             stable[workload] -= 0.0 if event.brings else capacity
