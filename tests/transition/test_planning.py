@@ -102,8 +102,9 @@ def test_an_instance_that_the_next_service_can_use_is_not_created_again():
 
 
 def test_changing_to_whole_gpus_empties_each_gpu_and_needs_a_reset_on_ampere():
-    workloads = [{"model": "resnet50", "rate_rps": 700, "slo_ms": 300} for _ in range(3)]
+    workloads = [{"model": "resnet50", "rate_rps": 1400, "slo_ms": 300} for _ in range(3)]
     old = planned(problem_of(workloads, fleet=[{"gpu": A100}]), "parvagpu")
+    assert len(old.gpus) > 1
     new = old.model_copy(
         update={
             "gpus": tuple(
@@ -117,12 +118,22 @@ def test_changing_to_whole_gpus_empties_each_gpu_and_needs_a_reset_on_ampere():
             )
         }
     )
-    found = plan_transition(old, new, idle=IdleGpus({A100: 1}))
-    changes = [step for step in found.transition.steps if step.kind == "change_mode"]
+    found = plan_transition(old, new)
+    steps = found.transition.steps
+    changes = [step for step in steps if step.kind == "change_mode"]
     assert replay(old, found.assigned, found.transition) == []
-    assert all(step.needs_reset for step in changes)
+    assert len(changes) == len(old.gpus)
+    for change in changes:
+        stood = next(gpu for gpu in old.gpus if gpu.id == change.gpu).partitions
+        waited = [steps[at] for at in change.after]
+        assert [(step.kind, step.gpu) for step in waited] == [("destroy", change.gpu)] * len(stood)
+        assert {step.start for step in waited} == {partition.start for partition in stood}
     assert load_catalogue()[A100].architecture == "Ampere"
-    assert found.transition.resets == len(changes) == found.transition.mode_changes
+    assert all(step.needs_reset for step in changes)
+    assert found.transition.resets == found.transition.mode_changes == len(changes)
+    # With an idle GPU beside them one of them need not change: it is left as it is.
+    spared = plan_transition(old, new, idle=IdleGpus({A100: 1})).transition
+    assert spared.mode_changes == len(changes) - 1
 
 
 def test_shares_of_a_gpu_under_mps_stay_where_they_are_equal():

@@ -3,15 +3,18 @@
 import random
 from collections import Counter
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 from plan_pairs import pairs
+from small_plans import gpu_of, partition_of, plan_of
 
 from sliceplan.solver.geometry import Placement, fits, placement_rules
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.replay import replay
 from sliceplan.solver.transition.replay_capacity import ancestors, least_capacity
+from sliceplan.solver.transition.replay_room import Lifetime, wrong_room
 from sliceplan.solver.transition.tenancies import IdleGpus
 
 A100 = "A100-80GB"
@@ -168,6 +171,95 @@ def test_a_figure_that_neither_plan_gives_is_found():
     steps[at] = steps[at].model_copy(update={"capacity_rps": wrong})
     messages = replay(old, found.assigned, found.transition.model_copy(update={"steps": tuple(steps)}))
     assert any("the plans say" in message for message in messages)
+
+
+def with_steps(found, change):
+    """Returns the transition with every step as `change` leaves it."""
+    return found.transition.model_copy(update={"steps": tuple(change(step) for step in found.transition.steps)})
+
+
+def waiting_for(found, chosen, after):
+    """Returns the transition with a step that waits for others than it did; none takes time, so each may begin."""
+    at_once = {"starts_s": 0.0, "ends_s": 0.0}
+    return with_steps(found, lambda one: one.model_copy(update=at_once | ({"after": after} if one is chosen else {})))
+
+
+def exchange(old, new):
+    """Returns the transition between two plans, with one idle GPU."""
+    return plan_transition(old, new, idle=IdleGpus({A100: 1}))
+
+
+@pytest.mark.parametrize(("part", "messages"), [(1e-3, 1), (1e-5, 1), (1e-8, 0), (0, 0)])
+def test_a_figure_that_is_off_is_found_beyond_rounding(part, messages):
+    _, old, new = next(iter(pairs([430])))
+    found = exchange(old, new)
+    at = next(step.id for step in found.transition.steps if step.capacity_rps)
+
+    def off(step):
+        wrong = {workload: (1 + part) * value for workload, value in (step.capacity_rps or {}).items()}
+        return step.model_copy(update={"capacity_rps": wrong}) if step.id == at else step
+
+    said = [text for text in replay(old, found.assigned, with_steps(found, off)) if "the plans say" in text]
+    assert len(said) == messages
+
+
+@pytest.mark.parametrize("part", [1e-3, 1e-5, 1e-8, 0])
+def test_a_shortfall_that_is_larger_than_admitted_is_found_beyond_rounding(part):
+    old = plan_of(gpu_of(f"{A100}/0", partition_of("3g.40gb@0", "a", 10), partition_of("3g.40gb@4", "a", 20)))
+    new = plan_of(gpu_of(f"{A100}/0", partition_of("7g.80gb@0", "a", 40)))
+    found = plan_transition(old, new)
+    (short,) = found.transition.shortfalls
+    assert (short.required_rps, short.missing_rps) == (30, 30)
+    admitted = short.model_copy(update={"missing_rps": 30 * (1 - part)})
+    less = found.transition.model_copy(update={"shortfalls": (admitted,)})
+    assert bool(replay(old, found.assigned, less)) == (part > 1e-6)
+
+
+def test_a_wait_for_the_same_on_another_gpu_or_for_something_else_there_is_no_wait():
+    """Each step of a chain waits for the step before it on its own partition."""
+
+    def halves(name, number):
+        parts = [partition_of(f"3g.40gb@{start}", f"{name}-{number}-{start}", 10) for start in (0, 4)]
+        return gpu_of(f"{A100}/{number}", *parts)
+
+    old, new = (plan_of(halves(name, 0), halves(name, 1)) for name in ("old", "new"))
+    found = plan_transition(old, new)
+    assert replay(old, found.assigned, found.transition) == []
+    steps = found.transition.steps
+    chain = {
+        "redirect": ("start", "before anything started there"),
+        "drain": ("redirect", "while requests are sent there"),
+        "stop": ("drain", "before it is drained"),
+    }
+    tried = Counter()
+    for step in steps:
+        if step.kind not in chain or (step.kind == "redirect" and min(step.capacity_rps.values()) < 0):
+            continue
+        kind, message = chain[step.kind]
+        (own,) = [at for at in step.after if steps[at].kind == kind]
+        for other in steps[: step.id]:
+            if other.id == own:
+                continue
+            wrong = waiting_for(found, step, tuple(sorted({*step.after, other.id} - {own})))
+            said = [text for text in replay(old, found.assigned, wrong) if text.startswith(f"step {step.id} ")]
+            assert any(message in text for text in said), (step, other)
+            tried[step.kind, other.kind == kind, other.gpu == step.gpu] += 1
+    assert all(tried[kind, same, here] for kind in chain for same in (True, False) for here in (True, False))
+
+
+@pytest.mark.parametrize(("shares", "fit"), [((60, 40), True), ((60, 40 + 1e-9), True), ((60, 41), False)])
+def test_shares_that_can_run_at_once_add_up_to_a_hundred_percent(shares, fit):
+    transition = SimpleNamespace(gpus=[SimpleNamespace(name="x", gpu=A100)])
+    runs = [Lifetime((None, None, share), None, None, (f"{share}",), False) for share in shares]
+    assert (list(wrong_room("x", transition, runs, [])) == []) == fit
+
+
+def test_nothing_runs_beside_what_has_the_whole_gpu():
+    transition = SimpleNamespace(gpus=[SimpleNamespace(name="x", gpu=A100)])
+    runs = [Lifetime((None, None, share), None, None, (f"{share}",), False) for share in (None, 1)]
+    assert list(wrong_room("x", transition, runs[:1], [])) == []
+    (said,) = wrong_room("x", transition, runs, [])
+    assert "can run at once and do not fit" in said
 
 
 def test_a_plan_that_ends_elsewhere_is_found():

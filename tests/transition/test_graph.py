@@ -1,0 +1,97 @@
+"""Changes of a GPU's mode: only when nothing stands or runs there any more, and never twice at once."""
+
+import pytest
+from small_plans import gpu_of, partition_of, plan_of
+
+from sliceplan.solver.transition.graph import as_steps
+from sliceplan.solver.transition.planning import plan_transition
+from sliceplan.solver.transition.replay import replay
+from sliceplan.solver.transition.tenancies import RealGpu, capacity_rps, tenancy
+from sliceplan.solver.transition.world import Item, World
+
+AMPERE, HOPPER = "A100-80GB", "H100-80GB-SXM"
+
+
+def cut(gpu, number=0):
+    small, large = ("1g.10gb@6", "3g.40gb@0")
+    return gpu_of(f"{gpu}/{number}", partition_of(small, "a", 10), partition_of(large, "b", 20))
+
+
+def whole(gpu, number=0):
+    return gpu_of(f"{gpu}/{number}", partition_of(None, "a", 10))
+
+
+def shared(gpu, number=0):
+    return gpu_of(f"{gpu}/{number}", partition_of(40, "a", 10), partition_of(60, "b", 20))
+
+
+def before(steps, at, kind):
+    """Returns the steps of a kind that a step waits for itself."""
+    return [other for other in steps[at].after if steps[other].kind == kind]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gpu", "reset"),
+    [
+        (cut, whole, AMPERE, True),
+        (cut, whole, HOPPER, False),
+        (whole, cut, AMPERE, True),
+        (whole, cut, HOPPER, False),
+        (cut, shared, AMPERE, True),
+        (shared, cut, AMPERE, True),
+        (shared, whole, AMPERE, False),
+        (whole, shared, AMPERE, False),
+    ],
+)
+def test_a_mode_changes_once_all_is_gone_and_before_anything_comes(old, new, gpu, reset):
+    before_it, after_it = plan_of(old(gpu)), plan_of(new(gpu))
+    found = plan_transition(before_it, after_it)
+    steps = found.transition.steps
+    (change,) = [step for step in steps if step.kind == "change_mode"]
+    assert replay(before_it, found.assigned, found.transition) == []
+    last = "destroy" if old is cut else "stop"
+    gone = [step.id for step in steps if step.kind == last]
+    assert len(gone) == len(before_it.gpus[0].partitions)
+    assert list(change.after) == gone
+    first = "create" if new is cut else "start"
+    coming = [step.id for step in steps if step.kind == first]
+    assert len(coming) == len(after_it.gpus[0].partitions)
+    assert all(change.id in steps[at].after for at in coming)
+    assert change.mode == after_it.gpus[0].sharing
+    assert (change.needs_reset, found.transition.resets, found.transition.mode_changes) == (reset, int(reset), 1)
+
+
+def test_an_idle_gpu_is_ready_to_be_used_whole_and_not_to_be_shared():
+    for new, kinds in (
+        (whole, ["start", "redirect"]),
+        (shared, ["change_mode", "start", "redirect", "start", "redirect"]),
+    ):
+        old = plan_of(gpu_of("A10G/0", partition_of(None, "z", 1)))
+        found = plan_transition(old, plan_of(*old.gpus, new(AMPERE)))
+        assert [step.kind for step in found.transition.steps] == kinds
+        assert replay(old, found.assigned, found.transition) == []
+
+
+def test_a_gpu_of_which_the_mode_changes_twice_forgets_what_was_gone_before_and_keeps_the_order():
+    """What stood there before the first change is not waited for again; the first change is."""
+    pieces = [tenancy(part, gpu.sharing) for gpu in (cut(AMPERE), shared(AMPERE)) for part in gpu.partitions]
+    roles = ["leaves", "leaves", "bridges", "bridges"]
+    items = [Item(0, one, role) for one, role in zip(pieces, roles, strict=True)]
+    items += [Item(0, one, "comes") for one in pieces[:2]]
+    world = World([RealGpu("x", AMPERE, None, None, "x", "mig", tuple(pieces[:2]))], items, {})
+    for i in (0, 1):
+        world.take(i)
+    for i in (2, 3):
+        world.bring(i)
+    for i in (2, 3):
+        world.take(i)
+    for i in (4, 5):
+        world.bring(i)
+    steps = as_steps(world, capacity_rps(pieces[:2]))
+    first, second = [at for at, step in enumerate(steps) if step.kind == "change_mode"]
+    assert len(before(steps, first, "destroy")) == len(steps[first].after) == 2
+    assert len(before(steps, second, "stop")) == 2
+    assert before(steps, second, "change_mode") == [first]
+    assert before(steps, second, "destroy") == []
+    created = [at for at, step in enumerate(steps) if step.kind == "create"]
+    assert [steps[at].after for at in created] == [(second,), (second,)]
