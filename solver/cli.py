@@ -28,6 +28,8 @@ from .commands import (
     signing,
     sweeping,
 )
+from .commands.destinations import looking_first
+from .commands.standard_output import minding_its_output
 from .incumbent import runs_on
 from .model.errors import InputError, MissingExtraError, SliceplanError
 
@@ -64,7 +66,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ui": page.ui,
 }
 for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name)(minding_its_output(looking_first(_command)))
 
 
 def main() -> None:
@@ -91,9 +93,6 @@ def main() -> None:
     except KeyboardInterrupt:
         print("interrupted; nothing was written", file=sys.stderr)
         _leave(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
 
 
 def _leave(code: int) -> None:

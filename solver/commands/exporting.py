@@ -44,7 +44,7 @@ FORMATS = "\n\n".join(f"{target.name}: {target.description}" for target in expor
 def export(
     plan: PlanArgument,
     target: Annotated[str, typer.Option("--format", metavar="NAME", help=FORMATS, show_default=False)],
-    output: Annotated[
+    folder: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Folder to write into; made if missing. Default: one file to stdout."),
     ] = None,
@@ -78,10 +78,10 @@ def export(
         images=values_by_name(image or [], "--image"),
     )
     made = formats[target].export(answer, options)
-    if output is not None:
-        write_texts(output, made.files)
+    if folder is not None:
+        write_texts(folder, made.files)
         for name in made.files:
-            say(str(output / name))
+            say(str(folder / name))
     elif len(made.files) > 1:
         raise InputError(
             [Finding("--output", "", f"is missing; {target} writes {len(made.files)} files into a folder")]

@@ -18,7 +18,11 @@ def display(renderable: Any, *, stderr: bool = False) -> None:
     """Prints text, or what rich can draw, for people to read."""
     from rich.console import Console
 
-    Console(highlight=False, soft_wrap=isinstance(renderable, str), stderr=stderr).print(renderable)
+    class Paper(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would end the process as failed; standard_output.py knows better
+
+    Paper(highlight=False, soft_wrap=isinstance(renderable, str), stderr=stderr).print(renderable)
 
 
 def is_stdout(path: Path | None) -> bool:

@@ -1,0 +1,41 @@
+"""How a command ends when its standard output does: a reader that goes away early is no error, a full disk is one."""
+
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import typer
+
+from ..model.errors import Finding, InputError
+
+
+def minding_its_output(command: Callable[..., None]) -> Callable[..., None]:
+    """Returns the command, which writes out all that it printed before it ends."""
+
+    @wraps(command)
+    def minds(**arguments: Any) -> None:
+        try:
+            try:
+                command(**arguments)
+            finally:
+                sys.stdout.flush()
+        except BrokenPipeError:
+            _forget_the_rest()
+            raise typer.Exit(0) from None
+        except OSError as error:
+            if error.filename is not None:  # a stream has none
+                raise
+            _forget_the_rest()
+            message = f"cannot be written: {error.strerror or error}"
+            raise InputError([Finding("standard output", "", message)]) from error
+
+    return minds
+
+
+def _forget_the_rest() -> None:
+    """Sends what is still to be written nowhere, so that the interpreter does not fail on it once more at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
