@@ -11,7 +11,7 @@ import os
 
 import pynvml
 
-from sliceplan.agent.devices.nvml.names import CATALOGUE_NAMES
+from sliceplan.agent.devices.nvml.names import CATALOGUE_NAMES, SAME_NAME
 from sliceplan.agent.devices.simulated.node import SimulatedNode
 from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.steps import (
@@ -24,7 +24,9 @@ from sliceplan.agent.model.steps import (
 )
 from sliceplan.solver.model.catalogue import load_catalogue
 
-DRIVER_NAMES = {gpu: f"NVIDIA {name}" for name, gpu in CATALOGUE_NAMES.items()}
+DRIVER_NAMES = {gpu: f"NVIDIA {name}" for name, gpu in CATALOGUE_NAMES.items()} | {
+    gpu: f"NVIDIA {name}" for name, gpus in SAME_NAME.items() for gpu in gpus
+}
 NO_INSTANCE = 0xFFFFFFFF
 COMPUTE_SLICES = {0: 1, 1: 2, 2: 3, 3: 4, 4: 7, 5: 8, 6: 6}
 """NVML_COMPUTE_INSTANCE_PROFILE_* -> compute slices."""
@@ -99,6 +101,9 @@ class FakeLibrary:
 
     def DeviceGetName(self, device, buffer, _size):
         buffer.value = DRIVER_NAMES[self._gpu(device).gpu].encode()
+
+    def DeviceGetMemoryInfo(self, device, info):
+        info._obj.total = int(load_catalogue()[self._gpu(device).gpu].memory_mib * 2**20)
 
     def DeviceGetUUID(self, device, buffer, _size):
         index, *instance = self._get(device)
@@ -293,16 +298,21 @@ class FakeLibrary:
         return profiles.get(enum, pynvml.NVML_ERROR_NOT_SUPPORTED)
 
     def _by_id(self, device, profile_id):
-        return next(one for one in self._mig(device).profiles if one.nvml_profile_id == profile_id)
+        return next(one for one in self._mig(device).profiles if _profile_id(one) == profile_id)
 
     def _fill(self, info, profile):
         info.id, info.sliceCount, info.instanceCount = (
-            profile.nvml_profile_id,
+            _profile_id(profile),
             profile.compute_slices,
             profile.max_count,
         )
         info.multiprocessorCount = profile.sm_count or 0
         info.memorySizeMB = int(profile.memory_mib or 0)
+
+
+def _profile_id(profile):
+    """The id that a driver would give; made up where the catalogue does not know it."""
+    return 200 + profile.nvml_profile_enum if profile.nvml_profile_id is None else profile.nvml_profile_id
 
 
 SMI = """#!/bin/sh

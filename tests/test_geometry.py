@@ -1,5 +1,8 @@
 """What fits together on a GPU, counted against the MIG guide and the published enumerations."""
 
+import itertools
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,11 +42,46 @@ def test_seven_slice_gpus_have_19_maximal_layouts_298_states_and_14_multisets(gp
     assert len(maximal_multisets(rules)) == 12
 
 
-@pytest.mark.parametrize("gpu", ["A30-24GB", "RTX-PRO-6000-96GB"])
+FOUR_SLICES = [name for name in MIG_GPUS if CATALOGUE[name].mig.compute_slices == 4]
+
+
+@pytest.mark.parametrize("gpu", FOUR_SLICES)
 def test_four_slice_gpus_have_5_maximal_layouts_and_26_states(gpu):
     rules = rules_of(gpu)
     assert len(maximal_layouts(rules)) == 5
     assert len(valid_layouts(rules)) == 26
+
+
+def test_a_two_slice_gpu_has_2_maximal_layouts_and_5_states():
+    rules = rules_of("RTX-PRO-5000-48GB")
+    assert len(maximal_layouts(rules)) == 2
+    assert len(valid_layouts(rules)) == 5
+
+
+@pytest.mark.parametrize("gpu", MIG_GPUS)
+def test_valid_layouts_are_the_sets_of_placements_in_which_no_two_share_a_unit(gpu):
+    """By brute force over all sets of placements of the base profiles, from the catalogue's rows alone."""
+    mig = CATALOGUE[gpu].mig
+    places = [
+        (profile.name, start, set(range(start, start + profile.memory_slices)), profile.compute_slices)
+        for profile in mig.profiles
+        if profile.kind == "base"
+        for start in profile.starts
+    ]
+    most = {profile.name: profile.max_count for profile in mig.profiles}
+    legal = set()
+    for chosen in itertools.product((False, True), repeat=len(places)):
+        taken = [place for place, is_in in zip(places, chosen, strict=True) if is_in]
+        units = [unit for _, _, of_one, _ in taken for unit in of_one]
+        counts = Counter(name for name, _, _, _ in taken)
+        if (
+            len(units) == len(set(units))
+            and sum(slices for _, _, _, slices in taken) <= mig.compute_slices
+            and all(times <= most[name] for name, times in counts.items())
+        ):
+            legal.add(frozenset((name, start) for name, start, _, _ in taken))
+    found = {frozenset((one.profile, one.start) for one in layout) for layout in valid_layouts(rules_of(gpu))}
+    assert found == legal
 
 
 def test_double_memory_profiles_give_78_maximal_layouts_on_a100():

@@ -106,12 +106,13 @@ def service_file(index: int, service: Service) -> str:
     return f"{SERVICES_FOLDER}/{service_id(index, service)}.env"
 
 
-def _profile_id(step: CreateInstance, node: NodeState) -> int:
+def _profile_id(step: CreateInstance, node: NodeState) -> int | str:
+    """Returns what `nvidia-smi mig -cgi` takes: the id, or the name where the catalogue does not know the id."""
     mig = load_catalogue()[node[step.gpu_index].gpu].mig
     profile = mig.profile(step.profile) if mig else None
     if profile is None:
         raise ValueError(f"{step.profile} is no MIG profile of GPU {step.gpu_index}")
-    return profile.nvml_profile_id
+    return profile.name if profile.nvml_profile_id is None else profile.nvml_profile_id
 
 
 def _device(slot: Slot) -> str:

@@ -1,6 +1,7 @@
 """Files of profiles: what `profiles/models` ships, what `import-profile` writes and `--profiles` reads."""
 
 import json
+import math
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -162,9 +163,10 @@ def _beyond_the_gpu(profile: Profile, index: int, source: str) -> list[Finding]:
     gpu, known = load_catalogue().get(profile.gpu), profile.interference
     if gpu is None or known is None:
         return []
+    clock = gpu.max_clock_mhz
     limits = (
         ("max_power_w", known.gpu.max_power_w, gpu.tdp_w.value, "W"),
-        ("max_frequency_mhz", known.gpu.max_frequency_mhz, gpu.max_clock_mhz.value, "MHz"),
+        ("max_frequency_mhz", known.gpu.max_frequency_mhz, clock.value if clock else math.inf, "MHz"),
     )
     return [
         Finding(

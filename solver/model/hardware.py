@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from .base import Name, Record
+from .errors import Finding, InputError
 
 Engine = Literal["ce", "dec", "enc", "jpeg", "ofa"]
 """Copy engines and media engines of a GPU (NVDEC, NVENC, JPEG decoder, optical flow accelerator)."""
@@ -37,7 +38,9 @@ class MigProfile(Record):
     """One kind of MIG GPU instance, as `nvidia-smi mig -lgip` and `-lgipp` list it for one GPU type."""
 
     name: str = Field(description="NVIDIA's name, as 2g.20gb or 1g.10gb+me")
-    nvml_profile_id: int = Field(description="the id that nvidia-smi prints; belongs to this GPU type only")
+    nvml_profile_id: int | None = Field(
+        description="the id that nvidia-smi prints; belongs to this GPU type only; null: unknown"
+    )
     nvml_profile_enum: int = Field(description="index NVML_GPU_INSTANCE_PROFILE_* of nvml.h")
     compute_slices: int = Field(ge=1)
     memory_slices: int = Field(ge=1, description="placement units that an instance occupies")
@@ -93,6 +96,10 @@ class MigGeometry(Record):
         )
 
 
+OPTIONAL_FACTS = ("tensor_fp16_dense_tflops", "fp32_tflops", "l2_mb", "max_clock_mhz", "pcie_gen")
+"""Figures of a GPU type that may be null."""
+
+
 class Gpu(Record):
     """One GPU type of the catalogue."""
 
@@ -103,14 +110,30 @@ class Gpu(Record):
     memory_gib: Fact
     memory_bandwidth_gb_s: Fact
     tensor_fp16_dense_tflops: Fact | None
-    fp32_tflops: Fact
-    l2_mb: Fact
+    fp32_tflops: Fact | None
+    l2_mb: Fact | None
     tdp_w: Fact
-    max_clock_mhz: Fact
-    pcie_gen: Fact
+    max_clock_mhz: Fact | None
+    pcie_gen: Fact | None
     mps_max_clients: Fact
+    unknown: dict[str, str] = Field(default_factory=dict, description="each figure that is null -> why it is not known")
     mig: MigGeometry | None = Field(description="null: the GPU has no MIG")
     prices: tuple[Price, ...] = ()
+
+    @model_validator(mode="after")
+    def _what_is_null_has_a_reason(self) -> "Gpu":
+        null = {name for name in OPTIONAL_FACTS if getattr(self, name) is None}
+        if null != set(self.unknown):
+            raise ValueError(f"null are {sorted(null)}, but `unknown` gives reasons for {sorted(self.unknown)}")
+        return self
+
+    def known(self, name: str) -> float:
+        """Returns a figure that may be null; InputError if it is, with the reason."""
+        fact: Fact | None = getattr(self, name)
+        if fact is None:
+            message = f"is not known of this GPU type: {self.unknown[name]}"
+            raise InputError([Finding(self.name, name, message)])
+        return fact.value
 
     @property
     def default_price(self) -> Price | None:

@@ -171,7 +171,7 @@ def _idle(gpu: Gpu) -> GpuCoefficients:
     return GpuCoefficients(
         max_power_w=gpu.tdp_w.value,
         idle_power_w=0,
-        max_frequency_mhz=gpu.max_clock_mhz.value,
+        max_frequency_mhz=gpu.max_clock_mhz.value if gpu.max_clock_mhz else 1,
         frequency_mhz_per_w=0,
         scheduling_ms_per_resident=0,
         scheduling_ms_offset=0,

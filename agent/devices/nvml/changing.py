@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from ...model.device_error import DeviceError
-from .names import catalogue_name
+from .names import gpu_type
 from .profiles import DriverProfile, driver_profiles
 from .reading import compute_instance_handles, compute_profiles, instance_handles, mig_mode
 from .session import HINTS, error_name, said
@@ -85,7 +85,7 @@ def destroy_instance(nvml: ModuleType, index: int, start: int, holders: Holders)
 
 
 def _profile(nvml: ModuleType, handle: Any, index: int, name: str) -> DriverProfile:
-    gpu = catalogue_name(nvml.nvmlDeviceGetName(handle))
+    gpu = gpu_type(nvml, handle)
     found = driver_profiles(nvml, handle, gpu)
     for profile in found:
         if profile.name == name:
@@ -97,7 +97,7 @@ def _profile(nvml: ModuleType, handle: Any, index: int, name: str) -> DriverProf
 def _instance(nvml: ModuleType, index: int, start: int) -> tuple[Any, DriverProfile]:
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
     if mig_mode(nvml, handle)[0]:
-        for profile in driver_profiles(nvml, handle, catalogue_name(nvml.nvmlDeviceGetName(handle))):
+        for profile in driver_profiles(nvml, handle, gpu_type(nvml, handle)):
             for instance in instance_handles(nvml, handle, profile.profile_id, profile.max_count):
                 if nvml.nvmlGpuInstanceGetInfo(instance).placement.start == start:
                     return instance, profile

@@ -74,10 +74,11 @@ def catalogue_differences(gpu: str, found: list[DriverProfile]) -> Iterator[str]
     for name in sorted(known.keys() & there.keys()):
         facts, live = known[name], there[name]
         pairs: list[tuple[str, object, object]] = [
-            ("profile id", facts.nvml_profile_id, live.profile_id),
             ("compute slices", facts.compute_slices, live.compute_slices),
             ("instances at most", facts.max_count, live.max_count),
         ]
+        if facts.nvml_profile_id is not None:
+            pairs.append(("profile id", facts.nvml_profile_id, live.profile_id))
         if facts.sm_count is not None:
             pairs.append(("SMs", facts.sm_count, live.sm_count))
         if live.starts is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from ....solver.model.errors import SliceplanError
 from ...model.device_error import DeviceError
 from ...model.live import LiveInstance
-from .names import catalogue_name
+from .names import gpu_type
 from .profiles import driver_profiles
 from .session import opened, said
 
@@ -77,7 +77,7 @@ def read_gpu(nvml: ModuleType, index: int) -> SeenGpu:
     """Returns one GPU; raises NVMLError if it does not answer."""
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
     driver_name = nvml.nvmlDeviceGetName(handle)
-    gpu = catalogue_name(driver_name)
+    gpu = gpu_type(nvml, handle)
     enabled, pending = mig_mode(nvml, handle)
     seen = list(_instances(nvml, handle, gpu)) if enabled else []
     minor = None

@@ -91,7 +91,10 @@ def catalogue_differences(text: str, source: str, facts: Gpu) -> tuple[str, ...]
 
 
 def _differences(found: dict[int, tuple[tuple[int, ...], int]], facts: Gpu) -> Iterator[str]:
-    profiles = {profile.nvml_profile_id: profile for profile in (facts.mig.profiles if facts.mig else ())}
+    known = facts.mig.profiles if facts.mig else ()
+    profiles = {profile.nvml_profile_id: profile for profile in known if profile.nvml_profile_id is not None}
+    if nameless := [profile.name for profile in known if profile.nvml_profile_id is None]:
+        yield f"{', '.join(nameless)}: the catalogue does not know the ids, by which the driver lists places"
     for profile_id, (starts, size) in sorted(found.items()):
         profile = profiles.get(profile_id)
         if profile is None:
@@ -117,7 +120,7 @@ def _gpu(index: int, rows: list[tuple[str, int, int, int]], source: str, types: 
         if profile is None:
             hint = closest(name, [one.name for one in facts.mig.profiles] if facts.mig else ())
             findings.append(Finding(source, where, f"is no profile of {facts.name}. {hint} Is --gpu right?"))
-        elif profile.nvml_profile_id != profile_id:
+        elif profile.nvml_profile_id not in (profile_id, None):
             message = f"has profile id {profile_id}; on {facts.name} it is {profile.nvml_profile_id}. Is --gpu right?"
             findings.append(Finding(source, where, message))
         else:

@@ -27,6 +27,8 @@ def carried(profile: Profile, measured_on: Gpu, to: Gpu) -> Profile:
     ------
     ValueError
         If the profile has no interference model, or one that is an estimate itself.
+    InputError
+        If the catalogue does not know a figure of one of the types that the ratios need.
     """
     known = profile.interference
     if known is None:
@@ -52,12 +54,12 @@ def carried(profile: Profile, measured_on: Gpu, to: Gpu) -> Profile:
 
 
 def _carried(known: Interference, old: Gpu, new: Gpu) -> Interference:
-    clock = old.max_clock_mhz.value / new.max_clock_mhz.value
+    clock = old.known("max_clock_mhz") / new.known("max_clock_mhz")
     arithmetic = clock * old.sm_count.value / new.sm_count.value
     memory = old.memory_bandwidth_gb_s.value / new.memory_bandwidth_gb_s.value
     slower = max(arithmetic, memory)
     power = new.tdp_w.value / old.tdp_w.value
-    cache = old.l2_mb.value / new.l2_mb.value
+    cache = old.known("l2_mb") / new.known("l2_mb")
     k1, k2, k3, k4, k5 = known.model.active
     model = known.model.model_copy(
         update={
@@ -73,14 +75,14 @@ def _carried(known: Interference, old: Gpu, new: Gpu) -> Interference:
 
 
 def _gpu(known: GpuCoefficients, old: Gpu, new: Gpu) -> GpuCoefficients:
-    clock = new.max_clock_mhz.value / old.max_clock_mhz.value
+    clock = new.known("max_clock_mhz") / old.known("max_clock_mhz")
     power = new.tdp_w.value / old.tdp_w.value
     # Each generation of PCIe doubles the bandwidth of the one before.
-    pcie = 2 ** (new.pcie_gen.value - old.pcie_gen.value)
+    pcie = 2 ** (new.known("pcie_gen") - old.known("pcie_gen"))
     return GpuCoefficients(
         max_power_w=new.tdp_w.value,
         idle_power_w=_digits(known.idle_power_w * power),
-        max_frequency_mhz=new.max_clock_mhz.value,
+        max_frequency_mhz=new.known("max_clock_mhz"),
         frequency_mhz_per_w=_digits(known.frequency_mhz_per_w * clock / power),
         scheduling_ms_per_resident=_digits(known.scheduling_ms_per_resident / clock),
         scheduling_ms_offset=_digits(known.scheduling_ms_offset / clock),

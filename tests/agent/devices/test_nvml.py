@@ -9,8 +9,9 @@ import pynvml
 import pytest
 
 from sliceplan.agent import processes
-from sliceplan.agent.devices.nvml.names import CATALOGUE_NAMES, catalogue_name
+from sliceplan.agent.devices.nvml.names import CATALOGUE_NAMES, SAME_NAME, catalogue_name
 from sliceplan.agent.devices.nvml.profiles import catalogue_differences, driver_profiles
+from sliceplan.agent.devices.nvml.reading import read_gpu
 from sliceplan.agent.devices.nvml.session import opened, within
 from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.node import Service, Slot
@@ -174,10 +175,25 @@ def test_a_driver_that_knows_fewer_kinds_of_profiles_is_asked_for_no_more(nvml_n
 
 
 def test_every_name_of_the_driver_leads_to_a_gpu_of_the_catalogue():
-    assert set(CATALOGUE_NAMES.values()) == set(load_catalogue())
+    assert {*CATALOGUE_NAMES.values(), *(gpu for gpus in SAME_NAME.values() for gpu in gpus)} == set(load_catalogue())
     assert catalogue_name("NVIDIA A100 80GB PCIe") == "A100-80GB"
     assert catalogue_name("Tesla T4") == "T4"
+    assert catalogue_name("Tesla V100-SXM2-32GB") == "V100-SXM2-32GB"
+    assert catalogue_name("NVIDIA B300 SXM6 AC") == "B300-270GB"
+    assert catalogue_name("NVIDIA GH200 144G HBM3e") == "GH200-144GB"
     assert catalogue_name("NVIDIA XYZ") == "XYZ"
+
+
+def test_types_of_one_name_are_told_apart_by_their_memory(nvml_node):
+    assert catalogue_name("NVIDIA GB200") == "GB200"
+    assert catalogue_name("NVIDIA GB200", 189471) == "GB200"
+    assert catalogue_name("NVIDIA GB200", 193200) == "GB200-189GB"
+    node = nvml_node("GB200-189GB")
+    with opened() as nvml:
+        assert read_gpu(nvml, 0).gpu == "GB200-189GB"
+    node.nvml.fail["nvmlDeviceGetMemoryInfo"] = pynvml.NVML_ERROR_NO_PERMISSION
+    with opened() as nvml:
+        assert read_gpu(nvml, 0).gpu == "GB200"
 
 
 def test_a_daemon_alone_gets_the_uuid_and_its_defaults_are_set_at_each_start(nvml_node):

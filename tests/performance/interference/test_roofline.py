@@ -6,6 +6,7 @@ from igniter_instances import SHIPPED, V100
 
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.performance.interference.igniter import alone
 from sliceplan.solver.performance.interference.roofline import carried
 
@@ -42,3 +43,8 @@ def test_an_estimate_of_an_estimate_and_a_profile_without_coefficients_are_refus
         carried(PROFILES["ssd", "T4"], CATALOGUE["T4"], CATALOGUE["L4"])
     with pytest.raises(ValueError, match="no interference coefficients"):
         carried(PROFILES["bert", "A100-80GB"], CATALOGUE["A100-80GB"], CATALOGUE["L4"])
+
+
+def test_a_type_of_which_a_needed_figure_is_not_known_is_refused_with_the_reason():
+    with pytest.raises(InputError, match="H20-96GB: max_clock_mhz is not known of this GPU type"):
+        carried(PROFILES["ssd", V100], CATALOGUE[V100], CATALOGUE["H20-96GB"])
