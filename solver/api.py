@@ -2,6 +2,9 @@
 The library's front door: solve one problem, or put all planners side by side.
 
 Within `incumbent.interruptible_by(event)` every search here ends with its best answer so far when the event is set.
+
+A time limit counts from the call. It holds for all that the call searches; whatever does not keep it is given up
+(incumbent.py). The answer is then built and verified, which for 2,000 services takes a few tenths of a second.
 """
 
 import time
@@ -27,7 +30,7 @@ from .check.violation import Violation
 from .comparison import Comparison as Comparison
 from .formats.profile_files import shipped_profiles
 from .freed_memory import keep_freed_memory
-from .incumbent import best_so_far
+from .incumbent import Stopped, best_so_far
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.collector import collector_paused
@@ -130,7 +133,9 @@ def headroom(
     """Returns by which factor all rates can grow; arguments and errors as for `solve`, and every type needs a count."""
     task = _task(problem, profiles, time_limit_s, source)
     require_counts(problem)
-    limits = best_so_far(partial(growth_limits, task.resolved, time_limit_s=task.time_limit_s), nothing=GrowthLimits)
+    deadline = task.part(FOR_THE_CHOICE)
+    search = partial(growth_limits, task.resolved, time_limit_s=deadline - time.monotonic())
+    limits = best_so_far(search, lambda _: GrowthLimits(), deadline=deadline)
     report = HeadroomReport(
         factor=limits.fits,
         factor_limit=limits.too_much,
@@ -139,9 +144,8 @@ def headroom(
     if limits.fits is None:
         return Headroom(report, None, None)
     grown = scaled(problem, limits.fits)
-    return Headroom(
-        report, grown, _planned_or_known(replace(task, resolved=resolve(grown, task.profiles)), limits.gpus)
-    )
+    task = replace(task, resolved=resolve(grown, task.profiles))
+    return Headroom(report, grown, _planned(task, _exact(), limits.gpus))
 
 
 @dataclass(frozen=True)
@@ -163,10 +167,9 @@ def shed(
 ) -> Shedding:
     """Returns the services to leave out at least value so that the rest fits; arguments and errors as for `solve`."""
     task = _task(problem, profiles, time_limit_s, source)
-    found = best_so_far(
-        partial(least_value_to_shed, task.resolved, time_limit_s=task.time_limit_s),
-        nothing=partial(everything_shed, task.resolved),
-    )
+    deadline = task.part(FOR_THE_CHOICE)
+    search = partial(least_value_to_shed, task.resolved, time_limit_s=deadline - time.monotonic())
+    found = best_so_far(search, lambda _: everything_shed(task.resolved), deadline=deadline)
     gone = [problem.workloads[w] for w in found.left_out]
     report = ShedReport(
         value_lost=sum(workload.worth for workload in gone),
@@ -178,7 +181,7 @@ def shed(
     if not kept:
         return Shedding(report, None, None)
     rest = replace(task, resolved=task.resolved.restricted_to(kept))
-    return Shedding(report, rest.resolved.problem, _planned_or_known(rest, found.gpus))
+    return Shedding(report, rest.resolved.problem, _planned(rest, _exact(), found.gpus))
 
 
 def compare(
@@ -197,6 +200,8 @@ def compare(
     ----------
     planners
         Names of planners; None: all that plan a kind of sharing which the fleet allows.
+    time_limit_s
+        For each planner.
     on_plan
         Called with each plan as it is ready.
     """
@@ -204,7 +209,7 @@ def compare(
     task = _task(problem, profiles, time_limit_s, source)
     plans = []
     for planner in chosen:
-        plans.append(_planned(task, planner))
+        plans.append(_planned(task.anew(), planner))
         if on_plan is not None:
             on_plan(plans[-1])
         if plans[-1].search.stopped == "interrupted":
@@ -253,31 +258,52 @@ class _Task:
     resolved: ResolvedProblem
     profiles: Sequence[Profile]
     time_limit_s: float
+    """As stated."""
+    deadline: float
+    """As time.monotonic() has it."""
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left."""
+        return max(self.deadline - time.monotonic(), 0.0)
+
+    def part(self, of_time: float) -> float:
+        """Returns the moment at which a part of what is left is over."""
+        return time.monotonic() + of_time * self.left_s
+
+    def anew(self) -> "_Task":
+        """Returns the task with all of its time."""
+        return replace(self, deadline=time.monotonic() + self.time_limit_s)
+
+
+FOR_THE_CHOICE = 0.75
+"""Part of the time for what headroom and shedding decide; the plan for that has the rest, at least."""
+
+FOR_COMPARING = 0.2
+"""Part of the time for the plan without spares or standby processes, of which only the cost is shown."""
 
 
 def _task(
     problem: Problem, profiles: Sequence[Profile] | None, time_limit_s: float | None, source: str | None = None
 ) -> _Task:
     """Fills in what the caller left out: the shipped profiles, the problem's own time limit."""
+    started = time.monotonic()
     keep_freed_memory()
     known = shipped_profiles() if profiles is None else profiles
     limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
-    return _Task(resolve(problem, known, source), known, limit_s)
+    return _Task(resolve(problem, known, source), known, limit_s, started + limit_s)
 
 
 def _exact() -> Planner:
     return registry.planner_named("exact")
 
 
-def _planned_or_known(task: _Task, gpus: Gpus) -> Plan:
-    """Returns the exact plan; where the search ends before it has one, that of the GPUs that are known to do."""
-    plan = _planned(task, _exact())
-    known = gpus() if plan.status is Status.TIMEOUT else []
-    return _checked(task, _exact(), unproven(task.resolved, known, plan.search)) if known else plan
+def _planned(task: _Task, planner: Planner, known: Gpus = list) -> Plan:
+    """
+    Runs a planner, measures its plan, verifies it and says what its standby processes and free partitions cost.
 
-
-def _planned(task: _Task, planner: Planner) -> Plan:
-    """Runs a planner, measures its plan, verifies it and says what its standby processes cost."""
+    `known`: GPUs that are the plan where the search ends without one; empty: there are none.
+    """
     problem = task.resolved.problem
     asked = problem.settings
     if asked.keeps_spares and planner.name not in SPARE_PLANNERS:
@@ -287,13 +313,16 @@ def _planned(task: _Task, planner: Planner) -> Plan:
         shared = ", ".join(task.resolved.mps)
         message = f"asks for free partitions, which are planned for MIG and whole GPUs; not by mps: {shared}"
         raise InputError([Finding(problem.name, SPARE_SETTINGS, message)])
-    plan = _verified(task, planner)
+    # First, as it is quick where there is little time: what a limit leaves out shall not be what the plan costs more.
+    without_shadow = _cost_without({"shadow_percent": 0.0}, task, planner) if asked.shadow_percent else None
+    without_spares = _cost_without(NO_SPARES, task, planner) if asked.keeps_spares else None
+    plan = _verified(task, planner, known)
     if asked.shadow_percent:
-        cost, extra = _cost_without({"shadow_percent": 0.0}, plan, task, planner)
+        cost, extra = without_shadow, _more(plan.cost_per_hour, without_shadow)
         shadow = ShadowCapacity(percent=asked.shadow_percent, cost_without_per_hour=cost, extra_cost_per_hour=extra)
         plan = plan.model_copy(update={"shadow": shadow})
     if asked.keeps_spares:
-        cost, extra = _cost_without(NO_SPARES, plan, task, planner)
+        cost, extra = without_spares, _more(plan.cost_per_hour, without_spares)
         insurance = Insurance(cost_without_per_hour=cost, extra_cost_per_hour=extra)
         plan = plan.model_copy(update={"insurance": insurance})
     return plan
@@ -307,22 +336,24 @@ SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
 NO_SPARES = {"spare_services": 0, "spare_rate": 0.0, "spare_gpu_loss": False}
 
 
-def _cost_without(
-    changes: Mapping[str, Any], plan: Plan, task: _Task, planner: Planner
-) -> tuple[float | None, float | None]:
-    """Returns what the planner's plan costs with other settings, and how much more the plan costs."""
+def _cost_without(changes: Mapping[str, Any], task: _Task, planner: Planner) -> float | None:
+    """Returns what the planner's plan costs with other settings."""
     problem = task.resolved.problem
     changed = problem.model_copy(update={"settings": problem.settings.model_copy(update=changes)})
-    cost = _verified(_task(changed, task.profiles, task.time_limit_s), planner).cost_per_hour
-    return cost, None if plan.cost_per_hour is None or cost is None else plan.cost_per_hour - cost
+    resolved = resolve(changed, task.profiles)
+    return _verified(replace(task, resolved=resolved, deadline=task.part(FOR_COMPARING)), planner).cost_per_hour
 
 
-def _verified(task: _Task, planner: Planner) -> Plan:
+def _more(cost: float | None, than: float | None) -> float | None:
+    return None if cost is None or than is None else cost - than
+
+
+def _verified(task: _Task, planner: Planner, known: Gpus = list) -> Plan:
     with collector_paused():
-        return _run_and_checked(task, planner)
+        return _run_and_checked(task, planner, known)
 
 
-def _run_and_checked(task: _Task, planner: Planner) -> Plan:
+def _run_and_checked(task: _Task, planner: Planner, known: Gpus) -> Plan:
     started = time.perf_counter()
     resolved = task.resolved
     if impossible := unservable(resolved):
@@ -330,10 +361,19 @@ def _run_and_checked(task: _Task, planner: Planner) -> Plan:
             resolved, impossible, planner=planner.name, status=Status.INFEASIBLE, search=UNSERVABLE
         )
     else:
-        search = partial(planner.plan, resolved, time_limit_s=task.time_limit_s)
-        plan = best_so_far(search, nothing=partial(_interrupted, task, planner))
+        search = partial(planner.plan, resolved, time_limit_s=task.left_s)
+        plan = best_so_far(search, partial(_given_up, task, planner), deadline=task.deadline)
+    if plan.status is Status.TIMEOUT and (gpus := known()):
+        plan = unproven(resolved, gpus, plan.search, plan.bound)
     runtime_s = time.perf_counter() - started
-    return _checked(task, planner, plan.model_copy(update={"runtime_s": round(runtime_s, 6)}))
+    return _checked(task, planner, _as_stated(plan, task).model_copy(update={"runtime_s": round(runtime_s, 6)}))
+
+
+def _as_stated(plan: Plan, task: _Task) -> Plan:
+    """Returns the plan with the limit as its user stated it, of which the search had what was left."""
+    if plan.search.time_limit_s is None:
+        return plan
+    return plan.model_copy(update={"search": plan.search.model_copy(update={"time_limit_s": task.time_limit_s})})
 
 
 def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:
@@ -355,8 +395,8 @@ def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:
     return plan
 
 
-def _interrupted(task: _Task, planner: Planner) -> Plan:
-    search = Search(stopped="interrupted", time_limit_s=task.time_limit_s, solver=None)
+def _given_up(task: _Task, planner: Planner, stopped: Stopped) -> Plan:
+    search = Search(stopped=stopped, time_limit_s=task.time_limit_s, solver=None)
     return assembly.without_plan(task.resolved, (), planner=planner.name, status=Status.TIMEOUT, search=search)
 
 

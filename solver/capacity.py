@@ -132,7 +132,7 @@ def least_value_to_shed(resolved: ResolvedProblem, *, time_limit_s: float) -> Le
 
     def offered(found: MostValuable) -> None:
         report(f"shed: {len(found.served)} of {len(workloads)} workloads fit so far")
-        offer(lambda: answer(found))
+        offer(lambda _: answer(found))
 
     found = most_valuable(
         servable,
@@ -217,5 +217,5 @@ def _tried(
     elif found == "too_much":
         limits = replace(limits, too_much=factor if limits.too_much is None else min(limits.too_much, factor))
     report(f"headroom: {factor:.5g} times the rates: {found.replace('_', ' ')}")
-    offer(lambda: limits)
+    offer(lambda _: limits)
     return found, limits

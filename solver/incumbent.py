@@ -1,23 +1,49 @@
 """
-The best answer so far of a search that goes on, for whoever interrupts it.
+The best answer so far of a search that goes on, for whoever interrupts it, and for its time limit.
 
-A search that has an answer offers how to build it. Solvers written in C++ cannot be stopped midway, so an interruptible
-search runs in a thread of its own that is left behind, and the last offer is the answer.
+A search that has an answer offers how to build it. Solvers written in C++ cannot be stopped midway, and some look at
+their own time limit only now and then. So a search runs in a thread of its own. When it is interrupted, or goes on
+after its deadline, it is given up: the thread is left behind, and the last offer is the answer.
+
+A thread that is left behind ends at its next line of Python. So it takes no time from what follows, but for a solver
+that is still running: that one has the rest of its own limit, and a core of its own where there are two.
 """
 
+import ctypes
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from typing import Any, TypeVar
+from math import inf
+from typing import Any, Generic, Literal, TypeVar
+
+from .deadline import until
 
 Answer = TypeVar("Answer")
 
+Stopped = Literal["interrupted", "time_limit"]
+"""Why a search was given up."""
+
+Offer = Callable[[Stopped], Answer]
+"""Builds an answer, which says why nothing better came."""
+
 _stop: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
-_offers: ContextVar[list[Callable[[], Any]] | None] = ContextVar("offers", default=None)
+_offers: ContextVar[list[Offer[Any]] | None] = ContextVar("offers", default=None)
 _left_behind: list[threading.Thread] = []
 
 POLL_S = 0.05
+
+GRACE_S = 0.2
+"""
+How long after its deadline a search may go on before it is given up.
+
+Whoever keeps the deadline comes within it, with an answer that is never worse than the last offer.
+"""
+
+
+class GivenUpError(BaseException):
+    """Ends a search that nobody waits for any more; no `except Exception` is to keep it from that."""
 
 
 @contextmanager
@@ -35,7 +61,7 @@ def interruption() -> threading.Event | None:
     return _stop.get()
 
 
-def offer(build: Callable[[], Any]) -> None:
+def offer(build: Offer[Any]) -> None:
     """Names the best answer so far, of the type that the search returns; nobody may be interested."""
     offers = _offers.get()
     if offers is not None:
@@ -43,36 +69,81 @@ def offer(build: Callable[[], Any]) -> None:
         del offers[:-1]  # in this order, so that there is one at any moment
 
 
-def best_so_far(search: Callable[[], Answer], nothing: Callable[[], Answer]) -> Answer:
-    """Returns what a search finds; if it is interrupted before, its last offer; `nothing` builds the one before all."""
+def best_so_far(search: Callable[[], Answer], nothing: Offer[Answer], *, deadline: float = inf) -> Answer:
+    """
+    Returns what a search finds; if it is given up before, its last offer; `nothing` builds the one before all.
+
+    Parameters
+    ----------
+    deadline
+        As time.monotonic() has it; solvers within the search have no time limit beyond it. A search that is over time
+        already begins all the same, and has GRACE_S.
+    """
     stop = _stop.get()
-    if stop is None:
+    if stop is None and deadline == inf:
         return search()
-    offers: list[Callable[[], Answer]] = [nothing]
-    found: list[Answer] = []
-    failed: list[BaseException] = []
-
-    def work() -> None:
-        _offers.set(offers)
-        _stop.set(None)  # the whole search is given up, not one that it consists of
-        try:
-            found.append(search())
-        except BaseException as error:  # raised again below, in the caller's thread
-            failed.append(error)
-
-    thread = threading.Thread(target=copy_context().run, args=(work,), daemon=True)
-    if not stop.is_set():
-        thread.start()
-    while thread.is_alive() and not stop.is_set():
-        thread.join(POLL_S)
-    if failed:
-        raise failed[0]
-    if found:
-        return found[0]
-    _left_behind.append(thread)
-    return offers[-1]()
+    running = _Running(search, nothing, deadline)
+    given_up_at = max(deadline, time.monotonic()) + GRACE_S
+    try:
+        if stop is None or not stop.is_set():
+            running.thread.start()
+        while running.goes_on and not (stop is not None and stop.is_set()) and time.monotonic() < given_up_at:
+            running.thread.join(min(POLL_S, max(given_up_at - time.monotonic(), 0.0)))
+    except BaseException:  # Ctrl-C, mostly
+        running.give_up()
+        raise
+    if running.failed:
+        raise running.failed[0]
+    if running.found:
+        return running.found[0]
+    running.give_up()
+    return running.offers[-1]("interrupted" if stop is not None and stop.is_set() else "time_limit")
 
 
 def runs_on() -> bool:
-    """Tells whether an interrupted search still runs, so that the interpreter cannot end in good order."""
-    return any(thread.is_alive() for thread in _left_behind)
+    """Tells whether a search that was given up still runs, so that the interpreter cannot end in good order."""
+    _left_behind[:] = [thread for thread in _left_behind if thread.is_alive()]
+    return bool(_left_behind)
+
+
+class _Running(Generic[Answer]):
+    """A search in its thread."""
+
+    def __init__(self, search: Callable[[], Answer], nothing: Offer[Answer], deadline: float) -> None:
+        self.offers: list[Offer[Answer]] = [nothing]
+        self.found: list[Answer] = []
+        self.failed: list[BaseException] = []
+        self._search, self._deadline = search, deadline
+        self._has_ended = False
+        self._ending = threading.Lock()
+        self.thread = threading.Thread(target=copy_context().run, args=(self._run,), daemon=True)
+
+    @property
+    def goes_on(self) -> bool:
+        return self.thread.is_alive()
+
+    def give_up(self) -> None:
+        """Leaves the thread behind, and has it end at its next line of Python."""
+        with self._ending:
+            if self.goes_on and not self._has_ended:
+                _left_behind.append(self.thread)
+                thread_id, error = ctypes.c_ulong(self.thread.ident or 0), ctypes.py_object(GivenUpError)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, error)
+
+    def _run(self) -> None:
+        with suppress(GivenUpError):  # at whatever line it comes
+            self._work()
+
+    def _work(self) -> None:
+        _offers.set(self.offers)
+        _stop.set(None)  # the whole search is given up, not one that it consists of
+        try:
+            with until(self._deadline):
+                self.found.append(self._search())
+        except GivenUpError:
+            raise
+        except BaseException as error:  # raised again in the caller's thread
+            self.failed.append(error)
+        finally:
+            with self._ending:
+                self._has_ended = True

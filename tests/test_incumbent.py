@@ -1,12 +1,15 @@
-"""A search that is interrupted ends with its last offer."""
+"""A search that is interrupted, or goes on after its deadline, ends with its last offer."""
 
 import threading
+import time
 
 import pytest
 from igniter_instances import random_mps_problem
 from instances import second_type, two_type_problem
+from waiting import wait_until
 
 from sliceplan.solver.api import solve
+from sliceplan.solver.deadline import at_most_left, seconds_left, until
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.incumbent import best_so_far, interruptible_by, offer, runs_on
 from sliceplan.solver.model.plan import Status
@@ -14,7 +17,7 @@ from sliceplan.solver.model.plan import Status
 NEVER_S = 60
 
 
-def nothing():
+def nothing(_):
     return "nothing"
 
 
@@ -30,7 +33,7 @@ def interrupted(*answers):
 
     def search():
         for answer in answers:
-            offer(lambda answer=answer: answer)
+            offer(lambda _, answer=answer: answer)
         stop.set()
         never.wait(NEVER_S)
         return "too late"
@@ -65,8 +68,75 @@ def test_what_a_search_raises_is_raised():
         best_so_far(search, nothing)
 
 
+def overdue(*answers, search_on):
+    """Returns what a search gives that goes on after its deadline, after it offered some answers."""
+
+    def search():
+        for answer in answers:
+            offer(lambda why, answer=answer: (answer, why))
+        search_on()
+        return "too late"
+
+    return best_so_far(search, lambda why: ("nothing", why), deadline=time.monotonic())
+
+
+def test_a_search_that_passes_its_deadline_gives_its_last_offer_and_says_why():
+    never = threading.Event()
+    assert overdue("first", "second", search_on=lambda: never.wait(NEVER_S)) == ("second", "time_limit")
+    assert overdue(search_on=lambda: never.wait(NEVER_S)) == ("nothing", "time_limit")
+    assert runs_on()
+    never.set()
+    wait_until(lambda: not runs_on())
+
+
+def test_a_search_that_is_given_up_ends_at_its_next_line_although_it_never_looks_at_the_clock():
+    def count_for_ever():
+        number = 0
+        while True:
+            try:
+                number += 1
+            except Exception:  # what ends it is none that a search could take for its own
+                pytest.fail("it was kept alive")
+
+    assert overdue("first", search_on=count_for_ever) == ("first", "time_limit")
+    wait_until(lambda: not runs_on())
+
+
+def test_a_search_that_keeps_its_deadline_gives_its_own_answer():
+    assert best_so_far(lambda: "found", nothing, deadline=time.monotonic() + NEVER_S) == "found"
+
+
+def test_parts_of_a_search_have_no_more_time_than_is_left_of_the_whole():
+    """Here and in searches within it, whose own deadlines count where they are earlier."""
+    end = time.monotonic() + 30
+
+    def part():
+        return at_most_left(NEVER_S), at_most_left(1), best_so_far(seconds_left, nothing, deadline=end - 20)
+
+    capped, shorter, inner = best_so_far(part, nothing, deadline=end)
+    assert 10 < capped <= 30
+    assert shorter == 1
+    assert inner <= 10
+    with until(time.monotonic() - 1):
+        assert 0 < at_most_left(NEVER_S) < 0.1
+    assert at_most_left(NEVER_S) == NEVER_S
+
+
+def test_an_interruption_is_told_from_a_deadline():
+    stop, never = threading.Event(), threading.Event()
+
+    def search():
+        offer(lambda why: why)
+        stop.set()
+        never.wait(NEVER_S)
+
+    with interruptible_by(stop):
+        assert best_so_far(search, nothing, deadline=time.monotonic() + NEVER_S) == "interrupted"
+    never.set()
+
+
 def test_offers_outside_of_an_interruptible_search_are_ignored():
-    offer(lambda: pytest.fail("nobody asked"))
+    offer(lambda _: pytest.fail("nobody asked"))
 
 
 def test_an_interrupted_solve_has_a_plan_and_its_bound():

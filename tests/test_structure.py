@@ -25,7 +25,7 @@ ALLOWED = {
     "metrics": {"model", "performance", "geometry", "plan_columns"},
     "waste": {"model", "metrics", "plan_columns"},
     "geometry": {"model"},
-    "exact": {"model", "performance", "geometry", "decided", "exact", "progress"},
+    "exact": {"model", "performance", "geometry", "deadline", "decided", "exact", "progress"},
     "capacity": {"model", "performance", "decided", "exact", "planners", "incumbent", "progress"},
     "pricing": {"model", "performance", "exact"},
     "planners": {
@@ -42,7 +42,8 @@ ALLOWED = {
     "workers": {"incumbent", "progress", "workers"},
     "sweeps": {"api", "digest", "incumbent", "model", "performance", "pricing", "progress", "sweeps", "workers"},
     "decided": {"performance"},
-    "incumbent": set(),
+    "deadline": set(),
+    "incumbent": {"deadline"},
     "progress": set(),
     "replan": {"model", "performance", "assembly", "decided", "exact"},
     "transition": {"model", "performance", "geometry", "transition"},

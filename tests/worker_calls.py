@@ -23,12 +23,12 @@ def search_without_end(offered):
     """Offers an answer, says so, and goes on for long."""
 
     def search():
-        offer(lambda: offered)
+        offer(lambda _: offered)
         report("offered")
         time.sleep(60)
         return "too late"
 
-    return best_so_far(search, nothing=lambda: "nothing")
+    return best_so_far(search, nothing=lambda _: "nothing")
 
 
 def wait_for(path):

@@ -7,6 +7,8 @@ from typing import Any
 from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
+from ..deadline import at_most_left
+
 TIE_BREAK_NODES = 20
 """Branch-and-bound nodes for a second goal; a count and not a time, so that equal runs give equal plans."""
 
@@ -24,13 +26,15 @@ def run_highs(
 
     Parameters
     ----------
+    time_limit_s
+        Of which no more counts than the whole search has left.
     absolute_gap
         Stop at a solution this close to the bound: just below 1 where every cost is an integer; None: at the optimum.
     start
         A known solution, as found: its integers may be off by rounding.
     """
     parameters = mathopt.SolveParameters(
-        time_limit=timedelta(seconds=max(time_limit_s, 0.01)),
+        time_limit=timedelta(seconds=at_most_left(time_limit_s)),
         random_seed=1,
         relative_gap_tolerance=0.0 if absolute_gap is not None else 1e-9,
         absolute_gap_tolerance=absolute_gap,

@@ -49,11 +49,11 @@ class Exact:
         if resolved.mps:
             return self._plan_shared(resolved, time_limit_s)
 
-        def interrupted(first: DecomposedAnswer) -> None:
-            search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=first.answer.solver)
-            offer(partial(self._assembled, resolved, first, search))
+        def offered(first: DecomposedAnswer) -> None:
+            search = partial(Search, time_limit_s=time_limit_s, solver=first.answer.solver)
+            offer(lambda stopped: self._assembled(resolved, first, search(stopped=stopped)))
 
-        solved = solve_by_prices(resolved, on_answer=interrupted, time_limit_s=time_limit_s)
+        solved = solve_by_prices(resolved, on_answer=offered, time_limit_s=time_limit_s)
         answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == "infeasible":
@@ -104,14 +104,14 @@ class Exact:
         if plans:
             price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
             cheapest = min(plans, key=lambda gpus: sum(price[gpu.gpu] for gpu in gpus))
-            search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=None)
-            offer(partial(unproven, resolved, cheapest, search))
+            by_igniter = partial(Search, time_limit_s=time_limit_s, solver=None)
+            offer(lambda stopped: unproven(resolved, cheapest, by_igniter(stopped=stopped)))
 
-        def interrupted(first: FleetAnswer) -> None:
-            search = Search(stopped="interrupted", time_limit_s=time_limit_s, solver=first.solver)
-            offer(partial(self._assembled_fleet, resolved, first, search))
+        def offered(first: FleetAnswer) -> None:
+            search = partial(Search, time_limit_s=time_limit_s, solver=first.solver)
+            offer(lambda stopped: self._assembled_fleet(resolved, first, search(stopped=stopped)))
 
-        answer = solve_shared_fleet(resolved, hosted, plans, on_answer=interrupted, time_limit_s=time_limit_s)
+        answer = solve_shared_fleet(resolved, hosted, plans, on_answer=offered, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None and answer.stopped != "time_limit":
             unserved = shared_shortfall(resolved, time_limit_s=time_limit_s)
@@ -137,9 +137,11 @@ class Exact:
         return plan.model_copy(update={"prices": prices})
 
 
-def unproven(resolved: ResolvedProblem, gpus: Sequence[DecidedGpu], search: Search) -> Plan:
-    """Returns a plan of known GPUs, for a search that is ended before it proves anything."""
-    return assemble(resolved, gpus, planner=Exact.name, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
+def unproven(
+    resolved: ResolvedProblem, gpus: Sequence[DecidedGpu], search: Search, bound: Bound = UNKNOWN_BOUND
+) -> Plan:
+    """Returns a plan of known GPUs, for a search that is ended before it has a better one."""
+    return assemble(resolved, gpus, planner=Exact.name, status=Status.FEASIBLE, bound=bound, search=search)
 
 
 def _fleet_prices_of(resolved: ResolvedProblem, found: FleetPrices) -> Prices:

@@ -22,6 +22,7 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
+from sliceplan.solver.planners.registry import planner_named
 
 PROFILES = shipped_profiles()
 PARTS = st.lists(st.one_of(st.just(0.0), st.floats(0.15, 1.0)), min_size=3, max_size=3)
@@ -101,8 +102,7 @@ def test_plans_at_prices_hold_and_stay_above_the_bound(count, seed, v100s):
 
 
 def test_hundreds_of_services_on_a_mixed_fleet_get_a_bound_and_a_plan_near_it():
-    problem = mixed_problem(700, 3)
-    plan = api.solve(problem, time_limit_s=8)
+    plan = planner_named("exact").plan(resolve(mixed_problem(700, 3), PROFILES), time_limit_s=8)
     assert plan.bound.method == PRICES
     assert plan.gap < 0.25
     kinds = {gpu.sharing for gpu in plan.gpus}

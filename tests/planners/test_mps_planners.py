@@ -14,6 +14,7 @@ from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.planners.igniter import placed_by_igniter
+from sliceplan.solver.planners.registry import planner_named
 
 MPS_PLANNERS = ("exact", "best-split", "ffd", "ffd-interference", "gpulets-igniter", "gslice", "igniter")
 
@@ -183,8 +184,8 @@ def test_a_restricted_problem_is_the_problem_of_those_workloads():
 
 def test_exact_is_never_dearer_than_a_valid_heuristic_even_out_of_time():
     """With no time to search, the plan is the best of the heuristics', which its bound is stated for."""
-    problem = random_mps_problem(300, 0)
-    comparison = compare(problem, ["exact", "igniter", "ffd-interference"], time_limit_s=0.1)
-    exact, *others = comparison.plans
+    resolved = resolve(random_mps_problem(300, 0), shipped_profiles())
+    names = ("exact", "igniter", "ffd-interference")
+    exact, *others = [planner_named(name).plan(resolved, time_limit_s=0.1) for name in names]
     assert exact.cost_per_hour <= min(plan.cost_per_hour for plan in others)
     assert exact.bound.cost_per_hour <= exact.cost_per_hour
