@@ -49,6 +49,7 @@ from .planners.planner import Planner
 from .pricing import price_report
 
 UNSERVABLE = Search(stopped="infeasible", time_limit_s=None, solver=None)
+"""The proof is that of performance/unservable.py."""
 
 
 class WrongPlanError(RuntimeError):
@@ -306,13 +307,8 @@ def _planned(task: _Task, planner: Planner, known: Gpus = list) -> Plan:
     """
     problem = task.resolved.problem
     asked = problem.settings
-    if asked.keeps_spares and planner.name not in SPARE_PLANNERS:
-        message = f"asks for free partitions, which {planner.name} does not plan; use {' or '.join(SPARE_PLANNERS)}"
-        raise InputError([Finding(problem.name, SPARE_SETTINGS, message)])
-    if asked.keeps_spares and task.resolved.mps:
-        shared = ", ".join(task.resolved.mps)
-        message = f"asks for free partitions, which are planned for MIG and whole GPUs; not by mps: {shared}"
-        raise InputError([Finding(problem.name, SPARE_SETTINGS, message)])
+    if _refusal(task.resolved, planner):
+        return _verified(task, planner)
     # First, as it is quick where there is little time: what a limit leaves out shall not be what the plan costs more.
     without_shadow = _cost_without({"shadow_percent": 0.0}, task, planner) if asked.shadow_percent else None
     without_spares = _cost_without(NO_SPARES, task, planner) if asked.keeps_spares else None
@@ -330,8 +326,6 @@ def _planned(task: _Task, planner: Planner, known: Gpus = list) -> Plan:
 
 SPARE_PLANNERS = ("exact",)
 """Planners that keep partitions free."""
-
-SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
 
 NO_SPARES = {"spare_services": 0, "spare_rate": 0.0, "spare_gpu_loss": False}
 
@@ -357,9 +351,9 @@ def _run_and_checked(task: _Task, planner: Planner, known: Gpus) -> Plan:
     started = time.perf_counter()
     resolved = task.resolved
     if impossible := unservable(resolved):
-        plan = assembly.without_plan(
-            resolved, impossible, planner=planner.name, status=Status.INFEASIBLE, search=UNSERVABLE
-        )
+        plan = assembly.without_plan(resolved, impossible, planner=planner.name, search=UNSERVABLE)
+    elif reason := _refusal(resolved, planner):
+        plan = assembly.refused(resolved, reason, planner=planner.name)
     else:
         search = partial(planner.plan, resolved, time_limit_s=task.left_s)
         plan = best_so_far(search, partial(_given_up, task, planner), deadline=task.deadline)
@@ -374,6 +368,25 @@ def _as_stated(plan: Plan, task: _Task) -> Plan:
     if plan.search.time_limit_s is None:
         return plan
     return plan.model_copy(update={"search": plan.search.model_copy(update={"time_limit_s": task.time_limit_s})})
+
+
+def _refusal(resolved: ResolvedProblem, planner: Planner) -> str | None:
+    """Returns why a planner does not take a problem that asks for what it does not plan; None: it may."""
+    allowed = {sharing for entry in resolved.fleet for sharing in entry.sharing}
+    if not allowed.intersection(planner.sharing):
+        return f"{planner.name} plans {' and '.join(planner.sharing)}, which no GPU type of the fleet allows"
+    if not resolved.problem.settings.keeps_spares:
+        return None
+    if planner.name not in SPARE_PLANNERS:
+        by = " or ".join(SPARE_PLANNERS)
+        return f"{planner.name} does not plan partitions that are kept free ({SPARE_SETTINGS}); use {by}"
+    if resolved.mps:
+        shared = ", ".join(resolved.mps)
+        return f"partitions are kept free ({SPARE_SETTINGS}) on MIG and whole GPUs only; the fleet has mps on {shared}"
+    return None
+
+
+SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
 
 
 def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:
@@ -397,7 +410,7 @@ def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:
 
 def _given_up(task: _Task, planner: Planner, stopped: Stopped) -> Plan:
     search = Search(stopped=stopped, time_limit_s=task.time_limit_s, solver=None)
-    return assembly.without_plan(task.resolved, (), planner=planner.name, status=Status.TIMEOUT, search=search)
+    return assembly.without_plan(task.resolved, (), planner=planner.name, search=search)
 
 
 def _broken(violation: Violation) -> PlanViolation:

@@ -20,6 +20,19 @@ from .performance.resolve import ResolvedProblem
 
 UNKNOWN_BOUND = Bound(cost_per_hour=None, gpus=None, method="none: this planner computes no bound")
 
+HEURISTIC_DONE = Search(stopped="heuristic_done", time_limit_s=None, solver=None)
+REFUSED = Search(stopped="refused", time_limit_s=None, solver=None)
+
+WITHOUT_PLAN = {
+    "infeasible": Status.INFEASIBLE,
+    "heuristic_done": Status.NONE_FOUND,
+    "gap_left": Status.NONE_FOUND,
+    "refused": Status.REFUSED,
+    "time_limit": Status.TIMEOUT,
+    "interrupted": Status.TIMEOUT,
+}
+"""Why a search ended -> what that says where it gave no plan."""
+
 
 def assemble(
     resolved: ResolvedProblem,
@@ -66,16 +79,19 @@ def without_plan(
     unserved: Sequence[Unserved],
     *,
     planner: str,
-    status: Status,
     search: Search,
     bound: Bound = UNKNOWN_BOUND,
 ) -> Plan:
-    """Returns the answer of a planner that found no plan; `unserved` says why."""
+    """
+    Returns the answer of a planner that has no plan; `unserved` says why, and why its search ended gives the status.
+
+    A search that ends `infeasible` has proven that the problem has no plan; one that proved a cost has a plan.
+    """
     return Plan(
         version=1,
         problem=reference(resolved.problem),
         planner=planner,
-        status=status,
+        status=WITHOUT_PLAN[search.stopped],
         cost_per_hour=None,
         gpus_used=0,
         bound=bound,
@@ -89,6 +105,12 @@ def without_plan(
         shadow=None,
         metrics=None,
     )
+
+
+def refused(resolved: ResolvedProblem, reason: str, *, planner: str) -> Plan:
+    """Returns the answer of a planner that does not take the problem, with the reason for all workloads."""
+    unserved = [Unserved(workload=workload.name, reason=reason) for workload in resolved.problem.workloads]
+    return without_plan(resolved, unserved, planner=planner, search=REFUSED)
 
 
 def gap(cost: float | None, bound: Bound) -> float | None:

@@ -1,8 +1,18 @@
 """
 The command line `sliceplan`: what there is, in the order of --help, and how it ends. The commands are in commands/.
 
-Exit codes: 0 done; 1 no plan exists for this problem, or the planner's does not hold; 2 the input is wrong; 3 a limit
-was hit (the answer, if any, is usable); 130 interrupted. Machine-readable output goes to stdout or a file, the rest to
+Exit codes
+    0    done
+    1    no plan exists for this problem, which is proven; or the planner's plan does not hold
+    2    the input is wrong
+    3    a limit, or the first Ctrl-C, ended the search, with a usable answer
+    4    the planner does not take this problem (size, rules), which says nothing about the problem
+    5    a limit, or the first Ctrl-C, came before any answer, which says nothing about the problem
+    6    the search is complete and found no plan, and it is not proven that there is none
+    130  interrupted a second time
+
+Where several planners answer (`compare`), or several points (`sweep`), it is the first of 0, 3, 1, 5, 6, 4 that one of
+them gives; 0 only if none was cut short by Ctrl-C. Machine-readable output goes to stdout or a file, the rest to
 stderr.
 """
 

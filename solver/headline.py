@@ -1,18 +1,15 @@
 """A plan's result in one sentence, for the terminal and the page."""
 
 from .model.plan import Plan, Status
+from .model.words import counted
+
+WITHOUT_PLAN = (Status.INFEASIBLE, Status.NONE_FOUND, Status.REFUSED, Status.TIMEOUT)
 
 
 def headline(plan: Plan, gap: float | None) -> str:
     """Returns cost, GPUs, and how good they are proven to be; `gap` is that to the best bound known."""
-    if plan.status is Status.INFEASIBLE and plan.search.stopped == "gap_left":
-        return "No plan was found, and it is not proven that there is none."
-    if plan.status is Status.INFEASIBLE:
-        return f"No plan: {len(plan.unserved)} workload{'' if len(plan.unserved) == 1 else 's'} cannot be served."
-    if plan.status is Status.TIMEOUT:
-        if plan.search.stopped == "interrupted":
-            return "Interrupted before a plan was found."
-        return "No plan was found within the time limit. Allow more time."
+    if plan.status in WITHOUT_PLAN:
+        return _without_plan(plan)
     gpus = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}"
     if plan.cost_per_hour is None:
         return f"{gpus}; nothing is known about the cost"
@@ -30,6 +27,20 @@ def headline(plan: Plan, gap: float | None) -> str:
     percent = 100 * gap
     shown = f"{percent:.1f}" if percent >= 0.05 else f"{percent:.1g}"
     return f"{cost}: at most {shown} % above the cheapest possible"
+
+
+def _without_plan(plan: Plan) -> str:
+    """Returns what is known of a problem when a planner gave no plan for it."""
+    if plan.status is Status.REFUSED:
+        return f"{plan.planner} does not take this problem, which says nothing about it: another planner may."
+    if plan.status is Status.TIMEOUT:
+        if plan.search.stopped == "interrupted":
+            return "Interrupted before a plan was found; whether there is one is open."
+        return "No plan was found within the time limit; whether there is one is open. Allow more time."
+    # Plans of before there was this word are infeasible by heuristics too, which prove nothing.
+    if plan.status is Status.NONE_FOUND or plan.search.stopped != "infeasible":
+        return f"{plan.planner} found no plan, and it is not proven that there is none."
+    return f"Proven: no plan exists. {counted(len(plan.unserved), 'workload')} cannot be served."
 
 
 def missed_slos(plan: Plan) -> dict[str, float]:

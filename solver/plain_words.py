@@ -77,6 +77,12 @@ def _limit(plan: Plan) -> str:
         return "The search is complete. What is left between cost and proof, this method of proof cannot decide."
     if stopped == "heuristic_done" and plan.status is Status.FEASIBLE:
         return f"{plan.planner} takes its steps and stops; exact goes on until no plan is cheaper."
+    if stopped == "heuristic_done" and plan.status is Status.NONE_FOUND:
+        return f"{plan.planner} takes its steps and stops; exact looks for a plan, or for a proof that there is none."
+    if stopped == "gap_left":
+        return "The search is complete; whether there is a plan, its method of proof cannot decide."
+    if stopped == "refused":
+        return "The planner was not asked to search. Compare shows which planners take the problem."
     if stopped == "infeasible":
         return "More time does not help: this fleet cannot serve these services, whatever the plan."
     return ""

@@ -60,7 +60,7 @@ def replanned(
     if first.answer.stopped == "infeasible":
         search = Search(stopped="infeasible", time_limit_s=time_limit_s, solver=first.answer.solver)
         unserved = shortfall(resolved, time_limit_s=time_limit_s)
-        plan = without_plan(resolved, unserved, planner=NAME, status=Status.INFEASIBLE, search=search)
+        plan = without_plan(resolved, unserved, planner=NAME, search=search)
         return plan, _report(must_move, move_price, most_moves, plan, must_move, None, False)
     if most_moves is not None and most_moves < len(must_move):
         reason = "their operating points break a limit now, or their GPUs may not be used any more"
@@ -79,7 +79,7 @@ def replanned(
         raise NoPlanError(_too_few_moves(resolved, known, most_moves, time_limit_s))
     search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
     if answer.kept is None:
-        plan = without_plan(resolved, (), planner=NAME, status=Status.TIMEOUT, search=search, bound=bound)
+        plan = without_plan(resolved, (), planner=NAME, search=search, bound=bound)
         return plan, _report(must_move, move_price, most_moves, plan, must_move, answer.least, False)
     plan = _plan(resolved, running, known, answer, search, bound)
     moved = tuple(sorted(names[w] for w in answer.moved))

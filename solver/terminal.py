@@ -14,6 +14,8 @@ from .model.hardware import Gpu
 from .model.plan import Partition, Plan, PlannedGpu, Prices
 from .model.price_report import PriceReport
 from .model.profile import Profile
+from .model.words import short_status
+from .reasons import reasons
 
 if TYPE_CHECKING:
     from .performance.interference.fitting import Residual
@@ -32,8 +34,7 @@ def draw_plan(plan: Plan, most: int | None = None) -> Group:
         parts += [*_draw_gpu(gpu, colours), Text()]
     if len(shown) < len(plan.gpus):
         parts.append(Text(f"… and {len(plan.gpus) - len(shown)} more GPUs", style="dim"))
-    if plan.unserved:
-        parts += [Text(f"{item.workload}: {item.reason}") for item in plan.unserved]
+    parts += [Text(line) for line in reasons(plan)]
     return Group(*parts)
 
 
@@ -64,7 +65,7 @@ def _status(plan: Plan) -> str:
     missed = missed_slos(plan)
     if plan.search.stopped == "interrupted":
         return "interrupted"
-    return f"{len(missed)} miss, +{max(missed.values()):.0%}" if missed else plan.status.value
+    return f"{len(missed)} miss, +{max(missed.values()):.0%}" if missed else short_status(plan.status)
 
 
 def gpu_table(gpus: Iterable[Gpu]) -> Table:

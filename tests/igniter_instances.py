@@ -1,9 +1,10 @@
-"""The instances of iGniter's paper: the illustrative example (sec. 2.3) and the 12 workloads of table 3."""
+"""The instances of iGniter's paper (sec. 2.3, and the 12 workloads of table 3), and drawn ones under MPS."""
 
 import math
 import random
 
 import pytest
+from hypothesis import strategies as st
 from instances import REFERENCE, problem_of
 
 from sliceplan.solver.formats.gpulets import read_gpulets
@@ -72,3 +73,45 @@ def solo_tables():
     if not SOLO_TABLES.is_file():
         pytest.skip(f"the published solo tables are not in {SOLO_TABLES}")
     return read_gpulets(SOLO_TABLES)
+
+
+FLEETS = st.sampled_from(
+    [
+        [{"gpu": V100, "sharing": ["mps"]}],
+        [{"gpu": V100, "sharing": ["mps"], "count": 2}],
+        [{"gpu": V100, "sharing": ["mps", "exclusive"]}, {"gpu": "T4", "sharing": ["mps"]}],
+        [{"gpu": "T4", "sharing": ["exclusive"]}],
+        [{"gpu": "A100-80GB", "sharing": ["mig"], "count": 3}, {"gpu": V100, "sharing": ["mps"], "count": 3}],
+    ]
+)
+
+
+@st.composite
+def mps_problems(draw, most=5):
+    """Draws small problems on fleets that mix kinds of sharing; some cannot be served."""
+    workloads = draw(
+        st.lists(
+            st.fixed_dictionaries(
+                {
+                    "model": st.sampled_from(MODELS),
+                    "rate_rps": st.floats(0.5, 1500),
+                    "slo_ms": st.floats(5, 300),
+                },
+                optional={
+                    "max_replicas": st.integers(1, 3),
+                    "batch_sizes": st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=3, unique=True),
+                    "memory_mib": st.floats(100, 9000),
+                },
+            ),
+            min_size=1,
+            max_size=most,
+        )
+    )
+    return problem_of(
+        workloads,
+        fleet=draw(FLEETS),
+        mps_rules=draw(st.sampled_from(["free", "igniter"])),
+        headroom=draw(st.sampled_from([0.0, 0.2])),
+        shadow_percent=draw(st.sampled_from([0.0, 0.0, 10.0])),
+        time_limit_s=10,
+    )

@@ -3,6 +3,7 @@
 import plotly.graph_objects as go
 
 from sliceplan.solver.model.sweep_report import Axis, Step, SweepPoint
+from sliceplan.solver.model.words import short_status
 from sliceplan.solver.sweeps.steps import description
 
 from .colours import PALETTE
@@ -140,7 +141,7 @@ def _map(axes: tuple[Axis, ...], points: tuple[SweepPoint, ...]) -> go.Figure:
 def _hover(point: SweepPoint, reason: str | None) -> str:
     at = ", ".join(f"{value:g}" for value in point.values)
     if point.cost_per_hour is None:
-        return f"<b>at {at}: no plan</b><br>{point.reason or point.status}"
+        return f"<b>at {at}: no plan</b><br>{point.reason or short_status(point.status)}"
     lines = [f"<b>at {at}: ${point.cost_per_hour:,.2f} per hour</b>"]
     lines.append(", ".join(f"{count:,} {gpu}" for gpu, count in point.gpus.items()))
     if point.bound_per_hour is not None:

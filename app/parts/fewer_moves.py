@@ -8,6 +8,7 @@ from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.headline import headline
+from sliceplan.solver.reasons import reasons
 from sliceplan.solver.sweeps.points import used_profiles
 from sliceplan.solver.transition_text import moves_in_words
 
@@ -80,7 +81,7 @@ def _show_answer(session: Session) -> None:
     plan, report = found.plan, found.report
     st.markdown(f"**{headline(plan, plan.gap)}**")
     if not plan.gpus:
-        st.markdown("\n".join(f"- {item.workload}: {item.reason}" for item in plan.unserved))
+        st.markdown("\n".join(f"- {line}" for line in reasons(plan)))
         return
     st.markdown(moves_in_words(report))
     answer = session.answer

@@ -9,8 +9,10 @@ from sliceplan.solver.model.problem import Problem
 VERDICTS = {
     Status.OPTIMAL: "Proven: no plan for this problem costs less.",
     Status.FEASIBLE: "The plan serves everything; whether a cheaper one exists is not settled.",
-    Status.INFEASIBLE: "There is no plan: some services cannot be served as asked.",
-    Status.TIMEOUT: "No plan was found in time.",
+    Status.INFEASIBLE: "Proven: there is no plan, some services cannot be served as asked.",
+    Status.NONE_FOUND: "No plan was found, and it is not proven that there is none.",
+    Status.REFUSED: "The planner does not take this problem, which says nothing about it.",
+    Status.TIMEOUT: "No plan was found in time; whether there is one is open.",
     Status.VIOLATING: "The plan does not hold: it misses promises. Do not deploy it.",
 }
 
@@ -21,6 +23,7 @@ STOPPED = {
     "gap_left": "the search was complete, but its bound stays below the cost",
     "heuristic_done": "the heuristic was done; it proves nothing by itself",
     "interrupted": "it was interrupted",
+    "refused": "it never began",
 }
 
 

@@ -26,10 +26,11 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.pricing import price_report
+from sliceplan.solver.reasons import reasons
 from sliceplan.solver.waste import Waste, waste
 
 MOST_REASONS = 3
-"""Services of one planner for which the comparison says why they have no place."""
+"""Reasons of one planner that the comparison shows for having no plan."""
 
 SHOWN = "compare.shown"
 """The planner whose plan is looked at."""
@@ -204,10 +205,11 @@ def _reasons(compared: Comparison) -> None:
         return
     with st.expander(f"Why {len(without)} planner{'s have' if len(without) > 1 else ' has'} no plan"):
         for plan in without:
-            more = len(plan.unserved) - MOST_REASONS
-            lines = [f"- {item.workload}: {item.reason}" for item in plan.unserved[:MOST_REASONS]]
-            lines += [f"- … and {more} more services"] if more > 0 else []
-            st.markdown("\n".join([f"**{plan.planner}**", *lines]))
+            found = reasons(plan)
+            more = len(found) - MOST_REASONS
+            lines = [f"- {line}" for line in found[:MOST_REASONS]]
+            lines += [f"- … and {more} more reasons"] if more > 0 else []
+            st.markdown("\n".join([f"**{plan.planner}**: {headline(plan, None)}", "", *lines]))
 
 
 def _one_planner(

@@ -16,7 +16,7 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
 from sliceplan.solver.caveats import gravest_first
 from sliceplan.solver.headline import headline, misses
-from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.plain_words import HOURS_A_MONTH, in_plain_words
 from sliceplan.solver.service_figures import service_figures
@@ -68,7 +68,10 @@ def _show_trouble(plan: Plan) -> None:
         table = pd.DataFrame([one.model_dump() for one in plan.violations]).sort_values("excess", ascending=False)
         st.dataframe(table.assign(excess=100 * table["excess"]), hide_index=True, column_config=EXCESS, width="stretch")
     if plan.unserved:
-        st.error("These services have no place. The reason says what is nearest to working.")
+        if plan.status is Status.INFEASIBLE:
+            st.error("These services have no place. The reason says what is nearest to working.")
+        else:
+            st.warning("This says what was tried, and not that these services cannot be served.")
         st.dataframe(pd.DataFrame([item.model_dump() for item in plan.unserved]), hide_index=True, width="stretch")
 
 

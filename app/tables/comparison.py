@@ -14,7 +14,9 @@ from sliceplan.solver.waste import Waste
 VERDICTS = {
     Status.OPTIMAL: "proven cheapest",
     Status.FEASIBLE: "serves everything",
-    Status.INFEASIBLE: "no plan",
+    Status.INFEASIBLE: "proven: no plan exists",
+    Status.NONE_FOUND: "found no plan",
+    Status.REFUSED: "does not take it",
     Status.TIMEOUT: "no plan in time",
     Status.VIOLATING: "DOES NOT HOLD",
 }

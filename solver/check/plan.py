@@ -26,6 +26,14 @@ from .shares import wrong_shares
 from .spares import wrong_spares
 from .violation import RELATIVE, Violation, close, close_arrays
 
+ENDS_WITHOUT_PLAN = {
+    Status.INFEASIBLE: {"infeasible"},
+    Status.NONE_FOUND: {"heuristic_done", "gap_left"},
+    Status.REFUSED: {"refused"},
+    Status.TIMEOUT: {"time_limit", "interrupted"},
+}
+"""How searches end that give these answers; `infeasible` takes a proof."""
+
 
 def check(
     problem: Problem, plan: Plan, profiles: Iterable[Profile], columns: PlanColumns | None = None
@@ -69,11 +77,13 @@ def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
     """Status, cost, bound and gap agree with each other and with the GPUs."""
     if plan.gpus_used != len(plan.gpus):
         yield Violation("plan", f"gpus_used is {plan.gpus_used}, but it lists {len(plan.gpus)} GPUs")
-    if plan.status in (Status.INFEASIBLE, Status.TIMEOUT):
+    if plan.status in ENDS_WITHOUT_PLAN:
         if plan.gpus or plan.cost_per_hour is not None:
             yield Violation("plan", f"status is {plan.status}, but it has GPUs or a cost")
-        if plan.status is Status.INFEASIBLE and not plan.unserved:
-            yield Violation("plan", "status is infeasible, but it names no unserved workload")
+        if plan.status is not Status.TIMEOUT and not plan.unserved:
+            yield Violation("plan", f"status is {plan.status}, but it names no unserved workload")
+        if plan.search.stopped not in ENDS_WITHOUT_PLAN[plan.status]:
+            yield Violation("plan", f"status is {plan.status}, but its search ended with {plan.search.stopped}")
         return
     if plan.unserved:
         yield Violation("plan", f"status is {plan.status}, but {len(plan.unserved)} workloads are unserved")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..model.plan import Plan
+from .exit_codes import Exit
 from .inputs import read_problem_and_profiles
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, say
@@ -44,7 +45,7 @@ def headroom(
     report = found.report
     if report.factor is None and report.factor_limit is not None and report.factor_limit <= SMALLEST:
         display("Nothing fits, at any rate.")
-        raise typer.Exit(1)
+        raise typer.Exit(Exit.NO_PLAN)
     if report.factor is None:
         display("No factor was found that fits; allow more time.")
     elif report.factor >= 1:
@@ -59,7 +60,9 @@ def headroom(
     if found.plan is not None:
         say(headline(found.plan, found.plan.gap))
     is_close = report.factor_limit is not None and report.factor_limit <= (report.factor or 0.0) * CLOSE
-    raise typer.Exit(0 if is_close and not _is_interrupted(found.plan) else 3)
+    if report.factor is None:
+        raise typer.Exit(Exit.NO_ANSWER)
+    raise typer.Exit(Exit.DONE if is_close and not _is_interrupted(found.plan) else Exit.LIMITED)
 
 
 def shed(
@@ -89,7 +92,7 @@ def shed(
     if found.plan is not None:
         say(headline(found.plan, found.plan.gap))
     is_least = report.value_lost <= report.least_value_lost + 1e-9
-    raise typer.Exit(0 if is_least and not _is_interrupted(found.plan) else 3)
+    raise typer.Exit(Exit.DONE if is_least and not _is_interrupted(found.plan) else Exit.LIMITED)
 
 
 def _is_interrupted(plan: Plan | None) -> bool:

@@ -9,9 +9,10 @@ import typer
 
 from ..model.errors import Finding, InputError
 from ..model.transition import Durations, Strategy
+from .exit_codes import Exit, exit_code
 from .inputs import read_problem_and_profiles
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
-from .output import display, exit_code, is_stdout, say, spinner, write_json
+from .output import display, is_stdout, say, say_few, spinner, write_json
 
 if TYPE_CHECKING:
     from ..model.plan import Plan
@@ -80,7 +81,7 @@ def transition(
         write_json(planned.transition.model_dump(mode="json"), json_file)
     if not is_stdout(json_file):
         display(draw_transition(planned.transition, most))
-    raise typer.Exit(3 if planned.transition.shortfalls else 0)
+    raise typer.Exit(Exit.LIMITED if planned.transition.shortfalls else Exit.DONE)
 
 
 def _write_stages(plans: "list[Plan]", folder: Path) -> None:
@@ -118,6 +119,7 @@ def replan(
     from ..formats.plan_files import dump_plan, read_plan, write_plan
     from ..headline import headline
     from ..model.errors import NoPlanError
+    from ..reasons import reasons
     from ..terminal import draw_plan
     from ..transition_text import moves_in_words
 
@@ -136,7 +138,7 @@ def replan(
             )
     except NoPlanError as error:
         say(str(error))
-        raise typer.Exit(1) from None
+        raise typer.Exit(Exit.NO_PLAN) from None
     if output is not None:
         write_plan(plan, output)
     elif sys.stdout.isatty():
@@ -146,8 +148,7 @@ def replan(
     if json_file is not None:
         write_json(report.model_dump(mode="json"), json_file)
     say(headline(plan, plan.gap))
-    for item in plan.unserved:
-        say(f"  {item.workload}: {item.reason}")
+    say_few(reasons(plan))
     if plan.gpus:
         say(fill(moves_in_words(report), 80, break_long_words=False, break_on_hyphens=False))
     raise typer.Exit(exit_code(plan))

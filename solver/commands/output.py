@@ -8,8 +8,6 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from ..model.plan import Plan, Status
-
 MOST_LINES = 10
 """Lines of a list that are printed before the rest is only counted."""
 
@@ -58,13 +56,6 @@ def say_few(texts: list[str]) -> None:
         say(f"  {text}")
     if len(texts) > MOST_LINES:
         say(f"  … and {len(texts) - MOST_LINES} more in the plan")
-
-
-def exit_code(plan: Plan) -> int:
-    """Returns the exit code for a plan; cli.py lists them."""
-    if plan.status in (Status.INFEASIBLE, Status.VIOLATING):
-        return 1
-    return 3 if plan.search.stopped in ("time_limit", "interrupted") else 0
 
 
 def two_columns(rows: dict[str, str]) -> Any:

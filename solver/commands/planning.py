@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from ..model.plan import Plan
+from .exit_codes import Exit, best_of, exit_code
 from .inputs import read_problem_and_profiles
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
-from .output import display, exit_code, is_stdout, say, say_few, write_json
+from .output import display, is_stdout, say, say_few, write_json
 from .searching import searching
 
 
@@ -27,6 +28,7 @@ def solve(
     from .. import api
     from ..formats.plan_files import dump_plan, read_plan, write_plan
     from ..headline import headline
+    from ..reasons import reasons
     from ..terminal import draw_plan
 
     parsed, known = read_problem_and_profiles(problem, profiles)
@@ -40,8 +42,7 @@ def solve(
     else:
         sys.stdout.write(dump_plan(plan))
     say(headline(plan, plan.gap))
-    for item in plan.unserved:
-        say(f"  {item.workload}: {item.reason}")
+    say_few(reasons(plan))
     say_few([f"{found.gpu} {found.workload or ''}".strip() + f": {found.message}" for found in plan.violations])
     say_few([f"note: {warning}" for warning in plan.warnings])
     raise typer.Exit(exit_code(plan))
@@ -58,6 +59,7 @@ def compare(
 ) -> None:
     """Put planners side by side, with the gap of each to the proven bound."""
     from .. import api
+    from ..reasons import reasons
     from ..terminal import compare_table
 
     parsed, known = read_problem_and_profiles(problem, profiles)
@@ -78,8 +80,7 @@ def compare(
         write_json({"problem": parsed.name, **comparison.as_data()}, json_file)
     if not is_stdout(json_file):
         display(compare_table(comparison.plans, gaps))
-    reasons = {f"{item.workload}: {item.reason}": None for plan in comparison.plans for item in plan.unserved}
-    say_few(list(reasons))
+    say_few([f"{plan.planner}: {reason}" for plan in comparison.plans for reason in reasons(plan)])
     for plan in comparison.plans:
         if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
             extra = plan.shadow.extra_cost_per_hour
@@ -88,7 +89,6 @@ def compare(
     say("No bound was proven." if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h.")
     if comparison.not_run:
         say(f"Not run: {', '.join(comparison.not_run)}.")
-    if any(plan.search.stopped == "interrupted" for plan in comparison.plans):
-        raise typer.Exit(3)
-    codes = [exit_code(plan) for plan in comparison.plans]
-    raise typer.Exit(0 if 0 in codes else max(codes, key=lambda code: code == 3))
+    code = best_of(exit_code(plan) for plan in comparison.plans)
+    interrupted = any(plan.search.stopped == "interrupted" for plan in comparison.plans)
+    raise typer.Exit(Exit.LIMITED if interrupted and code is Exit.DONE else code)

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from .exit_codes import exit_code
 from .inputs import read_problem_and_profiles
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
-from .output import display, exit_code, is_stdout, say, write_json
+from .output import display, is_stdout, say, say_few, write_json
 from .searching import searching
 
 
@@ -23,14 +24,14 @@ def price(
     """Show what each partition size and each service costs, and what changes would."""
     from .. import api
     from ..headline import headline
+    from ..reasons import reasons
     from ..terminal import price_table, service_table
 
     parsed, known = read_problem_and_profiles(problem, profiles)
     with searching(f"pricing {len(parsed.workloads)} workloads"):
         plan, report = api.price(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
     if plan.prices is None or report is None:
-        for item in plan.unserved:
-            say(f"  {item.workload}: {item.reason}")
+        say_few(reasons(plan))
         say(headline(plan, plan.gap))
         raise typer.Exit(exit_code(plan))
     if json_file is not None:

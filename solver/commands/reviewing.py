@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ..model.errors import Finding, InputError
+from .exit_codes import Exit, exit_code
 from .inputs import read_problem_and_profiles
 from .options import PlanArgument, ProblemArgument, ProfilesOption
 from .output import MOST_LINES, display, say
@@ -24,10 +25,10 @@ def check(problem: ProblemArgument, plan: PlanArgument, profiles: ProfilesOption
         say(str(violation))
     if violations:
         say(f"{plan} does not hold: {len(violations)} violation(s).")
-        raise typer.Exit(2)
+        raise typer.Exit(Exit.WRONG_INPUT)
     if not answer.gpus:
         say(f"{plan} has no GPUs: its status is {answer.status}.")
-        raise typer.Exit(1)
+        raise typer.Exit(exit_code(answer))
     say(f"{plan} holds: geometry, memory, latency, rates, counts and cost were recomputed.")
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..model.errors import Finding, InputError
+from ..model.words import short_status
+from .exit_codes import Exit, best_of, code_of
 from .inputs import read_problem_and_profiles
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, write_json
@@ -82,7 +84,9 @@ def _report(asked: "Sweep", crew: "Workers", explain: bool, update: Callable[[st
 
 def _brief(axes: "tuple[Axis, ...]", point: "SweepPoint") -> str:
     at = ", ".join(f"{axis.name} {value:g}" for axis, value in zip(axes, point.values, strict=True))
-    return f"{at}: {point.status}" if point.cost_per_hour is None else f"{at}: ${point.cost_per_hour:,.2f}/h"
+    return (
+        f"{at}: {short_status(point.status)}" if point.cost_per_hour is None else f"{at}: ${point.cost_per_hour:,.2f}/h"
+    )
 
 
 def _write_csv(report: "SweepReport", path: Path) -> None:
@@ -121,9 +125,9 @@ def _notes(report: "SweepReport", explain: bool) -> list[str]:
     return lines
 
 
-def _exit_code(report: "SweepReport") -> int:
-    """Returns 3 where something is missing or hit a limit, 1 where there is no plan at any point."""
-    limited = any(point.stopped == "time_limit" or point.status in ("timeout", "failed") for point in report.points)
-    if report.missing or limited:
-        return 3
-    return 0 if any(point.cost_per_hour is not None for point in report.points) else 1
+def _exit_code(report: "SweepReport") -> Exit:
+    """Returns what the points say together; 3 for 0 where one is missing or hit a limit."""
+    codes = [code_of(point.status, point.stopped) for point in report.points]
+    code = best_of(codes) if codes else Exit.NO_ANSWER
+    limited = report.missing or any(one in (Exit.LIMITED, Exit.NO_ANSWER) for one in codes)
+    return Exit.LIMITED if code is Exit.DONE and limited else code

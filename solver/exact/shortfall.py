@@ -57,21 +57,28 @@ def _counts(resolved: ResolvedProblem) -> str:
     return ", ".join(f"{entry.available} x {entry.gpu.name}" for entry in resolved.fleet if entry.available is not None)
 
 
-def shared_shortfall(resolved: ResolvedProblem, *, time_limit_s: float) -> list[Unserved]:
-    """The same for a fleet of which some GPUs may be shared by MPS, and for workloads that its rules cannot serve."""
+def shared_shortfall(resolved: ResolvedProblem, *, proven: bool, time_limit_s: float) -> list[Unserved]:
+    """
+    The same for a fleet of which some GPUs may be shared by MPS, and for workloads that its rules cannot serve.
+
+    `proven`: that there is no plan; else the reasons say what was tried, and not what is.
+    """
     shared = shared_items(resolved, parts=False)
     lost = [one for one in shared.classes if not one.recipes and not resolved.capacity_rps[one.members[0]].any()]
     if lost:
         rules = resolved.problem.settings.mps_rules
-        reason = f"under mps_rules {rules} no allowed number of replicas serves it on the GPU types that it may use"
+        tried = "allowed number of replicas" if proven else "number of replicas that was tried"
+        reason = f"under mps_rules {rules} no {tried} serves it on the GPU types that it may use"
         names = [resolved.problem.workloads[w].name for one in lost for w in one.members]
         return [Unserved(workload=name, reason=reason) for name in names]
     columns = [column for table in item_tables(resolved, shared) for column in enumerate_columns(table).columns]
     feasible = [column for column in columns if column.batches is not None]
-    return _reasons(resolved, by_columns(resolved, shared, feasible), time_limit_s)
+    return _reasons(resolved, by_columns(resolved, shared, feasible), time_limit_s, proven=proven)
 
 
-def _reasons(resolved: ResolvedProblem, builder: PartBuilder | None, time_limit_s: float) -> list[Unserved]:
+def _reasons(
+    resolved: ResolvedProblem, builder: PartBuilder | None, time_limit_s: float, *, proven: bool = True
+) -> list[Unserved]:
     ones = [1.0] * len(resolved.required_rps)
     served = most_served(resolved, worth=ones, time_limit_s=time_limit_s, shared=builder).served
     without_counts = solve_cutting_stock(
@@ -88,5 +95,6 @@ def _reasons(resolved: ResolvedProblem, builder: PartBuilder | None, time_limit_
         enough = f"{would_do} would do for all workloads"
     there_are = _counts(resolved)
     missing = [w for w, is_served in enumerate(served) if not is_served]
-    reason = f"too few GPUs: beside the workloads that fit on {there_are} it has no place; {enough}"
+    no_place = "it has no place" if proven else "no place was found for it, which proves nothing"
+    reason = f"{'too few GPUs: ' if proven else ''}beside the workloads that fit on {there_are} {no_place}; {enough}"
     return [Unserved(workload=resolved.problem.workloads[w].name, reason=reason) for w in missing]

@@ -11,16 +11,24 @@ from .profile import Quality
 
 
 class Status(StrEnum):
-    """How the planner ended."""
+    """
+    What came of a planner.
+
+    Without a plan four words say how much is known of the problem: `infeasible` everything, the other three nothing.
+    """
 
     OPTIMAL = "optimal"
     """A plan, and a proof that none is cheaper."""
     FEASIBLE = "feasible"
     """A plan that serves everything; a cheaper one may exist."""
     INFEASIBLE = "infeasible"
-    """No plan: `unserved` says for each workload why."""
+    """No plan exists: this is proven, and `unserved` says for each workload why."""
+    NONE_FOUND = "none_found"
+    """The search is complete and found no plan, which proves nothing; `unserved` says where it failed."""
+    REFUSED = "refused"
+    """The planner does not take the problem (size, rules), which says nothing about it; `unserved` says why."""
     TIMEOUT = "timeout"
-    """The time limit passed without any plan."""
+    """The time limit, or an interruption, came before any plan."""
     VIOLATING = "violating"
     """GPUs for everything, but some service misses its SLO there: `violations` says which, and by how much."""
 
@@ -160,11 +168,15 @@ class Metrics(Record):
     gpus: tuple[GpuCut, ...]
 
 
+Stopped = Literal["proved", "time_limit", "infeasible", "gap_left", "heuristic_done", "interrupted", "refused"]
+
+
 class Search(Record):
     """Why the search ended; separate from what it found."""
 
-    stopped: Literal["proved", "time_limit", "infeasible", "gap_left", "heuristic_done", "interrupted"] = Field(
-        description="gap_left: the search is complete, but the bound, of a relaxation, stays below the cost"
+    stopped: Stopped = Field(
+        description="infeasible: it is proven that no plan exists; gap_left: the search is complete, but the bound, of "
+        "a relaxation, stays below the cost; refused: it never began"
     )
     time_limit_s: float | None = Field(description="the limit that it ran under; null: none applies")
     solver: str | None = Field(description="name and status of the solver; null: no solver was used")

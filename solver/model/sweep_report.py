@@ -26,7 +26,7 @@ class Axis(Record):
         return self.kind if self.of is None else f"{self.kind}:{self.of}"
 
 
-PointStatus = Literal["optimal", "feasible", "infeasible", "timeout", "violating", "failed"]
+PointStatus = Literal["optimal", "feasible", "infeasible", "none_found", "refused", "timeout", "violating", "failed"]
 
 
 class SweepPoint(Record):
@@ -91,6 +91,7 @@ class SingleType(Record):
     """The same services on GPUs of one type only."""
 
     gpu: str
+    status: PointStatus = Field(description="of its plan; failed: there is no answer, `reason` says why")
     cost_per_hour: float | None = Field(ge=0, description="USD; null: no plan")
     gap: float | None = Field(ge=0)
     gpus: int = Field(ge=0)
@@ -100,6 +101,7 @@ class SingleType(Record):
 class FleetMix(Record):
     """The cheapest mix of GPU types where there are as many of each as wanted, and each type alone."""
 
+    status: PointStatus = Field(description="of the mix's plan")
     cost_per_hour: float | None = Field(ge=0, description="USD; null: no plan")
     bound_per_hour: float | None = Field(ge=0)
     gap: float | None = Field(ge=0)

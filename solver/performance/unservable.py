@@ -1,4 +1,12 @@
-"""Workloads that no partition of the fleet can serve, why, and what would be needed."""
+"""
+Workloads that no partition of the fleet can serve, why, and what would be needed.
+
+This is a proof that the problem has no plan. A workload's partition, whatever else a plan holds, carries at most the
+greatest throughput T that any partition of the fleet gives it within its latency limit: of its own MIG instance or GPU
+that is what `ResolvedProblem.capacity_rps` says, and beside neighbours under MPS it is never faster than alone
+(`alone_on`). So r partitions carry at most r T, and where T is 0, or max_replicas T is less than its rate, no plan
+serves it. Rates are compared to 1e-9 of themselves, as everywhere.
+"""
 
 from collections.abc import Mapping
 from math import ceil

@@ -17,7 +17,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..assembly import UNKNOWN_BOUND, assemble, without_plan
+from ..assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
 from ..decided import CutGpu, DecidedGpu, SharedGpu
 from ..model.plan import Plan, Status, Unserved
 from ..model.problem import Sharing
@@ -26,7 +26,7 @@ from ..performance.interference.prediction import Floats
 from ..performance.resolve import FleetType, ResolvedProblem
 from .igniter import placed_by_igniter
 from .parvagpu import placed_by_parvagpu
-from .single_type import HEURISTIC_DONE, Placed, over_limits
+from .single_type import Placed, over_limits
 from .whole_gpu import placed_whole
 
 CUTS = 16
@@ -51,7 +51,7 @@ class BestSplit:
         if chosen is None:
             reason = "no split between the published planners keeps the counts of GPUs and the limits on replicas"
             unserved = [Unserved(workload=w.name, reason=reason) for w in resolved.problem.workloads]
-            return without_plan(resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=HEURISTIC_DONE)
+            return without_plan(resolved, unserved, planner=self.name, search=HEURISTIC_DONE)
         return assemble(
             resolved,
             search.gpus(chosen),

@@ -58,14 +58,14 @@ class Exact:
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == "infeasible":
             unserved = shortfall(resolved, time_limit_s=time_limit_s)
-            return without_plan(resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search)
+            return without_plan(resolved, unserved, planner=self.name, search=search)
         return self._assembled(resolved, solved, search)
 
     def _assembled(self, resolved: ResolvedProblem, solved: DecomposedAnswer, search: Search) -> Plan:
         answer = solved.answer
         bound = _bound(resolved, answer.cost_bound, solved.method)
         if answer.patterns is None or answer.partitions is None:
-            return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
+            return without_plan(resolved, (), planner=self.name, search=search, bound=bound)
         plan = assemble(
             resolved,
             alike_gpus(resolved, answer.patterns, answer.partitions),
@@ -85,10 +85,10 @@ class Exact:
                 "with the partitions that are to be kept free, there are too few GPUs (spare_services, spare_gpu_loss)"
             )
             unserved = [Unserved(workload=w.name, reason=reason) for w in resolved.problem.workloads]
-            return without_plan(resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search)
+            return without_plan(resolved, unserved, planner=self.name, search=search)
         bound = _bound(resolved, answer.cost_bound, WITH_SPARES)
         if answer.patterns is None or answer.partitions is None:
-            return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
+            return without_plan(resolved, (), planner=self.name, search=search, bound=bound)
         return assemble(
             resolved,
             alike_gpus(resolved, answer.patterns, answer.partitions, answer.spares),
@@ -114,17 +114,16 @@ class Exact:
         answer = solve_shared_fleet(resolved, hosted, plans, on_answer=offered, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None and answer.stopped != "time_limit":
-            unserved = shared_shortfall(resolved, time_limit_s=time_limit_s)
+            proven = answer.stopped == "infeasible"
+            unserved = shared_shortfall(resolved, proven=proven, time_limit_s=time_limit_s)
             bound = _bound(resolved, answer.cost_bound, answer.method)
-            return without_plan(
-                resolved, unserved, planner=self.name, status=Status.INFEASIBLE, search=search, bound=bound
-            )
+            return without_plan(resolved, unserved, planner=self.name, search=search, bound=bound)
         return self._assembled_fleet(resolved, answer, search)
 
     def _assembled_fleet(self, resolved: ResolvedProblem, answer: FleetAnswer, search: Search) -> Plan:
         bound = _bound(resolved, answer.cost_bound, answer.method)
         if answer.gpus is None:
-            return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=search, bound=bound)
+            return without_plan(resolved, (), planner=self.name, search=search, bound=bound)
         plan = assemble(
             resolved,
             answer.gpus,

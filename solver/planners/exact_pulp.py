@@ -1,6 +1,8 @@
 """The cross-check of the exact planner: another formulation, another modelling language, another solver."""
 
-from ..assembly import UNKNOWN_BOUND, assemble, without_plan
+import numpy as np
+
+from ..assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, refused, without_plan
 from ..exact.interval_packing import coupled_sizes, solve_interval_packing
 from ..model.plan import Bound, Plan, Search, Status, Unserved
 from ..model.problem import Sharing
@@ -23,29 +25,21 @@ class ExactPulp:
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         if coupled := coupled_sizes(resolved):
             reason = f"{self.name} knows no engine limits, and these have some: {', '.join(coupled)}"
-            refused = [Unserved(workload=workload.name, reason=reason) for workload in resolved.problem.workloads]
-            search = Search(stopped="heuristic_done", time_limit_s=None, solver=None)
-            return without_plan(resolved, refused, planner=self.name, status=Status.INFEASIBLE, search=search)
+            return refused(resolved, reason, planner=self.name)
+        if left_out := _need_mps(resolved):
+            return without_plan(resolved, left_out, planner=self.name, search=HEURISTIC_DONE)
         answer = solve_interval_packing(resolved, time_limit_s=time_limit_s)
-        stopped = "heuristic_done" if answer.stopped == "proved" and resolved.mps else answer.stopped
+        # It plans MIG and whole GPUs; where MPS is allowed too, its proofs are not of the problem.
+        stopped = "heuristic_done" if answer.stopped != "time_limit" and resolved.mps else answer.stopped
         search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None:
-            infeasible = answer.stopped == "infeasible"
-            return without_plan(
-                resolved,
-                [
-                    Unserved(workload=workload.name, reason="too few GPUs for all workloads; planner exact says more")
-                    for workload in resolved.problem.workloads
-                ]
-                if infeasible
-                else (),
-                planner=self.name,
-                status=Status.INFEASIBLE if infeasible else Status.TIMEOUT,
-                search=search,
-            )
+            without_mps = " without MPS, which it does not plan" if resolved.mps else ""
+            reason = f"too few GPUs for all workloads{without_mps}; planner exact says more"
+            unserved = [Unserved(workload=workload.name, reason=reason) for workload in resolved.problem.workloads]
+            known = unserved if answer.stopped == "infeasible" else []
+            return without_plan(resolved, known, planner=self.name, search=search)
         bound = UNKNOWN_BOUND
-        # It plans MIG and whole GPUs; where MPS is allowed too, something cheaper may exist.
-        proved = answer.stopped == "proved" and not resolved.mps
+        proved = stopped == "proved"
         if proved:
             cost = sum(resolved.fleet_by_name[cut.gpu].price_per_hour for cut in answer.gpus)
             same_price = len({entry.price_per_hour for entry in resolved.fleet}) == 1
@@ -58,6 +52,17 @@ class ExactPulp:
             bound=bound,
             search=search,
         )
+
+
+def _need_mps(resolved: ResolvedProblem) -> list[Unserved]:
+    """Returns the workloads that MIG instances and whole GPUs cannot serve, however many there are."""
+    largest = resolved.capacity_rps.max(axis=1, initial=0.0)
+    most = np.array([workload.max_replicas or np.inf for workload in resolved.problem.workloads])
+    carried = np.where(largest > 0, largest, np.nan) * most
+    needed = ~(carried >= resolved.required_rps * (1 - 1e-9))
+    reason = "no MIG instances or whole GPUs serve it within its limits, and exact-pulp does not plan MPS"
+    names = [workload.name for workload in resolved.problem.workloads]
+    return [Unserved(workload=names[w], reason=reason) for w in np.flatnonzero(needed).tolist()]
 
 
 PLANNERS = (ExactPulp(),)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..assembly import REFUSED, without_plan
 from ..decided import Resident, SharedGpu
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
@@ -42,6 +43,9 @@ class GpuletsIgniter:
     own_model = True
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        missing = [_without_table(resolved, gpu) for gpu in resolved.mps]
+        if all(missing):
+            return without_plan(resolved, missing[0], planner=self.name, search=REFUSED)
         return cheapest_single_type(resolved, self.name, _place, self.sharing)
 
 
@@ -64,23 +68,9 @@ class _Leftover:
 
 def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
     mps, gpu = resolved.mps[entry.gpu.name], entry.gpu.name
-    profiles = [resolved.profiles.get((workload.model, gpu)) for workload in resolved.problem.workloads]
-    measured = {
-        profile.model
-        for profile in {id(profile): profile for profile in profiles if profile is not None}.values()
-        if len(_shares(profile)) >= 3 and profile.neighbours is not None
-    }
-    missing = [
-        Unserved(
-            workload=workload.name,
-            reason=f"there is no measured solo table of {workload.model} on {gpu} (`sliceplan import-profile gpulets`)",
-        )
-        for workload, profile in zip(resolved.problem.workloads, profiles, strict=True)
-        if profile is None or profile.model not in measured
-    ]
-    known = [profile for profile in profiles if profile is not None]
-    if missing:
+    if missing := _without_table(resolved, gpu):
         return missing
+    known = [resolved.profiles[workload.model, gpu] for workload in resolved.problem.workloads]
     tables = NeighbourTables(known, next(p.neighbours for p in known if p.neighbours is not None))
     knees = {model: knee_percent(profile) for model, profile in {p.model: p for p in known}.items()}
     wanted = [knees[profile.model] for profile in known]
@@ -108,6 +98,24 @@ def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
     return [
         SharedGpu(gpu, tuple(Resident(let.workload, let.point.batch, _expressible(mps, let.percent)) for let in lets))
         for lets in gpus
+    ]
+
+
+def _without_table(resolved: ResolvedProblem, gpu: str) -> list[Unserved]:
+    """Returns the workloads of which nobody measured what this planner goes by."""
+    profiles = [resolved.profiles.get((workload.model, gpu)) for workload in resolved.problem.workloads]
+    measured = {
+        profile.model
+        for profile in {id(profile): profile for profile in profiles if profile is not None}.values()
+        if len(_shares(profile)) >= 3 and profile.neighbours is not None
+    }
+    return [
+        Unserved(
+            workload=workload.name,
+            reason=f"there is no measured solo table of {workload.model} on {gpu} (`sliceplan import-profile gpulets`)",
+        )
+        for workload, profile in zip(resolved.problem.workloads, profiles, strict=True)
+        if profile is None or profile.model not in measured
     ]
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..assembly import gap, without_plan
 from ..decided import CutGpu, Segment
-from ..model.plan import Bound, Plan, Search, Status
+from ..model.plan import Bound, Plan, Search
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
 from .migserving_configs import Configuration, ConfigurationSpace, Scoring, configuration_space
@@ -93,7 +93,7 @@ class Migserving:
         try:
             plan = _with_paper_bound(resolved, cheapest_single_type(resolved, self.name, place, self.sharing))
         except OutOfTimeError:
-            return without_plan(resolved, (), planner=self.name, status=Status.TIMEOUT, search=stopped)
+            return without_plan(resolved, (), planner=self.name, search=stopped)
         return plan.model_copy(update={"search": stopped}) if any(cut_short) else plan
 
 

@@ -2,7 +2,7 @@
 What planners for one GPU type share: they plan each type of the fleet alone, and the cheapest plan counts.
 
 Published planners know one GPU type, no counts and no replica limits. Where the cheapest of their
-plans violates those, the planner has no plan, and says so; that proves nothing about other planners.
+plans violates those, the planner has found no plan, and says so; that proves nothing about other planners.
 """
 
 from collections import Counter
@@ -10,13 +10,11 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from ..assembly import UNKNOWN_BOUND, assemble, without_plan
+from ..assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
 from ..decided import CutGpu, DecidedGpu, SharedGpu
-from ..model.plan import Plan, Search, Status, Unserved
+from ..model.plan import Plan, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
-
-HEURISTIC_DONE = Search(stopped="heuristic_done", time_limit_s=None, solver=None)
 
 Placed = list[CutGpu] | list[SharedGpu] | list[Unserved]
 """GPUs that serve everything, or the workloads that the planner cannot place."""
@@ -36,27 +34,23 @@ def cheapest_single_type(
     place
         Places all workloads on GPUs of one type. It is called only for types that can serve every workload.
     sharing
-        Kinds of sharing that it plans; types that allow none of them are left out.
+        Kinds of sharing that it plans; types that allow none of them are left out. Some type allows one.
     """
     plans: list[tuple[float, list[DecidedGpu]]] = []
-    refused: dict[str, Unserved] = {}
-    entries = [entry for entry in resolved.fleet if entry.sharing.intersection(sharing)]
-    if not entries:
-        reason = f"{planner} plans {' and '.join(sharing)}, which no GPU type of the fleet allows"
-        refused = {w.name: Unserved(workload=w.name, reason=reason) for w in resolved.problem.workloads}
-    for entry in entries:
+    without_place: dict[str, Unserved] = {}
+    for entry in resolved.fleet:
+        if not entry.sharing.intersection(sharing):
+            continue
         placed = serve_all(resolved, entry, sharing) or place(resolved, entry)
         unserved = [item for item in placed if isinstance(item, Unserved)]
         cuts = [item for item in placed if not isinstance(item, Unserved) and item.workloads]
         unserved += [] if unserved else over_limits(resolved, planner, entry, cuts)
         if unserved:
-            refused |= {item.workload: item for item in unserved if item.workload not in refused}
+            without_place |= {item.workload: item for item in unserved if item.workload not in without_place}
         else:
             plans.append((len(cuts) * entry.price_per_hour, cuts))
     if not plans:
-        return without_plan(
-            resolved, list(refused.values()), planner=planner, status=Status.INFEASIBLE, search=HEURISTIC_DONE
-        )
+        return without_plan(resolved, list(without_place.values()), planner=planner, search=HEURISTIC_DONE)
     _, best = min(plans, key=lambda plan: plan[0])
     return assemble(resolved, best, planner=planner, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=HEURISTIC_DONE)
 

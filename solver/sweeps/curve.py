@@ -6,6 +6,7 @@ from itertools import groupby
 from rich.table import Table
 
 from ..model.sweep_report import SweepPoint, SweepReport
+from ..model.words import short_status
 from .order import Index
 from .steps import description
 
@@ -31,7 +32,7 @@ def curve_table(report: SweepReport) -> Table:
             at,
             "-" if start.cost_per_hour is None else f"{start.cost_per_hour:,.2f}",
             _gaps(stretch),
-            ", ".join(f"{count:,} {gpu}" for gpu, count in start.gpus.items()) or start.status,
+            ", ".join(f"{count:,} {gpu}" for gpu, count in start.gpus.items()) or short_status(start.status),
             "; ".join(text for point in stretch for text in forced.get(point.index, [])) or start.reason or "",
         )
     return table

@@ -8,7 +8,7 @@ from ..model.errors import InputError
 from ..model.plan import Plan
 from ..model.problem import FleetEntry, Problem
 from ..model.profile import Profile
-from ..model.sweep_report import FleetMix, SingleType
+from ..model.sweep_report import FleetMix, PointStatus, SingleType
 from ..progress import report
 from .points import why_no_plan
 
@@ -43,6 +43,7 @@ def fleet_mix(
         report(f"mix: {entry.gpu} alone")
         single.append(_alone(problem, entry, profiles, time_limit_s))
     return FleetMix(
+        status=plan.status.value,
         cost_per_hour=plan.cost_per_hour,
         bound_per_hour=plan.bound.cost_per_hour,
         gap=plan.gap,
@@ -56,9 +57,7 @@ def _alone(problem: Problem, entry: FleetEntry, profiles: Sequence[Profile], tim
     elsewhere = [one.name for one in problem.workloads if one.gpus is not None and entry.gpu not in one.gpus]
     if elsewhere:
         more = f" and {len(elsewhere) - 1} more may" if len(elsewhere) > 1 else " may"
-        return SingleType(
-            gpu=entry.gpu, cost_per_hour=None, gap=None, gpus=0, reason=f"{elsewhere[0]}{more} not use it (`gpus`)"
-        )
+        return _without(entry, "infeasible", f"{elsewhere[0]}{more} not use it (`gpus`)")
     free = tuple(one.model_copy(update={"gpus": None}) for one in problem.workloads)
     try:
         plan: Plan = api.solve(
@@ -66,14 +65,19 @@ def _alone(problem: Problem, entry: FleetEntry, profiles: Sequence[Profile], tim
         )
     except InputError as error:
         reason = f"{error.findings[0].path} {error.findings[0].message}".strip()
-        return SingleType(gpu=entry.gpu, cost_per_hour=None, gap=None, gpus=0, reason=reason)
+        return _without(entry, "failed", reason)
     return SingleType(
         gpu=entry.gpu,
+        status=plan.status.value,
         cost_per_hour=plan.cost_per_hour,
         gap=plan.gap,
         gpus=plan.gpus_used,
         reason=why_no_plan(plan),
     )
+
+
+def _without(entry: FleetEntry, status: PointStatus, reason: str) -> SingleType:
+    return SingleType(gpu=entry.gpu, status=status, cost_per_hour=None, gap=None, gpus=0, reason=reason)
 
 
 def _on(problem: Problem, fleet: Sequence[FleetEntry]) -> Problem:

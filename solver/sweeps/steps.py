@@ -156,7 +156,7 @@ def _forced(sweep: Sweep, problem: Problem, cost: float, prices: Prices | None, 
     plan = api.solve(problem, profiles=sweep.profiles, time_limit_s=sweep.time_limit_s, start=prices)
     above = cost * (1 + ROUNDING)
     bound = plan.bound.cost_per_hour
-    proven = plan.search.stopped == "infeasible" or (bound is not None and bound > above)
+    proven = plan.status is Status.INFEASIBLE or (bound is not None and bound > above)
     dearer = plan.cost_per_hour is not None and plan.cost_per_hour > above and plan.status is not Status.VIOLATING
     return Cause("together", tuple(names), proven) if proven or dearer else None
 

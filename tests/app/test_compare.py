@@ -85,7 +85,7 @@ def test_the_table_says_who_holds_and_who_places_services_otherwise(shared):
     wastes = {plan.planner: waste(problem, plan, shipped_profiles()) for plan in compared.plans if plan.gpus}
     differences = {plan.planner: difference(exact, plan) for plan in others if plan.gpus}
     table = comparison_table(compared, wastes, differences).set_index("planner")
-    assert list(table["verdict"]) == ["proven cheapest", "DOES NOT HOLD", "as cheap as proven", "no plan"]
+    assert list(table["verdict"]) == ["proven cheapest", "DOES NOT HOLD", "as cheap as proven", "does not take it"]
     assert table.loc["ffd", "placed otherwise"] == len(differences["ffd"].moved) > 0
     parts = table.loc["exact", ["useful work", "over-provision", "internal slack", "fragmentation"]]
     assert parts.sum() == pytest.approx(100)

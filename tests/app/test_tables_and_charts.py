@@ -114,7 +114,7 @@ def test_planners_without_a_plan_have_empty_cells():
     comparison = compare(problem_of([{"model": "bert", "rate_rps": 5, "slo_ms": 1}]), ["exact", "parvagpu"])
     table = comparison_table(comparison)
     assert table["cost per hour"].isna().all()
-    assert set(table["verdict"]) == {"no plan"}
+    assert set(table["verdict"]) == {"proven: no plan exists"}
 
 
 def test_fragmentation_lists_what_could_still_be_added():

@@ -102,10 +102,12 @@ def test_steps_as_a_table():
 
 def test_the_mix_stands_beside_types_that_can_serve_all_alone():
     alone = (
-        SingleType(gpu="T4", cost_per_hour=12.0, gap=0.0, gpus=20, reason=None),
-        SingleType(gpu="A100-80GB", cost_per_hour=None, gap=None, gpus=0, reason="no profile"),
+        SingleType(gpu="T4", status="optimal", cost_per_hour=12.0, gap=0.0, gpus=20, reason=None),
+        SingleType(gpu="A100-80GB", status="failed", cost_per_hour=None, gap=None, gpus=0, reason="no profile"),
     )
-    mix = FleetMix(cost_per_hour=8.0, bound_per_hour=7.5, gap=0.07, gpus={"T4": 2}, reason=None, single=alone)
+    mix = FleetMix(
+        status="feasible", cost_per_hour=8.0, bound_per_hour=7.5, gap=0.07, gpus={"T4": 2}, reason=None, single=alone
+    )
     (bars,) = mix_chart(mix).data
     assert list(bars.y) == ["cheapest mix", "T4 alone"]
     assert list(bars.text) == ["$8.00", "$12.00 (+50%)"]

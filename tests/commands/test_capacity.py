@@ -12,8 +12,8 @@ from sliceplan.solver.model.capacity_report import HeadroomReport
 @pytest.mark.parametrize(
     ("limit", "code", "message"),
     [
-        (None, 3, "No factor was found that fits; allow more time."),
-        (1.0, 3, "No factor was found that fits; allow more time."),
+        (None, 5, "No factor was found that fits; allow more time."),
+        (1.0, 5, "No factor was found that fits; allow more time."),
         (1e-7, 1, "Nothing fits, at any rate."),
     ],
 )

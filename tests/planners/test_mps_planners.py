@@ -2,8 +2,7 @@
 
 import pytest
 from hypothesis import example, given, settings
-from hypothesis import strategies as st
-from igniter_instances import FLEET, MODELS, V100, random_mps_problem, solo_tables, table_3
+from igniter_instances import FLEET, V100, mps_problems, random_mps_problem, solo_tables, table_3
 from instances import problem_of
 
 from sliceplan.solver.api import compare, planners_for, price, solve
@@ -17,47 +16,6 @@ from sliceplan.solver.planners.igniter import placed_by_igniter
 from sliceplan.solver.planners.registry import planner_named
 
 MPS_PLANNERS = ("exact", "best-split", "ffd", "ffd-interference", "gpulets-igniter", "gslice", "igniter")
-
-FLEETS = st.sampled_from(
-    [
-        [{"gpu": V100, "sharing": ["mps"]}],
-        [{"gpu": V100, "sharing": ["mps"], "count": 2}],
-        [{"gpu": V100, "sharing": ["mps", "exclusive"]}, {"gpu": "T4", "sharing": ["mps"]}],
-        [{"gpu": "T4", "sharing": ["exclusive"]}],
-        [{"gpu": "A100-80GB", "sharing": ["mig"], "count": 3}, {"gpu": V100, "sharing": ["mps"], "count": 3}],
-    ]
-)
-
-
-@st.composite
-def mps_problems(draw, most=5):
-    """Draws small problems on fleets that mix kinds of sharing; some cannot be served."""
-    workloads = draw(
-        st.lists(
-            st.fixed_dictionaries(
-                {
-                    "model": st.sampled_from(MODELS),
-                    "rate_rps": st.floats(0.5, 1500),
-                    "slo_ms": st.floats(5, 300),
-                },
-                optional={
-                    "max_replicas": st.integers(1, 3),
-                    "batch_sizes": st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=3, unique=True),
-                    "memory_mib": st.floats(100, 9000),
-                },
-            ),
-            min_size=1,
-            max_size=most,
-        )
-    )
-    return problem_of(
-        workloads,
-        fleet=draw(FLEETS),
-        mps_rules=draw(st.sampled_from(["free", "igniter"])),
-        headroom=draw(st.sampled_from([0.0, 0.2])),
-        shadow_percent=draw(st.sampled_from([0.0, 0.0, 10.0])),
-        time_limit_s=10,
-    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -134,7 +92,7 @@ def test_only_planners_of_the_allowed_sharing_are_compared():
 
 def test_a_planner_asked_for_a_sharing_that_it_does_not_plan_says_so():
     plan = solve(table_3(), "parvagpu")
-    assert plan.status is Status.INFEASIBLE
+    assert plan.status is Status.REFUSED
     assert "parvagpu plans mig, which no GPU type of the fleet allows" in plan.unserved[0].reason
 
 

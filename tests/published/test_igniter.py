@@ -93,7 +93,7 @@ def test_gslice_stands_where_igniter_puts_it_and_breaks_slos():
 
 def test_gpulets_without_solo_tables_says_what_is_missing():
     plan = solve(table_3(), "gpulets-igniter")
-    assert plan.status is Status.INFEASIBLE
+    assert plan.status is Status.REFUSED
     assert "import-profile gpulets" in plan.unserved[0].reason
 
 

@@ -19,6 +19,7 @@ from sliceplan.solver.headline import headline
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.reasons import reasons
 from sliceplan.solver.sweeps.what_if import description
 
 from .linking import show_link, want_link
@@ -32,6 +33,9 @@ FEW_GPUS = 40
 
 LETTERS = 62
 """That fit into a GPU's row beside the sliders where the page is 1,280 px wide."""
+
+MOST_REASONS = 3
+"""Reasons that are shown where there is no plan."""
 
 EFFECT = "what_if.effect"
 
@@ -107,8 +111,8 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
     _show_figures(base, shown)
     _offer(session, shown, changes)
     if not shown.plan.gpus:
-        for item in shown.plan.unserved[:3]:
-            st.warning(f"{item.workload}: {item.reason}")
+        for line in reasons(shown.plan)[:MOST_REASONS]:
+            st.warning(line)
         return
     effect = _effect(session, base, shown)
     show_picture(session, effect.picture, "what-if-gpus")

@@ -92,7 +92,8 @@ def _begin(session: Session, problem: Problem, fleet: list[FleetEntry]) -> None:
 
 def _show(session: Session, mix: FleetMix) -> None:
     if mix.cost_per_hour is None:
-        st.subheader("No mix of these serves all services")
+        proven = mix.status == "infeasible"
+        st.subheader("No mix of these serves all services" if proven else "No mix was found that serves all services")
         st.warning(mix.reason or "No plan was found.")
     else:
         gpus = ", ".join(f"{count:,} x {gpu}" for gpu, count in mix.gpus.items())
