@@ -149,7 +149,7 @@ def service_table(report: PriceReport, most: int) -> Table:
         table.add_row(
             service.workload,
             f"{service.usd_per_hour:.3f}",
-            f"{service.usd_per_million_requests:.3f}",
+            _money(service.usd_per_million_requests),
             _added(service.rate_up_usd_per_hour),
             _added(service.slo_down_usd_per_hour),
             "-" if service.move_usd_per_hour is None else f"+{service.move_usd_per_hour:.3f}",
@@ -157,6 +157,11 @@ def service_table(report: PriceReport, most: int) -> Table:
     if len(dearest) > most:
         table.add_row(f"… {len(dearest) - most:,} more", "", "", "", "", "")
     return table
+
+
+def _money(usd: float) -> str:
+    """Returns an amount; of a service that is hardly ever asked, a power of ten."""
+    return f"{usd:.3f}" if usd < 1e7 else f"{usd:.1e}"
 
 
 def _added(usd_per_hour: float | None) -> str:

@@ -10,6 +10,7 @@ import re
 from typing import Any, NoReturn
 
 from ...solver.model.errors import Finding, InputError
+from ...solver.model.parsing import without_repeated_keys
 
 MAX_BYTES = 16 * 2**20
 """Largest file that is read. A plan of 1,000 services on 4,000 partitions takes about 1 MB."""
@@ -43,7 +44,7 @@ def parse_json(data: bytes, source: str) -> Any:
     _refuse_depth(text, source)
     try:
         return json.loads(
-            text, object_pairs_hook=_without_repeated_keys, parse_int=_bounded_integer, parse_constant=_no_constant
+            text, object_pairs_hook=without_repeated_keys, parse_int=_bounded_integer, parse_constant=_no_constant
         )
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
@@ -78,12 +79,3 @@ def _bounded_integer(digits: str) -> int:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
-
-
-def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        names = [key for key, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {repeated!r} stands twice")
-    return data

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +18,9 @@ MAX_BYTES = 1024 * 1024 * 1024
 
 MAX_FINDINGS = 50
 """Findings of one kind beyond this are counted, not listed."""
+
+MOST_BITS = 1024
+"""Of an integer that is shown; Python refuses to write out very long ones."""
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
@@ -52,11 +56,19 @@ def read_text(path: Path) -> str:
     try:
         if path.is_dir():
             raise InputError([Finding(source, "", "is a folder; expected a file")])
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            message = f"has {size / 2**20:.0f} MiB; at most {MAX_BYTES / 2**20:.0f} MiB are read"
+        status = path.stat()
+        if status.st_size > MAX_BYTES:
+            message = f"has {status.st_size / 2**20:.0f} MiB; at most {MAX_BYTES / 2**20:.0f} MiB are read"
             raise InputError([Finding(source, "", message)])
-        return path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:
+            if stat.S_ISCHR(status.st_mode) and not file.isatty():
+                raise InputError([Finding(source, "", "is a device; expected a file")])
+            content = file.read(MAX_BYTES + 1)  # a pipe has no size
+        if len(content) > MAX_BYTES:
+            raise InputError(
+                [Finding(source, "", f"is larger than {MAX_BYTES / 2**20:.0f} MiB, the most that is read")]
+            )
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError([Finding(source, "", f"is not UTF-8 text (byte {error.start})")]) from error
     except OSError as error:
@@ -81,7 +93,7 @@ def parse_text(text: str, source: str, *, is_json: bool | None = None) -> Any:
     """
     try:
         if source.endswith(".json") if is_json is None else is_json:
-            return json.loads(text, object_pairs_hook=_without_repeated_keys)
+            return json.loads(text, object_pairs_hook=without_repeated_keys)
         _refuse_aliases_and_depth(text)
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -94,6 +106,9 @@ def parse_text(text: str, source: str, *, is_json: bool | None = None) -> Any:
         raise InputError([Finding(source, where, f"is not valid JSON: {error.msg}")]) from error
     except (yaml.YAMLError, ValueError) as error:
         raise InputError([Finding(source, "", f"cannot be parsed: {error}")]) from error
+    except (KeyError, AttributeError) as error:  # PyYAML's own, of `!!bool x` and `!!timestamp x`
+        message = "cannot be parsed: a value is not of the type that its tag (!!...) names"
+        raise InputError([Finding(source, "", message)]) from error
     except RecursionError as error:
         raise InputError([Finding(source, "", "is nested too deeply to be a file of sliceplan")]) from error
 
@@ -160,12 +175,13 @@ def _refuse_aliases_and_depth(text: str) -> None:
             raise yaml.MarkedYAMLError(None, None, problem, mark)
 
 
-def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns an object of JSON from its keys and values; ValueError if one stands twice."""
     data = dict(pairs)
     if len(data) < len(pairs):
-        names = [key for key, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {repeated!r} stands twice")
+        last = {key: i for i, (key, _) in enumerate(pairs)}
+        repeated = next(key for i, (key, _) in enumerate(pairs) if last[key] != i)
+        raise ValueError(f"the key {_shown(repeated)} stands twice")
     return data
 
 
@@ -227,5 +243,7 @@ def _record_within(annotation: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return f"an integer of {value.bit_length()} bits"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

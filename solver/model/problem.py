@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from .base import Name, Record
 
@@ -19,7 +19,17 @@ free: batch sizes within the measured range, and several partitions a workload, 
 igniter: the batch size of iGniter's eq. 17 and one partition a workload, unless one GPU is not enough for it.
 """
 
-PositiveRate = Annotated[float, Field(gt=0, le=1e7)]
+LEAST_RATE = 1e-100
+"""Requests per second; parts of it, and what is divided by it, are still numbers of full precision."""
+
+
+def _computable(rate_rps: float) -> float:
+    if 0 < rate_rps < LEAST_RATE:
+        raise ValueError(f"is {rate_rps}; expected at least {LEAST_RATE:g} requests per second")
+    return rate_rps
+
+
+PositiveRate = Annotated[float, Field(gt=0, le=1e7), AfterValidator(_computable)]
 
 
 class NodeGpus(Record):

@@ -1,0 +1,70 @@
+"""How the command lines start: an interruption while they import, and terminals that know few characters."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from instances import ROOT
+
+PLAN = ROOT / "plans" / "demo.plan.json"
+
+WAIT_S = 60
+
+
+def run(program, **environment):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        env={**os.environ, **environment},
+        check=False,
+        timeout=WAIT_S,
+    )
+
+
+def test_an_interruption_while_the_command_line_is_imported_ends_it_without_a_traceback(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import pathlib, time\n"
+        "pathlib.Path(__file__).with_name('begun').touch()\n"
+        "try:\n    time.sleep(60)\n"
+        "except BaseException:\n    pass\n"  # as where an interruption is swallowed
+        "def main(): print('ran on')\n"
+    )
+    program = f"import sys; sys.path.append({str(tmp_path)!r})\nfrom sliceplan.solver.starting import started\n"
+    command = [sys.executable, "-c", program + "started('slow')()"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + WAIT_S
+    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=WAIT_S) == (b"", b"")
+    assert process.returncode == -signal.SIGINT
+
+
+def test_afterwards_an_interruption_is_pythons_again():
+    done = run(
+        "import signal, sys\n"
+        "from sliceplan.solver.starting import started\n"
+        "started('sliceplan.solver.cli')\n"
+        "print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    )
+    assert done.stdout == b"True\n", done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["show", PLAN], ["gpus"], ["compare", ROOT / "plans" / "igniter.yaml"]])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_that_knows_few_characters_is_shown_the_codes_of_the_others(arguments, encoding):
+    program = "import sys; from sliceplan.solver.starting import sliceplan; sys.argv = ['sliceplan', *{}]; sliceplan()"
+    done = run(program.format([str(argument) for argument in arguments]), PYTHONIOENCODING=encoding)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert done.stdout.decode(encoding)
+
+
+def test_both_command_lines_start_so():
+    import tomllib
+
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert {target.partition(":")[0] for target in scripts.values()} == {"sliceplan.solver.starting"}
