@@ -1,10 +1,11 @@
-"""What all tests share: a file to feed to a command, and which examples hypothesis draws."""
+"""What all tests share: a file to feed, which examples hypothesis draws, what is said of skipped tests."""
 
 import json
 import os
 
 import pytest
 from hypothesis import settings
+from needs import skipped_lines
 
 # Continuous integration draws the same examples at every run; elsewhere hypothesis draws new ones.
 settings.register_profile("ci", derandomize=True)
@@ -22,3 +23,19 @@ def file(tmp_path):
         return path
 
     return write
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Says at the end of a run what was skipped, why, and how to run it."""
+    reports = terminalreporter.stats.get("skipped", [])
+    if not reports:
+        return
+    terminalreporter.section("tests that were skipped, and how to run them")
+    for line in skipped_lines((one.nodeid.partition("::")[0], _reason(one.longrepr)) for one in reports):
+        terminalreporter.line(line)
+
+
+def _reason(longrepr):
+    """Returns the reason of a skip, which pytest gives as (file, line, text), or as an object where a mark skips."""
+    text = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
+    return text.removeprefix("Skipped: ")

@@ -3,9 +3,9 @@
 import math
 import random
 
-import pytest
 from hypothesis import strategies as st
 from instances import REFERENCE, problem_of
+from needs import PUBLISHED, skip_without
 
 from sliceplan.solver.formats.gpulets import read_gpulets
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -64,14 +64,14 @@ def random_mps_problem(count, seed):
 def measured_file():
     """Returns the published measurements; skips the test where they are not there."""
     if not MEASURED.is_file():
-        pytest.skip(f"the published measurements are not in {MEASURED}")
+        skip_without(PUBLISHED, f"the published measurements are not in {MEASURED}")
     return MEASURED
 
 
 def solo_tables():
     """Returns the published solo tables as profiles; skips the test where they are not there."""
     if not SOLO_TABLES.is_file():
-        pytest.skip(f"the published solo tables are not in {SOLO_TABLES}")
+        skip_without(PUBLISHED, f"the published solo tables are not in {SOLO_TABLES}")
     return read_gpulets(SOLO_TABLES)
 
 

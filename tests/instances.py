@@ -4,12 +4,14 @@ import csv
 import math
 import os
 import random
+from functools import cache
 from pathlib import Path
 
-import pytest
 from hypothesis import strategies as st
+from needs import PUBLISHED, skip_without
 
 from sliceplan.solver.formats.parvagpu import read_parvagpu
+from sliceplan.solver.formats.problem_files import read_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import Problem
 
@@ -29,7 +31,7 @@ def published_profiles():
     """Returns ParvaGPU's measured profiles; skips the test where they are not there."""
     folder = REFERENCE / "parvagpu" / "prof_data"
     if not folder.is_dir():
-        pytest.skip(f"the published measurements are not in {folder}")
+        skip_without(PUBLISHED, f"the published measurements are not in {folder}")
     return read_parvagpu(folder)
 
 
@@ -37,7 +39,7 @@ def published_scenario(number, *, max_processes=3):
     """Returns scenario 1 to 6 of ParvaGPU (SC'24, table IV) with the latency test of its artifact."""
     folder = REFERENCE / "parvagpu" / "SLO"
     if not folder.is_dir():
-        pytest.skip(f"the published scenarios are not in {folder}")
+        skip_without(PUBLISHED, f"the published scenarios are not in {folder}")
     with (folder / "SLO_latency.csv").open() as slos, (folder / "SLO_req_rate.csv").open() as rates:
         slo = list(csv.reader(slos))[number - 1]
         rate = list(csv.reader(rates))[number - 1]
@@ -47,6 +49,12 @@ def published_scenario(number, *, max_processes=3):
         if "N/A" not in (s, r)
     ]
     return problem_of(workloads, name=f"parvagpu-s{number}", slo_fraction=0.45, max_processes=max_processes)
+
+
+@cache
+def shipped_scenario(number):
+    """Returns scenario 1 to 6 of ParvaGPU as the project ships it; the published files say the same."""
+    return read_problem(ROOT / "plans" / f"parvagpu-s{number}.yaml")
 
 
 def random_problem(count, seed):
@@ -124,12 +132,8 @@ def two_type_problem(count, seed, gpu="H100-80GB-SXM"):
 
 
 def scenario_problem(count, seed):
-    """
-    Returns services around those of ParvaGPU's scenarios 1 to 6: rates log-normal around theirs, SLOs x 0.8 to 1.5.
-
-    Skips the test where the published scenarios are not there.
-    """
-    known = [workload for number in range(1, 7) for workload in published_scenario(number).workloads]
+    """Returns services around ParvaGPU's scenarios 1 to 6: rates log-normal around theirs, SLOs x 0.8 to 1.5."""
+    known = [workload for number in range(1, 7) for workload in shipped_scenario(number).workloads]
     draw = random.Random(seed)
     workloads = []
     for _ in range(count):

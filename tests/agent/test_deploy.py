@@ -5,8 +5,8 @@ import shutil
 import subprocess
 from importlib.resources import as_file, files
 
-import pytest
 import yaml
+from needs import SYSTEMD, skip_without
 from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app
@@ -45,7 +45,7 @@ def test_a_stop_of_the_unit_leaves_services_and_what_they_are_known_by():
 
 def test_systemd_takes_the_unit(tmp_path):
     if not shutil.which("systemd-analyze"):
-        pytest.skip("no systemd-analyze here")
+        skip_without(SYSTEMD)
     with as_file(DEPLOY.joinpath("sliceplan-agent.service")) as path:
         text = path.read_text().replace("/opt/sliceplan/bin/sliceplan-agent", "/bin/true")
     (tmp_path / "sliceplan-agent.service").write_text(text)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from chromium import CHROMIUM, running_chromium
+from needs import BROWSER, skip_without
 from page_server import running_page
 from playwright.sync_api import expect
 
@@ -26,7 +27,7 @@ def browser():
     if CHROMIUM is None:
         if os.environ.get("CI"):
             pytest.fail("no chromium; `sh .ci/test` installs it")
-        pytest.skip("no chromium on this machine; `sh .ci/test` installs it")
+        skip_without(BROWSER)
     SCREENSHOTS.mkdir(exist_ok=True)
     with running_chromium() as chromium:
         yield chromium

@@ -5,6 +5,7 @@ import json
 import pytest
 from command_line import assert_refused, sliceplan
 from instances import REFERENCE, ROOT, problem_of
+from needs import PUBLISHED, skip_without
 
 IGNITER = ROOT / "plans" / "igniter.yaml"
 
@@ -12,7 +13,7 @@ IGNITER = ROOT / "plans" / "igniter.yaml"
 def test_import_profile_reads_the_whole_folder_and_solves_the_published_scenario(tmp_path):
     folder = REFERENCE / "parvagpu" / "prof_data"
     if not folder.is_dir():
-        pytest.skip(f"the published measurements are not in {folder}")
+        skip_without(PUBLISHED, f"the published measurements are not in {folder}")
     path = tmp_path / "measured.yaml"
     done = sliceplan("import-profile", "parvagpu", folder, "-o", path)
     assert done.returncode == 0, done.stderr
@@ -33,7 +34,7 @@ def test_import_profile_of_a_wrong_folder_writes_nothing(tmp_path):
 def test_import_igniter_fits_and_reports_the_residual_of_every_point(tmp_path):
     source = REFERENCE / "igniter" / "v100_profile.jsonl"
     if not source.is_file():
-        pytest.skip(f"the published measurements are not in {source}")
+        skip_without(PUBLISHED, f"the published measurements are not in {source}")
     done = sliceplan("import-profile", "igniter", source, "-o", tmp_path / "v100.yaml")
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stderr.splitlines()]
@@ -48,7 +49,7 @@ def test_import_igniter_fits_and_reports_the_residual_of_every_point(tmp_path):
 def test_import_gpulets_names_what_it_leaves_out(tmp_path):
     source = REFERENCE / "igniter" / "v100_gpulet_profile.jsonl"
     if not source.is_file():
-        pytest.skip(f"the published solo tables are not in {source}")
+        skip_without(PUBLISHED, f"the published solo tables are not in {source}")
     done = sliceplan("import-profile", "gpulets", source, "-o", tmp_path / "solo.yaml")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("left out\n") == 8

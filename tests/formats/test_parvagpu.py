@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from needs import TWO_CASES, skip_without
 
 from sliceplan.solver.formats.parvagpu import read_parvagpu
 from sliceplan.solver.model.errors import InputError
@@ -115,7 +116,7 @@ def test_two_files_of_one_model_are_refused(tmp_path: Path) -> None:
     for name in ("bert.CSV", "bert.csv"):
         write(tmp_path, "1,1,1,10,0.1", name=name)
     if len(list(tmp_path.iterdir())) < 2:
-        pytest.skip("this file system does not tell upper from lower case")
+        skip_without(TWO_CASES)
     assert findings(tmp_path) == [("bert.csv", "", "is a second file of the model 'bert'")]
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from instances import REFERENCE
+from needs import PUBLISHED, skip_without
 
 from sliceplan.solver.geometry import placement_rules, valid_layouts
 from sliceplan.solver.model.catalogue import load_catalogue
@@ -28,7 +29,7 @@ RENAMED = {
 def facts():
     path = REFERENCE / "gpus.json"
     if not path.is_file():
-        pytest.skip(f"the GPU facts are not in {path}")
+        skip_without(PUBLISHED, f"the GPU facts are not in {path}")
     return json.loads(path.read_text())
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from needs import PUBLISHED, reason
 
 from sliceplan.solver.formats.parvagpu import read_parvagpu
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -30,7 +31,7 @@ REFERENCE = Path(os.environ.get("SLICEPLAN_REFERENCE") or Path(__file__).parents
 FOLDER = REFERENCE / "parvagpu" / "prof_data"
 
 pytestmark = pytest.mark.skipif(
-    not FOLDER.is_dir(), reason="the ParvaGPU artifact is not here; SLICEPLAN_REFERENCE names the folder that holds it"
+    not FOLDER.is_dir(), reason=reason(PUBLISHED, f"the published measurements are not in {FOLDER}")
 )
 
 MAX_PROCESSES = 3

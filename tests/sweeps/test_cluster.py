@@ -1,5 +1,6 @@
 """The same sweep on a Dask cluster: a scheduler and two worker processes on this machine, one of them killed."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ from contextlib import suppress
 
 import pytest
 from instances import random_problem
+from needs import DISTRIBUTED, skip_without
 
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
@@ -18,7 +20,8 @@ from sliceplan.solver.sweeps.executors import CLUSTER, workers
 from sliceplan.solver.sweeps.points import Sweep, solve_point
 from sliceplan.solver.sweeps.sweeping import swept
 
-pytest.importorskip("distributed")
+if importlib.util.find_spec("distributed") is None:
+    skip_without(DISTRIBUTED, module=True)
 
 WAIT_S = 150
 """Three processes import Dask at once, on cores that others use too."""

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from needs import NO_GPU, skip_without
 from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app
@@ -139,7 +140,7 @@ def run_alone(*arguments, code=None, **variables):
 def test_without_a_gpu_it_says_so_in_a_sentence(tmp_path):
     done = run_alone("status", "--device", "nvml", "--state", str(tmp_path))
     if "0 GPUs" not in done.stdout:
-        pytest.skip("this machine has a GPU")
+        skip_without(NO_GPU)
     assert done.returncode == 1
     assert "This node has no NVIDIA driver" in done.stdout
     assert "Traceback" not in done.stderr

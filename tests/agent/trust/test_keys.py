@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from needs import OPENSSL, ROOT_USER, reason, skip_without
 
 from sliceplan.agent.trust import trusted_keys
 from sliceplan.agent.trust.keys import generate, key_id, read_private
@@ -47,7 +48,7 @@ def test_openssl_reads_both_and_names_the_key_alike(pair):
     try:
         public = subprocess.run(der, capture_output=True, check=True).stdout
     except FileNotFoundError:
-        pytest.skip("no openssl here")
+        skip_without(OPENSSL)
     digest = subprocess.run(["openssl", "dgst", "-sha256"], input=public, capture_output=True, check=True).stdout
     assert pair[2].removeprefix("sha256:") in digest.decode()
 
@@ -170,7 +171,7 @@ def test_a_link_in_a_folder_where_all_may_write_but_only_their_own_is_taken(fold
     assert f"run: chmod go-w {folder}" in refused(read_trusted_keys, others / "link")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.skipif(os.geteuid() != 0, reason=reason(ROOT_USER))
 def test_a_link_of_another_user_is_refused(folder, tmp_path):
     (tmp_path / "link").symlink_to(folder)
     os.lchown(tmp_path / "link", 12345, 12345)
@@ -182,7 +183,7 @@ def test_a_key_that_others_can_write_is_refused(folder):
     assert "run: chmod go-w" in refused(read_trusted_keys, folder)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.skipif(os.geteuid() != 0, reason=reason(ROOT_USER))
 def test_a_key_of_another_user_is_refused(folder):
     os.chown(folder / "a.pub", 12345, 12345)
     assert "belongs to user 12345" in refused(read_trusted_keys, folder)

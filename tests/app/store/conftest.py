@@ -5,6 +5,7 @@ import os
 
 import postgresql_server
 import pytest
+from needs import POSTGRESQL, skip_without
 
 from sliceplan.app.store.opening import open_store
 
@@ -17,7 +18,7 @@ def postgresql():
     if postgresql_server.binaries() is None:
         message = "PostgreSQL is not installed: apt-get install postgresql (sh .ci/test does)"
         if os.environ.get("CI", "").lower() in ("", "0", "false"):
-            pytest.skip(message)
+            skip_without(POSTGRESQL)
         pytest.fail(message)
     with postgresql_server.server_folder() as folder, postgresql_server.running_server(folder) as socket:
         yield socket
