@@ -9,6 +9,9 @@ Families of instances, random but seeded, unless said otherwise:
     mps         V100 shared by MPS; all workloads different, around those of iGniter's table 3, one replica each
     mps-table   V100 shared by MPS; the 12 workloads of iGniter's table 3 in turn, under its rules (not random)
 
+Profiles are the fitted ones that are shipped. gpu-lets' planner also needs iGniter's published solo tables, and is left
+out where they are not there.
+
 Prints one row for each planner and size: median time, GPUs, gap to the proven bound. `--plot` draws the times with
 headless Chromium. A planner that took longer than the time limit allows twice over is left out of larger sizes.
 Times are this machine's.
@@ -26,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from igniter_instances import SOLO_TABLES, random_mps_problem, table_3
 from instances import random_problem
+from ran_on import FITTED, RANDOM, needs_chromium, say_what_it_ran_on
 
 from sliceplan.solver.api import compare, planners_for
 from sliceplan.solver.formats.gpulets import read_gpulets
@@ -40,6 +44,13 @@ def repeated_table(count, _):
     return problem.model_copy(update={"workloads": problem.workloads[:count]})
 
 
+SERVICES = {
+    "mig": RANDOM,
+    "mps": "random services around iGniter's table 3 (tests/igniter_instances.py)",
+    "mps-table": "the services of iGniter's table 3 in turn (tests/igniter_instances.py)",
+}
+"""Of each family, for what is said first."""
+
 FAMILIES = {"mig": random_problem, "mps": random_mps_problem, "mps-table": repeated_table}
 
 
@@ -53,12 +64,20 @@ def main() -> None:
     parser.add_argument("--planner", action="append", help="planner to run; repeatable; default: all")
     parser.add_argument("--plot", type=Path, help="SVG file to draw the times into")
     arguments = parser.parse_args()
+    if arguments.plot:
+        needs_chromium()
+    tables = read_gpulets(SOLO_TABLES) if SOLO_TABLES.is_file() else []
+    profiles = [*shipped_profiles(), *tables]
+    planners = arguments.planner or planners_for(FAMILIES[arguments.family](10, 0))
+    if tables:
+        known = f"{FITTED}, and iGniter's published solo tables ({SOLO_TABLES})"
+    else:
+        known = f"{FITTED}; without gpulets-igniter, whose solo tables are not in {SOLO_TABLES}"
+        planners = [planner for planner in planners if planner != "gpulets-igniter"]
+    say_what_it_ran_on(SERVICES[arguments.family], profiles=known if arguments.family != "mig" else FITTED)
     print("| workloads | planner | time (median) | GPUs | worst gap |")
     print("|---:|---|---:|---:|---:|")
     times: dict[str, dict[int, float]] = defaultdict(dict)
-    # gpu-lets' planner needs solo tables, which are published but not shipped.
-    profiles = [*shipped_profiles(), *(read_gpulets(SOLO_TABLES) if SOLO_TABLES.is_file() else [])]
-    planners = arguments.planner or planners_for(FAMILIES[arguments.family](10, 0))
     for size in (size for size in SIZES if size <= arguments.most):
         rows: dict[str, list[tuple[float, int, float | None]]] = {}
         for seed in range(arguments.seeds):

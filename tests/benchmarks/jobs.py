@@ -8,7 +8,6 @@ solve at the same moment waits, alone and beside a sweep. Times are this machine
 """
 
 import argparse
-import os
 import statistics
 import sys
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from instances import random_problem
+from ran_on import RANDOM, say_what_it_ran_on
 
 from sliceplan.app.jobs.jobs import KEPT_FREE, LEAST_WORKERS, Jobs
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -37,7 +37,7 @@ def main() -> None:
     problem = random_problem(arguments.services, 1)
     step = 1 / max(arguments.points - 1, 1)
     sweep = Sweep(problem, shipped_profiles(), parse_axes([f"rate=0.5:1.5:{step!r}"], problem))
-    print(f"{cores()} cores, load {os.getloadavg()[0]:.1f}; {arguments.services} services, {sweep.points} points")
+    say_what_it_ran_on(f"{arguments.services} {RANDOM}", f"{sweep.points} points")
     started = time.perf_counter()
     with WorkerPool(cores()) as pool:
         times(sweep, Workers(pool, pool.number), "cold", started, most=10)
@@ -62,9 +62,8 @@ def times(sweep: Sweep, workers: Workers, name: str, started: float, most: int |
         came.append(time.perf_counter() - started)
         if len(came) == most:
             break
-    print(
-        f"{name}: first point {came[0]:.2f} s, tenth {came[9]:.2f} s, the {len(came):,}th {came[-1]:.2f} s", flush=True
-    )
+    tenth = f"tenth {came[9]:.2f} s, " if len(came) >= 10 else ""
+    print(f"{name}: first point {came[0]:.2f} s, {tenth}the last of {len(came):,} {came[-1]:.2f} s", flush=True)
 
 
 def waits(jobs: Jobs, users: int, services: int, name: str) -> None:

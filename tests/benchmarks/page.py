@@ -1,15 +1,16 @@
 """
 How long the page's large pictures take in headless Chromium.
 
-    .venv/bin/python tests/benchmarks/page.py [--gpus 400] [--services 500]
+    .venv/bin/python tests/benchmarks/page.py [--gpus 400] [--services 500] [--repeats 5]
 
 Prints the seconds from opening the page to its tables, those to compute the picture of a fleet, its size, the seconds
 that the browser takes from having it to having drawn it, and those from a click on *Plan* to the picture of the whole
-plan on the page; medians of five. Times are this machine's, whatever else runs on it.
+plan on the page; medians of `--repeats`. Times are this machine's, whatever else runs on it.
 """
 
 import argparse
 import os
+import re
 import statistics
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from chromium import running_chromium
 from instances import random_problem
 from page_server import running_page
 from playwright.sync_api import CDPSession
+from ran_on import RANDOM, needs_chromium, say_what_it_ran_on
 
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.fleet_blocks import blocks_of
@@ -47,12 +49,15 @@ def main() -> None:
     parser.add_argument("--gpus", type=int, default=400)
     parser.add_argument("--services", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=5, help="how often each is measured, after the first time")
     arguments = parser.parse_args()
-    first, *later = first_paint_s()
+    needs_chromium()
+    say_what_it_ran_on(f"{arguments.services} {RANDOM}")
+    first, *later = first_paint_s(arguments.repeats)
     print(f"load {os.getloadavg()[0]:.1f}; seconds from opening the page to its title and to both tables:")
     print(f"the first to open it {first[0]:.2f} and {first[1]:.2f};", end=" ")
     worst = tuple(max(column) for column in zip(*later, strict=True))
-    print(f"the next five at worst {worst[0]:.2f} and {worst[1]:.2f}")
+    print(f"the next {arguments.repeats} at worst {worst[0]:.2f} and {worst[1]:.2f}")
     problem = random_problem(arguments.services, arguments.seed)
     plan = solve(problem)
     # The most finely cut ones, as the figure to reach is one of partitions.
@@ -64,16 +69,16 @@ def main() -> None:
     computed = time.perf_counter()
     text = figure.to_json()
     print(f"figure {computed - began:.3f} s, as JSON {time.perf_counter() - computed:.3f} s, {len(text) / 1e6:.2f} MB")
-    wall, processor = drawn_s(text)
+    wall, processor = drawn_s(text, arguments.repeats)
     print(f"drawn in the browser in {wall:.3f} s, {processor:.3f} s of processor time")
     blocks = len(blocks_of(plan, problem))
-    seconds = on_the_page_s(dump_problem(problem), plan.gpus_used, blocks)
+    seconds = on_the_page_s(dump_problem(problem), plan.gpus_used, blocks, arguments.repeats)
     print(f"{plan.gpus_used} GPUs, {blocks} blocks on the page: {seconds:.3f} s from the click to the picture")
 
 
-def drawn_s(figure: str) -> tuple[float, float]:
+def drawn_s(figure: str, repeats: int) -> tuple[float, float]:
     """
-    Returns the seconds that Chromium takes to draw a figure, and its main thread's processor time; medians of five.
+    Returns the seconds that Chromium takes to draw a figure, and its main thread's processor time; medians.
 
     The second does not grow with what else the machine does.
     """
@@ -88,7 +93,7 @@ def drawn_s(figure: str) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder, running_chromium() as browser:
         file = Path(folder) / "page.html"
         file.write_text(page)
-        for _ in range(5):
+        for _ in range(repeats):
             tab = browser.new_page(viewport={"width": 1280, "height": 1400})
             client = tab.context.new_cdp_session(tab)
             client.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -100,15 +105,15 @@ def drawn_s(figure: str) -> tuple[float, float]:
     return statistics.median(walls), statistics.median(processors)
 
 
-def first_paint_s() -> list[tuple[float, float]]:
+def first_paint_s(repeats: int) -> list[tuple[float, float]]:
     """
-    Returns the seconds from opening the page to its title and to both its tables, for six people in turn.
+    Returns the seconds from opening the page to its title and to both its tables, for one person more than `repeats`.
 
     Each has an empty browser cache. The first is the first at all on a server that just began to listen.
     """
     seconds = []
     with tempfile.TemporaryDirectory() as folder, running_chromium() as browser, running_page(folder) as address:
-        for _ in range(6):
+        for _ in range(repeats + 1):
             tab = browser.new_context(viewport={"width": 1280, "height": 1400}).new_page()
             tab.goto(address, wait_until="commit")
             times = []
@@ -127,8 +132,8 @@ def busy_s(client: CDPSession) -> float:
     return next(float(one["value"]) for one in metrics if one["name"] == "TaskDuration")
 
 
-def on_the_page_s(problem: str, gpus: int, blocks: int) -> float:
-    """Returns the seconds from a click on the screen's link to its picture, the median of five; the plan is there."""
+def on_the_page_s(problem: str, gpus: int, blocks: int, repeats: int) -> float:
+    """Returns the seconds from a click on the screen's link to its picture, the median; the plan is there."""
     with tempfile.TemporaryDirectory() as folder, running_page(folder) as address, running_chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 1400})
         page.set_default_timeout(120_000)
@@ -137,9 +142,9 @@ def on_the_page_s(problem: str, gpus: int, blocks: int) -> float:
         page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
         page.get_by_test_id("stSidebar").get_by_text("random-").wait_for()
         page.get_by_role("button", name="Solve", exact=True).click()
-        page.get_by_test_id("stSidebar").get_by_text(f"{gpus} GPUs").wait_for()
+        page.get_by_test_id("stSidebar").get_by_text(re.compile(rf"^{gpus} GPUs?, ")).wait_for()
         times = []
-        for _ in range(6):
+        for _ in range(repeats + 1):
             began = time.perf_counter()
             page.get_by_role("link", name="Plan", exact=True).click()
             drawn = f"() => document.querySelectorAll('.trace.bars .point').length >= {blocks}"

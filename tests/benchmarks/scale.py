@@ -3,7 +3,8 @@ How the exact planner scales: slice prices against the whole integer program, an
 
     .venv/bin/python tests/benchmarks/scale.py [--most 100000] [--seeds 1] [--plot scale.svg]
 
-Services are drawn around those of ParvaGPU's published scenarios: rates log-normal around theirs, SLOs x 0.8 to 1.5.
+Services are drawn around those of ParvaGPU's scenarios (plans/parvagpu-s1.yaml to -s6.yaml): rates log-normal around
+theirs, SLOs x 0.8 to 1.5; profiles are the fitted ones that are shipped.
 Each run has a process of its own, so that its peak memory is its own; reading a file and writing a plan are not part of
 it. Times are wall-clock times of this machine: `look up` finds every service's operating points, `decide` is what
 the method itself takes; `solve` is all of `api.solve`, from a problem to a plan that is decided, built, measured and
@@ -27,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from growth import draw_times
 from instances import scenario_problem
+from ran_on import SCENARIOS, say_what_it_ran_on
 
 from sliceplan.solver import api
 from sliceplan.solver.exact.cutting_stock import solve_cutting_stock
@@ -96,6 +98,7 @@ def main() -> None:
         method, size, seed = arguments.one
         print(json.dumps(measured(method, int(size), int(seed), arguments.time_limit)))
         return
+    say_what_it_ran_on(SCENARIOS)
     print("| services | method | look up | decide | GPUs | worst gap | memory | solve | its memory |")
     print("|---:|---|---:|---:|---:|---:|---:|---:|---:|")
     times: dict[str, dict[int, float]] = defaultdict(dict)
@@ -122,7 +125,9 @@ def main() -> None:
 def in_a_process(method: str, size: int, seed: int, time_limit_s: float) -> dict[str, float]:
     """Returns what `measured` gives in a process of its own."""
     command = [sys.executable, __file__, "--one", method, str(size), str(seed), "--time-limit", str(time_limit_s)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{method}, {size} services, seed {seed}:\n{done.stderr}")
     return json.loads(done.stdout)
 
 

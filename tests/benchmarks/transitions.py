@@ -7,8 +7,8 @@ Pairs are those of tests/plan_pairs.py: plans of one set of up to 6 services at 
 (parvagpu, whole-gpu, best-split, exact, migserving-greedy, operator-balanced), on A100 by MIG or also whole. Each pair
 is planned by both strategies, with and without an idle GPU beside those of both plans, and each transition is replayed
 at every cut of its graph; Ctrl-C ends with the pairs so far. The large transition is between exact plans for services
-around ParvaGPU's scenarios before
-and after their rates changed (log-normal, sigma 0.3). Prints Markdown.
+around ParvaGPU's scenarios (plans/parvagpu-s1.yaml to -s6.yaml) before and after their rates changed (log-normal,
+sigma 0.3). Profiles are the fitted ones that are shipped. Prints Markdown.
 """
 
 import argparse
@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from instances import scenario_problem
 from plan_pairs import pairs, planned, with_changed_rates
+from ran_on import RANDOM, SCENARIOS, say_what_it_ran_on
 
 from sliceplan.solver.moving import replan
 from sliceplan.solver.transition.planning import plan_transition
@@ -65,19 +66,24 @@ def small(number: int) -> None:
     for strategy in STRATEGIES:
         for spare in (0, 1):
             of = {name: figures[strategy, spare, name] for name in ("kept", "services", "partitions", "temporary")}
-            seconds = figures[strategy, spare, "seconds"] / done
+            seconds = figures[strategy, spare, "seconds"] / max(done, 1)
             kept = f"{of['kept']:,} of {done:,}"
             print(
                 f"| `{strategy}` | {spare} | {kept} | {of['services']:,} | {of['partitions']:,} | {of['temporary']:,} "
                 f"| {seconds:.0f} s |"
             )
     for spare in (0, 1):
-        ratio = [figures[STRATEGIES[0], spare, name] / figures[STRATEGIES[1], spare, name] for name in MEASURES]
-        print(f"\nRatio with {spare} idle: services {ratio[0]:.3f}, partitions {ratio[1]:.3f}")
+        services, partitions = (ratio(*(figures[one, spare, name] for one in STRATEGIES)) for name in MEASURES)
+        print(f"\nRatio with {spare} idle: services {services}, partitions {partitions}")
     print(f"\nProven fewest services: {figures[STRATEGIES[0], 1, 'proven']:,} of {done:,}")
 
 
 MEASURES = ("services", "partitions")
+
+
+def ratio(one: int, other: int) -> str:
+    """Returns how many times the other a number is; of no pairs that differ, nothing."""
+    return f"{one / other:.3f}" if other else "-"
 
 
 def large(gpus: int) -> None:
@@ -130,6 +136,7 @@ if __name__ == "__main__":
     parser.add_argument("--gpus", type=int, default=1000)
     parser.add_argument("--replan", type=int, nargs="*", default=[10, 30, 100, 300])
     options = parser.parse_args()
+    say_what_it_ran_on(*([SCENARIOS] if options.gpus or options.replan else []), *([RANDOM] if options.pairs else []))
     if options.gpus:
         large(options.gpus)
     if options.replan:

@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from instances import random_problem
 from page_server import running_page
+from ran_on import RANDOM, say_what_it_ran_on
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
@@ -216,9 +217,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=20)
     parser.add_argument("--services", type=int, default=100)
     arguments = parser.parse_args()
-    print(
-        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {arguments.users} users, {arguments.services} services"
-    )
+    say_what_it_ran_on(f"{arguments.users} users, each with {arguments.services} {RANDOM}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended early"))
     problems = [random_problem(arguments.services, seed) for seed in range(arguments.users)]
     with tempfile.TemporaryDirectory() as folder, running_page(folder) as address:

@@ -1,7 +1,7 @@
 """GPUs of ParvaGPU's scenarios S1 to S6 (SC'24, table IV) on its published measurements."""
 
 import pytest
-from instances import published_profiles, published_scenario
+from instances import published_profiles, published_scenario, shipped_scenario
 
 from sliceplan.solver.api import solve
 
@@ -20,6 +20,11 @@ COUNTS = {
     ("exact-pulp", 3): (2, 3, 5, 7, 12, 16),
     ("exact-pulp", 5): (2, 3, 5, 7, 12, 15),
 }
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_the_scenarios_that_are_shipped_are_the_published_ones(number):
+    assert shipped_scenario(number) == published_scenario(number)
 
 
 @pytest.mark.parametrize(("planner", "processes"), COUNTS)

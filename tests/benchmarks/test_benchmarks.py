@@ -1,0 +1,130 @@
+"""
+The benchmarks run from what is shipped, in a copy of the repository with nothing beside it; times are not looked at.
+
+So does whoever has just cloned it: no published data, no variable that names any.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from chromium import CHROMIUM
+from instances import ROOT
+from needs import BROWSER, skip_without
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """The tests and plans of a fresh clone; the package is the installed one."""
+    root = tmp_path_factory.mktemp("alone") / "clone"
+    shutil.copytree(ROOT / "plans", root / "plans")
+    shutil.copytree(
+        ROOT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__", "screenshots", "golden", "agent")
+    )
+    return root
+
+
+@pytest.fixture
+def benchmark(clone):
+    """Returns a function that runs a benchmark in the clone and gives the lines that it prints."""
+    variables = {name: value for name, value in os.environ.items() if name != "SLICEPLAN_REFERENCE"}
+
+    def run(name, *options):
+        command = [sys.executable, f"tests/benchmarks/{name}.py", *map(str, options)]
+        done = subprocess.run(command, cwd=clone, env=variables, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        first, *lines = done.stdout.splitlines()
+        assert first.startswith("Ran on ")
+        assert "profiles: fitted, as shipped" in first
+        return [first, *lines]
+
+    return run
+
+
+def rows(lines):
+    """Returns the cells of a Markdown table's rows."""
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
+    return table[2:]
+
+
+def test_growth_prints_a_row_for_each_planner(benchmark):
+    lines = benchmark("growth", "--most", 10, "--seeds", 1, "--planner", "exact", "--planner", "parvagpu")
+    assert "random services of the shipped models" in lines[0]
+    assert [row[1] for row in rows(lines)] == ["exact", "parvagpu"]
+
+
+def test_growth_leaves_out_the_planner_whose_tables_are_not_there_and_says_so(benchmark):
+    lines = benchmark("growth", "--family", "mps", "--most", 10, "--seeds", 1)
+    assert "without gpulets-igniter" in lines[0]
+    planners = [row[1] for row in rows(lines)]
+    assert "igniter" in planners
+    assert "gpulets-igniter" not in planners
+
+
+def test_growth_draws_the_times_of_mps_planners(benchmark, tmp_path):
+    if CHROMIUM is None:
+        skip_without(BROWSER)
+    plot = tmp_path / "growth.svg"
+    planners = ["--planner", "igniter", "--planner", "ffd"]
+    lines = benchmark("growth", "--family", "mps-table", "--most", 10, "--seeds", 1, "--plot", plot, *planners)
+    assert "the services of iGniter's table 3" in lines[0]
+    assert plot.read_text().startswith("<svg")
+    assert "igniter" in plot.read_text()
+
+
+def test_scale_measures_both_exact_methods_in_the_same_run(benchmark):
+    methods = ("slice prices", "whole program")
+    lines = benchmark("scale", "--most", 10, *(word for method in methods for word in ("--method", method)))
+    assert "plans/parvagpu-s1.yaml to -s6.yaml" in lines[0]
+    found = rows(lines)
+    assert [row[1] for row in found] == list(methods)
+    assert found[0][4] == found[1][4]
+    assert found[0][5] == "0.000%"
+
+
+def test_transitions_plans_a_pair_and_a_large_one_from_the_shipped_scenarios(benchmark):
+    lines = benchmark("transitions", "--pairs", 1, "--gpus", 1, "--replan", 3)
+    assert "plans/parvagpu-s1.yaml" in lines[0]
+    assert any("1 pairs; refuted by the replay: 0" in line for line in lines)
+
+
+def test_jobs_waits_for_fewer_points_than_it_names(benchmark):
+    lines = benchmark("jobs", "--users", 1, "--services", 2, "--points", 3)
+    assert any(line.startswith("warm: first point") and "the last of 3" in line for line in lines)
+    assert lines[-1].strip() == "0 errors"
+
+
+def test_users_get_their_plan(benchmark):
+    assert benchmark("users", "--users", 1, "--services", 2)[-1].endswith("1 of 1 users have their plan; 0 errors")
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("page", ("--gpus", 1, "--services", 3, "--repeats", 1)),
+        ("page_what_if", ("--services", 50, "--moves", 1, "--points", 12)),
+    ],
+)
+def test_the_page_is_measured_in_a_browser(benchmark, name, options):
+    if CHROMIUM is None:
+        skip_without(BROWSER)
+    assert "the click" in benchmark(name, *options)[-1]
+
+
+@pytest.mark.parametrize("name", ["page", "growth"])
+def test_without_a_browser_a_sentence_says_what_to_install(clone, name, tmp_path):
+    done = subprocess.run(
+        [sys.executable, f"tests/benchmarks/{name}.py", *(["--plot", tmp_path / "a.svg"] if name == "growth" else [])],
+        cwd=clone,
+        env={**os.environ, "PATH": "/nonexistent"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "There is no chromium on this machine; `sh .ci/test` installs it.\n"
