@@ -28,13 +28,15 @@ from .caveats import caveats
 from .check import check
 from .check.violation import Violation
 from .comparison import Comparison as Comparison
+from .comparison import Row, failure
+from .disputes import Dispute, disputes, without_claim
 from .formats.profile_files import shipped_profiles
 from .freed_memory import keep_freed_memory
 from .incumbent import Stopped, best_so_far
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.collector import collector_paused
-from .model.errors import Finding, InputError
+from .model.errors import Finding, InputError, described
 from .model.plan import Insurance, Plan, PlanViolation, Prices, Search, ShadowCapacity, Status
 from .model.price_report import PriceReport
 from .model.problem import Problem
@@ -191,11 +193,14 @@ def compare(
     *,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
-    on_plan: Callable[[Plan], None] | None = None,
+    on_row: Callable[[Row], None] | None = None,
     source: str | None = None,
 ) -> Comparison:
     """
-    Returns the plans of several planners and the best proven bound; arguments and errors as for `solve`.
+    Returns the answers of several planners and the best bound that stands; arguments as for `solve`.
+
+    A planner that ends in an error is a row that says so, and the others stand. InputError is raised for what is wrong
+    with the problem, or with the names.
 
     Parameters
     ----------
@@ -203,30 +208,48 @@ def compare(
         Names of planners; None: all that plan a kind of sharing which the fleet allows.
     time_limit_s
         For each planner.
-    on_plan
-        Called with each plan as it is ready.
+    on_row
+        Called with each planner's answer, or its failure, as it is ready.
     """
-    chosen = [registry.planner_named(name) for name in planners or planners_for(problem)]
+    chosen = [registry.planner_named(name) for name in dict.fromkeys(planners or planners_for(problem))]
     task = _task(problem, profiles, time_limit_s, source)
-    plans = []
+    rows: list[Row] = []
     for planner in chosen:
-        plans.append(_planned(task.anew(), planner))
-        if on_plan is not None:
-            on_plan(plans[-1])
-        if plans[-1].search.stopped == "interrupted":
+        rows.append(_row(task.anew(), planner))
+        if on_row is not None:
+            on_row(rows[-1])
+        if isinstance(rows[-1], Plan) and rows[-1].search.stopped == "interrupted":
             break
+    disputed = disputes([row for row in rows if isinstance(row, Plan)])
+    stand = [_as_it_stands(row, disputed) for row in rows]
+    plans = [row for row in stand if isinstance(row, Plan)]
     bounds = [plan.bound for plan in plans if plan.bound.cost_per_hour is not None]
     best = max(bounds, key=lambda bound: bound.cost_per_hour or 0.0, default=assembly.UNKNOWN_BOUND)
-    held = [plan for plan in plans if plan.status in (Status.OPTIMAL, Status.FEASIBLE)]
-    if below := [
-        plan.planner for plan in held if (plan.cost_per_hour or 0.0) < (best.cost_per_hour or 0.0) * (1 - 1e-9)
-    ]:
-        raise WrongPlanError(
-            f"{', '.join(below)} costs less than the bound ${best.cost_per_hour:.6f}/h ({best.method})"
-        )
+    not_run = tuple(planner.name for planner in chosen[len(rows) :])
+    services, error = _services(task, plans)
+    return Comparison(tuple(stand), best, services, not_run, disputed, error)
+
+
+def _row(task: "_Task", planner: Planner) -> Row:
+    """Returns what a planner answers, or how it failed; its problem has been resolved, so no input is to blame."""
+    started = time.perf_counter()
+    try:
+        return _planned(task, planner)
+    except Exception as error:
+        return failure(planner.name, error, time.perf_counter() - started)
+
+
+def _services(task: "_Task", plans: Sequence[Plan]) -> tuple[PriceReport | None, str | None]:
+    """Returns what each service costs in the first plan that has slice prices, or why that is not known."""
     priced = next((plan for plan in plans if plan.prices is not None), None)
-    services = price_report(problem, priced, task.profiles) if priced is not None else None
-    return Comparison(tuple(plans), best, services, tuple(planner.name for planner in chosen[len(plans) :]))
+    try:
+        return price_report(task.resolved.problem, priced, task.profiles) if priced is not None else None, None
+    except Exception as error:
+        return None, described(error)
+
+
+def _as_it_stands(row: Row, disputed: Mapping[str, Dispute]) -> Row:
+    return without_claim(row, disputed[row.planner]) if isinstance(row, Plan) and row.planner in disputed else row
 
 
 def planner_names() -> tuple[str, ...]:

@@ -9,17 +9,19 @@ Exit codes
     4    the planner does not take this problem (size, rules), which says nothing about the problem
     5    a limit, or the first Ctrl-C, came before any answer, which says nothing about the problem
     6    the search is complete and found no plan, and it is not proven that there is none
+    7    something in sliceplan failed, or two planners contradict each other: a mistake of its own, please report it
     130  interrupted a second time
 
-Where several planners answer (`compare`), or several points (`sweep`), it is the first of 0, 3, 1, 5, 6, 4 that one of
-them gives; 0 only if none was cut short by Ctrl-C. Machine-readable output goes to stdout or a file, the rest to
-stderr.
+Where several planners answer (`compare`), or several points (`sweep`), it is the first of 7, 0, 3, 1, 5, 6, 4 that one
+of them gives; 3 for 0 where Ctrl-C ended a comparison, or a limit a point. Machine-readable output goes to stdout or a
+file, the rest to stderr.
 """
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -39,6 +41,7 @@ from .commands import (
     sweeping,
 )
 from .commands.destinations import looking_first
+from .commands.exit_codes import Exit
 from .commands.standard_output import minding_its_output
 from .incumbent import runs_on
 from .model.errors import InputError, MissingExtraError, SliceplanError
@@ -96,16 +99,25 @@ def main() -> None:
         sys.exit(2)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("sliceplan"):
-            raise
+            _fail(error)
         extra = "ui" if error.name in ("streamlit", "plotly", "pandas") else "solve"
         print(MissingExtraError(error.name, extra), file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted; nothing was written", file=sys.stderr)
         _leave(130)
+    except Exception as error:
+        _fail(error)
 
 
-def _leave(code: int) -> None:
+def _fail(error: Exception) -> NoReturn:
+    """Ends as failed; Python itself would end with 1, which says that no plan exists."""
+    traceback.print_exception(error)
+    print("sliceplan failed: this is a mistake of its own, not in the input; please report it", file=sys.stderr)
+    _leave(Exit.FAILED)
+
+
+def _leave(code: int) -> NoReturn:
     """Ends the process at once: a solver may still run in a thread that nothing can stop."""
     sys.stdout.flush()
     sys.stderr.flush()

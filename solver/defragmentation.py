@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .digest import reference
 from .formats.profile_files import shipped_profiles
 from .model.defragmentation_report import DefragmentationReport, DefragmentationStep
-from .model.errors import InputError, NoPlanError
+from .model.errors import InputError, NoPlanError, described
 from .model.plan import Plan, Status
 from .model.problem import Problem
 from .model.profile import Profile
@@ -70,6 +70,8 @@ def defragmentation(
         except InputError as error:
             note = "; ".join(dict.fromkeys(finding.message for finding in error.findings))
             break
+        except Exception as error:  # the other searches stand
+            note, found = described(error), None
         if found is not None and found.plan is not None and _is_cheaper(found, best):
             best = search.with_way(found)
         # What fewer moves reach, more do too.
@@ -125,6 +127,8 @@ class _Search:
             planned = transition(self.running, step.plan)
         except InputError as error:
             return step.model_copy(update={"reason": "; ".join(finding.message for finding in error.findings)})
+        except Exception as error:
+            return step.model_copy(update={"reason": described(error)})
         moved = planned.transition.disturbed.services
         update = {"plan": planned.assigned, "moved": moved, "transition": planned.transition}
         return step.model_copy(update=update)

@@ -18,6 +18,7 @@ from .model.words import short_status
 from .reasons import reasons
 
 if TYPE_CHECKING:
+    from .comparison import Comparison
     from .performance.interference.fitting import Residual
 
 PALETTE = ("blue", "dark_orange", "green4", "magenta", "cyan4", "red3", "gold3", "purple", "sea_green3", "grey50")
@@ -38,24 +39,27 @@ def draw_plan(plan: Plan, most: int | None = None) -> Group:
     return Group(*parts)
 
 
-def compare_table(plans: Iterable[Plan], gaps: Iterable[float | None]) -> Table:
+def compare_table(comparison: "Comparison") -> Table:
     """Returns one row a planner: cost, GPUs, gap to the proven bound, slack, fragmentation, time."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("planner", no_wrap=True)
     for column in ("cost/h", "GPUs", "gap", "slack", "frag.", "time"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("status", no_wrap=True)
-    for plan, gap in zip(plans, gaps, strict=True):
+    for plan in comparison.rows:
+        if not isinstance(plan, Plan):
+            table.add_row(plan.planner, *["-"] * 5, f"{plan.runtime_s:.3f} s", "failed")
+            continue
         has_plan = plan.cost_per_hour is not None
         table.add_row(
             plan.planner,
             f"${plan.cost_per_hour:,.2f}" if has_plan else "-",
             str(plan.gpus_used) if has_plan else "-",
-            _percent(gap),
+            _percent(comparison.gap_to_bound(plan)),
             _percent(plan.metrics.internal_slack if plan.metrics else None),
             _percent(plan.metrics.external_fragmentation if plan.metrics else None),
             f"{plan.runtime_s:.3f} s",
-            _status(plan),
+            "disputed" if plan.planner in comparison.disputes else _status(plan),
         )
     return table
 

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
-from sliceplan.solver.comparison import Comparison
+from sliceplan.solver.comparison import Comparison, Row
 from sliceplan.solver.model.errors import Finding, InputError, SliceplanError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
@@ -232,12 +232,12 @@ def _compare(
         message = f"is of a kind that none of the chosen planners plans: {', '.join(planners or ())}"
         raise InputError([Finding(problem.name, "fleet", message)])
 
-    def show(plan: Plan) -> None:
+    def show(row: Row) -> None:
         nonlocal done
         done += 1
-        report(f"{plan.planner} is done ({done} of {len(names)})")
+        report(f"{row.planner} {'is done' if isinstance(row, Plan) else 'failed'} ({done} of {len(names)})")
 
-    return api.compare(problem, names, profiles=profiles, time_limit_s=time_limit_s, on_plan=show)
+    return api.compare(problem, names, profiles=profiles, time_limit_s=time_limit_s, on_row=show)
 
 
 def list_planners() -> tuple[PlannerFacts, ...]:

@@ -77,7 +77,6 @@ class Replanned:
 def plan_moves(old: Plan, new: Plan, options: MoveOptions) -> PlannedMoves:
     """Returns the way from one plan to another; raises InputError if one of them cannot run."""
     from sliceplan.solver import moving
-    from sliceplan.solver.model.errors import SliceplanError
     from sliceplan.solver.progress import report
 
     planned = moving.transition(old, new, **_options(options))
@@ -86,7 +85,7 @@ def plan_moves(old: Plan, new: Plan, options: MoveOptions) -> PlannedMoves:
     if len(transition.steps) <= QUICK_STEPS:
         report(f"{len(transition.steps):,} steps; now by exchange-and-compact, to compare")
         # Without the comparison, the transition that is shown is as good.
-        with suppress(SliceplanError, RuntimeError):
+        with suppress(Exception):
             exchange = exchange_moves(old, new, options)
     return PlannedMoves(old, planned.assigned, transition, exchange, tuple(risks(transition, old, new)))
 

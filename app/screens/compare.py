@@ -14,6 +14,7 @@ from sliceplan.app.parts.files import offer_file
 from sliceplan.app.parts.made_once import made_once
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.parts.under_way import show_failure
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.tables import comparison as tables
@@ -28,6 +29,9 @@ from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.pricing import price_report
 from sliceplan.solver.reasons import reasons
 from sliceplan.solver.waste import Waste, waste
+
+MOST_LETTERS = 400
+"""Of what is said of a failure; the file has all of it."""
 
 MOST_REASONS = 3
 """Reasons of one planner that the comparison shows for having no plan."""
@@ -102,7 +106,8 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
     exact = next((plan for plan in compared.plans if plan.planner == "exact" and plan.gpus), None)
     differences = made_once("compare.differences", (compared,), lambda: _differences(compared, exact))
     bound = compared.bound.cost_per_hour
-    st.subheader("No bound was proven" if bound is None else f"Proven: no plan costs less than ${bound:,.2f} per hour")
+    st.subheader(_proven(compared))
+    _show_trouble(compared)
     if compared.not_run:
         st.warning(f"Ended before their turn: {', '.join(compared.not_run)}.")
     broken = [f"- **{plan.planner} does not hold**: {_late(plan)}" for plan in compared.plans if plan.violations]
@@ -139,6 +144,30 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
             "the SLO allows leaves of a partition's best throughput. **Fragmentation**: room of used GPUs in no "
             "partition. Each costs its part of its GPU's price; together they are the plan's cost."
         )
+
+
+def _proven(compared: Comparison) -> str:
+    bound = compared.bound.cost_per_hour
+    if compared.no_plan_exists:
+        return "Proven: no plan exists for this problem"
+    return "No bound was proven" if bound is None else f"Proven: no plan costs less than ${bound:,.2f} per hour"
+
+
+def _show_trouble(compared: Comparison) -> None:
+    """Says what went wrong in sliceplan itself, and that the rest stands."""
+    lines = [f"- **{one.planner} failed**: {literal(_shortened(one.message))}" for one in compared.failures]
+    lines += [
+        f"- **{one.claimed_by} is disputed**: it {literal(one.message)}. Its claim is not used."
+        for one in compared.disputes.values()
+    ]
+    if compared.services_error:
+        lines.append(f"- **What services cost** is not known: {literal(_shortened(compared.services_error))}")
+    if lines:
+        st.error("\n".join(["The input is not at fault: please report this. The other rows stand.", "", *lines]))
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= MOST_LETTERS else f"{message[:MOST_LETTERS]}…"
 
 
 def _late(plan: Plan) -> str:
@@ -196,7 +225,7 @@ def _table(compared: Comparison, wastes: dict[str, Waste], differences: dict[str
         },
     )
     rows = chosen["selection"]["rows"]
-    return compared.plans[rows[0]].planner if rows and rows[0] < len(compared.plans) else None
+    return compared.rows[rows[0]].planner if rows and rows[0] < len(compared.rows) else None
 
 
 def _reasons(compared: Comparison) -> None:
@@ -222,7 +251,7 @@ def _one_planner(
 ) -> None:
     """Shows one planner: what it is, where its plan differs from the exact one; offers its plan as the answer."""
     plans = {plan.planner: plan for plan in compared.plans}
-    names = list(plans)
+    names = [row.planner for row in compared.rows]
     if chosen is not None and session.choices.get("compare.row") != chosen:
         session.choices[SHOWN] = chosen
         session.editor += 1
@@ -233,8 +262,11 @@ def _one_planner(
         "Look at one planner (or choose its row above)", names, index=at, key=f"shown_planner_{session.editor}"
     )
     session.choices[SHOWN] = name
-    plan = plans[name]
+    plan = plans.get(name)
     with st.container(border=True):
+        if plan is None:
+            st.markdown(f"**{name}** failed; what went wrong stands above.")
+            return
         st.markdown(f"**{name}**: {headline(plan, compared.gap_to_bound(plan))}")
         if name in facts:
             own = " It judges latencies by a model of its own." if facts[name].own_model else ""

@@ -61,7 +61,10 @@ def _chosen(session: Session) -> Answer | None:
         offers[RUNNING] = session.running
     if session.comparison is not None:
         problem, comparison = session.comparison
-        offers |= {f"The plan of {plan.planner}": Answer(problem, plan) for plan in comparison.plans[1:]}
+        taken = None if session.answer is None else session.answer.plan
+        offers |= {
+            f"The plan of {plan.planner}": Answer(problem, plan) for plan in comparison.plans if plan is not taken
+        }
     offers = {name: answer for name, answer in offers.items() if answer.plan.gpus} or offers
     if len(offers) < 2:
         return next(iter(offers.values()), None)

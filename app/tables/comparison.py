@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from sliceplan.solver.comparison import Comparison
+from sliceplan.solver.comparison import Comparison, Failure
 from sliceplan.solver.differences.plans import Place, PlanDifference
 from sliceplan.solver.headline import missed_slos
 from sliceplan.solver.model.plan import Plan, Status
@@ -30,25 +30,44 @@ WASTED = {
 """Column -> field of Waste."""
 
 
+FAILED, DISPUTED = "FAILED", "DISPUTED"
+
+COLUMNS = [
+    "planner",
+    "verdict",
+    "cost per hour",
+    "gap",
+    "GPUs",
+    "missed SLOs",
+    "worst miss",
+    "time (s)",
+    *WASTED,
+    "placed otherwise",
+]
+
+
 def comparison_table(
     comparison: Comparison,
     wastes: Mapping[str, Waste] | None = None,
     differences: Mapping[str, PlanDifference] | None = None,
 ) -> pd.DataFrame:
     """
-    Returns one row a planner; parts and gaps in percent, NaN where there is no plan or no bound.
+    Returns one row a planner; parts and gaps in percent, NaN where there is no plan, no bound or a failure.
 
     `wastes` and `differences` (from the exact plan) are by planner; what is missing there is NaN.
     """
     wastes, differences = wastes or {}, differences or {}
     rows = []
-    for plan in comparison.plans:
+    for plan in comparison.rows:
+        if isinstance(plan, Failure):
+            rows.append({"planner": plan.planner, "verdict": FAILED, "missed SLOs": 0, "time (s)": plan.runtime_s})
+            continue
         gap, missed = comparison.gap_to_bound(plan), missed_slos(plan)
         differs = differences.get(plan.planner)
         rows.append(
             {
                 "planner": plan.planner,
-                "verdict": verdict(plan, gap),
+                "verdict": DISPUTED if plan.planner in comparison.disputes else verdict(plan, gap),
                 "cost per hour": plan.cost_per_hour,
                 "gap": None if gap is None else 100 * gap,
                 "GPUs": plan.gpus_used if plan.gpus else None,
@@ -59,7 +78,7 @@ def comparison_table(
                 "placed otherwise": None if differs is None else len(differs.moved),
             }
         )
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
     floats = ["cost per hour", "gap", "worst miss", "time (s)", *WASTED]
     return frame.astype({**dict.fromkeys(floats, "float64"), "GPUs": "Int64", "placed otherwise": "Int64"})
 

@@ -21,13 +21,15 @@ class Exit(IntEnum):
     """A limit or an interruption came before any answer."""
     NONE_FOUND = 6
     """The search is complete and found no plan, and nothing is proven."""
+    FAILED = 7
+    """Something in sliceplan failed, or two planners contradict each other."""
 
 
-SAYS_MOST = (Exit.DONE, Exit.LIMITED, Exit.NO_PLAN, Exit.NO_ANSWER, Exit.NONE_FOUND, Exit.REFUSED)
+SAYS_MOST = (Exit.FAILED, Exit.DONE, Exit.LIMITED, Exit.NO_PLAN, Exit.NO_ANSWER, Exit.NONE_FOUND, Exit.REFUSED)
 """What several answers to one problem say together is what the first of these says."""
 
 CODES: dict[str, Exit] = {
-    "failed": Exit.NO_ANSWER,
+    "failed": Exit.FAILED,
     Status.INFEASIBLE: Exit.NO_PLAN,
     Status.VIOLATING: Exit.NO_PLAN,
     Status.REFUSED: Exit.REFUSED,

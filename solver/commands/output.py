@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import fill
 from typing import Any
 
@@ -40,8 +41,16 @@ def write_json(data: Any, path: Path) -> None:
 
 
 def say(text: str) -> None:
-    """Prints a line to stderr."""
+    """Prints a text to stderr; a terminal gets it in lines of its width, broken between words."""
+    if sys.stderr.isatty():
+        width = get_terminal_size().columns
+        text = "\n".join(_broken(line, width) for line in text.split("\n"))
     print(text, file=sys.stderr)
+
+
+def _broken(line: str, width: int) -> str:
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def say_notes(texts: Iterable[str]) -> None:

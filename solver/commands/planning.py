@@ -1,17 +1,20 @@
 """The commands that plan: one planner, or several side by side."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.plan import Plan
 from .exit_codes import Exit, best_of, exit_code
 from .inputs import read_problem_and_profiles
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, write_json
 from .searching import searching
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison, Row
 
 
 def solve(
@@ -67,28 +70,58 @@ def compare(
     with searching("planning") as update:
         done = 0
 
-        def show_progress(plan: Plan) -> None:
+        def show_progress(row: "Row") -> None:
             nonlocal done
             done += 1
-            update(f"{done} of {len(names)} planners done, last: {plan.planner}")
+            update(f"{done} of {len(names)} planners done, last: {row.planner}")
 
         comparison = api.compare(
-            parsed, names, profiles=known, time_limit_s=time_limit, on_plan=show_progress, source=str(problem)
+            parsed, names, profiles=known, time_limit_s=time_limit, on_row=show_progress, source=str(problem)
         )
-    gaps = [comparison.gap_to_bound(plan) for plan in comparison.plans]
     if json_file is not None:
         write_json({"problem": parsed.name, **comparison.as_data()}, json_file)
     if not is_stdout(json_file):
-        display(compare_table(comparison.plans, gaps))
+        display(compare_table(comparison))
     say_few([f"{plan.planner}: {reason}" for plan in comparison.plans for reason in reasons(plan)])
     for plan in comparison.plans:
         if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
             extra = plan.shadow.extra_cost_per_hour
             say(f"  {plan.planner}: ${extra:,.2f}/h of it for standby processes ({plan.shadow.percent:g} % a GPU)")
-    bound = comparison.bound.cost_per_hour
-    say("No bound was proven." if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h.")
+    for line in _trouble(comparison):
+        say(line)
+    say(_proven(comparison))
     if comparison.not_run:
         say(f"Not run: {', '.join(comparison.not_run)}.")
+    raise typer.Exit(_comparison_code(comparison))
+
+
+def _comparison_code(comparison: "Comparison") -> Exit:
+    if not comparison.is_sound:
+        return Exit.FAILED
     code = best_of(exit_code(plan) for plan in comparison.plans)
     interrupted = any(plan.search.stopped == "interrupted" for plan in comparison.plans)
-    raise typer.Exit(Exit.LIMITED if interrupted and code is Exit.DONE else code)
+    return Exit.LIMITED if interrupted and code is Exit.DONE else code
+
+
+def _proven(comparison: "Comparison") -> str:
+    bound = comparison.bound.cost_per_hour
+    if comparison.no_plan_exists:
+        return "Proven: no plan exists."
+    return "No bound was proven." if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h."
+
+
+MOST_LETTERS = 400
+"""Of what is said of a failure; the JSON has all of it."""
+
+
+def _trouble(comparison: "Comparison") -> Iterator[str]:
+    """Yields what went wrong in sliceplan itself."""
+    for failed in comparison.failures:
+        more = "…" if len(failed.message) > MOST_LETTERS else ""
+        yield f"{failed.planner} failed: {failed.message[:MOST_LETTERS]}{more}"
+    for dispute in comparison.disputes.values():
+        yield f"{dispute.claimed_by} is disputed: it {dispute.message}. Its claim is not used."
+    if comparison.services_error:
+        yield f"What services cost is not known: {comparison.services_error}"
+    if not comparison.is_sound:
+        yield "The input is not at fault: please report this. The other rows stand."

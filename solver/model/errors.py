@@ -7,8 +7,10 @@ The exceptions of sliceplan, and the findings that they carry.
     └── MissingExtraError    an optional dependency is not installed: exit code 2
 """
 
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 MAX_PATH = 200
 """Characters of a field's path that are shown; a file may have fields of any name."""
@@ -19,6 +21,14 @@ def printable(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char in keep else ascii(char)[1:-1] for char in text)
+
+
+def described(error: BaseException) -> str:
+    """Returns an unexpected error's kind, its words, and where in sliceplan it came up: what a report of it needs."""
+    kind, words = type(error).__name__, str(error)
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if "solver" in Path(frame.filename).parts]
+    where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    return f"{kind}{f': {words}' if words else ''}{where}"
 
 
 @dataclass(frozen=True)

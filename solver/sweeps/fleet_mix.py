@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .. import api
-from ..model.errors import InputError
+from ..model.errors import InputError, described
 from ..model.plan import Plan
 from ..model.problem import FleetEntry, Problem
 from ..model.profile import Profile
@@ -33,15 +33,32 @@ def fleet_mix(
     Raises
     ------
     InputError
-        If the mix refers to something unknown. A type that alone does not suit the services has its reason instead.
+        If the mix refers to something unknown. A type that alone does not suit the services has its reason instead,
+        and so has a search that fails.
     """
     free = [entry.model_copy(update={"count": None, "nodes": None}) for entry in fleet or problem.fleet]
     report(f"mix: all of {len(free)} types")
-    plan = api.solve(_on(problem, free), profiles=profiles, time_limit_s=time_limit_s)
+    mixed = _mixed(problem, free, profiles, time_limit_s)
     single = []
     for entry in free:
         report(f"mix: {entry.gpu} alone")
         single.append(_alone(problem, entry, profiles, time_limit_s))
+    return mixed.model_copy(update={"single": tuple(single)})
+
+
+def _mixed(
+    problem: Problem, free: Sequence[FleetEntry], profiles: Sequence[Profile], time_limit_s: float | None
+) -> FleetMix:
+    """Returns the cheapest mix, without the types alone; an error of its search is its reason."""
+    try:
+        plan = api.solve(_on(problem, free), profiles=profiles, time_limit_s=time_limit_s)
+    except InputError:
+        raise
+    except Exception as error:
+        reason = described(error)
+        return FleetMix(
+            status="failed", cost_per_hour=None, bound_per_hour=None, gap=None, gpus={}, reason=reason, single=()
+        )
     return FleetMix(
         status=plan.status.value,
         cost_per_hour=plan.cost_per_hour,
@@ -49,7 +66,7 @@ def fleet_mix(
         gap=plan.gap,
         gpus=dict(sorted(Counter(gpu.gpu for gpu in plan.gpus).items())),
         reason=why_no_plan(plan),
-        single=tuple(single),
+        single=(),
     )
 
 
@@ -66,6 +83,8 @@ def _alone(problem: Problem, entry: FleetEntry, profiles: Sequence[Profile], tim
     except InputError as error:
         reason = f"{error.findings[0].path} {error.findings[0].message}".strip()
         return _without(entry, "failed", reason)
+    except Exception as error:
+        return _without(entry, "failed", described(error))
     return SingleType(
         gpu=entry.gpu,
         status=plan.status.value,

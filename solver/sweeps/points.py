@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from ..model.errors import InputError
+from ..model.errors import InputError, described
 from ..model.plan import Plan, Prices
 from ..model.problem import Problem
 from ..model.profile import Profile
@@ -74,7 +74,7 @@ def solve_point(data: bytes, index: Index, start: Prices | None) -> SweepPoint:
     try:
         plan = api.solve(sweep.problem_at(index), profiles=sweep.profiles, time_limit_s=sweep.time_limit_s, start=start)
     except Exception as error:
-        return failed_point(sweep, index, _said(error), time.perf_counter() - started)
+        return failed_point(sweep, index, said(error), time.perf_counter() - started)
     return SweepPoint(
         index=index,
         values=sweep.values_at(index),
@@ -118,5 +118,6 @@ def why_no_plan(plan: Plan) -> str | None:
     return f"{first.workload}: {first.reason}{more}"
 
 
-def _said(error: Exception) -> str:
-    return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+def said(error: BaseException) -> str:
+    """Returns what a point says of an error: the findings of wrong input, else what a report of it needs."""
+    return str(error) if isinstance(error, InputError) else described(error)

@@ -10,7 +10,7 @@ from ..model.sweep_report import Step, SweepPoint, SweepReport
 from .executors import Workers
 from .gathering import Submission, gathered
 from .order import Index, Nearest, coarse_first
-from .points import Sweep, failed_point, solve_point
+from .points import Sweep, failed_point, said, solve_point
 
 
 def swept(sweep: Sweep, workers: Workers, *, stop: threading.Event | None = None) -> Iterator[SweepPoint]:
@@ -33,7 +33,7 @@ def swept(sweep: Sweep, workers: Workers, *, stop: threading.Event | None = None
 
     for index, answer, retries in gathered(coarse_first(sweep.sizes), call, workers, stop=stop):
         if isinstance(answer, BaseException):
-            yield failed_point(sweep, index, str(answer) or type(answer).__name__, retries=retries)
+            yield failed_point(sweep, index, said(answer), retries=retries)
             continue
         point: SweepPoint = answer.model_copy(update={"retries": retries})
         if point.prices is not None:

@@ -11,9 +11,12 @@ from sliceplan.app.charts.gaps import gap_chart
 from sliceplan.app.charts.money import money_chart
 from sliceplan.app.charts.service_costs import MOST, service_cost_chart
 from sliceplan.app.parts.comparing import known_planners
+from sliceplan.app.session.session import Result
 from sliceplan.app.tables.comparison import comparison_table, moved_table, partition_table
 from sliceplan.solver.api import compare, planner_names, planners_for
+from sliceplan.solver.comparison import Failure
 from sliceplan.solver.differences.plans import difference
+from sliceplan.solver.disputes import Dispute
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.price_report import PriceReport, ServiceCost
@@ -59,7 +62,7 @@ def test_labels_of_cost_against_time_keep_clear_of_points_and_of_each_other(shar
         one.model_copy(update={"planner": name, "cost_per_hour": cost, "runtime_s": runtime_s})
         for name, (cost, runtime_s) in at.items()
     ]
-    figure = cost_runtime_chart(replace(compared, plans=tuple(plans)))
+    figure = cost_runtime_chart(replace(compared, rows=tuple(plans)))
     labels = {label.text: label for label in figure.layout.annotations}
     assert labels["first<br>second"].yanchor == "top"
     assert labels["dearer"].yanchor == labels["slow"].yanchor == "bottom"
@@ -157,3 +160,39 @@ def test_planners_that_do_not_hold_are_named():
     assert not page.exception
     assert "ffd does not hold" in texts(page.error)
     settled(page)
+
+
+def test_failed_and_disputed_planners_are_rows_and_the_rest_is_shown():
+    demo = example_problems()["demo"]
+    compared = compare(demo, ["exact", "parvagpu", "paris"])
+    exact, other, third = compared.rows
+    message = "states that no plan costs less than $13.72/h, but the plan of exact costs $10.29/h and passes check"
+    compared = replace(
+        compared,
+        rows=(exact, Failure("best-split", "RuntimeError: `a` *b* $c$ " * 40, 0.5), other, third),
+        disputes={"parvagpu": Dispute("parvagpu", "exact", message)},
+        services_error="ZeroDivisionError: nothing to share",
+    )
+    session = session_with(demo)
+    session.results["compare"] = Result(demo, compared)
+    page = screen("compare", session)
+    assert not page.exception
+    (said,) = [one.value for one in page.error]
+    assert said.startswith("The input is not at fault")
+    assert "**best-split failed**: RuntimeError\\: \\`a\\` \\*b\\* \\$c\\$" in said
+    assert len(said) < 1200
+    assert "**parvagpu is disputed**" in said
+    assert "**What services cost** is not known" in said
+    (table,) = [frame.value for frame in page.dataframe if "verdict" in frame.value.columns]
+    assert list(table["verdict"]) == ["proven cheapest", "FAILED", "DISPUTED", "serves everything"]
+    assert table["cost per hour"].isna().tolist() == [False, True, False, False]
+    page.selectbox(key=f"shown_planner_{session.editor}").set_value("best-split").run()
+    assert "best-split** failed" in texts(page.markdown)
+    assert "Proven: no plan costs less than $10.29 per hour" in texts(page.subheader)
+
+
+def test_that_no_plan_exists_is_said_where_it_is_proven():
+    impossible = problem_of([{"model": "bert", "rate_rps": 5, "slo_ms": 1}])
+    session = session_with(impossible)
+    session.results["compare"] = Result(impossible, compare(impossible, ["exact", "parvagpu"]))
+    assert "Proven: no plan exists for this problem" in texts(screen("compare", session).subheader)

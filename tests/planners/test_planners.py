@@ -19,6 +19,7 @@ SERVED = (Status.OPTIMAL, Status.FEASIBLE)
 def test_every_plan_passes_check_and_costs_at_least_the_proven_bound(problem):
     """Property: every planner's plan passes `check` (run by the front door) and none is below the bound."""
     comparison = compare(problem)
+    assert comparison.is_sound, (comparison.failures, comparison.disputes)
     by_name = {plan.planner: plan for plan in comparison.plans}
     exact, other = by_name["exact"], by_name["exact-pulp"]
     assert exact.status == other.status, (exact.unserved, other.unserved)
