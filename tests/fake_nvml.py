@@ -11,7 +11,6 @@ import os
 
 import pynvml
 
-from sliceplan.agent.devices.nvml.names import CATALOGUE_NAMES, SAME_NAME
 from sliceplan.agent.devices.simulated.node import SimulatedNode
 from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.steps import (
@@ -23,6 +22,7 @@ from sliceplan.agent.model.steps import (
     SetMigMode,
 )
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.driver_names import CATALOGUE_NAMES, SAME_NAME
 
 DRIVER_NAMES = {gpu: f"NVIDIA {name}" for name, gpu in CATALOGUE_NAMES.items()} | {
     gpu: f"NVIDIA {name}" for name, gpus in SAME_NAME.items() for gpu in gpus

@@ -1,10 +1,6 @@
 """The names that the driver gives to GPUs (`nvidia-smi -L`), and which types of the catalogue they are."""
 
-import contextlib
-from types import ModuleType
-from typing import Any
-
-from sliceplan.solver.model.catalogue import load_catalogue
+from .catalogue import load_catalogue
 
 CATALOGUE_NAMES = {
     "A100-SXM4-40GB": "A100-40GB",
@@ -56,8 +52,7 @@ def catalogue_name(driver_name: str, memory_mib: float | None = None) -> str:
     memory_mib
         Memory that the driver reports, by which types of one name are told apart; None: the first of them.
     """
-    for brand in ("NVIDIA ", "Tesla "):
-        driver_name = driver_name.removeprefix(brand)
+    driver_name = _without_brand(driver_name)
     types = SAME_NAME.get(driver_name)
     if types is None or memory_mib is None:
         return CATALOGUE_NAMES.get(driver_name, driver_name)
@@ -65,10 +60,21 @@ def catalogue_name(driver_name: str, memory_mib: float | None = None) -> str:
     return min(types, key=lambda name: abs(known[name].memory_mib - own_mib))
 
 
-def gpu_type(nvml: ModuleType, handle: Any) -> str:
-    """Returns the type of a GPU of this node in the catalogue, as `catalogue_name`."""
-    driver_name = nvml.nvmlDeviceGetName(handle)
-    memory_mib = None
-    with contextlib.suppress(nvml.NVMLError):  # denied in some containers
-        memory_mib = nvml.nvmlDeviceGetMemoryInfo(handle).total / 2**20
-    return catalogue_name(driver_name, memory_mib)
+def catalogue_types(driver_name: str) -> tuple[str, ...]:
+    """
+    Returns the types of the catalogue that the driver gives a name to; none if the catalogue has no such type.
+
+    Hyphens may stand for blanks, as in the node label nvidia.com/gpu.product.
+    """
+    wanted = _with_blanks(driver_name)
+    if types := next((types for name, types in SAME_NAME.items() if _with_blanks(name) == wanted), None):
+        return types
+    return tuple(gpu for name, gpu in CATALOGUE_NAMES.items() if _with_blanks(name) == wanted)
+
+
+def _with_blanks(name: str) -> str:
+    return _without_brand(name.replace("-", " ").strip())
+
+
+def _without_brand(name: str) -> str:
+    return name.removeprefix("NVIDIA ").removeprefix("Tesla ")
