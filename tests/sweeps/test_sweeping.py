@@ -69,7 +69,8 @@ def test_a_mistake_in_a_solver_is_the_points_reason(monkeypatch):
 
     monkeypatch.setattr(api, "solve", broken)
     point = solve_point(sweep_of(random_problem(2, 0), "rate=1").packed(), (0,), None)
-    assert (point.status, point.reason, point.cost_per_hour) == ("failed", "RuntimeError: it broke", None)
+    assert (point.status, point.cost_per_hour) == ("failed", None)
+    assert point.reason.startswith("RuntimeError: it broke (points.py, line ")
 
 
 def test_prices_to_start_from_change_no_answer():
