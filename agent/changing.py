@@ -52,12 +52,13 @@ def apply(
 ) -> None:
     """Bring a node to its plan: show the steps, ask, carry them out; what fails is rolled back."""
     agent = open_agent(Words(config, node, device, state, plan, unsigned, drain))
+    wanted = agent.fetch()
     with locked(agent.session.folder):
         _refuse_other_owners(agent)
         if not dry_run:
             _finish_what_was_left(agent.session, yes, discard_journal)
         applied = read_applied(agent.session.folder)
-        desired = agent.fetch(applied)
+        desired = wanted(applied)
         transition = plan_transition(read_state(agent.session), desired.state, applied)
         _show(agent.config.node_name, transition)
         _show_what_nobody_starts(agent, transition)

@@ -2,12 +2,14 @@
 
 import hashlib
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from .config import AgentConfig
 from .model.desired import Desired, PlanReference
 from .model.plan_files import node_share, read_plan
 from .transition.applied import Applied
+from .transition.keeping import Wanted
 from .trust.acceptance import accept
 from .trust.plan_source import Fetched
 from .trust.sequence import NewestRelease, read_newest, remember
@@ -21,30 +23,31 @@ class PlanFollower:
         self._config = config
         self._fetched: Fetched | None = None
 
-    def __call__(self, applied: Applied | None) -> Desired:
+    def __call__(self) -> Wanted:
         """
-        Returns what the plan wants now.
-
-        The keys are read anew each time: a key that was withdrawn counts no longer, though its plan has not changed.
-
-        Parameters
-        ----------
-        applied
-            What the node was brought to last; None: nothing yet.
+        Asks the source for the plan, which takes no lock; returns what tells, with the lock held, what it wants.
 
         Raises
         ------
         InputError
-            If there is no plan that may be applied.
+            If the source has no plan.
         """
-        config, source = self._config, self._config.plan_source
-        newest = _newest(config.state_dir, applied)
-        fetched = source.fetch(self._fetched.etag if self._fetched else None)
+        fetched = self._config.plan_source.fetch(self._fetched.etag if self._fetched else None)
         if fetched is not None:
             self._fetched = fetched
         assert self._fetched is not None, "a server answers `not modified` only to who has a version"
+        return partial(self._accepted, self._fetched.data)
+
+    def _accepted(self, data: bytes, applied: Applied | None) -> Desired:
+        """
+        Returns what a plan wants.
+
+        The keys are read anew each time: a key that was withdrawn counts no longer, though its plan has not changed.
+        """
+        config, source = self._config, self._config.plan_source
+        newest = _newest(config.state_dir, applied)
         accepted = accept(
-            self._fetched.data,
+            data,
             source.location,
             node=config.node_name,
             keys=read_trusted_keys(config.trusted_keys),

@@ -13,9 +13,8 @@ from ..solver.model.errors import Finding, InputError
 from .assembly import device_of, owners_of
 from .config import DEFAULT_CONFIG, AgentConfig, PlanConfig, read_config
 from .following import PlanFollower, desired_of
-from .model.desired import Desired
 from .owners import refusing
-from .transition.applied import Applied
+from .transition.keeping import Wanted
 from .transition.session import Patience, Session
 from .transition.state_folder import StateFolder
 
@@ -28,8 +27,8 @@ class Agent:
 
     config: AgentConfig
     session: Session
-    fetch: Callable[[Applied | None], Desired]
-    """Returns what the plan wants of the node."""
+    fetch: Callable[[], Wanted]
+    """Asks for the plan; to be called without the lock, which a slow server would hold."""
     owners: Callable[[], Sequence[str]]
     """Returns who else changes the node's GPUs, in words."""
 
@@ -63,8 +62,9 @@ def open_agent(words: Words, say: Callable[[str], None] = print) -> Agent:
         hooks=config.after_apply,
     )
 
-    def unsigned(_applied: Applied | None) -> Desired:
-        return desired_of(Path(config.plan.source), config.node_name)
+    def unsigned() -> Wanted:
+        desired = desired_of(Path(config.plan.source), config.node_name)
+        return lambda _applied: desired
 
     def owners() -> Sequence[str]:
         return refusing(owners_of(config), [one.owner for one in config.ignore_owners])

@@ -31,6 +31,9 @@ from .records import record_json
 from .session import Session
 from .state_folder import STATE
 
+Wanted = Callable[[Applied | None], Desired]
+"""What a plan that was fetched wants of the node, given what was applied last (None: nothing yet)."""
+
 Doing = Literal["in sync", "applied", "rolled back", "waiting", "needs attention", "stopped"]
 
 
@@ -60,7 +63,7 @@ class Round:
 
 def keep(
     session: Session,
-    fetch: Callable[[Applied | None], Desired],
+    fetch: Callable[[], Wanted],
     owners: Callable[[], Sequence[str]],
     rules: Rules,
     once: bool = False,
@@ -71,8 +74,8 @@ def keep(
     Parameters
     ----------
     fetch
-        Returns what the plan wants now, given what was applied last; raises SliceplanError if there is no plan that
-        may be applied.
+        Asks for the plan, without the lock, which a slow server would hold; returns what tells what it wants, given
+        what was applied last. Both raise SliceplanError if there is no plan that may be applied.
     owners
         Returns who else changes the node's GPUs, in words.
     """
@@ -89,7 +92,7 @@ def keep(
             return last
 
 
-def _pause(session: Session, fetch: Callable[[Applied | None], Desired], rules: Rules, last: Round) -> None:
+def _pause(session: Session, fetch: Callable[[], Wanted], rules: Rules, last: Round) -> None:
     """Waits for the next round; after failures longer, unless another plan comes."""
     left_s = max(rules.interval_s, min(rules.interval_s * 2 ** max(last.failures - 1, 0), rules.longest_pause_s))
     while left_s > 0 and not session.stop_asked():
@@ -99,30 +102,31 @@ def _pause(session: Session, fetch: Callable[[Applied | None], Desired], rules: 
             return
 
 
-def _is_another(session: Session, fetch: Callable[[Applied | None], Desired], plan: PlanReference | None) -> bool:
+def _is_another(session: Session, fetch: Callable[[], Wanted], plan: PlanReference | None) -> bool:
     try:
-        return not fetch(read_applied(session.folder)).plan.is_same(plan)
+        return not fetch()(read_applied(session.folder)).plan.is_same(plan)
     except SliceplanError:
         return False
 
 
 def look(
     session: Session,
-    fetch: Callable[[Applied | None], Desired],
+    fetch: Callable[[], Wanted],
     owners: Callable[[], Sequence[str]],
     rules: Rules,
 ) -> Round:
     """Makes one round, under the lock; nothing that goes wrong leaves it as an exception."""
     try:
+        wanted = _asked(fetch)
         with locked(session.folder):
-            return _look(session, fetch, owners, rules)
+            return _look(session, wanted, owners, rules)
     except (SliceplanError, StepFailedError) as error:
         return Round("needs attention", str(error))
 
 
 def _look(
     session: Session,
-    fetch: Callable[[Applied | None], Desired],
+    wanted: Wanted,
     owners: Callable[[], Sequence[str]],
     rules: Rules,
 ) -> Round:
@@ -134,7 +138,7 @@ def _look(
         if outcome.end != "applied":
             return _as_round(outcome, open_one.begun.plan)
     applied = read_applied(session.folder)
-    state, plan, trouble = _wanted(fetch, applied)
+    state, plan, trouble = _to_keep(wanted, applied)
     if state is None:
         return Round("needs attention", trouble)
     found = _bring_to(session, state, plan, applied, rules)
@@ -143,13 +147,24 @@ def _look(
     return Round("needs attention", f"{trouble}\nKept at the state applied last.", plan=plan)
 
 
-def _wanted(
-    fetch: Callable[[Applied | None], Desired], applied: Applied | None
-) -> tuple[NodeState | None, PlanReference | None, str | None]:
+def _asked(fetch: Callable[[], Wanted]) -> Wanted:
+    """Asks for the plan; where there is none, what stands in its place says so when it is called."""
+    try:
+        return fetch()
+    except SliceplanError as error:
+        failed = error
+
+    def refuses(_applied: Applied | None) -> Desired:
+        raise failed
+
+    return refuses
+
+
+def _to_keep(wanted: Wanted, applied: Applied | None) -> tuple[NodeState | None, PlanReference | None, str | None]:
     """Returns the state to keep, its plan, and what is wrong with the plan that was fetched."""
     kept = (applied.state, applied.plan) if applied else (None, None)
     try:
-        desired = fetch(applied)
+        desired = wanted(applied)
     except SliceplanError as error:
         return *kept, str(error)
     if applied and desired.plan.is_same(applied.rolled_back):

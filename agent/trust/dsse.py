@@ -20,6 +20,9 @@ PAYLOAD_TYPE = "application/vnd.sliceplan.release.v1+json"
 
 MAX_SIGNATURES = 16
 
+MAX_VALUES = 16 + 4 * MAX_SIGNATURES
+"""Of an envelope with the most signatures, and some more for what is refused by name."""
+
 
 class Signature(Record):
     """A signature; the key id is a hint, and nothing rests on it."""
@@ -51,9 +54,9 @@ def open_envelope(data: bytes, source: str) -> tuple[bytes, list[bytes]]:
     InputError
         If it is no envelope, or one of something else than a plan of sliceplan.
     """
-    content = parse_json(data, source)
-    if isinstance(content, dict) and "planner" in content and "payload" not in content:
+    if b'"planner"' in data and b'"payload"' not in data:
         raise refusal(source, "", "is a plan that nobody signed; run: sliceplan sign PLAN --key KEYFILE -o SIGNED")
+    content = parse_json(data, source, MAX_VALUES)
     envelope = parse_record(Envelope, content, source)
     if envelope.payloadType != PAYLOAD_TYPE:
         raise refusal(source, "payloadType", f"is {envelope.payloadType!r}; expected {PAYLOAD_TYPE!r}")

@@ -22,18 +22,24 @@ MAX_INTEGER = 2**53 - 1
 """Largest integer that every JSON reader keeps exactly."""
 
 # The closing quote is optional: a string without end is passed over at once, not tried from each of its quotes.
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_STRING_OR_MARK = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
 
 
-def parse_json(data: bytes, source: str) -> Any:
+def parse_json(data: bytes, source: str, most_values: int | None = None) -> Any:
     """
     Parses JSON.
+
+    Parameters
+    ----------
+    most_values
+        Values that it may have, counted before any is built; None: as many as fit into MAX_BYTES, which may take 40
+        times as much memory.
 
     Raises
     ------
     InputError
         If it is larger than MAX_BYTES, no UTF-8, no JSON, nested deeper than MAX_DEPTH, repeats a key, or holds a
-        number beyond what JSON readers agree on.
+        number beyond what JSON readers agree on, or too many values.
     """
     if len(data) > MAX_BYTES:
         raise refusal(source, "", f"is larger than {MAX_BYTES // 2**20} MiB, which no plan is")
@@ -41,7 +47,7 @@ def parse_json(data: bytes, source: str) -> Any:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise refusal(source, "", f"is not UTF-8 text (byte {error.start})") from error
-    _refuse_depth(text, source)
+    _refuse_shape(text, source, most_values)
     try:
         return json.loads(
             text, object_pairs_hook=without_repeated_keys, parse_int=_bounded_integer, parse_constant=_no_constant
@@ -58,16 +64,20 @@ def refusal(source: str, path: str, message: str) -> InputError:
     return InputError([Finding(source, path, message)])
 
 
-def _refuse_depth(text: str, source: str) -> None:
-    depth = 0
-    for match in _STRING_OR_BRACKET.finditer(text):
-        bracket = match[0]
-        if bracket in "[{":
+def _refuse_shape(text: str, source: str, most_values: int | None) -> None:
+    """Refuses, before anything is built, deep nesting and too many values."""
+    depth, values = 0, 1
+    for match in _STRING_OR_MARK.finditer(text):
+        mark = text[match.start()]
+        if mark in "[{":
             depth += 1
             if depth > MAX_DEPTH:
                 raise refusal(source, "", f"is nested deeper than {MAX_DEPTH} levels, which no plan is")
-        elif bracket in "]}":
+        elif mark in "]}":
             depth -= 1
+        values += mark in "[{,"
+        if most_values is not None and values > most_values:
+            raise refusal(source, "", f"has more than {most_values} values; expected the envelope of a signed plan")
 
 
 def _bounded_integer(digits: str) -> int:

@@ -25,7 +25,8 @@ def follower(trust, plan, tmp_path):
     def publish(sequence, **options):
         (tmp_path / "plan.json").write_bytes(trust.signed(plan, sequence=sequence, **options))
 
-    return PlanFollower(AgentConfig.model_validate(config)), publish, keys
+    follower = PlanFollower(AgentConfig.model_validate(config))
+    return lambda applied: follower()(applied), publish, keys
 
 
 def applied(desired, rolled_back=None):

@@ -119,7 +119,10 @@ def go_on(session):
 def repair(place, transition):
     """Lets `run` bring back what a reboot took from a plan that was applied."""
     desired = Desired(transition.new, PLAN)
-    assert look(place.session(), lambda _: desired, list, Rules(allow_reset=True)).doing in ("applied", "in sync")
+    assert look(place.session(), lambda: lambda _: desired, list, Rules(allow_reset=True)).doing in (
+        "applied",
+        "in sync",
+    )
 
 
 def ending(place):

@@ -34,11 +34,11 @@ def fetching(*desired):
     """A plan source that gives these answers one after the other, and the last one from then on."""
     answers = list(desired)
 
-    def fetch(_applied):
+    def fetch():
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return lambda _applied: answer
 
     return fetch
 
@@ -206,8 +206,8 @@ def test_another_plan_ends_the_pause_after_failures(node, session_of, clock):
     broken = plan_of({5: CUT[0]})
     applied = []
 
-    def fetch(_applied):
-        return plan_of(OTHER, 2) if clock.time > 200 else broken
+    def fetch():
+        return lambda _applied: plan_of(OTHER, 2) if clock.time > 200 else broken
 
     session = session_of(node, stop_asked=lambda: clock.time > 400, say=lambda text: applied.append((clock.time, text)))
     keep(session, fetch, list, Rules(interval_s=10, longest_pause_s=1000))
