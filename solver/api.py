@@ -29,6 +29,7 @@ from .check import check
 from .check.violation import Violation
 from .comparison import Comparison as Comparison
 from .comparison import Row, failure
+from .decided import DecidedGpu
 from .disputes import Dispute, disputes, without_claim
 from .formats.profile_files import shipped_profiles
 from .freed_memory import keep_freed_memory
@@ -136,6 +137,7 @@ def headroom(
     """Returns by which factor all rates can grow; arguments and errors as for `solve`, and every type needs a count."""
     task = _task(problem, profiles, time_limit_s, source)
     require_counts(problem)
+    _refuse_spares(task, source)
     deadline = task.part(FOR_THE_CHOICE)
     search = partial(growth_limits, task.resolved, time_limit_s=deadline - time.monotonic())
     limits = best_so_far(search, lambda _: GrowthLimits(), deadline=deadline)
@@ -170,6 +172,7 @@ def shed(
 ) -> Shedding:
     """Returns the services to leave out at least value so that the rest fits; arguments and errors as for `solve`."""
     task = _task(problem, profiles, time_limit_s, source)
+    _refuse_spares(task, source)
     deadline = task.part(FOR_THE_CHOICE)
     search = partial(least_value_to_shed, task.resolved, time_limit_s=deadline - time.monotonic())
     found = best_so_far(search, lambda _: everything_shed(task.resolved), deadline=deadline)
@@ -380,10 +383,22 @@ def _run_and_checked(task: _Task, planner: Planner, known: Gpus) -> Plan:
     else:
         search = partial(planner.plan, resolved, time_limit_s=task.left_s)
         plan = best_so_far(search, partial(_given_up, task, planner), deadline=task.deadline)
-    if plan.status is Status.TIMEOUT and (gpus := known()):
-        plan = unproven(resolved, gpus, plan.search, plan.bound)
+    if not plan.gpus and (gpus := known()):
+        plan = _of_known(resolved, plan, gpus)
     runtime_s = time.perf_counter() - started
     return _checked(task, planner, _as_stated(plan, task).model_copy(update={"runtime_s": round(runtime_s, 6)}))
+
+
+def _of_known(resolved: ResolvedProblem, plan: Plan, gpus: Sequence[DecidedGpu]) -> Plan:
+    """
+    Returns the plan of known GPUs, for a search that ended without one.
+
+    They were found at the very edge of what fits, where a solver with its tolerances may also say that nothing does.
+    """
+    if plan.status is Status.INFEASIBLE:
+        edge = plan.search.model_copy(update={"stopped": "gap_left"})
+        return unproven(resolved, gpus, edge, assembly.UNKNOWN_BOUND)
+    return unproven(resolved, gpus, plan.search, plan.bound)
 
 
 def _as_stated(plan: Plan, task: _Task) -> Plan:
@@ -410,6 +425,13 @@ def _refusal(resolved: ResolvedProblem, planner: Planner) -> str | None:
 
 
 SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
+
+
+def _refuse_spares(task: _Task, source: str | None) -> None:
+    """Raises InputError if the exact planner does not keep free what is asked for on this fleet."""
+    problem = task.resolved.problem
+    if problem.settings.keeps_spares and (reason := _refusal(task.resolved, _exact())):
+        raise InputError([Finding(source or problem.name, "settings", reason)])
 
 
 def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:

@@ -3,8 +3,9 @@ Capacity the other way round: what a fixed fleet can carry.
 
 Headroom
     The greatest common factor f by which all rates can grow. If the rates fit at f, they fit at anything below: the
-    same partitions carry them. So f is found by bisection between a factor for which there is a plan and one for which
-    a bound proves that there is none; both are reported, and they are as close as PRECISION unless time ran out.
+    same partitions carry them, and the same are kept free. So f is found by bisection between a factor for which there
+    is a plan and one for which a bound proves that there is none; both are reported, and they are as close as PRECISION
+    unless time ran out.
 Shedding
     The services to leave out at least value, so that the rest fits: max sum_w value_w s_w over the constraints of
     the cutting stock (exact/most_valuable.py), by branch and bound with its dual bound.
@@ -21,6 +22,8 @@ from .exact.decoding import cut_gpus
 from .exact.decomposition import solve_by_prices
 from .exact.most_valuable import MostValuable, most_valuable
 from .exact.shared_fleet import solve_shared_fleet
+from .exact.spare_capacity import spare_rules
+from .exact.spare_fleet import solve_with_spares
 from .incumbent import offer
 from .model.errors import Finding, InputError
 from .model.problem import Problem
@@ -156,9 +159,14 @@ def _outcome(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple
         if found.gpus is not None:
             return "fits", partial(list, found.gpus)
         return "too_much" if found.stopped == "infeasible" else "unknown", list
-    answer = solve_by_prices(grown, any_plan=True, time_limit_s=left).answer
+    rules = spare_rules(resolved.problem.settings)
+    if rules is None:
+        answer = solve_by_prices(grown, any_plan=True, time_limit_s=left).answer
+    else:
+        answer = solve_with_spares(grown, rules, any_plan=True, time_limit_s=left).answer
     if answer.patterns is not None and answer.partitions is not None:
-        return "fits", partial(cut_gpus, grown, answer.patterns, answer.partitions)
+        spares = None if answer.spares is None else answer.spares.free
+        return "fits", partial(cut_gpus, grown, answer.patterns, answer.partitions, spares)
     return "too_much" if answer.stopped == "infeasible" else "unknown", list
 
 

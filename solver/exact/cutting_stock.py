@@ -41,7 +41,7 @@ from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
 from .cost_steps import scaled_prices, unit_price
 from .highs import TIE_BREAK_NODES, run_highs
 from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
-from .spare_capacity import SpareRules, add_spares
+from .spare_capacity import KeptFree, SpareRules, SpareVariables
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class CuttingStockAnswer:
     """Shape (workload, size): partitions of each size for each workload."""
     shared: SharedAnswer
     """GPUs under MPS."""
-    spares: Ints | None = None
-    """Shape (size,): partitions of each size that are kept free; None: none are asked for."""
+    spares: KeptFree | None = None
+    """Partitions that are kept free; None: none are asked for."""
 
 
 def patterns_of(resolved: ResolvedProblem, entry: FleetType, *, every: bool = False) -> list[Pattern]:
@@ -189,7 +189,7 @@ class Program:
         self.shared = shared(model, self.is_served) if shared else SharedPart()
         self.gpus = [*((pattern.gpu, x) for pattern, x in self.patterns), *self.shared.gpus]
         self.served = self._served_variables()
-        self.kept_free = self._kept_free(spare)
+        self.kept_free = None if spare is None else self._kept_free(spare)
         self._rates_are_met()
         self._partitions_are_cut_from_gpus()
         if counts:
@@ -203,20 +203,16 @@ class Program:
             partitions[w, k] = round(values[variable])
         return partitions
 
-    def spares(self, values: dict[Any, float]) -> Ints | None:
-        """Returns F, shape (size,), from a solution; None: no partitions are kept free."""
-        if not self.kept_free:
-            return None
-        return np.array([round(values[self.kept_free[k]]) for k in range(len(self.resolved.sizes))], dtype=np.int64)
+    def spares(self, values: dict[Any, float]) -> KeptFree | None:
+        """Returns the partitions that are kept free, from a solution; None: there are none."""
+        return None if self.kept_free is None else self.kept_free.decode(values)
 
-    def _kept_free(self, spare: SpareRules | None) -> dict[int, Any]:
-        if spare is None:
-            return {}
+    def _kept_free(self, spare: SpareRules) -> SpareVariables:
         cuts = [
             ([pattern.profiles.count(size.name) * (pattern.gpu == size.gpu) for size in self.resolved.sizes], x)
             for pattern, x in self.patterns
         ]
-        return add_spares(self.model, self.resolved, spare, self.served, cuts)
+        return SpareVariables(self.model, self.resolved, spare, self.served, cuts, self.is_served)
 
     def values(self, answer: CuttingStockAnswer) -> dict[Any, float] | None:
         """Returns a plan without GPUs under MPS as values of the variables; None: it is no plan."""
@@ -224,7 +220,10 @@ class Program:
             return None
         times = dict(answer.patterns)
         values = {x: float(times.get(pattern, 0)) for pattern, x in self.patterns}
-        return values | {variable: float(answer.partitions[at]) for at, variable in self.served.items()}
+        values |= {variable: float(answer.partitions[at]) for at, variable in self.served.items()}
+        if self.kept_free is not None and answer.spares is not None:
+            values |= dict(self.kept_free.values(answer.spares, values))
+        return values
 
     def _served_variables(self) -> dict[tuple[int, int], Any]:
         capacity, required = self.resolved.capacity_rps, self.resolved.required_rps
@@ -251,7 +250,9 @@ class Program:
     def _partitions_are_cut_from_gpus(self) -> None:
         """Partitions of a size, free ones too, are at most what GPUs have: sum_w n_wk + F_k <= sum_p a_kp x_p."""
         taken: dict[int, list[Any]] = {k: [] for k in range(len(self.resolved.sizes))}
-        for (_, k), variable in [*self.served.items(), *(((-1, k), kept) for k, kept in self.kept_free.items())]:
+        for (_, k), variable in self.served.items():
+            taken[k].append(variable)
+        for k, variable in self.kept_free.free.items() if self.kept_free else ():
             taken[k].append(variable)
         for k, size in enumerate(self.resolved.sizes):
             cut = [p.profiles.count(size.name) * x for p, x in self.patterns if p.gpu == size.gpu]
@@ -301,7 +302,8 @@ def _with_fewest_slices(
     slices: Floats = np.array([slices_of(resolved, size) for size in resolved.sizes], float)
     program.model.add_linear_constraint(cost <= least + 1e-6 * max(least, 1.0), name="least_cost")
     taken = [float(slices[k]) * variable for (_, k), variable in program.served.items()]
-    taken += [float(slices[k]) * variable for k, variable in program.kept_free.items()]
+    kept_free = program.kept_free.free if program.kept_free else {}
+    taken += [float(slices[k]) * variable for k, variable in kept_free.items()]
     program.model.minimize(mathopt.LinearSum([*taken, *program.shared.slices]))
     result = run_highs(
         program.model, time_limit_s, absolute_gap=0.999 if taken else 0.05, node_limit=TIE_BREAK_NODES, start=best

@@ -21,9 +21,10 @@ def cut_gpus(
     resolved: ResolvedProblem,
     patterns: Iterable[tuple[Pattern, int]],
     partitions: Ints,
+    spares: Ints | None = None,
 ) -> list[CutGpu]:
     """Returns the GPUs of `alike_gpus` one by one."""
-    return [gpu for alike in alike_gpus(resolved, patterns, partitions) for gpu in alike.one_by_one()]
+    return [gpu for alike in alike_gpus(resolved, patterns, partitions, spares) for gpu in alike.one_by_one()]
 
 
 def alike_gpus(

@@ -20,6 +20,7 @@ from .cutting_stock import Pattern, Program
 from .highs import run_highs
 from .shared_items import classes_of
 from .shared_program import NO_SHARES, PartBuilder, SharedAnswer
+from .spare_capacity import SpareRules
 
 FIRST_ROUND_S, LONGER_ROUND = 1.0, 4.0
 """Where a search is to say what it has: seconds until it first does, and how much longer the next round takes."""
@@ -37,6 +38,8 @@ class MostServed:
     """Shape (workload, size)."""
     shared: SharedAnswer
     """GPUs under MPS; some residents may be of workloads that are not served."""
+    spares: Ints | None = None
+    """Shape (size,): partitions that are kept free; None: none are asked for."""
 
 
 def most_served(
@@ -45,6 +48,7 @@ def most_served(
     worth: Sequence[float],
     time_limit_s: float,
     shared: PartBuilder | None = None,
+    spare: SpareRules | None = None,
     on_answer: Callable[[MostServed], None] | None = None,
 ) -> MostServed:
     """
@@ -54,11 +58,13 @@ def most_served(
 
     Parameters
     ----------
+    spare
+        What partitions are kept free for, of those that are served; None: nothing.
     on_answer
         Called with the best set so far, after 1 s and then in intervals that grow. HiGHS says nothing of a solution
         while it searches, so the search is begun anew each time, from that set. None: it is made in one go.
     """
-    program = Program(resolved, counts=True, all_served=False, shared=shared)
+    program = Program(resolved, counts=True, all_served=False, shared=shared, spare=spare)
     terms = zip(worth, program.is_served, strict=True)
     program.model.maximize(mathopt.LinearSum(value * variable for value, variable in terms))
     whole = all(float(value).is_integer() for value in worth)
@@ -96,4 +102,6 @@ def _most_served(
                 served[w] = place < number
     patterns = tuple((pattern, round(values[x])) for pattern, x in program.patterns if round(values[x]))
     partitions = program.partitions(values) * np.array(served)[:, None]
-    return MostServed(served, most, patterns, partitions, program.shared.decode(values))
+    kept = program.spares(values)
+    spares = None if kept is None else kept.free
+    return MostServed(served, most, patterns, partitions, program.shared.decode(values), spares)

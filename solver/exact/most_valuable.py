@@ -3,30 +3,34 @@ Which workloads to serve where the GPUs are too few for all of them: those of mo
 
 The program is that of most_served.py. Under MPS its columns are the sets of residents that were listed. They bound the
 value only where they are all that there are and no rate may be split in another way; elsewhere the fluid relaxation
-(shared_program.py) does. A plan for all workloads that takes more GPUs than there are gives the first choice: those of
-its GPUs that carry most value.
+(shared_program.py) does. Prices give a first bound, and a first choice (first_choice.py). Under MPS a plan for all
+workloads that takes more GPUs than there are gives one too: those of its GPUs that carry most value.
+
+Partitions that are kept free are kept for those that are served; MPS has none.
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from ..decided import CutGpu, DecidedGpu, SharedGpu
 from ..performance.resolve import ResolvedProblem
+from .cutting_stock import CuttingStockAnswer
 from .decoding import cut_gpus, shared_gpus
-from .decomposition import solve_by_prices
+from .first_choice import first_choice, most_value, prices_without_counts
 from .most_served import MostServed, most_served
 from .shared_columns import columns_of_gpus, enumerate_columns, item_tables
 from .shared_items import Item, shared_items
 from .shared_program import PartBuilder, SharedAnswer, as_fluid, by_columns
+from .spare_capacity import SpareRules, spare_rules
 
-CUTTING = 0.1
-"""Part of the time that a plan without counts may take."""
+BEGINNING = 0.2
+"""Part of the time that the first choices and the bound by prices may take."""
 
 BOUNDING = 0.2
-"""Part of the time that the fluid bound may take."""
+"""Part of the time then left that the fluid bound may take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,20 +61,18 @@ def most_valuable(
     on_answer
         Called with the best workloads that are known so far.
     """
+    deadline = time.monotonic() + time_limit_s
     worth = [workload.worth for workload in resolved.problem.workloads]
     best = MostValuable([], float(sum(worth)))
-    started = time.monotonic()
-    first: list[Sequence[DecidedGpu]] = [*known, *_cut_without_counts(resolved, CUTTING * time_limit_s)]
-    for gpus in first:
-        best = _better(worth, best, _on_their_best(resolved, gpus, best.most))
-    on_answer(best)
-    time_limit_s -= time.monotonic() - started
+    rules = spare_rules(resolved.problem.settings)
+    for choice in _first_choices(resolved, rules, () if rules else known, best.most, BEGINNING * time_limit_s):
+        best = _better(worth, best, choice)
+        on_answer(best)
     items, builder, proves = _shared_part(resolved, known)
     if not proves:
-        left = BOUNDING * time_limit_s
+        left = BOUNDING * (deadline - time.monotonic())
         fluid = most_served(resolved, worth=worth, time_limit_s=left, shared=as_fluid(resolved))
-        time_limit_s -= left
-        best = replace(best, most=fluid.most)
+        best = replace(best, most=min(best.most, fluid.most))
         on_answer(best)
 
     def answer(found: MostServed) -> MostValuable:
@@ -78,31 +80,48 @@ def most_valuable(
         most = found.most if proves else best.most
         return _better(worth, best, MostValuable(served, most, partial(_gpus_for, resolved, items, found, served)))
 
+    if sum(worth[w] for w in best.served) >= best.most:
+        return best
     found = most_served(
         resolved,
         worth=worth,
-        time_limit_s=time_limit_s,
+        time_limit_s=deadline - time.monotonic(),
         shared=builder,
+        spare=rules,
         on_answer=lambda found: on_answer(answer(found)),
     )
     return answer(found)
+
+
+def _first_choices(
+    resolved: ResolvedProblem,
+    rules: SpareRules | None,
+    known: Sequence[Sequence[SharedGpu]],
+    most: float,
+    time_limit_s: float,
+) -> Iterator[MostValuable]:
+    """Yields choices that are there before any large program: of known GPUs, and by prices, with their bound."""
+    for gpus in known:
+        yield _on_their_best(resolved, gpus, most)
+    prices = prices_without_counts(resolved, deadline=time.monotonic() + time_limit_s / 2)
+    yield MostValuable([], min(most, most_value(resolved, prices)))
+    first = first_choice(resolved, rules, prices, time_limit_s=time_limit_s / 2)
+    if first is not None:
+        served, built = first
+        yield MostValuable(served, most, partial(_built_gpus, resolved.restricted_to(served), built))
+
+
+def _built_gpus(resolved: ResolvedProblem, built: CuttingStockAnswer) -> list[CutGpu]:
+    """Returns the GPUs of a plan that was built."""
+    if built.patterns is None or built.partitions is None:
+        return []
+    return cut_gpus(resolved, built.patterns, built.partitions, None if built.spares is None else built.spares.free)
 
 
 def _better(worth: Sequence[float], one: MostValuable, other: MostValuable) -> MostValuable:
     """Returns the choice of more value, with the lower bound of the two."""
     value = [sum(worth[w] for w in choice.served) for choice in (one, other)]
     return replace(one if value[0] >= value[1] else other, most=min(one.most, other.most))
-
-
-def _cut_without_counts(resolved: ResolvedProblem, time_limit_s: float) -> list[list[CutGpu]]:
-    """Returns a plan by MIG and whole GPUs as if there were enough of them, if all workloads can be served so."""
-    if not resolved.capacity_rps.any(axis=1).all():
-        return []
-    endless = replace(resolved, fleet=tuple(replace(entry, available=None) for entry in resolved.fleet))
-    answer = solve_by_prices(endless, any_plan=True, time_limit_s=time_limit_s).answer
-    if answer.patterns is None or answer.partitions is None:
-        return []
-    return [cut_gpus(endless, answer.patterns, answer.partitions)]
 
 
 def _on_their_best(resolved: ResolvedProblem, gpus: Sequence[DecidedGpu], most: float) -> MostValuable:
@@ -173,6 +192,6 @@ def _gpus_for(
     number = {w: i for i, w in enumerate(served)}
     residents = {item: [number[w] for w in own if w in number] for item, own in found.shared.residents.items()}
     return [
-        *cut_gpus(rest, found.patterns, found.partitions[list(served)]),
+        *cut_gpus(rest, found.patterns, found.partitions[list(served)], found.spares),
         *shared_gpus(rest, items, SharedAnswer(found.shared.columns, residents)),
     ]

@@ -19,7 +19,11 @@ from .resolve import ResolvedProblem, usable_points
 
 
 def unservable(resolved: ResolvedProblem) -> list[Unserved]:
-    """Returns the workloads that cannot be served however many GPUs there are."""
+    """
+    Returns the workloads that cannot be served however many GPUs there are.
+
+    Each may be one of those that need more rate at once, whose free partitions count as replicas too.
+    """
     largest = resolved.capacity_rps.max(axis=1, initial=0.0)
     alone = {gpu: alone_on(mps, resolved.limit_ms) for gpu, mps in resolved.mps.items()}
     for on_gpu in alone.values():
@@ -28,14 +32,18 @@ def unservable(resolved: ResolvedProblem) -> list[Unserved]:
     for w in np.flatnonzero(largest == 0).tolist():
         workload = resolved.problem.workloads[w]
         found.append(Unserved(workload=workload.name, reason=_too_slow(resolved, alone, w)))
+    settings = resolved.problem.settings
+    spare_rate = settings.spare_rate if settings.spare_services else 0.0
+    more = f" with {spare_rate:.0%} more at times (spare_rate)" if spare_rate else ""
     for w, workload in enumerate(resolved.problem.workloads):
         if workload.max_replicas is None or largest[w] == 0:
             continue
-        if workload.max_replicas * largest[w] < resolved.required_rps[w] * (1 - 1e-9):
-            needed = ceil(resolved.required_rps[w] / largest[w])
+        required = float(resolved.required_rps[w]) * (1 + spare_rate)
+        if workload.max_replicas * largest[w] < required * (1 - 1e-9):
+            needed = ceil(required / largest[w])
             reason = (
                 f"{workload.max_replicas} partitions carry at most {workload.max_replicas * largest[w]:.6g} req/s; "
-                f"needed are {resolved.required_rps[w]:.6g}: max_replicas of {needed} would do"
+                f"needed are {required:.6g}{more}: max_replicas of {needed} would do"
             )
             found.append(Unserved(workload=workload.name, reason=reason))
     return found

@@ -7,7 +7,6 @@ import numpy as np
 
 from ..assembly import UNKNOWN_BOUND, assemble, without_plan
 from ..decided import DecidedGpu
-from ..exact.cutting_stock import solve_cutting_stock
 from ..exact.decoding import alike_gpus
 from ..exact.decomposition import DecomposedAnswer, solve_by_prices
 from ..exact.fleet_answer import FleetAnswer
@@ -15,17 +14,13 @@ from ..exact.fleet_by_prices import FleetPrices
 from ..exact.shared_fleet import solve_shared_fleet
 from ..exact.shortfall import shared_shortfall, shortfall
 from ..exact.spare_capacity import SpareRules, spare_rules
+from ..exact.spare_fleet import SpareAnswer, solve_with_spares
 from ..incumbent import offer
 from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem
 from .igniter import hosted, placed_on_each, within_limits
-
-WITH_SPARES = (
-    "dual bound of the MIG cutting stock with partitions that are kept free (solver/exact/spare_capacity.py) by branch "
-    "and bound: every plan that keeps them, for further partitions settled beforehand, is a solution of that program"
-)
 
 RENT = 1e-9
 """USD per hour up to which a rent is rounding."""
@@ -78,7 +73,13 @@ class Exact:
 
     def _plan_with_spares(self, resolved: ResolvedProblem, rules: SpareRules, time_limit_s: float) -> Plan:
         """Plans with partitions that are kept free."""
-        answer = solve_cutting_stock(resolved, spare=rules, time_limit_s=time_limit_s)
+
+        def offered(first: SpareAnswer) -> None:
+            search = partial(Search, time_limit_s=time_limit_s, solver=first.answer.solver)
+            offer(lambda stopped: self._assembled_with_spares(resolved, first, search(stopped=stopped)))
+
+        solved = solve_with_spares(resolved, rules, on_answer=offered, time_limit_s=time_limit_s)
+        answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == "infeasible":
             reason = (
@@ -86,12 +87,16 @@ class Exact:
             )
             unserved = [Unserved(workload=w.name, reason=reason) for w in resolved.problem.workloads]
             return without_plan(resolved, unserved, planner=self.name, search=search)
-        bound = _bound(resolved, answer.cost_bound, WITH_SPARES)
-        if answer.patterns is None or answer.partitions is None:
+        return self._assembled_with_spares(resolved, solved, search)
+
+    def _assembled_with_spares(self, resolved: ResolvedProblem, solved: SpareAnswer, search: Search) -> Plan:
+        answer = solved.answer
+        bound = _bound(resolved, answer.cost_bound, solved.method)
+        if answer.patterns is None or answer.partitions is None or answer.spares is None:
             return without_plan(resolved, (), planner=self.name, search=search, bound=bound)
         return assemble(
             resolved,
-            alike_gpus(resolved, answer.patterns, answer.partitions, answer.spares),
+            alike_gpus(resolved, answer.patterns, answer.partitions, answer.spares.free),
             planner=self.name,
             status=Status.OPTIMAL if answer.stopped == "proved" else Status.FEASIBLE,
             bound=bound,

@@ -1,10 +1,14 @@
 """The first choices of what to serve are valid before any program is solved, and bounds hold for them."""
 
+import time
+
 import pytest
 from igniter_instances import random_mps_problem
 from instances import random_problem
 
 from sliceplan.solver.check import check
+from sliceplan.solver.exact.first_choice import first_choice, most_value, prices_without_counts
+from sliceplan.solver.exact.most_served import most_served
 from sliceplan.solver.exact.most_valuable import most_valuable
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Search
@@ -17,18 +21,18 @@ class EnoughError(Exception):
     """Ends a search."""
 
 
-def first_answers(resolved, number):
-    """Returns what a search says first."""
+def first_answer(resolved, is_one):
+    """Returns the first thing that a search says which is so."""
     heard = []
 
     def listen(found):
-        heard.append(found)
-        if len(heard) == number:
+        if is_one(found):
+            heard.append(found)
             raise EnoughError
 
     with pytest.raises(EnoughError):
         most_valuable(resolved, known=placed_on_each(resolved), on_answer=listen, time_limit_s=60)
-    return heard
+    return heard[0]
 
 
 def resolved_with(problem, count):
@@ -50,7 +54,7 @@ def assert_served(resolved, choice):
 )
 def test_the_first_choice_serves_a_good_part_on_the_gpus_that_there_are(problem, count):
     resolved = resolved_with(problem, count)
-    (first,) = first_answers(resolved, 1)
+    first = first_answer(resolved, lambda found: found.served)
     assert len(first.served) > len(problem.workloads) / 3
     assert_served(resolved, first)
 
@@ -66,9 +70,31 @@ def test_the_choice_of_the_program_is_served_by_the_gpus_that_it_gives():
 def test_sets_that_are_not_all_prove_nothing_about_what_must_be_left_out():
     """So many different services make more sets of residents than are listed: with those alone, 43 can be served."""
     resolved = resolved_with(random_mps_problem(100, 0), 20)
-    first, bounded = first_answers(resolved, 2)
-    assert len(first.served) > 43
-    assert len(first.served) <= bounded.most < 100
+    assert len(first_answer(resolved, lambda found: found.served).served) > 43
+    bounded = first_answer(resolved, lambda found: found.most < 100)
+    assert len(bounded.served) <= bounded.most
+
+
+@pytest.mark.parametrize("gpus", [1, 3, 7, 20])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_bound_by_prices_is_no_less_than_the_program_can_serve(gpus, seed):
+    problem = random_problem(20, seed)
+    worth = [float(w % 4) for w in range(20)]
+    workloads = [one.model_copy(update={"value": v}) for one, v in zip(problem.workloads, worth, strict=True)]
+    resolved = resolved_with(problem.model_copy(update={"workloads": tuple(workloads)}), gpus)
+    prices = prices_without_counts(resolved, deadline=time.monotonic() + 60)
+    program = most_served(resolved, worth=worth, time_limit_s=60)
+    served = sum(value for value, is_served in zip(worth, program.served, strict=True) if is_served)
+    assert served <= most_value(resolved, prices) <= sum(worth)
+    chosen, _ = first_choice(resolved, None, prices, time_limit_s=60)
+    assert sum(worth[w] for w in chosen) <= served
+
+
+def test_two_thousand_services_have_a_choice_that_the_bound_by_prices_proves():
+    resolved = resolved_with(random_problem(2000, seed=0), 560)
+    found = most_valuable(resolved, on_answer=lambda _: None, time_limit_s=60)
+    assert len(found.served) == found.most
+    assert_served(resolved, found)
 
 
 def test_under_mps_a_class_of_equal_services_is_served_in_part():
