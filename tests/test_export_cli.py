@@ -54,6 +54,17 @@ def test_uuids_come_from_nvidia_smi_or_json(tmp_path):
     assert len(json.loads(first.stdout)["MigState"]["Devices"]) == 3
 
 
+def test_the_rest_of_a_node_is_listed_with_mig_off_where_it_is_asked_for(tmp_path):
+    path = tmp_path / "l.txt"
+    path.write_text(LISTED)
+    arguments = ("export", PLAN, "--format", "mig-parted", "--uuids", path)
+    kept, off = sliceplan(*arguments), sliceplan(*arguments, "--rest", "mig-off")
+    assert "Not in the plan, left as they are: GPU 3 of gpu-node-1" in " ".join(kept.stderr.split())
+    assert "devices: [3]" not in kept.stdout
+    assert "  - devices: [3]\n    mig-enabled: false\n" in off.stdout
+    assert_refused(sliceplan(*arguments[:4], "--rest", "mig-off"), "--uuids: is missing for gpu-node-1: --rest mig-off")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

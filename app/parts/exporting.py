@@ -11,8 +11,8 @@ import streamlit as st
 from sliceplan.app.session.session import Session
 from sliceplan.solver.assign import assign, parse_supply
 from sliceplan.solver.export_formats import export_formats, values_by_name
-from sliceplan.solver.formats.exports.target import Export, Options
-from sliceplan.solver.formats.gpu_uuids import parse_uuids
+from sliceplan.solver.formats.exports.target import Export, Gpus, Options, Rest
+from sliceplan.solver.formats.gpu_uuids import parse_driver_names, parse_uuids
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
@@ -20,11 +20,12 @@ from sliceplan.solver.model.problem import Problem
 from .files import offer_file
 from .made_once import made_once
 
-FORMAT, NODES, IMAGES, UUIDS = (f"taking.{what}" for what in ("format", "nodes", "images", "uuids"))
+FORMAT, NODES, IMAGES, UUIDS, REST = (f"taking.{what}" for what in ("format", "nodes", "images", "uuids", "rest"))
 """Where the session keeps what was entered."""
 
 WITH_IMAGES = ("deployments", "dra")
-WITH_UUIDS = ("mig-parted-checkpoint",)
+WITH_REST = ("mig-parted", "mig-parted-checkpoint", "mig-manager")
+WITH_UUIDS = (*WITH_REST, "node-labels", "device-plugin")
 
 MOST_SHOWN = 20_000
 """Characters of a file that are shown before it is taken away."""
@@ -52,8 +53,9 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
         nodes = _asked_nodes(session, plan)
         images = _asked_images(session) if chosen in WITH_IMAGES else ""
         uuids = _asked_uuids(session) if chosen in WITH_UUIDS else ()
-        make = partial(_made, problem, plan, chosen, nodes, images, uuids)
-        made = made_once("export", (problem, plan, chosen, nodes, images, uuids), make)
+        rest: Rest = _asked_rest(session) if chosen in WITH_REST else "keep"
+        make = partial(_made, problem, plan, chosen, nodes, images, uuids, rest)
+        made = made_once("export", (problem, plan, chosen, nodes, images, uuids, rest), make)
         if isinstance(made, InputError):
             st.error("\n".join([f"`{chosen}` cannot be written:", "", *(f"- {finding}" for finding in made.findings)]))
             return
@@ -103,17 +105,38 @@ def _asked_uuids(session: Session) -> tuple[tuple[str, bytes], ...]:
     return kept
 
 
+def _asked_rest(session: Session) -> Rest:
+    """Returns what becomes of GPUs of a node that the plan does not list."""
+    off: bool = st.checkbox(
+        "List the node's other GPUs too, with MIG off (--rest mig-off)",
+        value=session.choices.get(REST, False),
+        key="take_rest",
+        help="Only then does mig-parted find the configuration applied. Instances on those GPUs are destroyed.",
+    )
+    session.choices[REST] = off
+    return "mig-off" if off else "keep"
+
+
 def _made(
-    problem: Problem, plan: Plan, name: str, nodes: str, images: str, uuids: tuple[tuple[str, bytes], ...]
+    problem: Problem,
+    plan: Plan,
+    name: str,
+    nodes: str,
+    images: str,
+    uuids: tuple[tuple[str, bytes], ...],
+    rest: Rest,
 ) -> Export | InputError:
     try:
         supplies = [parse_supply(part.strip()) for part in nodes.split(",") if part.strip()]
         placed = assign(plan, supplies) if supplies else plan
         lines = [line.strip() for line in images.splitlines() if line.strip()]
+        listed, driver_names = _listed_gpus(placed, uuids)
         options = Options(
             source="the plan",
             problem=problem,
-            uuids=_uuids(placed, uuids),
+            uuids=listed,
+            driver_names=driver_names,
+            rest=rest,
             images=values_by_name(lines, "--image"),
         )
         return export_formats()[name].export(placed, options)
@@ -121,9 +144,11 @@ def _made(
         return error
 
 
-def _uuids(plan: Plan, files: tuple[tuple[str, bytes], ...]) -> dict[tuple[str, int], str]:
+def _listed_gpus(plan: Plan, files: tuple[tuple[str, bytes], ...]) -> tuple[Gpus, Gpus]:
+    """Returns UUIDs and names of the nodes' GPUs."""
     nodes = sorted({gpu.node for gpu in plan.gpus if gpu.node is not None})
     found: dict[tuple[str, int], str] = {}
+    names: dict[tuple[str, int], str] = {}
     for name, contents in files:
         stem = PurePath(name).stem
         node = nodes[0] if len(nodes) == 1 else stem
@@ -135,7 +160,8 @@ def _uuids(plan: Plan, files: tuple[tuple[str, bytes], ...]) -> dict[tuple[str, 
         except UnicodeDecodeError:
             raise InputError([Finding("--uuids", name, "is not UTF-8 text")]) from None
         found |= {(node, index): uuid for index, uuid in parse_uuids(text, name).items()}
-    return found
+        names |= {(node, index): driver_name for index, driver_name in parse_driver_names(text).items()}
+    return found, names
 
 
 def _show(problem: Problem, plan: Plan, name: str, made: Export) -> None:

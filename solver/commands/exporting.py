@@ -1,13 +1,14 @@
 """The commands that take a plan to its nodes and to other tools."""
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..export_formats import export_formats, values_by_name
-from ..formats.exports.target import Options
+from ..formats.exports.target import Gpus, Options
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest
 from ..model.plan import Plan
@@ -38,6 +39,13 @@ def assign(
         say(f"{output}: {counted(answer.gpus_used, 'GPU')} on {counted(len(nodes), 'node')}.")
 
 
+class RestOfNode(StrEnum):
+    """What becomes of the GPUs of a node that the plan does not list."""
+
+    KEEP = "keep"
+    MIG_OFF = "mig-off"
+
+
 FORMATS = "\n\n".join(f"{target.name}: {target.description}" for target in export_formats().values())
 
 
@@ -54,9 +62,18 @@ def export(
     uuids: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[NODE=]FILE", help="mig-parted-checkpoint: output of `nvidia-smi -L` on the node; repeatable."
+            metavar="[NODE=]FILE",
+            help="Output of `nvidia-smi -L` on the node; repeatable. mig-parted-checkpoint takes UUIDs from it; "
+            "mig-parted, mig-manager and device-plugin learn which GPUs the plan does not list.",
         ),
     ] = None,
+    rest: Annotated[
+        RestOfNode,
+        typer.Option(
+            help="GPUs that the plan does not list: left as they are, or listed too, with MIG off (mig-parted, "
+            "mig-parted-checkpoint, mig-manager; takes --uuids)."
+        ),
+    ] = RestOfNode.KEEP,
     image: Annotated[
         list[str] | None,
         typer.Option(metavar="[WORKLOAD=]IMAGE", help="deployments, dra: container image; repeatable."),
@@ -71,10 +88,13 @@ def export(
     if target not in formats:
         raise InputError([Finding("--format", target, f"is no format of plans. {closest(target, formats)}")])
     answer = read_plan(plan)
+    listed, driver_names = _listed_gpus(answer, uuids or [])
     options = Options(
         source=str(plan),
         problem=None if problem is None else _problem_of(answer, plan, problem, profiles),
-        uuids=_uuids_of(answer, uuids or []),
+        uuids=listed,
+        driver_names=driver_names,
+        rest=rest.value,
         images=values_by_name(image or [], "--image"),
     )
     made = formats[target].export(answer, options)
@@ -103,9 +123,9 @@ def _problem_of(answer: Plan, plan: Path, problem: Path, profiles: list[Path] | 
     return parsed
 
 
-def _uuids_of(answer: Plan, texts: list[str]) -> dict[tuple[str, int], str]:
-    """Reads the UUIDs of each node; without a node's name they are of the plan's only one."""
-    from ..formats.gpu_uuids import read_uuids
+def _listed_gpus(answer: Plan, texts: list[str]) -> tuple[Gpus, Gpus]:
+    """Reads UUIDs and names of each node's GPUs; without a node's name they are of the plan's only one."""
+    from ..formats.gpu_uuids import read_driver_names, read_uuids
 
     nodes = sorted({gpu.node for gpu in answer.gpus if gpu.node is not None})
     files = values_by_name(texts, "--uuids")
@@ -119,8 +139,8 @@ def _uuids_of(answer: Plan, texts: list[str]) -> dict[tuple[str, int], str]:
         findings.append(Finding("--uuids", files[""], message))
     if findings:
         raise InputError(findings)
-    return {
-        (name or next(iter(nodes), ""), index): uuid
-        for name, file in files.items()
-        for index, uuid in read_uuids(Path(file)).items()
-    }
+    of_node = {name or next(iter(nodes), ""): Path(file) for name, file in files.items()}
+    return (
+        {(node, index): uuid for node, file in of_node.items() for index, uuid in read_uuids(file).items()},
+        {(node, index): name for node, file in of_node.items() for index, name in read_driver_names(file).items()},
+    )

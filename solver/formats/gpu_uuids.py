@@ -11,7 +11,7 @@ from pathlib import Path
 from ..model.errors import Finding, InputError
 from ..model.parsing import parse_text, read_text
 
-_LINE = re.compile(r"GPU\s+(\d{1,3}): .*\(UUID: (\S+?)\)\s*")
+_LINE = re.compile(r"GPU\s+(\d{1,3}): (.*?)\s*\(UUID: (\S+?)\)\s*")
 _UUID = re.compile(r"GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -27,13 +27,24 @@ def read_uuids(path: Path) -> dict[int, str]:
     return parse_uuids(read_text(path), str(path))
 
 
+def read_driver_names(path: Path) -> dict[int, str]:
+    """Returns what the driver calls each GPU, as far as the file tells; raises InputError if it cannot be read."""
+    return parse_driver_names(read_text(path))
+
+
+def parse_driver_names(text: str) -> dict[int, str]:
+    """Returns what `read_driver_names` does, of a text from somewhere else."""
+    lines = (_LINE.fullmatch(line.strip()) for line in text.splitlines())
+    return {int(match[1]): match[2] for match in lines if match}
+
+
 def parse_uuids(text: str, source: str) -> dict[int, str]:
     """Returns what `read_uuids` does, of a text from somewhere else; `source` names it in findings."""
     if text.lstrip().startswith("{"):
         pairs = _from_json(text, source)
     else:
         found = [match for line in text.splitlines() if (match := _LINE.fullmatch(line.strip()))]
-        pairs = [(match[1], match[2]) for match in found]
+        pairs = [(match[1], match[3]) for match in found]
     if not pairs:
         message = 'lists no GPU; expected the output of `nvidia-smi -L`, or JSON as {"0": "GPU-..."}'
         raise InputError([Finding(source, "", message)])

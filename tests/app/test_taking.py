@@ -85,6 +85,19 @@ def test_uuids_are_asked_for_where_a_checkpoint_names_gpus():
     assert "is not UTF-8 text" in texts(page.error)
 
 
+def test_the_rest_of_a_node_is_listed_where_it_is_asked_for():
+    page = chosen(solved(), "mig-parted")
+    assert "those that the plan does not list" in texts(page.warning) or "does not list stay" in texts(page.warning)
+    listed = "".join(f"GPU {i}: NVIDIA A100 (UUID: GPU-1e44b340-5807-0dbe-62e6-343a6b8b8bc{i})\n" for i in range(5))
+    page.session_state["session"].choices["taking.uuids"] = (("gpu-node-1.txt", listed.encode()),)
+    page.run()
+    assert "left as they are: GPU 3, 4 of gpu-node-1" in texts(page.warning)
+    page.checkbox(key="take_rest").check().run()
+    assert not page.error
+    assert "MIG is switched off there: GPU 3, 4 of gpu-node-1" in texts(page.warning)
+    assert "devices: [3, 4]" in page.code[0].value
+
+
 def test_the_steps_of_the_report_are_worked_out_in_a_job():
     page = solved()
     session = page.session_state["session"]

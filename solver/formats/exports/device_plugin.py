@@ -14,6 +14,7 @@ from ...model.parsing import grouped
 from ...model.plan import Plan
 from .kubernetes_names import kubernetes_names
 from .planned_gpus import KnownGpu, Part, gpus_by_node
+from .rest_of_node import offered_notes, rest_of_nodes
 from .target import Export, Options
 from .yaml_text import yaml_text
 
@@ -68,6 +69,7 @@ def export(plan: Plan, options: Options) -> Export:
         for part in gpu.parts
     )
     warnings = ((NEIGHBOURS,) if shared else ()) + ((PROCESSES,) if several else ())
+    warnings += offered_notes(rest_of_nodes(nodes, options))
     return Export({"device-plugin-config.yaml": yaml_text([config_map], comments)}, warnings)
 
 

@@ -7,6 +7,7 @@ from ...model.plan import Plan
 from .device_plugin import device_plugin_config
 from .kubernetes_names import label_value, refuse_node_names
 from .planned_gpus import gpus_by_node
+from .rest_of_node import rest_notes, rest_of_nodes
 from .target import Export, Options
 
 CHANGES = (
@@ -25,7 +26,8 @@ def export(plan: Plan, options: Options) -> Export:
     nodes = gpus_by_node(plan, options.source)
     refuse_node_names(nodes, options.source)
     without: dict[str, str] = {}
-    warnings = [CHANGES] if any(gpu.facts.mig for gpus in nodes.values() for gpu in gpus) else []
+    with_mig = {node: gpus for node, gpus in nodes.items() if any(gpu.facts.mig for gpu in gpus)}
+    warnings = [CHANGES, *rest_notes(rest_of_nodes(with_mig, options), options)] if with_mig else []
     lines = ["#!/bin/sh", f"# Labels for plan {plan.problem.name} of sliceplan. Not tried on a cluster.", "set -eu"]
     for node, gpus in nodes.items():
         labels = []

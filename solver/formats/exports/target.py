@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ...model.plan import Plan
 from ...model.problem import Problem
 
 Gpus = Mapping[tuple[str, int], str]
 """(node, GPU index) -> UUID of the GPU."""
+
+Rest = Literal["keep", "mig-off"]
+"""What becomes of GPUs of a node that the plan does not list."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,9 @@ class Options:
     problem: Problem | None = None
     """The problem that the plan answers: the SLOs are there."""
     uuids: Gpus = field(default_factory=dict)
+    driver_names: Gpus = field(default_factory=dict)
+    """(node, GPU index) -> what the driver calls the GPU, of those in `uuids` where it is known."""
+    rest: Rest = "keep"
     images: Mapping[str, str] = field(default_factory=dict)
     """Workload -> container image; the key "": for all others."""
 

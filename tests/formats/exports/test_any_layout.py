@@ -9,7 +9,7 @@ import yaml
 from exported import demo, exported, parse_mig_parted, placements
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from mig_parted_restore import Device, Instance, fetched, restored
+from mig_parted_tool import Device, Instance, fetched, restored
 
 from sliceplan.solver.formats.live_state.live_gpus import running_plan
 from sliceplan.solver.formats.live_state.mig_parted_checkpoint import read_checkpoint
