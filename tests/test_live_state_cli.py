@@ -4,6 +4,7 @@ import json
 
 import pytest
 from command_line import assert_refused, sliceplan
+from driver_listings import lgip, lgipp
 from instances import ROOT
 
 PLAN = ROOT / "plans" / "demo.plan.json"
@@ -68,6 +69,23 @@ def test_the_catalogue_is_compared_with_the_driver(tmp_path):
     assert done.returncode == 1
     assert "1g.10gb (19): the catalogue has it; the driver does not" in done.stdout
     assert max(map(len, (done.stdout + done.stderr).splitlines())) <= 80
+
+
+def test_places_alone_cannot_tell_a_board_and_names_beside_them_can(tmp_path):
+    places, names = tmp_path / "lgipp.txt", tmp_path / "lgip.txt"
+    places.write_text(f"root@n1:~# nvidia-smi mig -lgipp\n{lgipp('H100-94GB-NVL')}")
+    names.write_text(lgip("H100-94GB-NVL"))
+    alone = sliceplan("check-catalogue", places, "--gpu", "H100-94GB-NVL")
+    assert alone.returncode == 3
+    said = " ".join(alone.stderr.split())
+    assert "H100-94GB-NVL: cannot tell. Nothing contradicts it" in said
+    assert "give `nvidia-smi mig -lgip` too" in said
+    both = sliceplan("check-catalogue", places, names, "--gpu", "H100-94GB-NVL")
+    assert both.returncode == 0, both.stderr
+    assert "and of no other type" in both.stderr
+    wrong = sliceplan("check-catalogue", names, places, "--gpu", "H100-80GB-SXM")
+    assert wrong.returncode == 1
+    assert "the driver has the name 3g.47gb; the catalogue 3g.40gb" in " ".join(wrong.stdout.split())
 
 
 def test_the_states_of_several_nodes_become_one_plan(table, tmp_path):

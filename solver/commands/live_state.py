@@ -82,21 +82,31 @@ def import_state(
 
 
 def check_catalogue(
-    path: Annotated[Path, typer.Argument(help="The output of `nvidia-smi mig -lgipp`.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Output of `nvidia-smi mig -lgip` and of `-lgipp`, in one file or two.")
+    ],
     gpu: Annotated[str, typer.Option(metavar="TYPE", help="GPU type (`sliceplan gpus`).")],
 ) -> None:
-    """Compare the places of MIG instances that a driver lists with the catalogue's."""
+    """Compare the MIG profiles that a driver lists with the catalogue's; 3: it could be another type as well."""
+    from ..formats.live_state.catalogue_check import check_catalogue as checked
+    from ..formats.live_state.driver_profiles import read_driver_profiles
     from ..formats.live_state.live_gpus import gpu_type
-    from ..formats.live_state.nvidia_smi import catalogue_differences
     from ..model.parsing import read_text
 
-    differences = catalogue_differences(read_text(path), str(path), gpu_type(0, {None: gpu}, str(path)))
-    for difference in differences:
+    facts = gpu_type(0, {None: gpu}, str(paths[0]))
+    found = checked(read_driver_profiles((str(path), read_text(path)) for path in paths), facts)
+    for difference in found.differences:
         print(difference)
-    if differences:
-        say(f"{gpu}: {len(differences)} difference(s); a plan for such a GPU may not be applicable.")
+    if found.differences:
+        count = counted(len(found.differences), "difference")
+        say(f"{gpu}: {count}; a plan for such a GPU may not be applicable.")
         raise typer.Exit(1)
-    say(f"{gpu}: the driver lists the profiles and places of the catalogue.")
+    if found.alike:
+        more = "what the catalogue knows is the same" if found.has_names else "give `nvidia-smi mig -lgip` too"
+        others = ", ".join(found.alike[:5]) + (f" and {len(found.alike) - 5} more" if len(found.alike) > 5 else "")
+        say(f"{gpu}: cannot tell. Nothing contradicts it, and nothing contradicts {others}: {more}.")
+        raise typer.Exit(3)
+    say(f"{gpu}: the driver lists what the catalogue has of it, and of no other type.")
 
 
 def _ask_for_what_is_missing(

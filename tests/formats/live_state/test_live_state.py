@@ -15,7 +15,7 @@ from sliceplan.agent.transition.dry_run import dry_run
 from sliceplan.solver.formats.live_state.live_gpus import running_plan
 from sliceplan.solver.formats.live_state.mig_parted_checkpoint import read_checkpoint
 from sliceplan.solver.formats.live_state.node_json import read_node
-from sliceplan.solver.formats.live_state.nvidia_smi import catalogue_differences, read_instances
+from sliceplan.solver.formats.live_state.nvidia_smi import read_instances
 from sliceplan.solver.formats.plan_files import dump_plan, read_plan
 from sliceplan.solver.geometry import placement_rules, valid_layouts
 from sliceplan.solver.headline import headline
@@ -258,55 +258,10 @@ def test_wrong_nodes_are_refused(text, message):
     assert message in str(caught.value)
 
 
-PLACES = """GPU  0 Profile ID 19 Placements: {0,1,2,3,4,5,6}:1
-GPU  0 Profile ID 20 Placements: {0,1,2,3,4,5,6}:1
-GPU  0 Profile ID 15 Placements: {0,2,4,6}:2
-GPU  0 Profile ID 14 Placements: {0,2,4}:2
-GPU  0 Profile ID  9 Placements: {0,4}:4
-GPU  0 Profile ID  5 Placement : {0}:4
-GPU  0 Profile ID  0 Placement : {0}:8
-"""
-"""The seven-slot table that NVIDIA's MIG User Guide prints."""
-
-
-def test_the_guides_places_are_the_catalogues():
-    assert catalogue_differences(PLACES, "p", load_catalogue()["A100-80GB"]) == ()
-    assert (
-        catalogue_differences(PLACES + PLACES.replace("GPU  0", "GPU  1"), "p", load_catalogue()["H100-80GB-SXM"]) == ()
-    )
-
-
-def test_other_places_are_told_one_by_one():
-    text = PLACES.replace("{0,4}:4", "{0}:4").replace("ID 15", "ID 16")
-    assert catalogue_differences(text, "p", load_catalogue()["A100-80GB"]) == (
-        "3g.40gb (9): the driver has {0}:4; the catalogue {0,4}:4",
-        "profile 16: the driver has it, with {0,2,4,6}:2; the catalogue does not",
-        "1g.20gb (15): the catalogue has it; the driver does not",
-    )
-    assert len(catalogue_differences(PLACES, "p", load_catalogue()["T4"])) == 7
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        ("GPU 0 Profile ID 19", "line 1 is 'GPU 0 Profile ID 19'; no line of"),
-        (PLACES + PLACES.splitlines()[0], "line 8 lists profile 19 of GPU 0 again"),
-        (PLACES + "GPU  1 Profile ID  0 Placement : {0}:8\n", "lists GPUs that differ"),
-        ("GPU 0 Profile ID 19 Placements: {0,,1}:1", "no line of"),
-    ],
-)
-def test_wrong_places_are_refused(text, message):
-    with pytest.raises(InputError) as caught:
-        catalogue_differences(text, "p", load_catalogue()["A100-80GB"])
-    assert message in str(caught.value)
-
-
 READERS = {
     "checkpoint": (CHECKPOINT, lambda text: plan_of(read_checkpoint(text, "now", A100, NODE_UUIDS))),
     "lgi": (TABLE, lambda text: plan_of(read_instances(text, "now", A100))),
     "node": (NODE, lambda text: plan_of(read_node(text, "now", A100)[1])),
-    "lgipp": (PLACES, lambda text: catalogue_differences(text, "now", load_catalogue()["A100-80GB"])),
 }
 
 
