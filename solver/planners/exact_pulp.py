@@ -9,8 +9,8 @@ from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
 
 METHOD = (
-    "optimality of the interval formulation (solver/exact/interval_packing.py) proven by CBC's branch and cut; "
-    "CBC's bound before the proof is not reported by PuLP, so it is unknown then"
+    "cheapest solution of the interval formulation (solver/exact/interval_packing.py) by CBC's branch and cut, "
+    "which is asked only what its tolerances can tell apart; its bound before the proof is not reported by PuLP"
 )
 
 
@@ -40,10 +40,10 @@ class ExactPulp:
             return without_plan(resolved, known, planner=self.name, search=search)
         bound = UNKNOWN_BOUND
         proved = stopped == "proved"
-        if proved:
-            cost = sum(resolved.fleet_by_name[cut.gpu].price_per_hour for cut in answer.gpus)
+        if answer.cost_bound is not None and not resolved.mps:
             same_price = len({entry.price_per_hour for entry in resolved.fleet}) == 1
-            bound = Bound(cost_per_hour=cost, gpus=len(answer.gpus) if same_price else None, method=METHOD)
+            gpus = len(answer.gpus) if proved and same_price else None
+            bound = Bound(cost_per_hour=answer.cost_bound, gpus=gpus, method=METHOD)
         return assemble(
             resolved,
             answer.gpus,

@@ -1,0 +1,246 @@
+"""
+Prices so near to each other that a solver's tolerances hide the difference: what is proven is still the cheapest.
+
+The oracle shares no code with the planners: it enumerates the placements of instances on a GPU from the catalogue's
+starts, and the cheapest fleet by dynamic programming over what is left of each rate, in whole numbers.
+"""
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import lcm
+
+import pulp
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from instances import problem_of
+
+from sliceplan.solver.api import compare, solve
+from sliceplan.solver.exact import interval_packing
+from sliceplan.solver.exact.cheaper_fleets import cheaper_fleets, in_steps
+from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.plan import Status
+from sliceplan.solver.model.profile import Profile
+
+RPS = {
+    "A100-80GB": {"1g.10gb": 10, "2g.20gb": 21, "3g.40gb": 33, "4g.40gb": 41, "7g.80gb": 75},
+    "A30-24GB": {"1g.6gb": 9, "2g.12gb": 19, "4g.24gb": 40},
+}
+PROFILES = [
+    Profile.model_validate(
+        {
+            "model": "m",
+            "gpu": gpu,
+            "provenance": {"source": "made up", "method": "test"},
+            "points": [
+                {"mig_profile": name, "batch": 1, "processes": 1, "latency_ms": 10, "throughput_rps": rps}
+                for name, rps in of_gpu.items()
+            ],
+        }
+    )
+    for gpu, of_gpu in RPS.items()
+]
+
+
+def problem_with(prices, rates, counts=(None, None)):
+    fleet = [
+        {"gpu": gpu, "price_per_hour": price, **({} if count is None else {"count": count})}
+        for gpu, price, count in zip(RPS, prices, counts, strict=True)
+    ]
+    return problem_of([{"model": "m", "rate_rps": rate, "slo_ms": 20} for rate in rates], fleet=fleet)
+
+
+@cache
+def instances_on(gpu):
+    """Returns the multisets of instances, by what each carries, that stand on one GPU without overlap."""
+    mig = load_catalogue()[gpu].mig
+    places = [
+        (start, profile) for profile in mig.profiles if profile.name in RPS[gpu] for start in sorted(profile.starts)
+    ]
+
+    def extended(at, taken, slices, carried):
+        yield carried
+        for i in range(at, len(places)):
+            start, profile = places[i]
+            own = set(range(start, start + profile.memory_slices))
+            if not own & taken and slices + profile.compute_slices <= mig.compute_slices:
+                carries = (*carried, RPS[gpu][profile.name])
+                yield from extended(i + 1, taken | own, slices + profile.compute_slices, carries)
+
+    return {tuple(sorted(found)) for found in extended(0, set(), 0, ())} - {()}
+
+
+@cache
+def carried_by(gpu, services):
+    """Returns what one GPU can carry of each of so many services, without what another division carries as well."""
+    found = {
+        tuple(sum(rps for rps, of in zip(instances, owner, strict=True) if of == w) for w in range(services))
+        for instances in instances_on(gpu)
+        for owner in product(range(services), repeat=len(instances))
+    }
+    return [
+        one for one in found if not any(o != one and all(a >= b for a, b in zip(o, one, strict=True)) for o in found)
+    ]
+
+
+def least_steps(prices, rates, counts):
+    """Returns the least cost in the prices' common fraction, and that fraction; None: the GPUs are too few."""
+    exact = [Fraction(f"{price:.12g}") for price in prices]
+    common = lcm(*(price.denominator for price in exact))
+    steps = [int(price * common) for price in exact]
+
+    @cache
+    def least(left, there_are):
+        if not any(left):
+            return 0
+        best = None
+        for g, gpu in enumerate(RPS):
+            if there_are[g] == 0:
+                continue
+            fewer = tuple(count if count is None or i != g else count - 1 for i, count in enumerate(there_are))
+            for carries in carried_by(gpu, len(rates)):
+                rest = tuple(max(0, need - part) for need, part in zip(left, carries, strict=True))
+                if rest != left and (found := least(rest, fewer)) is not None:
+                    best = steps[g] + found if best is None else min(best, steps[g] + found)
+        return best
+
+    return least(tuple(rates), tuple(counts)), Fraction(1, common)
+
+
+def cost_of(plan, prices):
+    return sum(Fraction(f"{prices[list(RPS).index(gpu.gpu)]:.12g}") for gpu in plan.gpus)
+
+
+@st.composite
+def near_prices(draw):
+    """Draws two prices of which some multiples differ by a 1e-3rd to a 1e-12th of them."""
+    price = draw(st.integers(40, 400)) / 100
+    factor = draw(st.sampled_from([1.0, 2.0, 0.5, 0.75, 1.5]))
+    near = 1 + draw(st.sampled_from([-1, 1])) * 10.0 ** -draw(st.integers(3, 12))
+    return price, float(f"{price * factor * near:.12g}")
+
+
+D5 = ((3.06, 1.530001), (45, 46, 66, 94, 18))
+RATES = st.lists(st.integers(5, 90), min_size=1, max_size=2)
+COUNTS = st.tuples(st.one_of(st.none(), st.integers(0, 3)), st.one_of(st.none(), st.integers(0, 3)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(near_prices(), RATES, COUNTS)
+@example((3.06, 1.530001), [45, 66], (None, None))
+@example((3.06, 1.530000001), [75, 80], (None, None))
+@example((2.0, 0.99999999999), [75, 80], (1, None))
+def test_what_is_proven_is_the_cheapest_of_an_enumeration(prices, rates, counts):
+    """Property: `exact-pulp` proves the oracle's cost to the last step."""
+    problem = problem_with(prices, rates, counts)
+    least, step = least_steps(prices, rates, counts)
+    compared = compare(problem, ["exact-pulp", "migserving-greedy"], profiles=PROFILES)
+    assert compared.is_sound, (compared.failures, compared.disputes)
+    plan = compared.plans[0]
+    if least is None:
+        assert plan.status is Status.INFEASIBLE
+        return
+    assert plan.status is Status.OPTIMAL
+    assert cost_of(plan, prices) == least * step
+
+
+def test_five_services_whose_cheapest_mix_is_2e_7_cheaper_than_the_next():
+    """CBC drops what is not better by 1e-5: it called $12.240004/h proven, and $12.24/h is there."""
+    prices, rates = D5
+    plan = solve(problem_with(prices, rates), "exact-pulp", profiles=PROFILES)
+    assert plan.status is Status.OPTIMAL
+    assert cost_of(plan, prices) == Fraction("12.24")
+    assert {gpu.gpu for gpu in plan.gpus} == {"A100-80GB"}
+
+
+def test_prices_that_differ_beyond_12_digits_are_the_same():
+    assert in_steps([1.53, 1.5300000000001]) == ([1, 1], Fraction(153, 100))
+    assert in_steps([2.401 * 1.0000000000000002, 1.2005]) == ([2, 1], Fraction(12005, 10000))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(3, 12), st.one_of(st.none(), st.integers(0, 4))), min_size=1, max_size=3),
+    st.integers(0, 20),
+    st.integers(1, 20),
+)
+def test_every_fleet_between_two_costs_is_part_of_one_that_is_listed(types, least, more):
+    """Property: against all fleets; and none that is listed costs as much as the upper limit."""
+    prices, available = [price for price, _ in types], [count for _, count in types]
+    below = least + more
+    listed = cheaper_fleets(prices, available, least=least, below=below)
+    most = [below // price if count is None else count for price, count in types]
+
+    def cost(fleet):
+        return sum(count * price for count, price in zip(fleet, prices, strict=True))
+
+    for fleet in product(*(range(count + 1) for count in most)):
+        if least <= cost(fleet) < below:
+            assert any(all(a <= b for a, b in zip(fleet, whole, strict=True)) for whole in listed), fleet
+    for fleet in listed:
+        assert least <= cost(fleet) < below
+        assert all(count is None or used <= count for used, count in zip(fleet, available, strict=True))
+
+
+def test_too_many_fleets_between_are_not_listed():
+    assert cheaper_fleets([1_000_003, 1_000_001, 1_000_000], [None] * 3, least=10**6, below=10**9) is None
+
+
+def test_too_many_fleets_between_leave_an_honest_gap(monkeypatch):
+    monkeypatch.setattr(interval_packing, "cheaper_fleets", lambda *_, **__: None)
+    prices, rates = D5
+    plan = solve(problem_with(prices, rates), "exact-pulp", profiles=PROFILES)
+    assert (plan.status, plan.search.stopped) == (Status.FEASIBLE, "gap_left")
+    assert plan.bound.cost_per_hour <= 12.24 <= plan.cost_per_hour
+    assert 0 < plan.gap < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("ends", "stopped"),
+    [
+        ([pulp.LpSolutionIntegerFeasible], "time_limit"),
+        ([pulp.LpSolutionNoSolutionFound], "time_limit"),
+        ([pulp.LpSolutionInfeasible], "time_limit"),
+        ([pulp.LpSolutionOptimal, pulp.LpSolutionNoSolutionFound], "time_limit"),
+        ([pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible], "time_limit"),
+    ],
+)
+def test_an_end_of_cbc_without_a_proof_proves_nothing(monkeypatch, ends, stopped):
+    """The first program is that of the cheapest plan, the next ones rule out cheaper fleets."""
+    run, left = interval_packing._run_cbc, list(ends)
+
+    def ending(program, time_limit_s):
+        run(program, time_limit_s)
+        return left.pop(0) if left else pulp.LpSolutionNoSolutionFound
+
+    monkeypatch.setattr(interval_packing, "_run_cbc", ending)
+    prices, rates = D5
+    plan = solve(problem_with(prices, rates), "exact-pulp", profiles=PROFILES)
+    assert plan.search.stopped == stopped
+    assert plan.status in (Status.FEASIBLE, Status.TIMEOUT)
+    assert plan.bound.cost_per_hour is None or plan.bound.cost_per_hour <= 12.24
+
+
+@pytest.mark.parametrize(
+    "end", [pulp.LpSolutionNoSolutionFound, pulp.LpSolutionIntegerFeasible, pulp.LpSolutionInfeasible]
+)
+def test_an_unfinished_count_of_missing_gpus_proves_nothing(monkeypatch, end):
+    monkeypatch.setattr(interval_packing, "_run_cbc", lambda *_: end)
+    prices, rates = D5
+    plan = solve(problem_with(prices, rates, (1, 1)), "exact-pulp", profiles=PROFILES)
+    assert plan.status is Status.TIMEOUT
+
+
+def test_a_solution_that_does_not_cost_what_cbc_says_proves_nothing(monkeypatch):
+    run = interval_packing._run_cbc
+
+    def wrong(program, time_limit_s):
+        status = run(program, time_limit_s)
+        program.setObjective(program.objective + 1)
+        return status
+
+    monkeypatch.setattr(interval_packing, "_run_cbc", wrong)
+    prices, rates = D5
+    plan = solve(problem_with(prices, rates), "exact-pulp", profiles=PROFILES)
+    assert (plan.status, plan.bound.cost_per_hour) == (Status.FEASIBLE, None)
