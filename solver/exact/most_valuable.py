@@ -29,6 +29,9 @@ from .spare_capacity import SpareRules, spare_rules
 BEGINNING = 0.2
 """Part of the time that the first choices and the bound by prices may take."""
 
+MOST_FOR_PROGRAM = 3_000
+"""Workloads up to which a program looks for a better choice."""
+
 BOUNDING = 0.2
 """Part of the time then left that the fluid bound may take."""
 
@@ -68,6 +71,8 @@ def most_valuable(
     for choice in _first_choices(resolved, rules, () if rules else known, best.most, BEGINNING * time_limit_s):
         best = _better(worth, best, choice)
         on_answer(best)
+    if sum(worth[w] for w in best.served) >= best.most or (best.served and len(worth) > MOST_FOR_PROGRAM):
+        return best
     items, builder, proves = _shared_part(resolved, known)
     if not proves:
         left = BOUNDING * (deadline - time.monotonic())
@@ -80,8 +85,6 @@ def most_valuable(
         most = found.most if proves else best.most
         return _better(worth, best, MostValuable(served, most, partial(_gpus_for, resolved, items, found, served)))
 
-    if sum(worth[w] for w in best.served) >= best.most:
-        return best
     found = most_served(
         resolved,
         worth=worth,

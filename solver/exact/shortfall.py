@@ -1,100 +1,140 @@
 """
 Why there are too few GPUs: which workloads cannot be served, and how many GPUs of which type would do.
 
-The answer names a largest set of workloads that the fleet does serve (most_served.py); the others are unserved. How
-many GPUs would do is the cutting stock without counts. Of many workloads, those are named that stand beyond the counts
-in that plan.
+The answer names a largest set of workloads that the fleet does serve (most_valuable.py, all of the same value); the
+others are unserved. How many GPUs would do is a plan without counts. What is not known in time is left out.
 """
 
+import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ..decided import DecidedGpu, SharedGpu
 from ..model.plan import Unserved
 from ..performance.resolve import ResolvedProblem
-from .cutting_stock import solve_cutting_stock
-from .decoding import cut_gpus
+from .cutting_stock import CuttingStockAnswer, solve_cutting_stock
 from .decomposition import solve_by_prices
-from .most_served import most_served
+from .fleet_answer import price_of
+from .most_valuable import MostValuable, most_valuable
 from .shared_columns import enumerate_columns, item_tables
 from .shared_items import shared_items
-from .shared_program import PartBuilder, by_columns
+from .shared_program import by_columns
+from .spare_capacity import spare_rules
+from .spare_fleet import solve_with_spares
 
-MOST_FOR_LARGEST_SET = 3_000
-"""Workloads up to which a largest set that can be served is looked for."""
+COUNTING = 0.3
+"""Part of the time for how many GPUs would do."""
 
-
-def shortfall(resolved: ResolvedProblem, *, time_limit_s: float) -> list[Unserved]:
-    """Returns the unserved workloads of a problem whose counts of GPUs are too small."""
-    if len(resolved.required_rps) > MOST_FOR_LARGEST_SET:
-        return _beyond_the_counts(resolved, time_limit_s)
-    return _reasons(resolved, None, time_limit_s)
+OnAnswer = Callable[[list[Unserved]], None]
 
 
-def _beyond_the_counts(resolved: ResolvedProblem, time_limit_s: float) -> list[Unserved]:
-    """Returns the workloads that stand beyond the counts in a plan that ignores them."""
-    endless = replace(resolved, fleet=tuple(replace(entry, available=None) for entry in resolved.fleet))
-    answer = solve_by_prices(endless, time_limit_s=time_limit_s).answer
-    if answer.patterns is None or answer.partitions is None:
-        return [Unserved(workload=w.name, reason="there are too few GPUs") for w in resolved.problem.workloads]
-    gpus = cut_gpus(endless, answer.patterns, answer.partitions)
-    needed = Counter(gpu.gpu for gpu in gpus)
-    enough = " and ".join(f"{count:,} x {gpu}" for gpu, count in needed.items())
-    numbers: Counter[str] = Counter()
-    beyond: set[int] = set()
-    for gpu in gpus:
-        available = resolved.fleet_by_name[gpu.gpu].available
-        if available is not None and numbers[gpu.gpu] >= available:
-            beyond.update(gpu.workloads)
-        numbers[gpu.gpu] += 1
-    reason = f"too few GPUs: {enough} would do for all {len(resolved.required_rps):,} workloads, and it stands beyond"
-    return [
-        Unserved(workload=resolved.problem.workloads[w].name, reason=f"{reason} {_counts(resolved)}")
-        for w in sorted(beyond)
-    ]
+def shortfall(
+    resolved: ResolvedProblem,
+    *,
+    known: Sequence[Sequence[SharedGpu]] = (),
+    proven: bool = True,
+    on_answer: OnAnswer = lambda _: None,
+    time_limit_s: float,
+) -> list[Unserved]:
+    """
+    Returns the unserved workloads of a problem whose counts of GPUs are too small, or too small for what was tried.
+
+    Parameters
+    ----------
+    known
+        GPUs under MPS that serve all workloads, and are more than there are.
+    proven
+        That there is no plan; else the reasons say what was tried, and not what is.
+    on_answer
+        Called with what can be said so far; at first with a reason that all workloads share.
+    """
+    deadline = time.monotonic() + time_limit_s
+    there_are = _counts(resolved)
+    too_few = "too few GPUs" if proven else "no plan was found, which proves nothing"
+    on_answer(_for_all(resolved, f"{too_few}: {there_are} for all workloads; no time was left to say for which"))
+    if resolved.mps and (lost := _without_a_recipe(resolved, proven)):
+        return lost
+    enough = _enough(resolved, known, COUNTING * time_limit_s)
+    workloads = resolved.problem.workloads
+
+    def reasons(found: MostValuable) -> list[Unserved]:
+        served = set(found.served)
+        is_largest = proven and len(served) >= found.most
+        no_place = "it has no place" if is_largest else "no place was found for it"
+        proves = "" if proven else ", which proves nothing"
+        start = "too few GPUs: " if proven else ""
+        reason = f"{start}beside the workloads that fit on {there_are} {no_place}{proves}; {enough}"
+        return [Unserved(workload=one.name, reason=reason) for w, one in enumerate(workloads) if w not in served]
+
+    found = most_valuable(
+        _of_equal_value(resolved),
+        known=known,
+        on_answer=lambda found: on_answer(reasons(found)),
+        time_limit_s=deadline - time.monotonic(),
+    )
+    # At the edge of what fits, a solver with its tolerances may find a place for all that was proven impossible.
+    return reasons(found) or _for_all(resolved, f"{too_few} by less than the solver's tolerance: {there_are}; {enough}")
+
+
+def _for_all(resolved: ResolvedProblem, reason: str) -> list[Unserved]:
+    return [Unserved(workload=workload.name, reason=reason) for workload in resolved.problem.workloads]
 
 
 def _counts(resolved: ResolvedProblem) -> str:
-    return ", ".join(f"{entry.available} x {entry.gpu.name}" for entry in resolved.fleet if entry.available is not None)
+    counts = [f"{entry.available:,} x {entry.gpu.name}" for entry in resolved.fleet if entry.available is not None]
+    kept = " with what is to be kept free (spare_services, spare_gpu_loss)"
+    return ", ".join(counts) + (kept if resolved.problem.settings.keeps_spares else "")
 
 
-def shared_shortfall(resolved: ResolvedProblem, *, proven: bool, time_limit_s: float) -> list[Unserved]:
-    """
-    The same for a fleet of which some GPUs may be shared by MPS, and for workloads that its rules cannot serve.
+def _of_equal_value(resolved: ResolvedProblem) -> ResolvedProblem:
+    workloads = tuple(workload.model_copy(update={"value": 1.0}) for workload in resolved.problem.workloads)
+    return replace(resolved, problem=resolved.problem.model_copy(update={"workloads": workloads}))
 
-    `proven`: that there is no plan; else the reasons say what was tried, and not what is.
-    """
+
+def _without_a_recipe(resolved: ResolvedProblem, proven: bool) -> list[Unserved]:
+    """Returns the workloads that the rules of MPS keep from every GPU."""
     shared = shared_items(resolved, parts=False)
     lost = [one for one in shared.classes if not one.recipes and not resolved.capacity_rps[one.members[0]].any()]
-    if lost:
-        rules = resolved.problem.settings.mps_rules
-        tried = "allowed number of replicas" if proven else "number of replicas that was tried"
-        reason = f"under mps_rules {rules} no {tried} serves it on the GPU types that it may use"
-        names = [resolved.problem.workloads[w].name for one in lost for w in one.members]
-        return [Unserved(workload=name, reason=reason) for name in names]
-    columns = [column for table in item_tables(resolved, shared) for column in enumerate_columns(table).columns]
-    feasible = [column for column in columns if column.batches is not None]
-    return _reasons(resolved, by_columns(resolved, shared, feasible), time_limit_s, proven=proven)
-
-
-def _reasons(
-    resolved: ResolvedProblem, builder: PartBuilder | None, time_limit_s: float, *, proven: bool = True
-) -> list[Unserved]:
-    ones = [1.0] * len(resolved.required_rps)
-    served = most_served(resolved, worth=ones, time_limit_s=time_limit_s, shared=builder).served
-    without_counts = solve_cutting_stock(
-        resolved, time_limit_s=time_limit_s, counts=False, shared=builder, fewest_slices=False
+    tried = "allowed number of replicas" if proven else "number of replicas that was tried"
+    reason = (
+        f"under mps_rules {resolved.problem.settings.mps_rules} no {tried} serves it on the GPU types that it may use"
     )
-    enough = "how many GPUs would do was not found within the time limit"
-    if without_counts.patterns is not None:
-        used: Counter[str] = Counter()
-        for pattern, times in without_counts.patterns:
-            used[pattern.gpu] += times
-        for column, times in without_counts.shared.columns:
-            used[column.gpu] += times
-        would_do = " and ".join(f"{times} x {gpu}" for gpu, times in used.items())
-        enough = f"{would_do} would do for all workloads"
-    there_are = _counts(resolved)
-    missing = [w for w, is_served in enumerate(served) if not is_served]
-    no_place = "it has no place" if proven else "no place was found for it, which proves nothing"
-    reason = f"{'too few GPUs: ' if proven else ''}beside the workloads that fit on {there_are} {no_place}; {enough}"
-    return [Unserved(workload=resolved.problem.workloads[w].name, reason=reason) for w in missing]
+    names = [resolved.problem.workloads[w].name for one in lost for w in one.members]
+    return [Unserved(workload=name, reason=reason) for name in names]
+
+
+def _enough(resolved: ResolvedProblem, known: Sequence[Sequence[DecidedGpu]], time_limit_s: float) -> str:
+    """Returns which GPUs would do, in words."""
+    endless = replace(resolved, fleet=tuple(replace(entry, available=None) for entry in resolved.fleet))
+    used = _used(_without_counts(endless, time_limit_s))
+    if not used and known:
+        used = Counter(gpu.gpu for gpu in min(known, key=lambda gpus: price_of(resolved, gpus)))
+    if not used:
+        return "how many GPUs would do was not found within the time limit"
+    would_do = " and ".join(f"{times:,} x {gpu}" for gpu, times in used.items())
+    return f"{would_do} would do for all workloads"
+
+
+def _without_counts(endless: ResolvedProblem, time_limit_s: float) -> CuttingStockAnswer:
+    """Returns a cheapest plan without counts, or a cheap one; under MPS of the sets of residents that are listed."""
+    rules = spare_rules(endless.problem.settings)
+    if rules is not None:
+        return solve_with_spares(endless, rules, time_limit_s=time_limit_s).answer
+    if not endless.mps:
+        return solve_by_prices(endless, time_limit_s=time_limit_s).answer
+    shared = shared_items(endless, parts=False)
+    listed = [enumerate_columns(table) for table in item_tables(endless, shared)]
+    feasible = [column for of_type in listed for column in of_type.columns if column.batches is not None]
+    builder = by_columns(endless, shared, feasible)
+    return solve_cutting_stock(endless, time_limit_s=time_limit_s, shared=builder, fewest_slices=False)
+
+
+def _used(answer: CuttingStockAnswer) -> Counter[str]:
+    """Returns the GPUs of each type that a plan takes; empty: there is none."""
+    used: Counter[str] = Counter()
+    for pattern, times in answer.patterns or ():
+        used[pattern.gpu] += times
+    for column, times in answer.shared.columns:
+        used[column.gpu] += times
+    return used

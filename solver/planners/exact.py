@@ -1,18 +1,19 @@
 """The exact planner: type, sharing mode and cut of every GPU, to proven optimality or to a stated gap."""
 
+import time
 from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from ..assembly import UNKNOWN_BOUND, assemble, without_plan
-from ..decided import DecidedGpu
+from ..decided import DecidedGpu, SharedGpu
 from ..exact.decoding import alike_gpus
 from ..exact.decomposition import DecomposedAnswer, solve_by_prices
 from ..exact.fleet_answer import FleetAnswer
 from ..exact.fleet_by_prices import FleetPrices
 from ..exact.shared_fleet import solve_shared_fleet
-from ..exact.shortfall import shared_shortfall, shortfall
+from ..exact.shortfall import shortfall
 from ..exact.spare_capacity import SpareRules, spare_rules
 from ..exact.spare_fleet import SpareAnswer, solve_with_spares
 from ..incumbent import offer
@@ -44,6 +45,8 @@ class Exact:
         if resolved.mps:
             return self._plan_shared(resolved, time_limit_s)
 
+        deadline = time.monotonic() + time_limit_s
+
         def offered(first: DecomposedAnswer) -> None:
             search = partial(Search, time_limit_s=time_limit_s, solver=first.answer.solver)
             offer(lambda stopped: self._assembled(resolved, first, search(stopped=stopped)))
@@ -52,9 +55,33 @@ class Exact:
         answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == "infeasible":
-            unserved = shortfall(resolved, time_limit_s=time_limit_s)
-            return without_plan(resolved, unserved, planner=self.name, search=search)
+            return self._without_plan(resolved, search, deadline)
         return self._assembled(resolved, solved, search)
+
+    def _without_plan(
+        self,
+        resolved: ResolvedProblem,
+        search: Search,
+        deadline: float,
+        known: Sequence[Sequence[SharedGpu]] = (),
+        bound: Bound = UNKNOWN_BOUND,
+    ) -> Plan:
+        """Says why there is no plan, as far as there is time; offers what can be said so far."""
+
+        def plan(unserved: Sequence[Unserved]) -> Plan:
+            return without_plan(resolved, unserved, planner=self.name, search=search, bound=bound)
+
+        left = deadline - time.monotonic()
+        proven = search.stopped == "infeasible"
+        return plan(
+            shortfall(
+                resolved,
+                known=known,
+                proven=proven,
+                on_answer=lambda unserved: offer(lambda _: plan(unserved)),
+                time_limit_s=left,
+            )
+        )
 
     def _assembled(self, resolved: ResolvedProblem, solved: DecomposedAnswer, search: Search) -> Plan:
         answer = solved.answer
@@ -73,6 +100,7 @@ class Exact:
 
     def _plan_with_spares(self, resolved: ResolvedProblem, rules: SpareRules, time_limit_s: float) -> Plan:
         """Plans with partitions that are kept free."""
+        deadline = time.monotonic() + time_limit_s
 
         def offered(first: SpareAnswer) -> None:
             search = partial(Search, time_limit_s=time_limit_s, solver=first.answer.solver)
@@ -82,11 +110,7 @@ class Exact:
         answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == "infeasible":
-            reason = (
-                "with the partitions that are to be kept free, there are too few GPUs (spare_services, spare_gpu_loss)"
-            )
-            unserved = [Unserved(workload=w.name, reason=reason) for w in resolved.problem.workloads]
-            return without_plan(resolved, unserved, planner=self.name, search=search)
+            return self._without_plan(resolved, search, deadline)
         return self._assembled_with_spares(resolved, solved, search)
 
     def _assembled_with_spares(self, resolved: ResolvedProblem, solved: SpareAnswer, search: Search) -> Plan:
@@ -105,7 +129,9 @@ class Exact:
 
     def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""
-        plans = within_limits(resolved, placed_on_each(resolved))  # the answer is never worse than any of them
+        deadline = time.monotonic() + time_limit_s
+        placed = placed_on_each(resolved)
+        plans = within_limits(resolved, placed)  # the answer is never worse than any of them
         if plans:
             price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
             cheapest = min(plans, key=lambda gpus: sum(price[gpu.gpu] for gpu in gpus))
@@ -119,10 +145,8 @@ class Exact:
         answer = solve_shared_fleet(resolved, hosted, plans, on_answer=offered, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None and answer.stopped != "time_limit":
-            proven = answer.stopped == "infeasible"
-            unserved = shared_shortfall(resolved, proven=proven, time_limit_s=time_limit_s)
             bound = _bound(resolved, answer.cost_bound, answer.method)
-            return without_plan(resolved, unserved, planner=self.name, search=search, bound=bound)
+            return self._without_plan(resolved, search, deadline, placed, bound)
         return self._assembled_fleet(resolved, answer, search)
 
     def _assembled_fleet(self, resolved: ResolvedProblem, answer: FleetAnswer, search: Search) -> Plan:
