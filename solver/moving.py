@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 from .api import WrongPlanError
 from .caveats import caveats
 from .check import check
 from .formats.profile_files import shipped_profiles
+from .incumbent import best_so_far
 from .metrics import measure
 from .model.errors import Finding, InputError, NoPlanError
 from .model.plan import Plan
@@ -16,7 +18,7 @@ from .model.replan_report import ReplanReport
 from .model.transition import Durations, Strategy
 from .performance.resolve import resolve
 from .performance.unservable import unservable
-from .replan import NAME, in_the_fleet, replanned
+from .replan import NAME, in_the_fleet, nothing_found, replanned
 from .transition.inputs import refuse_unusable, refuse_used
 from .transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_transition
 from .transition.replay import replay
@@ -87,7 +89,7 @@ def replan(
     profiles
         None: the shipped ones. A later profile wins over an earlier one of the same model and GPU.
     time_limit_s
-        None: the problem's own limit.
+        As for `api.solve`.
     sources
         Names of the problem and the running plan for error messages.
 
@@ -100,6 +102,9 @@ def replan(
     WrongPlanError
         If the plan does not hold.
     """
+    started = time.monotonic()
+    limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
+    deadline = started + limit_s
     known = shipped_profiles() if profiles is None else list(profiles)
     resolved = resolve(problem, known, sources[0])
     findings = [
@@ -114,20 +119,21 @@ def replan(
     refuse_unusable({sources[1]: running})
     if impossible := unservable(resolved):
         raise NoPlanError("\n".join(f"{one.workload}: {one.reason}" for one in impossible))
-    started = time.perf_counter()
-    plan, report = replanned(
-        resolved,
-        running,
-        move_price=move_price,
-        most_moves=most_moves,
-        time_limit_s=problem.settings.time_limit_s if time_limit_s is None else time_limit_s,
+    asked = partial(replanned, resolved, running, move_price=move_price, most_moves=most_moves)
+    plan, report = best_so_far(
+        partial(asked, time_limit_s=deadline - time.monotonic()),
+        partial(nothing_found, resolved, running, move_price=move_price, most_moves=most_moves),
+        deadline=deadline,
     )
     # Dealing could give what moves a GPU that the fleet no longer has.
     if report.moved and plan.gpus and all(in_the_fleet(problem, gpu) for gpu in running.gpus):
-        plan, report = _fewer_moves(running, plan, report)
+        undealt = plan, report
+        plan, report = best_so_far(partial(_fewer_moves, running, *undealt), lambda _: undealt, deadline=deadline)
+    search = plan.search.model_copy(update={"time_limit_s": limit_s})
     plan = plan.model_copy(
         update={
-            "runtime_s": round(time.perf_counter() - started, 6),
+            "search": search,
+            "runtime_s": round(time.monotonic() - started, 6),
             "metrics": measure(problem, plan, known),
             "warnings": tuple(caveats(problem, plan, known)),
         }

@@ -1,16 +1,20 @@
 """A plan for changed rates that starts from what runs: which partitions may stay, which do, and what it costs."""
 
+import time
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from .assembly import UNKNOWN_BOUND, assemble, gap, without_plan
 from .decided import CutGpu, Segment
-from .exact.decomposition import solve_by_prices
+from .exact.decomposition import DecomposedAnswer, solve_by_prices
+from .exact.kept_plans import kept_as_it_runs, made_anew, total_per_hour
 from .exact.replanning import KeptGpu, Replanning, RunningGpu, RunningPartition, solve_replanning
 from .exact.shortfall import shortfall
+from .incumbent import offer
 from .model.errors import NoPlanError
-from .model.plan import Bound, Partition, Plan, PlannedGpu, Search, Served, Status
+from .model.plan import Bound, Partition, Plan, PlannedGpu, Search, Served, Status, Stopped, Unserved
 from .model.problem import Problem
 from .model.replan_report import ReplanReport
 from .performance.operating_points import LATENCY_TOLERANCE, WHOLE_GPU
@@ -18,8 +22,8 @@ from .performance.resolve import ResolvedProblem, usable_points
 
 NAME = "replan"
 
-FOR_THE_BOUND = 0.3
-"""Part of the time limit for the bound on the cost of any plan."""
+FOR_THE_BOUND, FOR_A_START = 0.3, 0.1
+"""Parts of the time limit for the bound on the cost of any plan, and for a plan to begin with."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +49,14 @@ def replanned(
     time_limit_s: float,
 ) -> tuple[Plan, ReplanReport]:
     """
-    Returns the plan and what it trades (exact/replanning.py).
+    Returns the plan and what it trades (exact/replanning.py); offers the best of both so far.
 
     Raises
     ------
     NoPlanError
         If no plan moves as few services as asked.
     """
+    deadline = time.monotonic() + time_limit_s
     known = running_gpus(resolved, running)
     first = solve_by_prices(resolved, time_limit_s=FOR_THE_BOUND * time_limit_s)
     bound = Bound(cost_per_hour=first.answer.cost_bound, gpus=None, method=first.method)
@@ -59,12 +64,34 @@ def replanned(
     must_move = tuple(sorted(names[w] for w in known.must_move))
     if first.answer.stopped == "infeasible":
         search = Search(stopped="infeasible", time_limit_s=time_limit_s, solver=first.answer.solver)
-        unserved = shortfall(resolved, time_limit_s=time_limit_s)
-        plan = without_plan(resolved, unserved, planner=NAME, search=search)
-        return plan, _report(must_move, move_price, most_moves, plan, must_move, None, False)
+
+        def impossible(unserved: Sequence[Unserved]) -> Answer:
+            plan = without_plan(resolved, unserved, planner=NAME, search=search)
+            return plan, _report(must_move, move_price, most_moves, plan, must_move, None, False)
+
+        left = deadline - time.monotonic()
+        say = shortfall(resolved, on_answer=lambda unserved: offer(lambda _: impossible(unserved)), time_limit_s=left)
+        return impossible(say)
     if most_moves is not None and most_moves < len(must_move):
         reason = "their operating points break a limit now, or their GPUs may not be used any more"
         raise NoPlanError(f"at most {most_moves} services may be moved, but {', '.join(must_move)} must be: {reason}")
+
+    def told(answer: Replanning, stopped: Stopped) -> Answer:
+        search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=answer.solver)
+        if answer.kept is None:
+            plan = without_plan(resolved, (), planner=NAME, search=search, bound=bound)
+            return plan, _report(must_move, move_price, most_moves, plan, must_move, answer.least, False)
+        plan = _plan(resolved, running, known, answer, search, bound)
+        moved = tuple(sorted(names[w] for w in answer.moved))
+        return plan, _report(moved, move_price, most_moves, plan, must_move, answer.least, stopped == "proved")
+
+    least = None if first.answer.cost_bound is None else first.answer.cost_bound + (move_price or 0.0) * len(must_move)
+    nothing = Replanning("time_limit", first.answer.solver, least, frozenset(), None, None, None)
+    offer(lambda stopped: told(nothing, stopped))
+    start = _first_plan(resolved, known, first, move_price or 0.0, most_moves, FOR_A_START * time_limit_s)
+    if start is not None:
+        start = replace(start, least=least)
+        offer(lambda stopped: told(start, stopped))
     answer = solve_replanning(
         resolved,
         known.gpus,
@@ -72,18 +99,45 @@ def replanned(
         move_price=move_price or 0.0,
         most_moves=most_moves,
         known_bound=first.answer.cost_bound,
-        anew=first.answer if most_moves is None else None,
-        time_limit_s=(1 - FOR_THE_BOUND) * time_limit_s,
+        start=start,
+        time_limit_s=deadline - time.monotonic(),
     )
     if answer.stopped == "infeasible":
-        raise NoPlanError(_too_few_moves(resolved, known, most_moves, time_limit_s))
-    search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
-    if answer.kept is None:
-        plan = without_plan(resolved, (), planner=NAME, search=search, bound=bound)
-        return plan, _report(must_move, move_price, most_moves, plan, must_move, answer.least, False)
-    plan = _plan(resolved, running, known, answer, search, bound)
-    moved = tuple(sorted(names[w] for w in answer.moved))
-    return plan, _report(moved, move_price, most_moves, plan, must_move, answer.least, answer.stopped == "proved")
+        offer(lambda _: _refuse(f"no plan moves at most {most_moves} services"))
+        _refuse(_too_few_moves(resolved, known, most_moves, deadline - time.monotonic()))
+    return told(answer, answer.stopped)
+
+
+Answer = tuple[Plan, ReplanReport]
+
+
+def nothing_found(
+    resolved: ResolvedProblem, running: Plan, stopped: Stopped, *, move_price: float | None, most_moves: int | None
+) -> Answer:
+    """Returns the answer of a search that is ended before it knows anything."""
+    names = [workload.name for workload in resolved.problem.workloads]
+    must_move = tuple(sorted(names[w] for w in running_gpus(resolved, running).must_move))
+    plan = without_plan(resolved, (), planner=NAME, search=Search(stopped=stopped, time_limit_s=0.0, solver=None))
+    return plan, _report(must_move, move_price, most_moves, plan, must_move, None, False)
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise NoPlanError(reason)
+
+
+def _first_plan(
+    resolved: ResolvedProblem,
+    known: Running,
+    first: DecomposedAnswer,
+    move_price: float,
+    most_moves: int | None,
+    time_limit_s: float,
+) -> Replanning | None:
+    """Returns the better of the plans that need no search (exact/kept_plans.py), of those that move few enough."""
+    kept = kept_as_it_runs(resolved, known.gpus, known.must_move, first.price, time_limit_s=time_limit_s)
+    anew = made_anew(known.gpus, known.must_move, first.answer) if most_moves is None else None
+    plans = [plan for plan in (kept, anew) if plan is not None]
+    return min(plans, key=lambda plan: total_per_hour(resolved, known.gpus, plan, move_price), default=None)
 
 
 def running_gpus(resolved: ResolvedProblem, running: Plan) -> Running:

@@ -45,7 +45,7 @@ ALLOWED = {
     "deadline": set(),
     "incumbent": {"deadline"},
     "progress": set(),
-    "replan": {"model", "performance", "assembly", "decided", "exact"},
+    "replan": {"model", "performance", "assembly", "decided", "exact", "incumbent"},
     "transition": {"model", "performance", "geometry", "transition"},
     "transition_text": {"model"},
     "transition_risks": {"model", "transition", "transition_text"},

@@ -81,17 +81,19 @@ def shed(
         found = api.shed(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)
     report = found.report
+    is_least = report.value_lost <= report.least_value_lost + 1e-9
+    if found.plan is None and not is_least:
+        display("No services were found that fit together; allow more time.")
+        raise typer.Exit(Exit.NO_ANSWER)
     if not report.shed:
         display("Nothing need be left out: all services fit.")
     for one in report.shed:
         display(f"leave out {one.workload}, value {one.value:g}")
     if report.shed:
-        proven = report.value_lost <= report.least_value_lost + 1e-9
-        least = "no choice loses less" if proven else f"no choice loses less than {report.least_value_lost:g}"
+        least = "no choice loses less" if is_least else f"no choice loses less than {report.least_value_lost:g}"
         say(f"Value lost: {report.value_lost:g}; proven: {least}.")
     if found.plan is not None:
         say(headline(found.plan, found.plan.gap))
-    is_least = report.value_lost <= report.least_value_lost + 1e-9
     raise typer.Exit(Exit.DONE if is_least and not _is_interrupted(found.plan) else Exit.LIMITED)
 
 

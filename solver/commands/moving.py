@@ -13,6 +13,7 @@ from .exit_codes import Exit, exit_code
 from .inputs import read_problem_and_profiles
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, spinner, write_json
+from .searching import searching
 
 if TYPE_CHECKING:
     from ..model.plan import Plan
@@ -126,7 +127,7 @@ def replan(
     parsed, known = read_problem_and_profiles(problem, profiles)
     before = read_plan(running)
     try:
-        with spinner(f"replanning {len(parsed.workloads)} workloads"):
+        with searching(f"replanning {len(parsed.workloads)} workloads"):
             plan, report = moving.replan(
                 parsed,
                 before,

@@ -30,7 +30,7 @@ service do not move it. The bound on cost of slice_prices.py is added as a const
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from math import ceil, inf
@@ -40,7 +40,7 @@ from ortools.math_opt.python import mathopt
 
 from ..geometry import Layout, Multiset, Placement, PlacementRules, addable_placements, placement_rules
 from ..performance.resolve import ResolvedProblem
-from .cutting_stock import CuttingStockAnswer, Pattern, patterns_of
+from .cutting_stock import Pattern, patterns_of
 from .highs import run_highs
 
 FEWER_MOVES_NODES = 200
@@ -114,7 +114,7 @@ def solve_replanning(
     move_price: float = 0.0,
     most_moves: int | None = None,
     known_bound: float | None = None,
-    anew: CuttingStockAnswer | None = None,
+    start: Replanning | None = None,
     time_limit_s: float,
 ) -> Replanning:
     """
@@ -132,8 +132,8 @@ def solve_replanning(
         Most services that may be moved, those of `moved_anyway` included; None: any number.
     known_bound
         A proven lower limit on the cost of any plan, USD per hour.
-    anew
-        A plan made without regard to what runs, to start from; None: there is none, or it moves too many services.
+    start
+        A known plan that moves no more services than it may; None: there is none. The answer is no worse.
     """
     started = time.monotonic()
     program = _Program(resolved, running)
@@ -146,8 +146,7 @@ def solve_replanning(
         model.add_linear_constraint(moves <= most_moves - len(moved_anyway), name="most_moves")
     goal = cost + move_price * moves
     model.minimize(goal)
-    start = None if anew is None else program.values(anew)
-    result = run_highs(model, time_limit_s, absolute_gap=None, start=start)
+    result = run_highs(model, time_limit_s, absolute_gap=None, start=program.values(start) if start else None)
     reason = result.termination.reason
     stopped = STOPPED.get(reason)
     if stopped is None:
@@ -157,7 +156,8 @@ def solve_replanning(
     dual = result.termination.objective_bounds.dual_bound
     least = None if dual == -inf or stopped == "infeasible" else dual + anyway
     if not result.has_primal_feasible_solution():
-        return Replanning(stopped, solver, least, frozenset(), None, None, None)
+        nothing = Replanning(stopped, solver, least, frozenset(), None, None, None)
+        return nothing if start is None else replace(start, stopped=stopped, solver=solver, least=least)
     best = result.variable_values()
     if stopped == "proved":
         value = result.objective_value()
@@ -213,15 +213,18 @@ class _Program:
         self._no_more_gpus_than_there_are()
         self._replica_limits_hold()
 
-    def values(self, anew: CuttingStockAnswer) -> dict[Any, float] | None:
-        """Returns a plan that keeps nothing as values of the variables; None: it is no plan."""
-        if anew.patterns is None or anew.partitions is None:
-            return None
-        times = dict(anew.patterns)
+    def values(self, known: Replanning) -> dict[Any, float]:
+        """Returns a known plan as values of the variables."""
+        times = dict(known.patterns or ())
         values = {x: float(times.get(pattern, 0)) for pattern, x in self.patterns}
-        values |= {n: float(anew.partitions[at]) for at, n in self.served.items()}
+        values |= {n: float((known.partitions or {}).get(at, 0)) for at, n in self.served.items()}
         values |= dict.fromkeys((way.variable for way in self.ways), 0.0)
-        return values | dict.fromkeys(self.moved.values(), 1.0)
+        waiting = {one.number: one.kept for one in known.kept or ()}
+        for way in self.ways:
+            if waiting.get(way.number) == way.kept:
+                values[way.variable] = 1.0
+                del waiting[way.number]
+        return values | {y: float(w in known.moved) for w, y in self.moved.items()}
 
     def new_partitions(self) -> list[Any]:
         """Returns the variables that count the partitions that are new."""

@@ -50,7 +50,7 @@ def solve_shared_fleet(
         Known plans that serve every workload and keep every limit. The cheapest of them is the answer if the time
         limit ends the search before a cheaper one is found.
     on_answer
-        Called with the bound and the plan that prices give, where they come first.
+        Called with the bound, then with each plan before the search for a better one.
     """
     deadline = time.monotonic() + time_limit_s
     workloads = len(resolved.required_rps)
@@ -59,6 +59,8 @@ def solve_shared_fleet(
         return FleetAnswer("infeasible", SOLVER, None, PRICES, None)
     bound = prices.bound, PRICES
     report(f"exact: no plan costs less than ${prices.bound:,.2f}/h")
+    best = min(plans, key=lambda plan: price_of(resolved, plan), default=None)
+    on_answer(_priced_answer(resolved, prices, None if best is None else list(best)))
     sets = list_sets(resolved)
     if (sets.complete and workloads <= FEW_WORKLOADS) or not resolved.capacity_rps.any():
         return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
@@ -82,7 +84,6 @@ def _by_prices(
     until = time.monotonic() + (PRICING if small else 1.0) * max(deadline - time.monotonic(), 0.05)
     best = min(plans, key=lambda plan: price_of(resolved, plan), default=None)
     first = _priced_answer(resolved, prices, None if best is None else list(best))
-    on_answer(first)
     found = plan_at_prices(resolved, prices, place, deadline=until)
     if found is None or (best is not None and price_of(resolved, best) <= found.cost):
         return first

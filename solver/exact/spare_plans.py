@@ -13,6 +13,7 @@ alone, of the same few rows at any number of services:
           sum_{q of g} x_q <= N_g                                            for every GPU type g
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -55,7 +56,7 @@ def built_with_spares(
         return None
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry, every=rules.gpu_loss)]
     least_free = worst_case(extra, rules.services)
-    found = _cuts(resolved, rules, patterns, own.sum(axis=0), least_free, time_limit_s)
+    found = cheapest_cuts(resolved, patterns, own.sum(axis=0), least_free, rules.gpu_loss, time_limit_s=time_limit_s)
     if found is None:
         return None
     times, free = found
@@ -68,7 +69,7 @@ def cheapest_partitions(resolved: ResolvedProblem, price: Floats) -> Ints:
     """Returns a cheapest cover of each workload at these prices, shape (workload, size)."""
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
     partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
-    partitions[:, sizes] = _cheapest(demands_of(replace(resolved, mps={}), sizes), price[sizes])
+    partitions[:, sizes] = cheapest_of_each(demands_of(replace(resolved, mps={}), sizes), price[sizes])
     return partitions
 
 
@@ -90,7 +91,7 @@ def _extra_partitions(resolved: ResolvedProblem, rules: SpareRules, own: Ints, p
         if grown.max() * min(float(demands.most[w]), 1e9) < 1:
             return None
         own[w] = 0
-        own[w, sizes] = _cheapest(Demands(grown, demands.least[[w]], demands.most[[w]]), price[sizes])[0]
+        own[w, sizes] = cheapest_of_each(Demands(grown, demands.least[[w]], demands.most[[w]]), price[sizes])[0]
         extra[w] = _spared(resolved, w, own[w], price)
     return extra
 
@@ -102,7 +103,7 @@ def _least_worst(demands: Demands, price: Floats, services: int) -> Ints:
     If all take the same size, few partitions serve whoever comes; so each size alone is tried for those that it can
     serve, beside everyone's cheapest cover.
     """
-    cheapest = _cheapest(demands, price)
+    cheapest = cheapest_of_each(demands, price)
     tried = [cheapest]
     for k in range(len(price)):
         with np.errstate(divide="ignore"):
@@ -115,8 +116,10 @@ def _least_worst(demands: Demands, price: Floats, services: int) -> Ints:
     return min(tried, key=lambda covers: float(worst_case(covers, services) @ price))
 
 
-def _cheapest(demands: Demands, price: Floats) -> Ints:
+def cheapest_of_each(demands: Demands, price: Floats) -> Ints:
     """Returns a cheapest cover of each workload, shape (workload, size)."""
+    if not len(demands.least):
+        return np.zeros(demands.part.shape, dtype=np.int64)
     covers = cheapest_covers(demands, price)
     return covers.counts[covers.first()]
 
@@ -133,18 +136,28 @@ def _spared(resolved: ResolvedProblem, w: int, own: Ints, price: Floats) -> Ints
     return taken
 
 
-def _cuts(
+def cheapest_cuts(
     resolved: ResolvedProblem,
-    rules: SpareRules,
-    patterns: list[Pattern],
+    patterns: Sequence[Pattern],
     wanted: Ints,
     least_free: Ints,
+    gpu_loss: bool = False,
+    *,
     time_limit_s: float,
 ) -> tuple[Ints, Ints] | None:
-    """Returns how many GPUs are cut in each way, and the free partitions of each size; None: no GPUs were found."""
+    """
+    Returns how many GPUs are cut in each way, and the free partitions of each size; None: no GPUs were found.
+
+    Parameters
+    ----------
+    wanted, least_free
+        Shape (size,): partitions that are in use, and that are to be free at least.
+    gpu_loss
+        Whether there is to be room for a lost GPU.
+    """
     sizes = np.arange(len(resolved.sizes))
     supply = supply_of(replace(resolved, mps={}), patterns, sizes)
-    greatest = supply.instances.max(axis=0, initial=0) if rules.gpu_loss else np.zeros_like(wanted)
+    greatest = supply.instances.max(axis=0, initial=0) if gpu_loss else np.zeros_like(wanted)
     most = wanted + np.maximum(least_free, greatest)
     model = mathopt.Model(name="cuts_with_spares")
     x = [model.add_integer_variable(lb=0, name=f"x_{q}") for q in range(len(patterns))]
@@ -158,7 +171,7 @@ def _cuts(
     for g in np.flatnonzero(np.isfinite(supply.available)):
         of_type = mathopt.LinearSum(x[q] for q in np.flatnonzero(supply.gpu_type == g))
         model.add_linear_constraint(of_type <= float(supply.available[g]), name=f"count_{g}")
-    if rules.gpu_loss:
+    if gpu_loss:
         cuts = list(zip(supply.instances.tolist(), x, strict=True))
         add_room_for_a_lost_gpu(model, cuts, dict(enumerate(free)), float(most.sum()))
     model.minimize(mathopt.LinearSum(float(cost) * variable for cost, variable in zip(supply.cost, x, strict=True)))
