@@ -18,8 +18,8 @@ from .covers import ranges
 TIED = 1e-6
 """Part of a cover's cost by which another may be dearer and still be as cheap."""
 
-MOST_COVERS = 16
-"""Covers of a class."""
+MOST_COVERS = 64
+"""Covers of a class. With 16, those were cut off that a fractional plan of the bound's cost needs."""
 
 
 @dataclass(frozen=True, eq=False)

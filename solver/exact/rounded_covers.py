@@ -1,11 +1,12 @@
 """
 Covers of nearly all workloads from a fractional plan.
 
-The relaxation of the program of choosing_covers.py, over thousands of classes, is a linear program that is solved in
-hundredths of a second, and its cost is that of the slice prices' bound or nearly. In a vertex of it no more classes
-are split between covers than there are sizes and GPU types, for each of the others is one variable of the basis. So
-the classes that are not split take the cover that they have there, and an integer program over the few split ones makes
-whole GPUs of it, which seldom costs more than the bound rounded up.
+The relaxation of the program of choosing_covers.py, over all classes, is a linear program. Its cost is that of the
+slice prices' bound or nearly, if no class or cover is left out that the fractional plan needs: then no program built
+on the rest could cost what the bound allows. In a vertex of it no more classes are split between covers than there are
+sizes and GPU types, for each of the others is one variable of the basis. So the classes that are not split take the
+cover that they have there, and an integer program over the few split ones makes whole GPUs of it, which seldom costs
+more than the bound rounded up.
 """
 
 from dataclasses import replace
@@ -16,9 +17,6 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from .covers_program import covers_program
 from .near_covers import NearCovers
 from .slice_prices import Supply
-
-MOST_CLASSES = 1_000
-"""Classes in the linear program."""
 
 NOT_ZERO = 1e-6
 """Members from which on a cover is taken in the linear program."""
@@ -31,7 +29,7 @@ def rounded_covers(near: NearCovers, supply: Supply, *, time_limit_s: float) -> 
     None: no such plan was found, in the time or with the GPUs that there are. `near` has no classes that are always in
     the program.
     """
-    classes = near.classes.first(MOST_CLASSES)
+    classes = near.classes
     decided = near.decided.copy()
     decided[classes.member] = 0
     program = covers_program(classes, supply, decided.sum(axis=0))
@@ -51,6 +49,5 @@ def rounded_covers(near: NearCovers, supply: Supply, *, time_limit_s: float) -> 
     at = np.flatnonzero(taken == most)
     chosen = at[np.searchsorted(class_of[at], np.arange(len(first)))]
     decided[classes.member] = classes.counts[np.repeat(chosen, classes.members)]
-    rest = np.arange(len(classes.members), len(near.classes.members))
-    order = np.concatenate([np.flatnonzero(split), np.flatnonzero(~split), rest])
-    return replace(near, decided=decided, classes=near.classes.in_order(order), always=int(split.sum()))
+    order = np.concatenate([np.flatnonzero(split), np.flatnonzero(~split)])
+    return replace(near, decided=decided, classes=classes.in_order(order), always=int(split.sum()))

@@ -1,0 +1,98 @@
+"""
+How often MIG problems are proven, and how long the slowest take: the tail of the exact planner, family by family.
+
+    .venv/bin/python tests/benchmarks/mig_tail.py [--size 3000] [--size 20000] [--draws 5] [--family NAME]
+
+The families are those of mig_families.py. Each draw has a process of its own, so that its peak memory is its own.
+"Decide" is `solve_by_prices` alone, without looking up, building and checking; CPU time is that of all threads.
+Prints a Markdown table with a row for each family and size: draws that are proven, median, 99 % and worst time to
+decide, the same of CPU time, the most GPUs above the bound, and peak memory.
+"""
+
+import argparse
+import multiprocessing
+import resource
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from mig_families import FAMILIES, HARDER
+
+from sliceplan.solver.exact.decomposition import solve_by_prices
+from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.performance.unservable import unservable
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one draw took."""
+
+    proven: bool
+    wall_s: float
+    cpu_s: float
+    gpus_above: float
+    """Cost above the bound, in GPUs of the cheapest type."""
+    memory_gib: float
+
+
+def measured(family: str, size: int, seed: int, time_limit_s: float) -> Run:
+    """Decides one draw in this process."""
+    problem, profiles = (FAMILIES | HARDER)[family](size, seed)
+    resolved = resolve(problem, profiles)
+    if hopeless := {one.workload for one in unservable(resolved)}:
+        resolved = resolved.restricted_to([w for w, one in enumerate(problem.workloads) if one.name not in hopeless])
+    started, cpu = time.perf_counter(), time.process_time()
+    answer = solve_by_prices(resolved, time_limit_s=time_limit_s).answer
+    wall_s, cpu_s = time.perf_counter() - started, time.process_time() - cpu
+    price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
+    cost = sum(price[pattern.gpu] * times for pattern, times in answer.patterns or ())
+    above = (cost - (answer.cost_bound or 0.0)) / min(price.values())
+    memory_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return Run(answer.stopped == "proved", wall_s, cpu_s, above, memory_gib)
+
+
+def main() -> None:
+    """Runs the draws of every family and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--family", action="append", choices=[*FAMILIES, *HARDER], help="repeatable")
+    parser.add_argument("--size", action="append", type=int, help="number of services; repeatable; default: 3000")
+    parser.add_argument("--draws", type=int, default=3, help="instances of each family and size")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first one")
+    parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for each")
+    arguments = parser.parse_args()
+    print("| family | services | proven | wall: median | 99 % | worst | CPU: median | 99 % | worst | above | memory |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    every = []
+    for family in arguments.family or FAMILIES:
+        for size in arguments.size or [3000]:
+            seeds = range(arguments.first, arguments.first + arguments.draws)
+            runs = [in_a_process(family, size, seed, arguments.time_limit) for seed in seeds]
+            every += runs
+            print(row(family, f"{size:,}", runs), flush=True)
+    print(row("all", "", every))
+
+
+def in_a_process(family: str, size: int, seed: int, time_limit_s: float) -> Run:
+    """Returns what `measured` gives in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as workers:
+        return workers.apply(measured, (family, size, seed, time_limit_s))
+
+
+def row(family: str, size: str, runs: list[Run]) -> str:
+    """Returns a line of the table."""
+    wall, cpu = [sorted(run.wall_s for run in runs), sorted(run.cpu_s for run in runs)]
+    times = [figure for of in (wall, cpu) for figure in (statistics.median(of), of[int(0.99 * (len(of) - 1))], of[-1])]
+    above = max(run.gpus_above for run in runs)
+    return (
+        f"| {family} | {size} | {sum(run.proven for run in runs)} of {len(runs)} | "
+        + " | ".join(f"{figure:.2f}" for figure in times)
+        + f" | {above:+.2f} | {max(run.memory_gib for run in runs):.2f} GiB |"
+    )
+
+
+if __name__ == "__main__":
+    main()
