@@ -19,6 +19,13 @@ ENGINES: tuple[Engine, ...] = ("dec", "enc", "jpeg", "ofa")
 """Engines that are handed out whole; copy engines are shared and do not limit what fits."""
 
 
+BALANCED = {7: (3, 2, 1, 1), 4: (2, 1, 1)}
+"""
+NVIDIA's all-balanced layout, which the GPU operator makes: compute slices of a GPU -> compute slices of its instances
+(NVIDIA/mig-parted, pkg/mig/builder/balanced.go).
+"""
+
+
 @dataclass(frozen=True, order=True)
 class Placement:
     """A MIG instance on the axis: its first placement unit and its profile."""

@@ -33,7 +33,10 @@ def import_state(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
     gpu: Annotated[
         list[str] | None,
-        typer.Option(metavar="[INDEX=]TYPE", help="GPU type (`sliceplan gpus`) of all GPUs, or of one; repeatable."),
+        typer.Option(
+            metavar="[INDEX=]TYPE",
+            help="GPU type (`sliceplan gpus`) of all GPUs, or of one; repeatable. node-json: default, the label.",
+        ),
     ] = None,
     node: Annotated[str | None, typer.Option(help="Name of the node; node-json has it.")] = None,
     uuids: Annotated[
@@ -118,7 +121,7 @@ def _ask_for_what_is_missing(
     from ..model.base import Name
 
     findings = []
-    if not gpu:
+    if not gpu and source_format is not StateFormat.NODE_JSON:
         findings.append(Finding("--gpu", "", "is missing: the file does not tell GPU types; give TYPE or INDEX=TYPE"))
     if node is None and source_format is not StateFormat.NODE_JSON:
         findings.append(Finding("--node", "", "is missing: the file does not tell the name of the node"))

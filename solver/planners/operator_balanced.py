@@ -8,13 +8,11 @@ one that carries most, until its rate is covered.
 """
 
 from ..decided import CutGpu, Segment
+from ..geometry import BALANCED
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
 from .single_type import Placed, cheapest_single_type, sizes_by_compute
-
-BALANCED = {7: (3, 2, 1, 1), 4: (2, 1, 1)}
-"""Compute slices of a GPU -> compute slices of its instances."""
 
 
 class OperatorBalanced:

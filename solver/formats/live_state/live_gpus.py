@@ -17,6 +17,9 @@ GpuTypes = Mapping[int | None, str]
 IMPORTED = "imported"
 """Stands for the planner in a plan that was read from a node."""
 
+NO_PROBLEM = "read from a node, not planned: it answers no problem"
+"""Warning in every such plan."""
+
 
 @dataclass(frozen=True)
 class LiveGpu:
@@ -36,6 +39,8 @@ class LiveState:
 
     gpus: tuple[LiveGpu, ...]
     notes: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    """What the source does not tell and is taken to be so; the plan says it too."""
 
 
 def gpu_type(index: int, types: GpuTypes, source: str) -> Gpu:
@@ -108,7 +113,7 @@ def running_plan(
             "shows no GPU that is cut by MIG or shared by MPS; a transition from there needs no plan to start from"
         )
         raise InputError([Finding(source, "", message)])
-    notes = list(state.notes)
+    notes = [*state.assumptions, *state.notes]
     running = _running(services, node)
     gpus = []
     idle = 0
@@ -152,7 +157,10 @@ def running_plan(
         gpus=tuple(gpus),
         unserved=(),
         violations=(),
-        warnings=("read from a node, not planned: it answers no problem",),
+        warnings=(
+            "read from a node, not planned: it answers no problem",
+            *(f"{node}: {one}" for one in state.assumptions),
+        ),
         shadow=None,
         metrics=None,
     )
@@ -178,7 +186,8 @@ def joined(earlier: Plan, later: Plan, source: str) -> Plan:
     digest = sha256((earlier.problem.sha256 + later.problem.sha256).encode()).hexdigest()
     gpus = (*earlier.gpus, *later.gpus)
     problem = earlier.problem.model_copy(update={"sha256": digest})
-    return earlier.model_copy(update={"gpus": gpus, "gpus_used": len(gpus), "problem": problem})
+    warnings = tuple(dict.fromkeys((*earlier.warnings, *later.warnings)))
+    return earlier.model_copy(update={"gpus": gpus, "gpus_used": len(gpus), "problem": problem, "warnings": warnings})
 
 
 _Place = tuple[int | None, str | None, int | None, float | None]

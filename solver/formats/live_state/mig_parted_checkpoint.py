@@ -7,6 +7,7 @@ from ...model.hardware import Gpu, MigProfile
 from ...model.parsing import grouped, parse_record, parse_text
 from ..mig_parted_checkpoint import Checkpoint, DeviceState, GpuInstanceState, full_size_compute_profile
 from .live_gpus import GpuTypes, LiveGpu, LiveState, gpu_type, live_gpu
+from .transcripts import json_within
 
 
 def read_checkpoint(text: str, source: str, types: GpuTypes, uuids: Mapping[int, str]) -> LiveState:
@@ -23,7 +24,7 @@ def read_checkpoint(text: str, source: str, types: GpuTypes, uuids: Mapping[int,
     InputError
         If the text is no checkpoint, a UUID or a GPU type is not known, or instances cannot be on that type.
     """
-    data = parse_text(text, source, is_json=True)
+    data = parse_text(json_within(text), source, is_json=True)
     devices = parse_record(Checkpoint, data, source).state.devices or ()
     indices = {uuid: index for index, uuid in uuids.items()}
     unknown = [device.uuid for device in devices if device.uuid not in indices]

@@ -236,7 +236,7 @@ def test_a_kubernetes_node_with_equal_mps_shares_is_read_back():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (node_json({"mig-1g.10gb": "7"}), "metadata.labels: nvidia.com/gpu.count is missing"),
+        (node_json({"mig-1g.10gb": "7"}), "and no label nvidia.com/gpu.count; no single state"),
         (node_json({"mig-1g.10gb": "-7"}, gpu__count="1"), "status.capacity: nvidia.com/mig-1g.10gb is '-7'"),
         (node_json({"mig-1g.5gb": "7"}, gpu__count="1"), "mig-1g.5gb is no profile of A100-80GB"),
         (
