@@ -118,6 +118,7 @@ def test_a_service_that_nothing_can_serve_is_left_out_with_its_value():
     ]
     found = shed(problem_of(workloads, fleet=[{"gpu": "A100-80GB", "count": 1}]))
     assert [(one.workload, one.value) for one in found.report.shed] == [("w0", 4.0)]
+    assert found.report.least_value_lost == 4
     assert found.plan.status is Status.OPTIMAL
 
 
