@@ -28,6 +28,7 @@ from datetime import timedelta
 import numpy as np
 from ortools.math_opt.python import mathopt
 
+from ..deadline import at_most_left
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.resolve import ResolvedProblem
 from .shared_columns import CHUNK, Column, ItemTable, judged
@@ -140,7 +141,7 @@ def _master(columns: Sequence[Column], wanted: Floats, price: dict[str, float]) 
         for item, of_item in terms.items()
     }
     model.minimize(mathopt.LinearSum(price[column.gpu] * use for column, use in zip(columns, uses, strict=True)))
-    parameters = mathopt.SolveParameters(time_limit=timedelta(seconds=60))
+    parameters = mathopt.SolveParameters(time_limit=timedelta(seconds=at_most_left(60)))
     result = mathopt.solve(model, mathopt.SolverType.GLOP, params=parameters)
     if not result.has_dual_feasible_solution():
         raise RuntimeError(f"the master program ended with {result.termination.reason.name}")

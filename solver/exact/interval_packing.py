@@ -44,6 +44,7 @@ from typing import Literal
 import pulp
 from pulp.apis.coin_api import pulp_cbc_path  # the CBC that PuLP brings; a system's own may be another version
 
+from ..deadline import at_most_left
 from ..decided import CutGpu, Segment
 from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
 from .cheaper_fleets import cheaper_fleets, in_steps
@@ -256,7 +257,7 @@ def _served_variables(resolved: ResolvedProblem, program: pulp.LpProblem) -> dic
 def _run_cbc(program: pulp.LpProblem, time_limit_s: float) -> int:
     """Returns PuLP's solution status."""
     path = str(Path(pulp_cbc_path).resolve())
-    program.solve(pulp.COIN_CMD(path=path, msg=False, timeLimit=max(time_limit_s, 0.01), gapRel=0.0))
+    program.solve(pulp.COIN_CMD(path=path, msg=False, timeLimit=at_most_left(time_limit_s), gapRel=0.0))
     return int(program.sol_status)
 
 

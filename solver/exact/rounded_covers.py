@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from ..deadline import at_most_left
 from .covers_program import covers_program
 from .near_covers import NearCovers
 from .slice_prices import Supply
@@ -37,7 +38,7 @@ def rounded_covers(near: NearCovers, supply: Supply, *, time_limit_s: float) -> 
         np.concatenate([supply.cost / supply.cost.min(), np.zeros(len(classes.counts))]),
         bounds=Bounds(0, program.most),
         constraints=LinearConstraint(program.rows, program.lower, program.upper),
-        options={"time_limit": max(time_limit_s, 0.01)},
+        options={"time_limit": at_most_left(time_limit_s)},
     )
     if answer.x is None or answer.status != 0:
         return None

@@ -10,14 +10,15 @@ Services are tried in the order of what their change adds at the cheaper point's
 MOST_ALONE of them: all of these that force the step alone are named. Often none does, because each still fits into
 what is idle, and only several changes together do not. Then bisection finds the shortest beginning of that order which
 costs more (the least cost never falls when services are added to the change), and up to MOST_FILTERED services each is
-left out again where the rest suffices: what remains is irreducible, without any of them there is no step. Other such
-sets may exist; this one holds the services whose changes weigh most.
+left out again where the rest suffices: what remains is irreducible, without any of them there is no step, unless time
+ran out before. Other such sets may exist; this one holds the services whose changes weigh most.
 
 Prices and counts are not changes of services: such a step has the cause `fleet`. `unknown`: searches ended at the time
 limit, or with gaps so that the cost of all changes together did not come out above the cheaper point's.
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -88,13 +89,20 @@ def explained(
 
 
 def cause_of(data: bytes, cheaper: Index, dearer: Index, cost: float, prices: Prices | None) -> Cause:
-    """Returns what forces the step between two points of a packed sweep, of which the cheaper one costs `cost`."""
+    """
+    Returns what forces the step between two points of a packed sweep, of which the cheaper one costs `cost`.
+
+    All searches for it together have the time of one point; what they leave open forces nothing as far as is known.
+    """
     sweep = unpacked(data)
+    limit_s = sweep.problem.settings.time_limit_s if sweep.time_limit_s is None else sweep.time_limit_s
+    deadline = time.monotonic() + limit_s
     low, high = sweep.problem_at(cheaper), _by_services(sweep.problem_at(cheaper), sweep.problem_at(dearer))
     order = _heaviest_first(sweep, low, high, prices)
 
     def rises(names: Sequence[str]) -> Cause | None:
-        return _forced(sweep, _mixed(low, high, names), cost, prices, names)
+        left_s = deadline - time.monotonic()
+        return _forced(sweep, _mixed(low, high, names), cost, prices, names, left_s) if left_s > 0 else None
 
     alone = [found for name in order[:MOST_ALONE] if (found := rises([name])) is not None]
     if alone:
@@ -149,11 +157,13 @@ def _heaviest_first(sweep: Sweep, low: Problem, high: Problem, prices: Prices | 
     return [low.workloads[int(w)].name for w in rows]
 
 
-def _forced(sweep: Sweep, problem: Problem, cost: float, prices: Prices | None, names: Sequence[str]) -> Cause | None:
+def _forced(
+    sweep: Sweep, problem: Problem, cost: float, prices: Prices | None, names: Sequence[str], time_limit_s: float
+) -> Cause | None:
     """Returns the changed services as a cause if the problem costs more than `cost`; None: not as far as is known."""
     from .. import api  # here, so that only workers load the solvers
 
-    plan = api.solve(problem, profiles=sweep.profiles, time_limit_s=sweep.time_limit_s, start=prices)
+    plan = api.solve(problem, profiles=sweep.profiles, time_limit_s=time_limit_s, start=prices)
     above = cost * (1 + ROUNDING)
     bound = plan.bound.cost_per_hour
     proven = plan.status is Status.INFEASIBLE or (bound is not None and bound > above)
