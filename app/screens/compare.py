@@ -27,14 +27,14 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.pricing import price_report
-from sliceplan.solver.reasons import reasons
+from sliceplan.solver.reasons import shared_reasons
 from sliceplan.solver.waste import Waste, waste
 
 MOST_LETTERS = 400
 """Of what is said of a failure; the file has all of it."""
 
 MOST_REASONS = 3
-"""Reasons of one planner that the comparison shows for having no plan."""
+"""Reasons of a planner that the comparison shows for having no plan."""
 
 SHOWN = "compare.shown"
 """The planner whose plan is looked at."""
@@ -229,16 +229,17 @@ def _table(compared: Comparison, wastes: dict[str, Waste], differences: dict[str
 
 
 def _reasons(compared: Comparison) -> None:
-    without = [plan for plan in compared.plans if plan.unserved]
+    """Says why planners have no plan, those with the same reasons together."""
+    without = sum(bool(plan.unserved) for plan in compared.plans)
     if not without:
         return
-    with st.expander(f"Why {len(without)} planner{'s have' if len(without) > 1 else ' has'} no plan"):
-        for plan in without:
-            found = reasons(plan)
+    with st.expander(f"Why {without} planner{'s have' if without > 1 else ' has'} no plan"):
+        for planners, status, found in shared_reasons(compared.plans):
             more = len(found) - MOST_REASONS
             lines = [f"- {line}" for line in found[:MOST_REASONS]]
             lines += [f"- … and {more} more reasons"] if more > 0 else []
-            st.markdown("\n".join([f"**{plan.planner}**: {headline(plan, None)}", "", *lines]))
+            st.markdown("\n".join([f"**{', '.join(planners)}**: {tables.VERDICTS[status]}", "", *lines]))
+        st.caption("Only a proof says something of the problem. What a planner did not find or take, another may.")
 
 
 def _one_planner(

@@ -60,7 +60,7 @@ def comparison_table(
     rows = []
     for plan in comparison.rows:
         if isinstance(plan, Failure):
-            rows.append({"planner": plan.planner, "verdict": FAILED, "missed SLOs": 0, "time (s)": plan.runtime_s})
+            rows.append({"planner": plan.planner, "verdict": FAILED, "time (s)": plan.runtime_s})
             continue
         gap, missed = comparison.gap_to_bound(plan), missed_slos(plan)
         differs = differences.get(plan.planner)
@@ -71,7 +71,7 @@ def comparison_table(
                 "cost per hour": plan.cost_per_hour,
                 "gap": None if gap is None else 100 * gap,
                 "GPUs": plan.gpus_used if plan.gpus else None,
-                "missed SLOs": len(missed),
+                "missed SLOs": len(missed) if plan.gpus else None,
                 "worst miss": 100 * max(missed.values()) if missed else None,
                 "time (s)": plan.runtime_s,
                 **_percents(plan, wastes.get(plan.planner)),
@@ -79,8 +79,11 @@ def comparison_table(
             }
         )
     frame = pd.DataFrame(rows, columns=COLUMNS)
-    floats = ["cost per hour", "gap", "worst miss", "time (s)", *WASTED]
-    return frame.astype({**dict.fromkeys(floats, "float64"), "GPUs": "Int64", "placed otherwise": "Int64"})
+    floats, counts = (
+        ["cost per hour", "gap", "worst miss", "time (s)", *WASTED],
+        ["GPUs", "missed SLOs", "placed otherwise"],
+    )
+    return frame.astype({**dict.fromkeys(floats, "float64"), **dict.fromkeys(counts, "Int64")})
 
 
 def verdict(plan: Plan, gap: float | None) -> str:

@@ -143,7 +143,8 @@ def replan(
     if output is not None:
         write_plan(plan, output)
     elif sys.stdout.isatty():
-        display(draw_plan(plan, most=12))
+        if plan.gpus:
+            display(draw_plan(plan, most=12))
     else:
         sys.stdout.write(dump_plan(plan))
     if json_file is not None:

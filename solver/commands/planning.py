@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.words import short_status
 from .exit_codes import Exit, best_of, exit_code
 from .inputs import read_problem_and_profiles
 from .options import ProblemArgument, ProfilesOption, TimeLimitOption
@@ -41,7 +42,8 @@ def solve(
     if output is not None:
         write_plan(plan, output)
     elif sys.stdout.isatty():
-        display(draw_plan(plan, most=12))
+        if plan.gpus:
+            display(draw_plan(plan, most=12))
     else:
         sys.stdout.write(dump_plan(plan))
     say(headline(plan, plan.gap))
@@ -62,7 +64,7 @@ def compare(
 ) -> None:
     """Put planners side by side, with the gap of each to the proven bound."""
     from .. import api
-    from ..reasons import reasons
+    from ..reasons import shared_reasons
     from ..terminal import compare_table
 
     parsed, known = read_problem_and_profiles(problem, profiles)
@@ -82,7 +84,7 @@ def compare(
         write_json({"problem": parsed.name, **comparison.as_data()}, json_file)
     if not is_stdout(json_file):
         display(compare_table(comparison))
-    say_few([f"{plan.planner}: {reason}" for plan in comparison.plans for reason in reasons(plan)])
+    say_few([line for shared in shared_reasons(comparison.plans) for line in _why(*shared)])
     for plan in comparison.plans:
         if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
             extra = plan.shadow.extra_cost_per_hour
@@ -93,6 +95,17 @@ def compare(
     if comparison.not_run:
         say(f"Not run: {', '.join(comparison.not_run)}.")
     raise typer.Exit(_comparison_code(comparison))
+
+
+def _why(planners: list[str], status: str, lines: list[str]) -> list[str]:
+    """Returns why planners have no plan, the first reasons only."""
+    more = [f"… and {len(lines) - MOST_REASONS} more reasons"] if len(lines) > MOST_REASONS else []
+    head = f"{', '.join(planners)} ({short_status(status)}): "
+    return [head + "; ".join([*lines[:MOST_REASONS], *more])]
+
+
+MOST_REASONS = 2
+"""Reasons of a planner for having no plan that a comparison shows."""
 
 
 def _comparison_code(comparison: "Comparison") -> Exit:

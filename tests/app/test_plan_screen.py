@@ -1,5 +1,6 @@
 """The screen of the plan, run by Streamlit's own test driver."""
 
+import pytest
 from app_screens import press, screen, session_with, switch, texts
 from instances import problem_of, random_problem
 
@@ -112,3 +113,22 @@ def test_without_a_plan_the_reason_and_what_would_help_are_there():
     assert not page.exception
     assert "These services have no place" in texts(page.error)
     assert "More time does not help" in texts(page.markdown)
+
+
+@pytest.mark.parametrize(
+    ("planner", "claims", "said"),
+    [
+        ("exact", True, "Proven: no plan exists"),
+        ("whole-gpu", False, "whole-gpu found no plan, and it is not proven that there is none"),
+        ("igniter", False, "igniter does not take this problem, which says nothing about it"),
+    ],
+)
+def test_only_a_proof_says_that_services_have_no_place(planner, claims, said):
+    problem = problem_of(
+        [{"model": "resnet50", "rate_rps": 9000, "slo_ms": 200}], fleet=[{"gpu": "A100-80GB", "count": 1}]
+    )
+    page = shown(problem, solve(problem, planner))
+    assert not page.exception
+    assert said in texts(page.subheader)
+    assert bool([one for one in page.error if "have no place" in one.value]) == claims
+    assert bool([one for one in page.warning if "what was tried" in one.value]) == (not claims)
