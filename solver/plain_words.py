@@ -73,6 +73,8 @@ def _limit(plan: Plan) -> str:
         return f"The search ended at its time limit{limit}. A higher time_limit_s (Settings) may find or prove more."
     if stopped == "interrupted":
         return "The search was ended early. Solve again and let it finish to find or prove more."
+    if stopped == "gap_reached":
+        return "The search ended at the gap that was asked for. A smaller one may find or prove more."
     if stopped == "gap_left" and plan.gpus:
         return "The search is complete. What is left between cost and proof, this method of proof cannot decide."
     if stopped == "heuristic_done" and plan.status is Status.FEASIBLE:

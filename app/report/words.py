@@ -18,6 +18,7 @@ VERDICTS = {
 
 STOPPED = {
     "proved": "the proof was complete",
+    "gap_reached": "the gap is as small as was asked for",
     "time_limit": "its time was over",
     "infeasible": "no plan can exist",
     "gap_left": "the search was complete, but its bound stays below the cost",

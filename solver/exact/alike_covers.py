@@ -87,7 +87,7 @@ def _grouped(counts: Ints, first: Ints, number: Ints, of_workload: Ints) -> Alik
         Shape (workload,): its set.
     """
     number_of = _numbered(counts)
-    _, example, group = np.unique(_hashes(number_of, first), return_index=True, return_inverse=True)
+    _, example, group = np.unique(_hashes(counts, first), return_index=True, return_inverse=True)
     other = _unlike(number_of, first, number, example[group])
     if other.size:
         example, group = _told_apart(number_of, first, number, other, example, group)
@@ -104,13 +104,12 @@ def _numbered(counts: Ints) -> Ints:
     return np.stack([part @ place[: part.shape[1]] for part in parts])
 
 
-def _hashes(number_of: Ints, first: Ints) -> Ints:
+def _hashes(counts: Ints, first: Ints) -> Ints:
     """Returns for each set of covers a number that is the same for the same covers in any order, shape (set,)."""
+    words = np.random.default_rng(0).integers(1, 2**62, size=counts.shape[1], dtype=np.int64)
     with np.errstate(over="ignore"):
-        mixed = np.zeros(number_of.shape[1], dtype=np.int64)
-        for numbers in number_of:
-            mixed = ((mixed + numbers) ^ ((mixed + numbers) >> 29)) * np.int64(0x1B873593CC9E2D51)
-            mixed ^= mixed >> 32
+        cover = counts @ words
+        mixed = (cover ^ (cover >> 29)) * np.int64(0x1B873593CC9E2D51)
         return np.asarray(np.add.reduceat(mixed, first) if len(first) else first, dtype=np.int64)
 
 

@@ -12,8 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from .choosing_covers import ChosenCovers
+from .choosing_covers import Choice, ChosenCovers
 from .near_covers import NearCovers
+from .proof import is_within
 from .rounded_covers import rounded_covers
 from .slice_prices import Supply
 
@@ -29,9 +30,6 @@ MANY_CLASSES = (1_500, 6_000)
 GOOD_ENOUGH = 1e-5
 """Gap with which no larger program is tried."""
 
-NO_GAP = 1e-9
-"""Gap that is rounding."""
-
 LAST_RESORT_S = 1.0
 """Time for a plan of everyone's cheapest covers where none was found in time: a program of a few rows."""
 
@@ -39,7 +37,7 @@ LAST_RESORT_S = 1.0
 class Choose(Protocol):
     """choose_covers with all that is the same in every program."""
 
-    def __call__(self, near: NearCovers, *, most_classes: int, time_limit_s: float) -> ChosenCovers | None: ...
+    def __call__(self, near: NearCovers, *, most_classes: int, time_limit_s: float) -> Choice: ...
 
 
 class OnBetter(Protocol):
@@ -54,34 +52,44 @@ def best_covers(
     choose: Choose,
     *,
     target: float,
+    gap: float,
     fewest_slices: bool,
     on_better: OnBetter,
     deadline: float,
-) -> ChosenCovers | None:
+) -> Choice:
     """
-    Returns the best plan of the programs; None: there is none, or no time.
+    Returns the best plan of the programs, and whether a time limit ended one of them, or their sequence.
 
     Parameters
     ----------
     target
         Cost of which it is proven that no plan costs less, or with which any plan will do; the search ends at it.
+    gap
+        To the target, with which the search may end too.
     fewest_slices
         Whether `choose` looks for fewest slices too, which takes many classes, at once.
     deadline
         As time.monotonic() has it.
     """
     best: ChosenCovers | None = None
+    limited = False
     for program in _programs(near, supply, fewest_slices, deadline):
         left = deadline - time.monotonic()
+        limited |= program is None or left <= 0
         if left <= 0:
             break
-        found = choose(program.near, most_classes=program.most_classes, time_limit_s=left / 2)
-        if found is not None and (best is None or found.cost < best.cost):
-            best = found
+        if program is None:
+            continue
+        choice = choose(program.near, most_classes=program.most_classes, time_limit_s=left / 2)
+        limited |= choice.limited
+        if choice.covers is not None and (best is None or choice.covers.cost < best.cost):
+            best = choice.covers
             on_better(best)
-        if best is not None and best.cost <= target * (1 + program.enough):
+        if best is not None and is_within(max(gap, program.enough), best.cost, target):
             break
-    return best or choose(near, most_classes=0, time_limit_s=LAST_RESORT_S)
+    if best is None:
+        best = choose(near, most_classes=0, time_limit_s=LAST_RESORT_S).covers
+    return Choice(best, limited)
 
 
 @dataclass(frozen=True)
@@ -94,16 +102,19 @@ class _Program:
     """Gap with which the next one is not tried."""
 
 
-def _programs(near: NearCovers, supply: Supply, fewest_slices: bool, deadline: float) -> Iterator[_Program]:
-    """Yields the programs to try, one after the other, as long as a gap is left."""
+def _programs(near: NearCovers, supply: Supply, fewest_slices: bool, deadline: float) -> Iterator[_Program | None]:
+    """Yields the programs to try, one after the other, as long as a gap is left; None: some were not found in time."""
     if near.kept is not None:
-        yield _Program(replace(near, decided=near.kept), 0, NO_GAP)
+        yield _Program(replace(near, decided=near.kept), 0, 0.0)
     classes = FEW_CLASSES if np.isinf(supply.available).all() else MANY_CLASSES
     of_classes = [_Program(near, most, GOOD_ENOUGH) for most in classes]
     if fewest_slices:
         yield from of_classes
-    rounded = rounded_covers(near, supply, time_limit_s=(deadline - time.monotonic()) / 2)
-    if rounded is not None:
-        yield from (_Program(rounded, most, NO_GAP) for most in BESIDE_SPLIT)
+    try:
+        rounded = rounded_covers(near, supply, time_limit_s=(deadline - time.monotonic()) / 2)
+    except TimeoutError:
+        yield None
+    else:
+        yield from (_Program(rounded, most, 0.0) for most in BESIDE_SPLIT if rounded is not None)
     if not fewest_slices:
         yield from of_classes

@@ -18,17 +18,19 @@ Where GPUs may be shared by MPS, some workloads are served there (shared_program
 which the prices do not tell which is cheaper are a class each, with one cover more: none, and residents instead.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from ortools.math_opt.python import mathopt
 
 from ..performance.interference.prediction import Floats, Ints
 from .array_program import program_of
+from .cost_steps import NO_GAP, CostSteps
 from .covers_program import covers_program
 from .dealing_covers import deal
-from .highs import TIE_BREAK_NODES, run_highs
+from .highs import TIE_BREAK_NODES, end_of, run_highs
 from .near_covers import NearCovers
 from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
 from .slice_prices import Supply
@@ -41,8 +43,19 @@ class ChosenCovers:
     partitions: Ints
     cuts: Ints
     cost: float
+    """USD per hour."""
     shared: SharedAnswer = NO_SHARES
     """GPUs under MPS, and who is served there; workloads are numbered as the builder has them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What one program gave."""
+
+    covers: ChosenCovers | None
+    """None: the time was too short, or the counts of GPUs are too small for these covers."""
+    limited: bool
+    """Whether the time limit ended it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +67,6 @@ class SharedChoice:
     """How many of the builder's workloads, the first, are served there in any case; then come those classes."""
     gpu_type: Mapping[str, int]
     """Number of each GPU type in the supply."""
-    cost: Mapping[str, float]
 
 
 def choose_covers(
@@ -62,28 +74,31 @@ def choose_covers(
     supply: Supply,
     *,
     least_cost: float,
-    cost_step: float | None,
+    steps: CostSteps,
     slices: Floats | None,
     time_limit_s: float,
     most_classes: int,
     any_plan: bool = False,
+    gap: float = 0.0,
     shared: SharedChoice | None = None,
-) -> ChosenCovers | None:
+) -> Choice:
     """
-    Returns a cheap integer plan; None: the time was too short, or the counts of GPUs too small for these covers.
+    Returns a cheap integer plan.
 
     Parameters
     ----------
     least_cost
         Proven lower bound on the cost.
-    cost_step
-        Amount that every cost is a multiple of; None: there is none.
+    steps
+        Of the costs.
     slices
         Shape (size,): what the second goal counts; None: there is no second goal.
     most_classes
         Classes in the program beside those that always are; all other workloads take the cover decided for them.
     any_plan
         Whether any plan that keeps the counts of GPUs will do.
+    gap
+        To the bound, with which the search may end.
     shared
         Workloads that GPUs under MPS may serve; None: there are none.
     """
@@ -94,7 +109,7 @@ def choose_covers(
     model = program_of(program.rows, program.lower, program.upper, program.most, name="covers")
     variables = list(model.variables())
     x, z = variables[: program.cuts], variables[program.cuts :]
-    terms = [(float(cost), variable) for cost, variable in zip(supply.cost, x, strict=True)]
+    gpus = list(zip(steps.in_units(supply.cost), x, strict=True))
     part = SharedPart()
     if shared is not None:
         elsewhere = [model.add_binary_variable(name=f"s_{c}") for c in range(near.always)]
@@ -104,26 +119,33 @@ def choose_covers(
         for gpu, variable in part.gpus:
             if (row := program.row_of_type.get(shared.gpu_type[gpu])) is not None:
                 model.get_linear_constraint(row).set_coefficient(variable, 1.0)
-            terms.append((shared.cost[gpu], variable))
-    unit = cost_step or float(supply.cost.min())
-    total = mathopt.LinearSum(cost / unit * variable for cost, variable in terms)
-    model.add_linear_constraint(total >= least_cost / unit * (1 - 1e-9), name="bound")
+            gpus.append((steps.coefficient[gpu], variable))
+    total = mathopt.LinearSum(cost * variable for cost, variable in gpus)
+    model.add_linear_constraint(total >= least_cost / steps.unit * (1 - NO_GAP), name="bound")
     if not any_plan:
         model.minimize(total)
-    result = run_highs(model, time_limit_s, absolute_gap=0.999 if cost_step else None)
+    result = run_highs(model, time_limit_s, absolute_gap=steps.absolute_gap, gap=gap)
+    limited = end_of(result) == "time_limit"
     if not result.has_primal_feasible_solution():
-        return None
+        return Choice(None, limited)
     values = result.variable_values()
     if slices is not None:
-        found = sum(cost / unit * round(values[variable]) for cost, variable in terms)
-        model.add_linear_constraint(total <= found + 1e-6 * max(found, 1.0), name="least_cost")
+        least = _cost(gpus, values)
+        model.add_linear_constraint(total <= steps.no_more_than(least), name="least_cost")
         taken = (classes.counts @ slices).tolist()
         model.minimize(mathopt.LinearSum(number * variable for number, variable in zip(taken, z, strict=True)))
         second = run_highs(model, time_limit_s, absolute_gap=0.999, node_limit=TIE_BREAK_NODES, start=values)
-        values = second.variable_values() if second.has_primal_feasible_solution() else values
+        if second.has_primal_feasible_solution():
+            fewer = second.variable_values()
+            values = fewer if _cost(gpus, fewer) <= steps.no_more_than(least) else values
 
     times = np.array([round(values[variable]) for variable in z], dtype=np.int64)
     deal(classes, times, near.kept, partitions)
     cuts = np.array([round(values[variable]) for variable in x], dtype=np.int64)
-    cost_found = sum(cost * round(values[variable]) for cost, variable in terms)
-    return ChosenCovers(partitions, cuts, cost_found, part.decode(values) if shared is not None else NO_SHARES)
+    residents = part.decode(values) if shared is not None else NO_SHARES
+    return Choice(ChosenCovers(partitions, cuts, steps.unit * _cost(gpus, values), residents), limited)
+
+
+def _cost(gpus: Sequence[tuple[float, Any]], values: Mapping[Any, float]) -> float:
+    """Returns the cost of a solution's whole GPUs, in the solver's unit."""
+    return sum(cost * round(values[variable]) for cost, variable in gpus)

@@ -1,34 +1,98 @@
-"""The steps in which costs rise: GPUs are bought whole, so a bound may be rounded up to the next cost that can be."""
+"""
+The steps in which costs rise: GPUs are bought whole, so a bound may be rounded up to the next cost that can be.
 
-from math import ceil, gcd
+Prices are decimal fractions, so each is a whole number of steps, the greatest amount of which all are multiples, and so
+is every cost. A bound between two multiples is as good as the upper one, and a solver that is handed steps needs no
+tolerance: costs that differ do so by 1.
 
+Floats do not carry that everywhere. A price is read to 12 digits (a factor leaves 2.4010000000000002 for 2.401). A cost
+of more than MOST_STEPS steps is told from another only to 1e-9 of it, which `NO_GAP` says too; then nothing is rounded.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, gcd, lcm
+
+import numpy as np
+
+from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem
 
-LARGEST_SCALED_PRICE = 10_000
-"""Prices are made integers by a common divisor only while they stay below this, for the solver's arithmetic."""
+NO_GAP = 1e-9
+"""Part of a cost by which two may differ and be the same."""
+
+MOST_STEPS = 1e8
+"""Steps up to which a cost is counted in them: the next one is then further off than NO_GAP and than rounding."""
+
+LARGEST_MULTIPLE = 10_000_000
+"""Steps of a price up to which programs are stated in steps, for the solver's arithmetic."""
+
+ROUNDING = 1e-6
+"""Steps by which a bound may be too high by rounding."""
+
+DUAL_ERROR = 1e-3
+"""Steps by which a solver's bound may be too high by the tolerances of its linear programs."""
+
+CHEAPEST = 1000.0
+"""What the cheapest GPU costs in a program that is not stated in steps: HiGHS takes an error of 1e-6 for none."""
 
 
-def next_cost(resolved: ResolvedProblem, bound: float) -> float:
-    """Returns the least cost of whole GPUs that a bound allows: the next multiple where all prices have a divisor."""
-    price, exact = scaled_prices(resolved)
-    unit = unit_price(resolved, price)
-    return unit * ceil(bound / unit - 1e-6) if exact else bound
+@dataclass(frozen=True)
+class CostSteps:
+    """The prices of a fleet, in steps and as a solver is to have them."""
+
+    step: float
+    """USD per hour."""
+    coefficient: Mapping[str, float]
+    """GPU type -> price in the solver's unit."""
+    unit: float
+    """USD per hour of the solver's unit."""
+    whole: bool
+    """Whether the solver's unit is the step."""
+
+    @property
+    def absolute_gap(self) -> float | None:
+        """How close to its bound, in its unit, a solver may stop; None: see run_highs."""
+        return 0.999 if self.whole else None
+
+    def next_cost(self, bound: float) -> float:
+        """Returns the least cost of whole GPUs that a bound allows, USD per hour."""
+        steps = bound / self.step
+        return self.step * ceil(steps - ROUNDING) if steps <= MOST_STEPS else bound
+
+    def in_units(self, usd_per_hour: Floats) -> list[float]:
+        """Returns prices in the solver's unit, whole numbers where that is the step."""
+        units = usd_per_hour / self.unit
+        return [float(one) for one in (np.rint(units) if self.whole else units)]
+
+    def dual_bound(self, dual: float) -> float:
+        """Returns the bound on the cost, USD per hour, that a solver's dual bound in its unit is."""
+        return self.next_cost(self.unit * (dual - DUAL_ERROR)) if self.whole else self.unit * dual
+
+    def no_more_than(self, cost: float) -> float:
+        """Returns a limit, in the solver's unit, that GPUs of this cost keep and those of a greater one do not."""
+        return cost + 0.5 if self.whole else cost * (1 + NO_GAP / 10)
 
 
-def scaled_prices(resolved: ResolvedProblem) -> tuple[dict[str, float], bool]:
-    """Returns prices divided by a common divisor, and whether they are integers now."""
-    micro = {entry.gpu.name: round(entry.price_per_hour * 1e6) for entry in resolved.fleet}
-    divisor = gcd(*micro.values())
-    scaled = {name: price // divisor for name, price in micro.items()}
-    exact = all(abs(entry.price_per_hour * 1e6 - micro[entry.gpu.name]) < 1e-3 for entry in resolved.fleet)
-    if len(scaled) == 1:
-        return dict.fromkeys(scaled, 1.0), True
-    if exact and max(scaled.values()) <= LARGEST_SCALED_PRICE:
-        return {name: float(price) for name, price in scaled.items()}, True
-    return {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}, False
+def cost_steps(resolved: ResolvedProblem) -> CostSteps:
+    """Returns the steps of a fleet's prices."""
+    return steps_of({entry.gpu.name: entry.price_per_hour for entry in resolved.fleet})
 
 
-def unit_price(resolved: ResolvedProblem, scaled: dict[str, float]) -> float:
-    """Returns the USD per hour that one unit of the scaled prices stands for."""
-    first = resolved.fleet[0]
-    return first.price_per_hour / scaled[first.gpu.name]
+def steps_of(price_per_hour: Mapping[str, float]) -> CostSteps:
+    """Returns the steps of some prices, GPU type -> USD per hour."""
+    exact = {gpu: Fraction(f"{price:.12g}") for gpu, price in price_per_hour.items()}
+    step = _common_step(exact.values())
+    multiple = {gpu: price / step for gpu, price in exact.items()}
+    if max(multiple.values()) <= LARGEST_MULTIPLE:
+        return CostSteps(float(step), {gpu: float(times) for gpu, times in multiple.items()}, float(step), whole=True)
+    unit = min(price_per_hour.values()) / CHEAPEST
+    return CostSteps(float(step), {gpu: price / unit for gpu, price in price_per_hour.items()}, unit, whole=False)
+
+
+def _common_step(prices: Iterable[Fraction]) -> Fraction:
+    """Returns the greatest amount of which all are multiples."""
+    parts = list(prices)
+    denominator = lcm(*(part.denominator for part in parts))
+    return Fraction(gcd(*(int(part * denominator) for part in parts)), denominator)

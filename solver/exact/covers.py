@@ -26,7 +26,7 @@ the fluid: its cost is that of a relaxation.
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -73,12 +73,15 @@ class Covers:
         Shape (workload,): lower bound on what any cover costs at the prices of the enumeration.
     shared
         Shape (cover, type): GPUs of each type under MPS; None: there are no such types.
+    unlisted
+        Workloads that have more covers than can be listed: one of them is, and the floor is that of a fluid.
     """
 
     workload: Ints
     counts: Ints
     floor: Floats
     shared: Floats | None = None
+    unlisted: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def taken(self) -> Ints | Floats:
@@ -161,7 +164,8 @@ def _enumerated(demands: Demands, price: Floats, slack: float, rows: Ints) -> Co
         # Too many to list: its good cover, and the fluid bound.
         good = _good_covers(own, of_size, rate_price)[0]
         rest = 1 - (good * own.part).sum(axis=1)
-        return Covers(rows, good, _fluid(own, of_size, rate_price), _shares(own, price, np.zeros_like(rows), rest))
+        shares = _shares(own, price, np.zeros_like(rows), rest)
+        return Covers(rows, good, _fluid(own, of_size, rate_price), shares, unlisted=rows)
     half = len(rows) // 2
     return _joined([_enumerated(demands, price, slack, part) for part in (rows[:half], rows[half:])])
 
@@ -173,6 +177,7 @@ def _joined(parts: Sequence[Covers]) -> Covers:
         np.concatenate([part.counts for part in parts]),
         np.concatenate([part.floor for part in parts]),
         np.concatenate(shared) if shared else None,
+        np.concatenate([part.unlisted for part in parts]),
     )
 
 

@@ -20,8 +20,9 @@ Model
 This is the reconfigurable machine scheduling problem of MIG-serving (arXiv 2109.11067) with the GPU
 configurations aggregated over workloads. It is exact: only the number of instances of each size on a GPU
 matters for what it can serve, every multiset that fits is part of a maximal one, and a point with less
-throughput on an equal partition is never needed. The bound is the solver's dual bound of this program; where
-all prices are multiples of one amount, it is rounded up to the next multiple.
+throughput on an equal partition is never needed. The bound is the solver's dual bound of this program, rounded up to
+the next cost that whole GPUs can have (cost_steps.py). A plan is proven cheapest if it costs no more than that, however
+the solver ended.
 
 Among the plans of least cost a second program looks for one that takes the fewest slices.
 """
@@ -29,7 +30,7 @@ Among the plans of least cost a second program looks for one that takes the fewe
 import time
 from dataclasses import dataclass
 from math import ceil, inf
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from ortools.math_opt.python import mathopt
@@ -38,8 +39,9 @@ from ..geometry import Multiset, all_multisets, maximal_multisets, placement_rul
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.operating_points import WHOLE_GPU
 from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
-from .cost_steps import scaled_prices, unit_price
-from .highs import TIE_BREAK_NODES, run_highs
+from .cost_steps import NO_GAP, CostSteps, cost_steps
+from .highs import TIE_BREAK_NODES, end_of, run_highs
+from .proof import Ended, ended, is_proof
 from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
 from .spare_capacity import KeptFree, SpareRules, SpareVariables
 
@@ -56,7 +58,7 @@ class Pattern:
 class CuttingStockAnswer:
     """What the integer program gave; `partitions` and `patterns` are None where it gave no plan."""
 
-    stopped: Literal["proved", "time_limit", "infeasible"]
+    stopped: Ended
     solver: str
     cost_bound: float | None
     """Lower limit on the cost per hour, USD; None: unknown."""
@@ -101,6 +103,7 @@ def solve_cutting_stock(
     known_bound: float | None = None,
     known_plan: "CuttingStockAnswer | None" = None,
     spare: SpareRules | None = None,
+    gap: float = 0.0,
 ) -> CuttingStockAnswer:
     """
     Solves the MIG cutting stock with HiGHS.
@@ -119,38 +122,36 @@ def solve_cutting_stock(
         A plan to start from.
     spare
         What partitions are kept free for (spare_capacity.py); None: nothing.
+    gap
+        To the bound, with which the search may end.
     """
     started = time.monotonic()
     program = Program(resolved, counts, shared=shared, spare=spare)
-    price, exact = scaled_prices(resolved)
-    cost = mathopt.LinearSum(price[gpu] * x for gpu, x in program.gpus)
+    steps = cost_steps(resolved)
+    cost = mathopt.LinearSum(steps.coefficient[gpu] * x for gpu, x in program.gpus)
     program.model.minimize(cost)
-    unit = unit_price(resolved, price)
     if known_bound is not None:
-        program.model.add_linear_constraint(cost >= known_bound / unit * (1 - 1e-9), name="bound")
+        program.model.add_linear_constraint(cost >= known_bound / steps.unit * (1 - NO_GAP), name="bound")
     start = None if known_plan is None else program.values(known_plan)
-    result = run_highs(program.model, time_limit_s, absolute_gap=0.999 if exact else None, start=start)
+    result = run_highs(program.model, time_limit_s, absolute_gap=steps.absolute_gap, gap=gap, start=start)
 
     reason = result.termination.reason
-    stopped = _STOPPED.get(reason)
-    if stopped is None:
-        raise RuntimeError(f"HiGHS ended with {reason.name}: {result.termination.detail}")
+    end = end_of(result)
     solver = f"HiGHS through MathOpt: {reason.name.lower()}"
-    if stopped == "infeasible":
-        return CuttingStockAnswer(stopped, solver, None, None, None, NO_SHARES)
+    if end == "infeasible":
+        return CuttingStockAnswer(end, solver, None, None, None, NO_SHARES)
     dual = result.termination.objective_bounds.dual_bound
-    bound = None if dual == -inf else unit * (ceil(dual - 1e-6) if exact else dual)
+    bound = None if dual == -inf else steps.dual_bound(dual)
     if not result.has_primal_feasible_solution():
-        return CuttingStockAnswer(stopped, solver, bound, None, None, NO_SHARES)
+        return CuttingStockAnswer("time_limit", solver, bound, None, None, NO_SHARES)
     best = result.variable_values()
-    if stopped == "proved":
-        least = sum(price[gpu] * round(best[x]) for gpu, x in program.gpus)
-        bound = unit * least
+    found = program.cost(best, steps) * steps.unit
+    if is_proof(found, bound):
+        bound = found
         left = time_limit_s - (time.monotonic() - started)
-        if fewest_slices:
-            best = _with_fewest_slices(resolved, program, cost, least, best, left) or best
+        best = (_with_fewest_slices(resolved, program, cost, steps, best, left) if fewest_slices else None) or best
     return CuttingStockAnswer(
-        stopped,
+        ended(found, bound, gap=gap, limited=end == "time_limit"),
         solver,
         bound,
         tuple((p, round(best[x])) for p, x in program.patterns if round(best[x])),
@@ -195,6 +196,10 @@ class Program:
         if counts:
             self._no_more_gpus_than_there_are()
         self._replica_limits_hold()
+
+    def cost(self, values: dict[Any, float], steps: CostSteps) -> float:
+        """Returns the cost of a solution's whole GPUs, in the solver's unit."""
+        return sum(steps.coefficient[gpu] * round(values[x]) for gpu, x in self.gpus)
 
     def partitions(self, values: dict[Any, float]) -> Ints:
         """Returns n, shape (workload, size), from a solution."""
@@ -279,28 +284,20 @@ class Program:
                 self.model.add_linear_constraint(replicas <= workload.max_replicas, name=f"max_replicas_{w}")
 
 
-_STOPPED: dict[mathopt.TerminationReason, Literal["proved", "time_limit", "infeasible"]] = {
-    mathopt.TerminationReason.OPTIMAL: "proved",
-    mathopt.TerminationReason.FEASIBLE: "time_limit",
-    mathopt.TerminationReason.NO_SOLUTION_FOUND: "time_limit",
-    mathopt.TerminationReason.INFEASIBLE: "infeasible",
-    mathopt.TerminationReason.INFEASIBLE_OR_UNBOUNDED: "infeasible",  # costs are positive: never unbounded
-}
-
-
 def _with_fewest_slices(
     resolved: ResolvedProblem,
     program: Program,
     cost: Any,
-    least: float,
+    steps: CostSteps,
     best: dict[Any, float],
     time_limit_s: float,
 ) -> dict[Any, float] | None:
-    """Returns a solution of the least cost that takes fewer slices, None if none was found."""
+    """Returns a solution of no greater cost that takes fewer slices, None if none was found."""
     if time_limit_s <= 0:
         return None
+    least = program.cost(best, steps)
     slices: Floats = np.array([slices_of(resolved, size) for size in resolved.sizes], float)
-    program.model.add_linear_constraint(cost <= least + 1e-6 * max(least, 1.0), name="least_cost")
+    program.model.add_linear_constraint(cost <= steps.no_more_than(least), name="least_cost")
     taken = [float(slices[k]) * variable for (_, k), variable in program.served.items()]
     kept_free = program.kept_free.free if program.kept_free else {}
     taken += [float(slices[k]) * variable for k, variable in kept_free.items()]
@@ -308,7 +305,10 @@ def _with_fewest_slices(
     result = run_highs(
         program.model, time_limit_s, absolute_gap=0.999 if taken else 0.05, node_limit=TIE_BREAK_NODES, start=best
     )
-    return result.variable_values() if result.has_primal_feasible_solution() else None
+    if not result.has_primal_feasible_solution():
+        return None
+    fewer = result.variable_values()
+    return fewer if program.cost(fewer, steps) <= steps.no_more_than(least) else None
 
 
 def slices_of(resolved: ResolvedProblem, size: PartitionSize) -> int:

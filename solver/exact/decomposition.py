@@ -13,18 +13,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem
 from ..progress import report
-from .best_covers import NO_GAP, best_covers
+from .best_covers import best_covers
 from .choosing_covers import ChosenCovers, choose_covers
-from .cost_steps import next_cost, scaled_prices, unit_price
+from .cost_steps import NO_GAP, cost_steps
 from .cutting_stock import CuttingStockAnswer, Pattern, patterns_of, slices_of, solve_cutting_stock
 from .near_covers import near_covers
+from .proof import ended
 from .shared_program import NO_SHARES
 from .slice_prices import best_prices
 from .supply_and_demand import demands_of, known_covers, known_prices, most_to_pay, supply_of
@@ -37,6 +37,8 @@ WHOLE = (
     "dual bound of the MIG cutting stock (solver/exact/cutting_stock.py) by branch and bound: every plan is a "
     "solution of that program, so none costs less than the bound of its relaxations"
 )
+
+SOLVER = "slice prices, then HiGHS through MathOpt"
 
 MOST_FOR_WHOLE = 3_000
 """Workloads up to which the whole program is tried for a gap that is left."""
@@ -85,22 +87,19 @@ def solve_by_prices(
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
     supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
     most = most_to_pay(resolved)
-    priced = best_prices(
-        demands,
-        supply,
-        start=known_prices(resolved, sizes),
-        enough=most,
-        deadline=time.monotonic() + PRICES_TIME * time_limit_s,
-    )
+    prices_by = time.monotonic() + PRICES_TIME * time_limit_s
+    priced = best_prices(demands, supply, start=known_prices(resolved, sizes), enough=most, deadline=prices_by)
+    late = time.monotonic() > prices_by
     price = np.zeros(len(resolved.sizes))
     price[sizes] = priced.price
     if priced.bound > most * (1 + 1e-6):
         answer = CuttingStockAnswer("infeasible", "slice prices: the bound passes the cost of all GPUs", *NOTHING)
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
-    bound = next_cost(resolved, priced.bound)
+    steps = cost_steps(resolved)
+    bound = steps.next_cost(priced.bound)
     report(f"exact: no plan costs less than ${bound:,.2f}/h")
-    on_answer(DecomposedAnswer(_answer(patterns, None, bound), PRICES, price, priced.rent))
-    unit = unit_price(resolved, scaled_prices(resolved)[0]) if scaled_prices(resolved)[1] else None
+    answered = partial(_answer, patterns, bound=bound, gap=resolved.gap)
+    on_answer(DecomposedAnswer(answered(None, limited=True), PRICES, price, priced.rent))
     small = len(demands.least) <= MOST_FOR_SLICES and not any_plan
     keeps = MOST_FOR_SLICES < len(demands.least) <= MOST_FOR_KNOWN_COVERS  # with fewer, fewest slices count more
     known = known_covers(resolved, sizes) if keeps else None
@@ -109,8 +108,9 @@ def solve_by_prices(
         choose_covers,
         supply=supply,
         least_cost=bound,
-        cost_step=unit,
+        steps=steps,
         any_plan=any_plan,
+        gap=resolved.gap,
         slices=np.array([slices_of(resolved, resolved.sizes[k]) for k in sizes], float) if small else None,
     )
 
@@ -120,17 +120,25 @@ def solve_by_prices(
         return replace(chosen, partitions=partitions)
 
     def better(chosen: ChosenCovers) -> None:
-        answer = _answer(patterns, of_all_sizes(chosen), bound)
+        answer = answered(of_all_sizes(chosen), limited=True)
         if answer.stopped != "proved":
             report(f"exact: a plan of ${chosen.cost:,.2f}/h, none costs less than ${bound:,.2f}/h")
             on_answer(DecomposedAnswer(answer, PRICES, price, priced.rent))
 
-    target = np.inf if any_plan else bound
-    found = best_covers(near, supply, choose, target=target, fewest_slices=small, on_better=better, deadline=deadline)
-    chosen = None if found is None else of_all_sizes(found)
-    answer = _answer(patterns, chosen, bound)
+    found = best_covers(
+        near,
+        supply,
+        choose,
+        target=np.inf if any_plan else bound,
+        gap=resolved.gap,
+        fewest_slices=small,
+        on_better=better,
+        deadline=deadline,
+    )
+    chosen = None if found.covers is None else of_all_sizes(found.covers)
     left = _left(deadline)
-    settled = answer.stopped == "proved" or (any_plan and chosen is not None)
+    answer = answered(chosen, limited=late or found.limited or left < 0.1)
+    settled = answer.stopped in ("proved", "gap_reached") or (any_plan and chosen is not None)
     if settled or len(demands.least) > MOST_FOR_WHOLE or left < 0.1:
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
     return DecomposedAnswer(*_with_whole_program(resolved, answer, chosen, bound, left), price, priced.rent)
@@ -147,7 +155,9 @@ def _with_whole_program(
     time_limit_s: float,
 ) -> tuple[CuttingStockAnswer, str]:
     """Spends the rest of the time on the whole program; returns the better plan and bound, and the bound's method."""
-    whole = solve_cutting_stock(resolved, time_limit_s=time_limit_s, known_bound=bound, known_plan=answer)
+    whole = solve_cutting_stock(
+        resolved, time_limit_s=time_limit_s, known_bound=bound, known_plan=answer, gap=resolved.gap
+    )
     if whole.stopped == "infeasible" and chosen is None:
         return whole, WHOLE
     method, proven = PRICES, bound
@@ -158,19 +168,18 @@ def _with_whole_program(
         answer = whole
     else:
         cost = chosen.cost if chosen is not None else None
-    stopped: Literal["proved", "time_limit"] = (
-        "proved" if cost is not None and cost <= proven * (1 + NO_GAP) else "time_limit"
-    )
+    stopped = ended(cost, proven, gap=resolved.gap, limited=whole.stopped == "time_limit")
     return CuttingStockAnswer(stopped, whole.solver, proven, answer.patterns, answer.partitions, NO_SHARES), method
 
 
-def _answer(patterns: list[Pattern], chosen: ChosenCovers | None, bound: float) -> CuttingStockAnswer:
-    solver = "slice prices, then HiGHS through MathOpt"
+def _answer(
+    patterns: list[Pattern], chosen: ChosenCovers | None, *, bound: float, gap: float, limited: bool
+) -> CuttingStockAnswer:
+    stopped = ended(None if chosen is None else chosen.cost, bound, gap=gap, limited=limited)
     if chosen is None:
-        return CuttingStockAnswer("time_limit", solver, bound, None, None, NO_SHARES)
+        return CuttingStockAnswer(stopped, SOLVER, bound, None, None, NO_SHARES)
     used = tuple((pattern, int(times)) for pattern, times in zip(patterns, chosen.cuts, strict=True) if times)
-    stopped: Literal["proved", "time_limit"] = "proved" if chosen.cost <= bound * (1 + NO_GAP) else "time_limit"
-    return CuttingStockAnswer(stopped, solver, bound, used, chosen.partitions, NO_SHARES)
+    return CuttingStockAnswer(stopped, SOLVER, bound, used, chosen.partitions, NO_SHARES)
 
 
 def _cost(resolved: ResolvedProblem, answer: CuttingStockAnswer) -> float | None:

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from ..decided import DecidedGpu
 from ..performance.resolve import ResolvedProblem
 from .fleet_by_prices import FleetPrices
+from .proof import Ended
 
 
 @dataclass(frozen=True)
 class FleetAnswer:
     """The GPUs chosen, and what is proven about their cost."""
 
-    stopped: Literal["proved", "time_limit", "infeasible", "gap_left"]
+    stopped: Ended
     solver: str
     cost_bound: float | None
     method: str
@@ -26,8 +26,3 @@ class FleetAnswer:
 def price_of(resolved: ResolvedProblem, plan: Sequence[DecidedGpu]) -> float:
     """Returns the USD per hour of these GPUs."""
     return sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in plan)
-
-
-def is_proof(cost: float | None, bound: float | None) -> bool:
-    """Tells whether a bound proves that no plan is cheaper than this cost."""
-    return cost is not None and bound is not None and cost <= bound * (1 + 1e-9) + 1e-9

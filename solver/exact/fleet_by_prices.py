@@ -24,12 +24,13 @@ from ..performance.interference.prediction import Floats, Ints
 from ..performance.resolve import ResolvedProblem
 from .alike_covers import alike_covers
 from .choosing_covers import ChosenCovers, SharedChoice, choose_covers
-from .cost_steps import next_cost, scaled_prices, unit_price
+from .cost_steps import NO_GAP, cost_steps
 from .covers import Covers, Demands, cheapest_covers
 from .cutting_stock import Pattern, patterns_of
 from .decoding import cut_gpus, shared_gpus
 from .generated_columns import generate_columns
 from .near_covers import near_covers
+from .proof import is_within
 from .shared_columns import Column, columns_of_gpus, enumerate_columns, few_columns, item_tables
 from .shared_items import SharedItems, shared_items
 from .shared_program import by_columns
@@ -89,7 +90,7 @@ def fleet_prices(resolved: ResolvedProblem, *, deadline: float) -> FleetPrices:
     supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
     most = most_to_pay(resolved)
     priced = best_prices(demands, supply, start=known_prices(resolved, sizes), enough=most, deadline=deadline)
-    bound = np.inf if priced.bound > most * (1 + 1e-6) else next_cost(resolved, priced.bound)
+    bound = np.inf if priced.bound > most * (1 + 1e-6) else cost_steps(resolved).next_cost(priced.bound)
     return FleetPrices(priced, bound, patterns, sizes, supply, demands)
 
 
@@ -99,9 +100,11 @@ Place = Callable[[ResolvedProblem], Sequence[SharedGpu]]
 
 def plan_at_prices(
     resolved: ResolvedProblem, prices: FleetPrices, place: Place, *, deadline: float
-) -> PricedPlan | None:
+) -> tuple[PricedPlan | None, bool]:
     """
-    Returns the best plan of a few rounds; None: none was found in time, or the counts are too small for one.
+    Returns the best plan of a few rounds, and whether its time limit ended some part of them.
+
+    None: no plan was found in time, or the counts are too small for one.
 
     Parameters
     ----------
@@ -111,21 +114,24 @@ def plan_at_prices(
     best: PricedPlan | None = None
     dearness = np.full(len(resolved.mps), DEARNESS)
     seen: set[bytes] = set()
+    limited = False
     for turn in range(ROUNDS):
         left = deadline - time.monotonic()
         split = _split(prices, dearness)
+        limited |= left <= 0
         if left <= 0 or split.key in seen:
             break
         seen.add(split.key)
-        plan = _planned(resolved, prices, split, place, time.monotonic() + left / (ROUNDS - turn))
+        plan, late = _planned(resolved, prices, split, place, time.monotonic() + left / (ROUNDS - turn))
+        limited |= late
         if plan is None:
             continue
-        if best is None or plan.cost < best.cost * (1 - 1e-9):
+        if best is None or plan.cost < best.cost * (1 - NO_GAP):
             best = plan
-        if best.cost <= prices.bound * (1 + 1e-9):
+        if is_within(resolved.gap, best.cost, prices.bound):
             break
         dearness = _dearness(resolved, prices, plan, dearness)
-    return best
+    return best, limited
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,23 +189,24 @@ def _covers(prices: FleetPrices, rows: Ints, slack: float) -> Covers:
 
 def _planned(
     resolved: ResolvedProblem, prices: FleetPrices, split: _Split, place: Place, deadline: float
-) -> PricedPlan | None:
-    """Returns the plan of one integer program."""
+) -> tuple[PricedPlan | None, bool]:
+    """Returns the plan of one integer program, and whether its time limit ended it or the search for its columns."""
     covered = np.concatenate([split.covered, split.open])
     open_ = np.arange(len(split.covered), len(covered))
     hosted = np.concatenate([split.residents, split.open])
     guests = resolved.restricted_to(hosted.tolist())
     guests = replace(guests, capacity_rps=np.zeros_like(guests.capacity_rps))
     started = time.monotonic()
-    shared, columns = _columns(guests, place, started + COLUMNS_TIME * (deadline - started))
+    columns_by = started + COLUMNS_TIME * (deadline - started)
+    shared, columns = _columns(guests, place, columns_by)
+    late = time.monotonic() > columns_by
     sizes, cuts = len(prices.sizes), len(prices.patterns)
     supply = prices.supply
-    exact = scaled_prices(resolved)
-    chosen = choose_covers(
+    choice = choose_covers(
         near_covers(alike_covers(_covers(prices, covered, SLACK)), prices.priced.price[:sizes], open_),
         Supply(supply.instances[:cuts, :sizes], supply.gpu_type[:cuts], supply.cost[:cuts], supply.available),
         least_cost=prices.bound,
-        cost_step=unit_price(resolved, exact[0]) if exact[1] else None,
+        steps=cost_steps(resolved),
         slices=None,
         time_limit_s=max(deadline - time.monotonic(), 0.05),
         most_classes=MOST_CLASSES,
@@ -207,10 +214,11 @@ def _planned(
             by_columns(guests, shared, columns),
             always=len(split.residents),
             gpu_type={entry.gpu.name: g for g, entry in enumerate(resolved.fleet)},
-            cost={entry.gpu.name: entry.price_per_hour for entry in resolved.fleet},
         ),
     )
-    return None if chosen is None else _decoded(resolved, prices, chosen, covered, hosted, guests, shared)
+    chosen = choice.covers
+    plan = None if chosen is None else _decoded(resolved, prices, chosen, covered, hosted, guests, shared)
+    return plan, late or choice.limited
 
 
 def _columns(guests: ResolvedProblem, place: Place, deadline: float) -> tuple[SharedItems, Sequence[Column]]:

@@ -13,15 +13,15 @@ Fleets with GPUs under MPS, beside MIG and whole GPUs, as one program over sets 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from ..decided import DecidedGpu, SharedGpu
 from ..performance.resolve import ResolvedProblem
-from .cost_steps import next_cost
+from .cost_steps import NO_GAP, cost_steps
 from .cutting_stock import CuttingStockAnswer, solve_cutting_stock
 from .decoding import cut_gpus, shared_gpus
-from .fleet_answer import FleetAnswer, is_proof, price_of
+from .fleet_answer import FleetAnswer, price_of
 from .generated_columns import generate_columns
+from .proof import ended, is_within
 from .shared_columns import (
     Column,
     Columns,
@@ -67,6 +67,8 @@ class _Bound:
     cost: float | None
     method: str
     infeasible: bool
+    limited: bool = False
+    """Whether a time limit ended the program that it comes from."""
 
 
 @dataclass(frozen=True)
@@ -121,30 +123,34 @@ def solve_by_sets(
     # The rest is for the bound: a plan without one says nothing.
     planned_by = time.monotonic() + PLANNING * _left(deadline)
     answer = _planned(resolved, shared, few_columns(columns), planned_by)
-    if shared.splits or not complete:
+    cost = _cost(resolved, answer)
+    if known_bound is not None and resolved.gap > 0 and is_within(resolved.gap, cost, known_bound[0]):
+        bound = _Bound(*known_bound, infeasible=False)
+    elif shared.splits or not complete:
         bound = _fluid_bound(resolved, generated_bound, deadline)
     else:
         bound = _bound_over_sets(resolved, shared, columns, answer, deadline)
     if known_bound is not None and not bound.infeasible and (bound.cost is None or known_bound[0] > bound.cost):
-        bound = _Bound(*known_bound, infeasible=False)
+        bound = _Bound(*known_bound, infeasible=False, limited=bound.limited)
     if bound.infeasible:
         return FleetAnswer("infeasible", answer.solver, None, bound.method, None)
-    cost = _cost(resolved, answer)
-    if shared.splits and complete and not is_proof(cost, bound.cost):
+    limited = bound.limited or answer.stopped == "time_limit"
+    if shared.splits and complete and not is_within(resolved.gap, cost, bound.cost):
         parts = shared_items(resolved, parts=True)
         found = [enumerate_columns(table, most=MOST_PARTS) for table in item_tables(resolved, parts)]
         more = few_columns([column for of_type in found for column in of_type.columns])
         split = _planned(resolved, parts, more, deadline) if len(more) <= MOST_SPLIT else None
         split_cost = None if split is None else _cost(resolved, split)
-        if split is not None and split_cost is not None and (cost is None or split_cost < cost - 1e-9):
+        limited |= split is not None and split.stopped == "time_limit"
+        if split is not None and split_cost is not None and (cost is None or split_cost < cost * (1 - NO_GAP)):
             answer, cost, shared = split, split_cost, parts
     # Only where every feasible set was listed, and no rate may be split further, does their failure prove anything.
     exhaustive = complete and not shared.splits
-    found_plan = _answer(resolved, shared, answer, cost, bound, exhaustive)
+    found_plan = _answer(resolved, shared, answer, cost, bound, exhaustive, limited)
     for plan in plans:
         price = price_of(resolved, plan)
-        if cost is None or price < cost - 1e-9:
-            stopped: Literal["proved", "time_limit"] = "proved" if is_proof(price, bound.cost) else "time_limit"
+        if cost is None or price < cost * (1 - NO_GAP):
+            stopped = ended(price, bound.cost, gap=resolved.gap, limited=limited)
             found_plan, cost = replace(found_plan, stopped=stopped, gpus=list(plan)), price
     return found_plan
 
@@ -167,16 +173,17 @@ def _bound_over_sets(
         answer = solve_cutting_stock(
             resolved, time_limit_s=_left(deadline), shared=by_columns(resolved, shared, columns), fewest_slices=False
         )
-    return _Bound(answer.cost_bound, SETS, answer.stopped == "infeasible")
+    return _Bound(answer.cost_bound, SETS, answer.stopped == "infeasible", answer.stopped == "time_limit")
 
 
 def _fluid_bound(resolved: ResolvedProblem, generated: float | None, deadline: float) -> _Bound:
     """The bound of the fluid program, or that of generated columns where it is greater."""
     fluid = solve_cutting_stock(resolved, time_limit_s=_left(deadline), shared=as_fluid(resolved), fewest_slices=False)
-    other = None if generated is None else next_cost(resolved, generated)
+    limited = fluid.stopped == "time_limit"
+    other = None if generated is None else cost_steps(resolved).next_cost(generated)
     if other is not None and (fluid.cost_bound is None or other > fluid.cost_bound):
-        return _Bound(other, GENERATED, fluid.stopped == "infeasible")
-    return _Bound(fluid.cost_bound, FLUID, fluid.stopped == "infeasible")
+        return _Bound(other, GENERATED, fluid.stopped == "infeasible", limited)
+    return _Bound(fluid.cost_bound, FLUID, fluid.stopped == "infeasible", limited)
 
 
 def _answer(
@@ -186,9 +193,10 @@ def _answer(
     cost: float | None,
     bound: _Bound,
     exhaustive: bool,
+    limited: bool,
 ) -> FleetAnswer:
+    stopped = ended(cost, bound.cost, gap=resolved.gap, limited=limited)
     if cost is None or answer.patterns is None or answer.partitions is None:
-        stopped: Literal["time_limit", "infeasible", "gap_left"] = "time_limit"
         if answer.stopped == "infeasible":
             stopped = "infeasible" if exhaustive else "gap_left"
         return FleetAnswer(stopped, answer.solver, bound.cost, bound.method, None)
@@ -196,10 +204,7 @@ def _answer(
         *cut_gpus(resolved, answer.patterns, answer.partitions),
         *shared_gpus(resolved, shared.items, answer.shared),
     ]
-    if is_proof(cost, bound.cost):
-        return FleetAnswer("proved", answer.solver, bound.cost, bound.method, gpus)
-    limited = answer.stopped == "time_limit"
-    return FleetAnswer("time_limit" if limited else "gap_left", answer.solver, bound.cost, bound.method, gpus)
+    return FleetAnswer(stopped, answer.solver, bound.cost, bound.method, gpus)
 
 
 def _cost(resolved: ResolvedProblem, answer: CuttingStockAnswer) -> float | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
@@ -18,6 +18,7 @@ def run_highs(
     time_limit_s: float,
     *,
     absolute_gap: float | None,
+    gap: float = 0.0,
     node_limit: int | None = None,
     start: Mapping[Any, float] | None = None,
 ) -> mathopt.SolveResult:
@@ -30,13 +31,15 @@ def run_highs(
         Of which no more counts than the whole search has left.
     absolute_gap
         Stop at a solution this close to the bound: just below 1 where every cost is an integer; None: at the optimum.
+    gap
+        Stop at a solution this close to the bound, as a part of the bound. HiGHS has it as a part of the solution.
     start
         A known solution, as found: its integers may be off by rounding.
     """
     parameters = mathopt.SolveParameters(
         time_limit=timedelta(seconds=at_most_left(time_limit_s)),
         random_seed=1,
-        relative_gap_tolerance=0.0 if absolute_gap is not None else 1e-9,
+        relative_gap_tolerance=max(0.0 if absolute_gap is not None else 1e-9, gap / (1 + gap) * (1 - 1e-6)),
         absolute_gap_tolerance=absolute_gap,
         node_limit=node_limit,
         highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
@@ -50,3 +53,22 @@ def run_highs(
         params=parameters,
         model_params=mathopt.ModelSolveParameters(solution_hints=hints),
     )
+
+
+End = Literal["optimal", "time_limit", "infeasible"]
+
+_END: dict[mathopt.TerminationReason, End] = {
+    mathopt.TerminationReason.OPTIMAL: "optimal",
+    mathopt.TerminationReason.FEASIBLE: "time_limit",
+    mathopt.TerminationReason.NO_SOLUTION_FOUND: "time_limit",
+    mathopt.TerminationReason.INFEASIBLE: "infeasible",
+    mathopt.TerminationReason.INFEASIBLE_OR_UNBOUNDED: "infeasible",
+}
+
+
+def end_of(result: mathopt.SolveResult) -> End:
+    """Returns how a program that cannot be unbounded ended; RuntimeError: in no way that is known."""
+    reason = result.termination.reason
+    if reason not in _END:
+        raise RuntimeError(f"HiGHS ended with {reason.name}: {result.termination.detail}")
+    return _END[reason]

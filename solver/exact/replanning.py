@@ -34,25 +34,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from math import ceil, inf
-from typing import Any, Literal
+from typing import Any
 
 from ortools.math_opt.python import mathopt
 
 from ..geometry import Layout, Multiset, Placement, PlacementRules, addable_placements, placement_rules
 from ..performance.resolve import ResolvedProblem
+from .cost_steps import NO_GAP, CostSteps, steps_of
 from .cutting_stock import Pattern, patterns_of
-from .highs import run_highs
+from .highs import end_of, run_highs
+from .proof import Ended, ended
 
 FEWER_MOVES_NODES = 200
 """Branch-and-bound nodes for fewer moves at equal cost; a count and not a time, so that equal runs give equal plans."""
-
-STOPPED: dict[mathopt.TerminationReason, Literal["proved", "time_limit", "infeasible"]] = {
-    mathopt.TerminationReason.OPTIMAL: "proved",
-    mathopt.TerminationReason.FEASIBLE: "time_limit",
-    mathopt.TerminationReason.NO_SOLUTION_FOUND: "time_limit",
-    mathopt.TerminationReason.INFEASIBLE: "infeasible",
-    mathopt.TerminationReason.INFEASIBLE_OR_UNBOUNDED: "infeasible",  # costs are not negative: never unbounded
-}
 
 
 @dataclass(frozen=True)
@@ -94,7 +88,7 @@ class KeptGpu:
 class Replanning:
     """What the program gave; `gpus` and `patterns` are None where it gave no plan."""
 
-    stopped: Literal["proved", "time_limit", "infeasible"]
+    stopped: Ended
     solver: str
     least: float | None
     """Lower limit on cost plus price of moves, USD per hour; None: unknown."""
@@ -139,36 +133,49 @@ def solve_replanning(
     program = _Program(resolved, running)
     model = program.model
     moves = mathopt.LinearSum(program.moved.values())
-    cost = mathopt.LinearSum(resolved.fleet_by_name[gpu].price_per_hour * x for gpu, x in program.gpus)
+    steps = _steps(resolved, move_price)
+    cost = mathopt.LinearSum(steps.coefficient[gpu] * x for gpu, x in program.gpus)
     if known_bound is not None:
-        model.add_linear_constraint(cost >= known_bound * (1 - 1e-9), name="bound")
+        model.add_linear_constraint(cost >= known_bound / steps.unit * (1 - NO_GAP), name="bound")
     if most_moves is not None:
         model.add_linear_constraint(moves <= most_moves - len(moved_anyway), name="most_moves")
-    goal = cost + move_price * moves
+    goal = cost + steps.coefficient.get(MOVE, 0.0) * moves
     model.minimize(goal)
-    result = run_highs(model, time_limit_s, absolute_gap=None, start=program.values(start) if start else None)
-    reason = result.termination.reason
-    stopped = STOPPED.get(reason)
-    if stopped is None:
-        raise RuntimeError(f"HiGHS ended with {reason.name}: {result.termination.detail}")
-    solver = f"HiGHS through MathOpt: {reason.name.lower()}"
+    values = program.values(start) if start else None
+    result = run_highs(model, time_limit_s, absolute_gap=steps.absolute_gap, start=values)
+    end = end_of(result)
+    solver = f"HiGHS through MathOpt: {result.termination.reason.name.lower()}"
     anyway = move_price * len(moved_anyway)
     dual = result.termination.objective_bounds.dual_bound
-    least = None if dual == -inf or stopped == "infeasible" else dual + anyway
+    bound = None if dual == -inf or end == "infeasible" else steps.dual_bound(dual)
     if not result.has_primal_feasible_solution():
-        nothing = Replanning(stopped, solver, least, frozenset(), None, None, None)
-        return nothing if start is None else replace(start, stopped=stopped, solver=solver, least=least)
+        stopped: Ended = "infeasible" if end == "infeasible" else "time_limit"
+        lower = None if bound is None else bound + anyway
+        nothing = Replanning(stopped, solver, lower, frozenset(), None, None, None)
+        return nothing if start is None else replace(start, stopped=stopped, solver=solver, least=lower)
     best = result.variable_values()
+    least = program.goal(best, steps)
+    stopped = ended(least * steps.unit, bound, gap=0.0, limited=end == "time_limit")
     if stopped == "proved":
-        value = result.objective_value()
-        least = value + anyway
-        model.add_linear_constraint(goal <= value + 1e-7 * max(1.0, abs(value)), name="least")
+        bound = least * steps.unit
+        model.add_linear_constraint(goal <= steps.no_more_than(least), name="least")
         model.minimize(moves + 1e-3 * mathopt.LinearSum(program.new_partitions()))
         left = time_limit_s - (time.monotonic() - started)
         fewer = run_highs(model, left, absolute_gap=None, node_limit=FEWER_MOVES_NODES, start=best)
         if fewer.has_primal_feasible_solution():
-            best = fewer.variable_values()
-    return program.decoded(best, stopped, solver, least, moved_anyway)
+            other = fewer.variable_values()
+            best = other if program.goal(other, steps) <= steps.no_more_than(least) else best
+    return program.decoded(best, stopped, solver, None if bound is None else bound + anyway, moved_anyway)
+
+
+MOVE = "move"
+"""Key of the price of a moved service among those of GPU types."""
+
+
+def _steps(resolved: ResolvedProblem, move_price: float) -> CostSteps:
+    """Returns the steps in which cost and price of moves rise together."""
+    price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
+    return steps_of(price | {MOVE: move_price} if move_price > 0 else price)
 
 
 @dataclass(frozen=True)
@@ -226,6 +233,12 @@ class _Program:
                 del waiting[way.number]
         return values | {y: float(w in known.moved) for w, y in self.moved.items()}
 
+    def goal(self, values: Mapping[Any, float], steps: CostSteps) -> float:
+        """Returns the cost of a solution's whole GPUs and moves, in the solver's unit."""
+        moves = sum(round(values[moved]) for moved in self.moved.values())
+        cost = sum(steps.coefficient[gpu] * round(values[x]) for gpu, x in self.gpus)
+        return cost + steps.coefficient.get(MOVE, 0.0) * moves
+
     def new_partitions(self) -> list[Any]:
         """Returns the variables that count the partitions that are new."""
         return list(self.served.values())
@@ -233,7 +246,7 @@ class _Program:
     def decoded(
         self,
         values: Mapping[Any, float],
-        stopped: Literal["proved", "time_limit", "infeasible"],
+        stopped: Ended,
         solver: str,
         least: float | None,
         moved_anyway: frozenset[int],

@@ -19,6 +19,9 @@ from .covers_program import covers_program
 from .near_covers import NearCovers
 from .slice_prices import Supply
 
+TIME_LIMIT = 1
+"""What SciPy calls the status of a program that its limit ended."""
+
 NOT_ZERO = 1e-6
 """Members from which on a cover is taken in the linear program."""
 
@@ -27,8 +30,12 @@ def rounded_covers(near: NearCovers, supply: Supply, *, time_limit_s: float) -> 
     """
     Returns the covers of the classes that a fractional plan does not split; the split ones come first.
 
-    None: no such plan was found, in the time or with the GPUs that there are. `near` has no classes that are always in
-    the program.
+    None: there is no such plan with the GPUs that there are. `near` has no classes that are always in the program.
+
+    Raises
+    ------
+    TimeoutError
+        If the time was too short.
     """
     classes = near.classes
     decided = near.decided.copy()
@@ -40,6 +47,10 @@ def rounded_covers(near: NearCovers, supply: Supply, *, time_limit_s: float) -> 
         constraints=LinearConstraint(program.rows, program.lower, program.upper),
         options={"time_limit": at_most_left(time_limit_s)},
     )
+    if answer.status == TIME_LIMIT:
+        raise TimeoutError(
+            f"a fractional plan over {len(classes.members)} classes was not found in {time_limit_s:.3g} s"
+        )
     if answer.x is None or answer.status != 0:
         return None
     taken = answer.x[program.cuts :]

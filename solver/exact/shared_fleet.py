@@ -14,9 +14,10 @@ from math import inf
 from ..decided import DecidedGpu
 from ..performance.resolve import ResolvedProblem
 from ..progress import report
-from .fleet_answer import FleetAnswer, is_proof, price_of
+from .fleet_answer import FleetAnswer, price_of
 from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
 from .fleet_by_sets import list_sets, solve_by_sets
+from .proof import ended
 
 SOLVER = "slice prices, then HiGHS through MathOpt"
 
@@ -59,13 +60,15 @@ def solve_shared_fleet(
         return FleetAnswer("infeasible", SOLVER, None, PRICES, None)
     bound = prices.bound, PRICES
     report(f"exact: no plan costs less than ${prices.bound:,.2f}/h")
-    best = min(plans, key=lambda plan: price_of(resolved, plan), default=None)
-    on_answer(_priced_answer(resolved, prices, None if best is None else list(best)))
+    close = _priced_answer(resolved, prices, _cheapest(resolved, plans), limited=True)
+    on_answer(close)
+    if close.stopped == "gap_reached":
+        return close
     sets = list_sets(resolved)
     if (sets.complete and workloads <= FEW_WORKLOADS) or not resolved.capacity_rps.any():
         return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
     first = _by_prices(resolved, prices, place, plans, on_answer, deadline)
-    if first.stopped != "time_limit" or workloads > MOST_WORKLOADS or time.monotonic() > deadline:
+    if first.stopped in ("proved", "gap_reached") or workloads > MOST_WORKLOADS or time.monotonic() > deadline:
         return first
     known = plans if first.gpus is None else [*plans, first.gpus]
     return replace(solve_by_sets(resolved, sets, place, known, bound, deadline), prices=prices)
@@ -82,17 +85,25 @@ def _by_prices(
     """Returns the better of the known plans and of that at the prices, with their bound."""
     small = len(resolved.required_rps) <= MOST_WORKLOADS
     until = time.monotonic() + (PRICING if small else 1.0) * max(deadline - time.monotonic(), 0.05)
-    best = min(plans, key=lambda plan: price_of(resolved, plan), default=None)
-    first = _priced_answer(resolved, prices, None if best is None else list(best))
-    found = plan_at_prices(resolved, prices, place, deadline=until)
+    best = _cheapest(resolved, plans)
+    found, limited = plan_at_prices(resolved, prices, place, deadline=until)
     if found is None or (best is not None and price_of(resolved, best) <= found.cost):
-        return first
-    answer = _priced_answer(resolved, prices, found.gpus)
+        return _priced_answer(resolved, prices, best, limited)
+    answer = _priced_answer(resolved, prices, found.gpus, limited)
     report(f"exact: a plan of ${found.cost:,.2f}/h, none costs less than ${prices.bound:,.2f}/h")
     on_answer(answer)
     return answer
 
 
-def _priced_answer(resolved: ResolvedProblem, prices: FleetPrices, gpus: list[DecidedGpu] | None) -> FleetAnswer:
-    proven = gpus is not None and is_proof(price_of(resolved, gpus), prices.bound)
-    return FleetAnswer("proved" if proven else "time_limit", SOLVER, prices.bound, PRICES, gpus, prices)
+def _cheapest(resolved: ResolvedProblem, plans: Sequence[Sequence[DecidedGpu]]) -> list[DecidedGpu] | None:
+    """Returns the cheapest of the known plans; None: there is none."""
+    best = min(plans, key=lambda plan: price_of(resolved, plan), default=None)
+    return None if best is None else list(best)
+
+
+def _priced_answer(
+    resolved: ResolvedProblem, prices: FleetPrices, gpus: list[DecidedGpu] | None, limited: bool
+) -> FleetAnswer:
+    cost = None if gpus is None else price_of(resolved, gpus)
+    stopped = ended(cost, prices.bound, gap=resolved.gap, limited=limited)
+    return FleetAnswer(stopped, SOLVER, prices.bound, PRICES, gpus, prices)

@@ -23,7 +23,7 @@ again.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linprog
@@ -104,6 +104,17 @@ def best_prices(
     deadline
         As time.monotonic() has it. At least one bound is computed.
     """
+    cheapest = float(supply.cost.min())
+    unit = replace(supply, cost=supply.cost / cheapest)
+    known = None if start is None else start / cheapest
+    found = _best_prices(demands, unit, start=known, enough=enough / cheapest, deadline=deadline)
+    return replace(found, price=found.price * cheapest, rent=found.rent * cheapest, bound=found.bound * cheapest)
+
+
+def _best_prices(
+    demands: Demands, supply: Supply, *, start: Floats | None, enough: float, deadline: float
+) -> PricedDemand:
+    """The same where the cheapest GPU costs 1: linear programs have tolerances that are no parts of anything."""
     workloads = len(demands.least)
     price = _feasible(supply, _proportional(supply) if start is None else np.maximum(start, 0.0))
     if workloads > 4 * SAMPLE:
@@ -128,7 +139,7 @@ def _sample(demands: Demands, supply: Supply, size: int, enough: float) -> tuple
     workloads = len(demands.least)
     rows = np.linspace(0, workloads - 1, size).astype(np.int64)
     part = size / workloads
-    fewer = Supply(supply.instances, supply.gpu_type, supply.cost, supply.available * part)
+    fewer = replace(supply, available=supply.available * part)
     return demands.of(rows), fewer, enough * part
 
 
@@ -170,9 +181,9 @@ class _Listed:
     def __init__(self, demands: Demands, centre: Floats) -> None:
         covers = cheapest_covers(demands, centre, SLACK)
         self.box = (centre * (1 - BOX), centre * (1 + BOX))
-        # Where covers were too many to list, the floor is a fluid's and below the cheapest that is listed.
-        cheapest = np.minimum.reduceat(covers.counts @ centre, covers.first())
-        self._unlisted = float(np.maximum(cheapest - covers.floor, 0.0).sum()) * (1 + BOX)
+        # Where covers were too many to list, another one may be cheaper than the one that is; none is than a fluid.
+        self._one_of_many = covers.counts[covers.first()[covers.unlisted]]
+        self._part = demands.part[covers.unlisted]
         self.covers = alike_covers(covers)
         self._counts = self.covers.counts.astype(np.float64)
 
@@ -180,7 +191,13 @@ class _Listed:
         cost = self._counts @ price
         chosen = self.covers.first_where(cost <= self.covers.least(cost))
         demand = self.covers.members @ self._counts[chosen]
-        return float(demand @ price) - self._unlisted, demand
+        return float(demand @ price) - self._more_than_a_fluid(price), demand
+
+    def _more_than_a_fluid(self, price: Floats) -> float:
+        """Returns what the listed covers of workloads with too many of them cost beyond a fluid."""
+        with np.errstate(divide="ignore"):
+            fluid = np.min(price / self._part, axis=1, initial=np.inf)
+        return float(np.maximum(self._one_of_many @ price - fluid, 0.0).sum())
 
 
 @dataclass(frozen=True, eq=False)

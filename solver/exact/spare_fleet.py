@@ -16,7 +16,7 @@ from ..performance.resolve import ResolvedProblem
 from ..progress import report
 from .cutting_stock import CuttingStockAnswer, solve_cutting_stock
 from .decomposition import PRICES, DecomposedAnswer, solve_by_prices
-from .fleet_answer import is_proof
+from .proof import is_proof
 from .spare_capacity import SpareRules
 from .spare_plans import built_with_spares, cheapest_partitions
 

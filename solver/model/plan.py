@@ -168,7 +168,9 @@ class Metrics(Record):
     gpus: tuple[GpuCut, ...]
 
 
-Stopped = Literal["proved", "time_limit", "infeasible", "gap_left", "heuristic_done", "interrupted", "refused"]
+Stopped = Literal[
+    "proved", "gap_reached", "time_limit", "infeasible", "gap_left", "heuristic_done", "interrupted", "refused"
+]
 
 
 class Search(Record):
@@ -176,7 +178,7 @@ class Search(Record):
 
     stopped: Stopped = Field(
         description="infeasible: it is proven that no plan exists; gap_left: the search is complete, but the bound, of "
-        "a relaxation, stays below the cost; refused: it never began"
+        "a relaxation, stays below the cost; gap_reached: the gap is as small as was asked for; refused: it never began"
     )
     time_limit_s: float | None = Field(description="the limit that it ran under; null: none applies")
     solver: str | None = Field(description="name and status of the solver; null: no solver was used")

@@ -19,6 +19,12 @@ free: batch sizes within the measured range, and several partitions a workload, 
 igniter: the batch size of iGniter's eq. 17 and one partition a workload, unless one GPU is not enough for it.
 """
 
+LEAST_PRICE, GREATEST_PRICE = 1e-6, 1e6
+"""USD per GPU and hour that can be stated."""
+
+GREATEST_PRICE_RATIO = 1e6
+"""How often as much as the cheapest GPU of a fleet the dearest may cost: beyond it the cheap ones are rounding."""
+
 LEAST_RATE = 1e-100
 """Requests per second; parts of it, and what is divided by it, are still numbers of full precision."""
 
@@ -47,7 +53,11 @@ class FleetEntry(Record):
         default=None, ge=0, le=10_000_000, description="how many there are; omitted: as many as needed"
     )
     price_per_hour: float | None = Field(
-        default=None, gt=0, le=1e6, description="USD per GPU and hour; omitted: the catalogue's price"
+        default=None,
+        ge=LEAST_PRICE,
+        le=GREATEST_PRICE,
+        description="USD per GPU and hour, read to 12 digits; the dearest of a fleet at most a million times the "
+        "cheapest; costs are told apart to a billionth. Omitted: the catalogue's price",
     )
     sharing: tuple[Sharing, ...] = Field(
         default=("mig",), min_length=1, description="how a GPU may be divided: exclusive, mig, mps"

@@ -16,7 +16,7 @@ from ..model.errors import Finding, InputError
 from ..model.hardware import Gpu, MigGeometry, MigProfile
 from ..model.parsing import grouped
 from ..model.plan import Plan, Prices
-from ..model.problem import FleetEntry, Problem, Sharing, Workload
+from ..model.problem import GREATEST_PRICE_RATIO, FleetEntry, Problem, Sharing, Workload
 from ..model.profile import Profile, merged
 from .interference.prediction import Floats, Ints
 from .mps_sharing import MpsType, shared_type
@@ -96,6 +96,8 @@ class ResolvedProblem:
     """Slice prices of a similar problem, to start from; None: none are known."""
     known_plan: Plan | None = None
     """A plan of a similar problem, to start from; None: none is known."""
+    gap: float = 0.0
+    """(cost - bound) / bound with which an exact search may end."""
 
     @cached_property
     def limit_ms(self) -> Floats:
@@ -158,6 +160,7 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
     findings = unknown_references(references_of(problem), by_key, source)
     fleet = [_fleet_type(entry, f"fleet[{i}]", source, findings) for i, entry in enumerate(problem.fleet)]
     known = [entry for entry in fleet if entry is not None]
+    findings += _too_far_apart(known, source) if not findings else []
     if findings:
         raise InputError(grouped(findings))
 
@@ -235,6 +238,23 @@ def _fleet_type(entry: FleetEntry, path: str, source: str, findings: list[Findin
     if len(findings) > before or price is None:
         return None
     return FleetType(gpu, price, entry.available, frozenset(entry.sharing))
+
+
+def _too_far_apart(fleet: Sequence[FleetType], source: str) -> list[Finding]:
+    """Returns a finding for each price that is too great a multiple of the cheapest for costs to be exact."""
+    cheapest = min(fleet, key=lambda entry: entry.price_per_hour)
+    most = cheapest.price_per_hour * GREATEST_PRICE_RATIO
+    return [
+        Finding(
+            source,
+            f"fleet[{i}].price_per_hour",
+            f"is {entry.price_per_hour:g} USD, more than {GREATEST_PRICE_RATIO:,.0f} times the "
+            f"{cheapest.price_per_hour:g} USD of {cheapest.gpu.name}, which would be lost in rounding beside it; "
+            f"expected at most {most:g}, or problems of their own",
+        )
+        for i, entry in enumerate(fleet)
+        if entry.price_per_hour > most * (1 + 1e-9)
+    ]
 
 
 def _sizes(

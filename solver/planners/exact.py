@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from functools import partial
+from math import ceil, log10
 
 import numpy as np
 
@@ -24,7 +25,10 @@ from ..performance.resolve import ResolvedProblem
 from .igniter import hosted, placed_on_each, within_limits
 
 RENT = 1e-9
-"""USD per hour up to which a rent is rounding."""
+"""Part of the cheapest GPU's price up to which a rent is rounding."""
+
+DIGITS = 9
+"""Decimals of slice prices, beyond the zeros of the cheapest GPU's price."""
 
 
 class Exact:
@@ -178,20 +182,24 @@ def _fleet_prices_of(resolved: ResolvedProblem, found: FleetPrices) -> Prices:
     price = np.zeros(len(resolved.sizes))
     price[found.sizes] = found.priced.price[:sizes]
     shared = zip(resolved.mps, found.priced.price[sizes:], strict=True)
-    return _prices(resolved, price, found.priced.rent, {gpu: round(float(value), 9) for gpu, value in shared})
+    return _prices(resolved, price, found.priced.rent, {gpu: float(value) for gpu, value in shared})
 
 
 def _prices(resolved: ResolvedProblem, price: Floats, rent: Floats, shared: dict[str, float]) -> Prices:
+    cheapest = min(entry.price_per_hour for entry in resolved.fleet)
+    digits = DIGITS + max(0, ceil(-log10(cheapest)))
     sizes = [
-        SizePrice(gpu=size.gpu, mig_profile=size.mig.name if size.mig else None, usd_per_hour=round(float(value), 9))
+        SizePrice(
+            gpu=size.gpu, mig_profile=size.mig.name if size.mig else None, usd_per_hour=round(float(value), digits)
+        )
         for size, value in zip(resolved.sizes, price, strict=True)
         if value > 0
     ]
     rents = {entry.gpu.name: float(of_type) for entry, of_type in zip(resolved.fleet, rent, strict=True)}
     return Prices(
         sizes=tuple(sizes),
-        rents={gpu: of_type if of_type > RENT else 0.0 for gpu, of_type in rents.items()},
-        shared=shared,
+        rents={gpu: of_type if of_type > RENT * cheapest else 0.0 for gpu, of_type in rents.items()},
+        shared={gpu: round(value, digits) for gpu, value in shared.items()},
     )
 
 

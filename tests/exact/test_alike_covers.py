@@ -57,8 +57,8 @@ def test_sets_whose_hashes_collide_are_told_apart(sets, different_hashes, bits):
     counts = np.array([cover for own in sets for cover in own], dtype=np.int64)
     covers = Covers(np.repeat(np.arange(len(sets)), [len(own) for own in sets]), counts, np.zeros(len(sets)))
 
-    def colliding(numbers, first):
-        return np.add.reduceat(numbers.sum(axis=0), first) % different_hashes
+    def colliding(counts, first):
+        return np.add.reduceat(counts.sum(axis=1), first) % different_hashes
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_hashes", colliding)
