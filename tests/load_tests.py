@@ -152,3 +152,11 @@ def mlperf_detail(**changed):
         for key, value in entries.items()
         if value is not None
     )
+
+
+MLPERF_ACCURACY = """
+No warnings encountered during test.
+
+No errors encountered during test.
+"""
+"""mlperf_log_summary.txt of an accuracy run."""

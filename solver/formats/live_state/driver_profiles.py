@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ...model.errors import Finding, InputError
 from ...model.parsing import grouped
-from .transcripts import without_prompts
+from ..transcripts import without_prompts
 
 COMMANDS = "`nvidia-smi mig -lgip` or `-lgipp`"
 

@@ -6,8 +6,8 @@ from ...model.errors import Finding, InputError
 from ...model.hardware import Gpu, MigProfile
 from ...model.parsing import grouped, parse_record, parse_text
 from ..mig_parted_checkpoint import Checkpoint, DeviceState, GpuInstanceState, full_size_compute_profile
+from ..transcripts import json_within
 from .live_gpus import GpuTypes, LiveGpu, LiveState, gpu_type, live_gpu
-from .transcripts import json_within
 
 
 def read_checkpoint(text: str, source: str, types: GpuTypes, uuids: Mapping[int, str]) -> LiveState:

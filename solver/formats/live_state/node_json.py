@@ -21,10 +21,10 @@ from ...model.errors import Finding, InputError
 from ...model.hardware import Gpu
 from ...model.parsing import closest, parse_text
 from ...model.words import counted
+from ..transcripts import json_within
 from .live_gpus import GpuTypes, LiveGpu, LiveState, gpu_type
 from .node_labels import CONFIG, MEMORY, PRODUCT, STATE, product_of, types_of_node
 from .operator_layouts import assumed_layout, operator_profiles
-from .transcripts import json_within
 
 MIG = "nvidia.com/mig-"
 GPU_COUNT = "nvidia.com/gpu.count"

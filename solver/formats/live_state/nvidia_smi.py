@@ -8,8 +8,8 @@ import re
 
 from ...model.errors import Finding, InputError
 from ...model.parsing import closest, grouped
+from ..transcripts import without_prompts
 from .live_gpus import GpuTypes, LiveGpu, LiveState, gpu_type, live_gpu
-from .transcripts import without_prompts
 
 _NUMBER = r"(\d{1,4})"
 _INSTANCE = re.compile(rf"\|\s*{_NUMBER}\s+MIG\s+(\S+)\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}:{_NUMBER}\s*\|")

@@ -93,6 +93,7 @@ def _refuse_missing(samples: Sequence[Sample], facts: Facts) -> None:
     for sample in samples:
         if facts.latency not in sample.latencies_ms:
             has = ", ".join(name for name in STATISTICS if name in sample.latencies_ms)
+            has += f" ({sample.remark})" if sample.remark else ""
             findings.append(
                 Finding("--latency", facts.latency, f"is not in {sample.source} {sample.where}; it has {has}")
             )

@@ -6,8 +6,9 @@ Reads MLPerf inference logs of loadgen (mlcommons/inference, loadgen/): times in
     mlperf_log_detail.txt     :::MLLOG {"key": "result_validity", "value": "VALID", ...}
 
 Server and SingleStream (one sample at a time) tell a latency with its throughput. Offline and MultiStream hand over all
-or many samples at once, so that a latency there is that of the run. The submission checker's summary.csv has results
-without latencies. Batch size and processes are in none of them.
+or many samples at once, so that a latency there is that of the run. An accuracy run has no figures: its summary tells
+of warnings and errors only. The submission checker's summary.csv has results without latencies. Batch size and
+processes are in none of them.
 """
 
 import json
@@ -15,7 +16,7 @@ import re
 from typing import Any
 
 from .figures import MILLISECONDS, positive
-from .sample import STATISTICS, Sample, SourceText, collected, refused
+from .sample import STATISTICS, LeftOut, Sample, SourceText, collected, refused
 
 NS = MILLISECONDS["ns"]
 RATES = (
@@ -29,14 +30,16 @@ RATES = (
 _LATENCY = re.compile(r"(?:result_)?(\d+)(?:\.0+)?[_ ]percentile[_ ]latency[_ ]\(?ns\)?")
 _MEAN = ("Mean latency (ns)", "result_mean_latency_ns")
 _LOG = ":::MLLOG "
+_ONLY_MESSAGES = re.compile(r"^No (warnings|errors) encountered during test", re.MULTILINE)
+PERFORMANCE = "take that of a performance run"
 
 
-def read(files: list[SourceText]) -> list[Sample]:
-    """Returns a sample for each log; raises InputError with every finding."""
+def read(files: list[SourceText]) -> list[Sample | LeftOut]:
+    """Returns a sample for each log, or why it is left out; raises InputError with every finding."""
     return collected(files, _of_file)
 
 
-def _of_file(file: SourceText) -> Sample:
+def _of_file(file: SourceText) -> Sample | LeftOut:
     found = _detail(file) if _LOG in file.text else _summary(file)
     source = file.source
 
@@ -49,17 +52,21 @@ def _of_file(file: SourceText) -> Sample:
     scenario = text("Scenario", "effective_scenario", "requested_scenario").replace(" ", "")
     validity = text("Result is", "result_validity")
     mode = text("Mode", "effective_test_mode", "requested_test_mode")
+    if not found and _ONLY_MESSAGES.search(file.text):
+        return LeftOut(source, "", f"has no figures, as the summary of an accuracy run; {PERFORMANCE}")
+    if "Accuracy" in mode:
+        return LeftOut(source, "", f"is of an accuracy run (Mode is {mode[:40]!r}); {PERFORMANCE}")
     if not scenario or not validity:
         raise refused(
             source, "", "has no scenario or no result; expected mlperf_log_summary.txt or mlperf_log_detail.txt"
         )
     if validity != "VALID":
         raise refused(source, "Result is", f"{validity[:40]!r}; only a VALID run is a measurement")
-    if "Accuracy" in mode:
-        raise refused(source, "Mode", f"is {mode!r}; it measures accuracy: take the log of a performance run")
     if scenario not in ("Server", "SingleStream"):
-        message = f"is {scenario[:40]!r}, whose latency is not that of a batch; take Server or SingleStream"
-        raise refused(source, "Scenario", message)
+        message = (
+            f"is of the scenario {scenario[:40]!r}, whose latency is not that of a batch; take Server or SingleStream"
+        )
+        return LeftOut(source, "", message)
     latencies = {}
     for name, value in found.items():
         match = _LATENCY.fullmatch(name)

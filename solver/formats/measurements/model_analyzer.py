@@ -7,13 +7,18 @@ Reads the tables of Triton's Model Analyzer, by their headers, since users choos
     metrics-server-only.csv        the idle server: nothing for a profile
 
 The batch is that of a request; with concurrency the server forms larger ones, up to `Max Batch Size`. `Request Rate`
-stands in place of `Concurrency` if requests were sent at a rate. Rows of several models at once are refused.
+stands in place of `Concurrency` if requests were sent at a rate.
+
+A row of an ensemble has quoted lists of its models' settings ("2:GPU,2:GPU", "0,0"). Its requests pass from model to
+model, so that as many are executed at once as there are instances of all its models: these are its processes, where all
+models have as many. Left out are ensembles whose models differ in instances or largest batch, what runs on the CPU, and
+several models measured at once.
 """
 
 import re
 
 from .figures import MILLISECONDS, in_ms, in_per_second, name_and_unit, positive, whole
-from .sample import Sample, SourceText, collected, refused
+from .sample import LeftOut, Sample, SourceText, collected, refused
 from .tables import Row, read_tables
 
 KEY = ("Model", "Batch", "Concurrency", "Request Rate", "Model Config Path")
@@ -30,11 +35,13 @@ LATENCIES = {
 }
 COMPUTE = ("Server Compute Input time", "Server Compute Infer time", "Server Compute Output time")
 
-_INSTANCES = re.compile(r"(\d+)[:/]GPU")
+_INSTANCES = re.compile(r"(\d+)[:/](GPU|CPU)")
+
+ENSEMBLE = "it is an ensemble, whose processes are the instances of all its models together"
 
 
-def read(files: list[SourceText]) -> list[Sample]:
-    """Returns a sample for each row of the inference tables; raises InputError with every finding."""
+def read(files: list[SourceText]) -> list[Sample | LeftOut]:
+    """Returns a sample for each row of the inference tables, or why it is left out; raises InputError as all do."""
     tables = [table for file in files for table in read_tables(file.text, file.source)]
     inference = [table for table in tables if _throughput_column(table[0]) is not None]
     memory = _memory([row for table in tables if table not in inference for row in table])
@@ -44,10 +51,10 @@ def read(files: list[SourceText]) -> list[Sample]:
     return collected([row for table in inference for row in table], lambda row: _sample(row, memory))
 
 
-def _sample(row: Row, memory: dict[tuple[str, ...], float]) -> Sample:
-    model, batch = row.cells.get("Model", ""), row.cells.get("Batch", "")
-    if "," in model or "," in batch:
-        raise refused(row.source, row.where, f"is of several models at once ({model[:40]}); measure each alone")
+def _sample(row: Row, memory: dict[tuple[str, ...], float]) -> Sample | LeftOut:
+    model = row.cells.get("Model", "")
+    if (reason := _not_one_service(row)) is not None:
+        return LeftOut(row.source, row.where, reason)
     column = _throughput_column(row) or ""
     latencies = {}
     compute = 0.0
@@ -62,8 +69,9 @@ def _sample(row: Row, memory: dict[tuple[str, ...], float]) -> Sample:
         latencies["compute"] = compute
     if not latencies:
         raise refused(row.source, row.where, "has no latency; expected a column as p99 Latency (ms)")
-    groups = _INSTANCES.fullmatch(row.cells.get("Instance Group", ""))
-    optional = {name: row.cells.get(name) or None for name in ("Batch", "Max Batch Size", "Concurrency")}
+    groups, (largest, *_) = _parts(row, "Instance Group"), _parts(row, "Max Batch Size")
+    instances = _INSTANCES.fullmatch(groups[0])
+    optional = {name: row.cells.get(name) or None for name in ("Batch", "Concurrency")} | {"Max Batch Size": largest}
     return Sample(
         source=row.source,
         where=row.where,
@@ -74,14 +82,36 @@ def _sample(row: Row, memory: dict[tuple[str, ...], float]) -> Sample:
         model=model or None,
         concurrency=_optional(row, "Concurrency", optional),
         request_batch=_optional(row, "Batch", optional),
-        max_batch=_optional(row, "Max Batch Size", optional) if optional["Max Batch Size"] != "0" else 1,
-        processes=whole(groups[1], row.source, f"{row.where}, Instance Group") if groups else None,
+        max_batch=_optional(row, "Max Batch Size", optional) if largest != "0" else 1,
+        processes=len(groups) * whole(instances[1], row.source, f"{row.where}, Instance Group") if instances else None,
         memory_mib=memory.get(_key(row)),
+        remark=ENSEMBLE if len(groups) > 1 else None,
     )
 
 
+def _parts(row: Row, column: str) -> list[str]:
+    """Returns the settings of each model of an ensemble, or of the only one."""
+    return [part.strip() for part in row.cells.get(column, "").split(",")]
+
+
+def _not_one_service(row: Row) -> str | None:
+    """Returns why a row is of no single service on the GPU; None: it is of one."""
+    model, batch = row.cells.get("Model", ""), row.cells.get("Batch", "")
+    if "," in model or "," in batch:
+        return f"is of several models at once ({model[:40]}); measure each alone"
+    groups, batches = _parts(row, "Instance Group"), _parts(row, "Max Batch Size")
+    found = [_INSTANCES.fullmatch(group) for group in groups]
+    if any(match and match[2] == "CPU" for match in found):
+        return f"runs on the CPU ({', '.join(groups)[:40]})"
+    if len(set(groups)) > 1:
+        return f"is of an ensemble whose models have different numbers of instances ({', '.join(groups)[:40]})"
+    if len(set(batches)) > 1:
+        return f"is of an ensemble whose models have different largest batches ({', '.join(batches)[:40]})"
+    return None
+
+
 def _optional(row: Row, column: str, cells: dict[str, str | None]) -> int | None:
-    value = cells[column]
+    value = cells[column] or None
     return None if value is None else whole(value, row.source, f"{row.where}, {column}")
 
 

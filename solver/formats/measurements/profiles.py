@@ -7,6 +7,7 @@ note says so. A latency of kind `compute` has no waiting in it, so there the loa
 Of repeated loads the lowest throughput is taken.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
@@ -15,22 +16,26 @@ from pydantic import ValidationError
 from ...model.errors import Finding, InputError
 from ...model.parsing import grouped
 from ...model.profile import MeasuredPoint, Profile, Provenance
+from ...model.words import counted
 from ..profile_files import OVERLAP
 from .facts import Facts, KnownLoad, known_loads
 from .littles_law import refuse_wrong_unit
-from .sample import Sample, collected, refused
+from .sample import LeftOut, Sample, collected, refused, taken
 
 
-def measured_profiles(samples: Sequence[Sample], facts: Facts, tool: str) -> tuple[list[Profile], tuple[str, ...]]:
+def measured_profiles(
+    found: Iterable[Sample | LeftOut], facts: Facts, tool: str
+) -> tuple[list[Profile], tuple[str, ...]]:
     """
-    Returns one profile a model, and notes on which loads were taken.
+    Returns one profile a model, and notes on which loads were taken and what was left out.
 
     Raises
     ------
     InputError
-        If a fact is missing (all that are at once), a name is not in the catalogue, a unit is wrong, or a throughput
-        is more than a batch size allows.
+        If nothing is left, a fact is missing (all that are at once), a name is not in the catalogue, a unit is wrong,
+        or a throughput is more than a batch size allows.
     """
+    samples, left_out = taken(found)
     known = known_loads(samples, facts)
     collected(known, refuse_wrong_unit)
     points: dict[tuple[str, int, int], list[KnownLoad]] = {}
@@ -43,12 +48,12 @@ def measured_profiles(samples: Sequence[Sample], facts: Facts, tool: str) -> tup
         Profile(
             model=model,
             gpu=facts.gpu or "",
-            provenance=Provenance(source=f"{tool}: {files}", method=_method(facts.latency)),
+            provenance=Provenance(source=f"{tool}: {files}", method=_method(facts.latency, _remarks(chosen, model))),
             points=tuple(point for of_model, point in made if of_model == model),
         )
         for model in dict.fromkeys(model for model, _ in made)
     ]
-    return profiles, tuple(_notes(known, chosen, facts.latency))
+    return profiles, (*_notes(known, chosen, facts.latency), *left_out)
 
 
 def with_more_points(earlier: Iterable[Profile], later: Iterable[Profile], source: str) -> list[Profile]:
@@ -137,14 +142,22 @@ def _notes(known: Sequence[KnownLoad], chosen: Sequence[KnownLoad], latency: str
             f"{len(waiting)} of the latencies include waiting (more in flight than the batches hold, or sent at a "
             "rate); plans take them for execution, so they are too careful."
         )
+    notes += [f"Of {counted(of, 'point')}: {remark}." for remark, of in _remarks(chosen).items()]
     return notes
 
 
-def _method(latency: str) -> str:
+def _remarks(chosen: Iterable[KnownLoad], model: str | None = None) -> Counter[str]:
+    """Returns the remarks on the loads of a model, or of all, and of how many."""
+    of_model = (one.sample.remark for one in chosen if model in (None, one.model))
+    return Counter(remark for remark in of_model if remark is not None)
+
+
+def _method(latency: str, remarks: Iterable[str]) -> str:
+    kind = "mean" if latency == "avg" else latency
+    text = f"Measured. Latency is the {kind} of requests as their sender sees it."
     if latency == "compute":
-        return "Measured. Latency is the mean time within the model as the server reports it."
-    kind = "mean" if latency == "avg" else f"{latency} "
-    return f"Measured. Latency is the {kind.strip()} of requests as their sender sees it."
+        text = "Measured. Latency is the mean time within the model as the server reports it."
+    return " ".join([text, *(f"{remark[0].upper()}{remark[1:]}." for remark in remarks)])
 
 
 def _operating_point(point: MeasuredPoint) -> tuple[str | float | None, int, int]:

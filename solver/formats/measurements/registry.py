@@ -4,10 +4,12 @@ The load testers whose results can be read; adding one is adding a module with a
 A module is loaded when it is used, so that the command line knows all names and starts at once.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from .sample import Reader, Sample, SourceText
+from ..transcripts import without_prompts
+from .sample import LeftOut, Reader, Sample, SourceText
 
 
 @dataclass(frozen=True)
@@ -20,9 +22,9 @@ class Tool:
 
 
 def _lazy(module: str) -> Reader:
-    def read(files: list[SourceText]) -> list[Sample]:
+    def read(files: list[SourceText]) -> Sequence[Sample | LeftOut]:
         reader: Reader = import_module(f".{module}", __package__).read
-        return reader(files)
+        return reader([SourceText(file.source, without_prompts(file.text)) for file in files])
 
     return read
 

@@ -8,7 +8,7 @@ What a load test says of one load: throughput and latencies, and what it was tol
 What a tool does not write is None, and asked for by option (profiles.py).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -49,9 +49,21 @@ class Sample:
     """Whether the server batches whatever is in flight, as those of language models do."""
     processes: int | None = None
     memory_mib: float | None = None
+    remark: str | None = None
+    """What a reader of its figures must know, as a clause; stands in the profile and in the notes."""
 
 
-Reader = Callable[[list[SourceText]], list[Sample]]
+@dataclass(frozen=True)
+class LeftOut:
+    """A row, run or file that is the tool's own, and from which no profile can be made."""
+
+    source: str
+    where: str
+    reason: str
+    """What it is, and what to take instead."""
+
+
+Reader = Callable[[list[SourceText]], Sequence[Sample | LeftOut]]
 
 
 def collected(items: Iterable[Item], make: Callable[[Item], Made]) -> list[Made]:
@@ -66,6 +78,33 @@ def collected(items: Iterable[Item], make: Callable[[Item], Made]) -> list[Made]
     if findings:
         raise InputError(grouped(findings))
     return made
+
+
+def taken(found: Iterable[Sample | LeftOut]) -> tuple[list[Sample], tuple[str, ...]]:
+    """
+    Returns the samples, and notes on what is left out beside them.
+
+    Raises
+    ------
+    InputError
+        If there is none: then what is left out is what is wrong.
+    """
+    samples: list[Sample] = []
+    reasons: dict[str, list[LeftOut]] = {}
+    for one in found:
+        if isinstance(one, Sample):
+            samples.append(one)
+        else:
+            reasons.setdefault(one.reason, []).append(one)
+    if not samples:
+        left = [Finding(one.source, one.where, one.reason) for ones in reasons.values() for one in ones]
+        raise InputError(grouped(left))
+    return samples, tuple(_left_out_note(reason, ones) for reason, ones in reasons.items())
+
+
+def _left_out_note(reason: str, ones: Sequence[LeftOut]) -> str:
+    more = f" and {len(ones) - 1} more" if len(ones) > 1 else ""
+    return f"Left out: {ones[0].source} {ones[0].where}".rstrip() + f"{more}: {reason}."
 
 
 def refused(source: str, where: str, message: str) -> InputError:

@@ -5,8 +5,14 @@ Reads `vllm bench serve --save-result` (vllm/benchmarks/serve.py): a JSON docume
      "request_throughput": 3.9, "mean_e2el_ms": 2040.0, "p99_e2el_ms": 2300.0}
 
 Latencies of whole requests (e2el, milliseconds) are there only with --percentile-metrics ...,e2el. Without them they
-are computed from the lists of --save-detailed: time to first token plus the gaps between tokens, in seconds. A run at
-a rate without max_concurrency does not tell how many requests were in flight.
+are computed from the lists of --save-detailed: time to first token plus the gaps between tokens, in seconds. Without
+these their mean is computed, from the means that every run has:
+
+    mean e2el = mean ttft + mean tpot x (output tokens / requests - 1)
+
+since tpot is (e2el - ttft) / (tokens - 1) of a request; exact where all answers have the same number of tokens. No
+percentile follows from those of parts. A run at a rate without max_concurrency does not tell how many requests were in
+flight.
 """
 
 import math
@@ -17,6 +23,11 @@ from .sample import Sample, SourceText, collected, refused
 
 NAMES = {"mean": "avg", "median": "p50", "p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99"}
 """What vLLM calls a statistic -> what it is here."""
+
+COMPUTED = (
+    "the latency of whole requests is computed from their mean times to the first token and for each further one, as "
+    "the run has none of its own (--percentile-metrics ttft,tpot,itl,e2el)"
+)
 
 RANKS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
@@ -43,6 +54,9 @@ def _sample(source: str, where: str, data: Any) -> Sample:
         for stem, name in NAMES.items()
         if data.get(f"{stem}_e2el_ms") is not None
     } or _from_details(data, source, where)
+    remark = None
+    if not latencies and (mean := _from_means(data, source, where)) is not None:
+        latencies, remark = {"avg": mean}, COMPUTED
     if not latencies:
         message = "has no latency of whole requests; run it with --percentile-metrics ttft,tpot,itl,e2el"
         raise refused(source, where, message)
@@ -57,7 +71,17 @@ def _sample(source: str, where: str, data: Any) -> Sample:
         request_batch=1,
         continuous=True,
         processes=1,
+        remark=remark,
     )
+
+
+def _from_means(data: dict[str, Any], source: str, where: str) -> float | None:
+    """Returns the mean latency of whole requests (see above), milliseconds; None: a figure for it is missing."""
+    names = ("mean_ttft_ms", "mean_tpot_ms", "total_output_tokens", "completed")
+    if any(data.get(name) is None for name in names):
+        return None
+    first, token, tokens, requests = (positive(data[name], source, f"{where} {name}") for name in names)
+    return first + token * max(tokens / requests - 1, 0.0)
 
 
 def _from_details(data: dict[str, Any], source: str, where: str) -> dict[str, float]:
