@@ -65,6 +65,7 @@ def solve(
     *,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
+    gap: float | None = None,
     start: Plan | Prices | None = None,
     source: str | None = None,
 ) -> Plan:
@@ -77,6 +78,8 @@ def solve(
         None: the shipped ones. A later profile wins over an earlier one of the same model and GPU.
     time_limit_s
         None: the problem's own limit.
+    gap
+        With which an exact search ends, as a fraction of its bound; None: the problem's own.
     start
         A plan of a similar problem, or its slice prices. They are where the search begins; they change the time that it
         takes, and which of the cheapest plans it finds, and not what is proven.
@@ -90,7 +93,7 @@ def solve(
     WrongPlanError
         If the plan does not hold.
     """
-    task = _task(problem, profiles, time_limit_s, source)
+    task = _task(problem, profiles, time_limit_s, source, gap)
     plan = start if isinstance(start, Plan) else None
     prices = start.prices if isinstance(start, Plan) else start
     task = replace(task, resolved=replace(task.resolved, known_prices=prices, known_plan=plan))
@@ -196,6 +199,7 @@ def compare(
     *,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
+    gap: float | None = None,
     on_row: Callable[[Row], None] | None = None,
     source: str | None = None,
 ) -> Comparison:
@@ -215,7 +219,7 @@ def compare(
         Called with each planner's answer, or its failure, as it is ready.
     """
     chosen = [registry.planner_named(name) for name in dict.fromkeys(planners or planners_for(problem))]
-    task = _task(problem, profiles, time_limit_s, source)
+    task = _task(problem, profiles, time_limit_s, source, gap)
     rows: list[Row] = []
     for planner in chosen:
         rows.append(_row(task.anew(), planner))
@@ -311,14 +315,19 @@ FOR_COMPARING = 0.2
 
 
 def _task(
-    problem: Problem, profiles: Sequence[Profile] | None, time_limit_s: float | None, source: str | None = None
+    problem: Problem,
+    profiles: Sequence[Profile] | None,
+    time_limit_s: float | None,
+    source: str | None = None,
+    gap: float | None = None,
 ) -> _Task:
-    """Fills in what the caller left out: the shipped profiles, the problem's own time limit."""
+    """Fills in what the caller left out: the shipped profiles, the problem's own time limit and gap."""
     started = time.monotonic()
     keep_freed_memory()
     known = shipped_profiles() if profiles is None else profiles
     limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
-    return _Task(resolve(problem, known, source), known, limit_s, started + limit_s)
+    resolved = resolve(problem, known, source)
+    return _Task(resolved if gap is None else replace(resolved, gap=gap), known, limit_s, started + limit_s)
 
 
 def _exact() -> Planner:

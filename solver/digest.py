@@ -23,7 +23,7 @@ AT_ONCE = 4_096
 
 
 def reference(problem: Problem) -> ProblemReference:
-    """Returns the problem's name and the SHA-256 of its canonical JSON (sorted keys, no spaces, defaults filled in)."""
+    """Returns the problem's name and the SHA-256 of its canonical JSON (sorted keys, no spaces, defaults but gap)."""
     for known, found in tuple(_latest):
         if known() is problem:  # the same object, which is immutable
             return found
@@ -34,7 +34,10 @@ def reference(problem: Problem) -> ProblemReference:
 
 def _digest(problem: Problem) -> str:
     """Returns the digest; of the keys `workloads` comes last, and is written by columns, for it may be very long."""
-    without = _canonical(problem.model_copy(update={"workloads": ()}).model_dump(mode="json"))
+    fields = problem.model_copy(update={"workloads": ()}).model_dump(mode="json")
+    if not fields["settings"]["gap"]:
+        del fields["settings"]["gap"]  # plans of before there was one keep their digest
+    without = _canonical(fields)
     digest = hashlib.sha256(without.removesuffix("]}").encode())
     for start in range(0, len(problem.workloads), AT_ONCE):
         texts = ",".join(_texts(problem.workloads[start : start + AT_ONCE]))

@@ -15,7 +15,10 @@ from sliceplan.solver.formats.problem_files import example_problems
 
 def by_the_library(problem):
     """Returns the digest of the canonical JSON as the standard library writes it."""
-    canonical = json.dumps(problem.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+    fields = problem.model_dump(mode="json")
+    if fields["settings"]["gap"] == 0:
+        del fields["settings"]["gap"]
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

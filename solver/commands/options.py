@@ -13,6 +13,15 @@ ProfilesOption = Annotated[
         "--profiles", help="File or folder of profiles to add; repeatable, later ones win.", show_default=False
     ),
 ]
+GapOption = Annotated[
+    float | None,
+    typer.Option(
+        "--gap",
+        min=0,
+        max=1,
+        help="End as soon as the proven gap is at most this, 0.01 is 1 %; default: the problem's.",
+    ),
+]
 TimeLimitOption = Annotated[
     float | None, typer.Option("--time-limit", min=0.1, help="Seconds for the solver; default: the problem's.")
 ]

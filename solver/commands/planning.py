@@ -10,7 +10,7 @@ import typer
 from ..model.words import short_status
 from .exit_codes import Exit, best_of, exit_code
 from .inputs import read_problem_and_profiles
-from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import GapOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, write_json
 from .searching import searching
 
@@ -22,6 +22,7 @@ def solve(
     problem: ProblemArgument,
     planner: Annotated[str, typer.Option(help="Name of a planner (`sliceplan planners`).")] = "exact",
     time_limit: TimeLimitOption = None,
+    gap: GapOption = None,
     start: Annotated[
         Path | None, typer.Option(help="Plan of a similar problem; its slice prices speed up `exact`.")
     ] = None,
@@ -38,7 +39,9 @@ def solve(
     parsed, known = read_problem_and_profiles(problem, profiles)
     earlier = read_plan(start) if start is not None else None
     with searching(f"{planner} is planning {len(parsed.workloads)} workloads"):
-        plan = api.solve(parsed, planner, profiles=known, time_limit_s=time_limit, start=earlier, source=str(problem))
+        plan = api.solve(
+            parsed, planner, profiles=known, time_limit_s=time_limit, gap=gap, start=earlier, source=str(problem)
+        )
     if output is not None:
         write_plan(plan, output)
     elif sys.stdout.isatty():
@@ -57,6 +60,7 @@ def compare(
     problem: ProblemArgument,
     planner: Annotated[list[str] | None, typer.Option(help="Name of a planner; repeatable; default: all.")] = None,
     time_limit: TimeLimitOption = None,
+    gap: GapOption = None,
     profiles: ProfilesOption = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the comparison as JSON; `-`: to stdout instead of the table.")
@@ -78,7 +82,7 @@ def compare(
             update(f"{done} of {len(names)} planners done, last: {row.planner}")
 
         comparison = api.compare(
-            parsed, names, profiles=known, time_limit_s=time_limit, on_row=show_progress, source=str(problem)
+            parsed, names, profiles=known, time_limit_s=time_limit, gap=gap, on_row=show_progress, source=str(problem)
         )
     if json_file is not None:
         write_json({"problem": parsed.name, **comparison.as_data()}, json_file)

@@ -157,6 +157,13 @@ class Settings(Record):
     )
     headroom: float = Field(default=0.0, ge=0, le=100, description="extra rate to provision, as a fraction")
     time_limit_s: float = Field(default=30.0, gt=0, le=86_400, description="time limit of the solver in seconds")
+    gap: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="end an exact search as soon as its plan is proven to cost at most this much more than the "
+        "cheapest, as a fraction of the bound; 0: go on to the proof",
+    )
 
     @property
     def keeps_spares(self) -> bool:

@@ -181,7 +181,7 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
     rates = np.array([workload.rate_rps for workload in problem.workloads])
     required = rates * (1 + problem.settings.headroom)
     bare = ResolvedProblem(problem, tuple(known), sizes, required, empty, empty, ints, ints, points, used, mps)
-    return with_max_processes(bare, problem.settings.max_processes)
+    return with_max_processes(replace(bare, gap=problem.settings.gap), problem.settings.max_processes)
 
 
 def with_max_processes(resolved: ResolvedProblem, max_processes: int) -> ResolvedProblem:
