@@ -254,11 +254,23 @@ def _served_variables(resolved: ResolvedProblem, program: pulp.LpProblem) -> dic
     return served
 
 
+ENDS = (
+    pulp.LpSolutionOptimal,
+    pulp.LpSolutionIntegerFeasible,
+    pulp.LpSolutionNoSolutionFound,
+    pulp.LpSolutionInfeasible,
+)
+"""How CBC may end; the last also means that it was stopped (`solve_interval_packing`)."""
+
+
 def _run_cbc(program: pulp.LpProblem, time_limit_s: float) -> int:
-    """Returns PuLP's solution status."""
+    """Returns PuLP's solution status; RuntimeError: one that none of these programs can have."""
     path = str(Path(pulp_cbc_path).resolve())
     program.solve(pulp.COIN_CMD(path=path, msg=False, timeLimit=at_most_left(time_limit_s), gapRel=0.0))
-    return int(program.sol_status)
+    status = int(program.sol_status)
+    if status not in ENDS:
+        raise RuntimeError(f"CBC ended with {pulp.LpSolution.get(status, status)}")
+    return status
 
 
 def _solver_text(status: int) -> str:

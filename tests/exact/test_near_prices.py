@@ -244,3 +244,13 @@ def test_a_solution_that_does_not_cost_what_cbc_says_proves_nothing(monkeypatch)
     prices, rates = D5
     plan = solve(problem_with(prices, rates), "exact-pulp", profiles=PROFILES)
     assert (plan.status, plan.bound.cost_per_hour) == (Status.FEASIBLE, None)
+
+
+def test_an_end_that_cbc_may_not_have_is_an_error(monkeypatch):
+    def unbounded(program, _):
+        program.sol_status = pulp.LpSolutionUnbounded
+
+    monkeypatch.setattr(pulp.LpProblem, "solve", unbounded)
+    prices, rates = D5
+    with pytest.raises(RuntimeError, match="CBC ended with Solution is Unbounded"):
+        solve(problem_with(prices, rates), "exact-pulp", profiles=PROFILES)
