@@ -1,0 +1,101 @@
+"""Every golden file is what its target takes, by the target's own schema or parser where there is one."""
+
+import csv
+import importlib.util
+import json
+import subprocess
+from pathlib import Path
+
+import kubernetes_validate
+import pytest
+import yaml
+from exported import GOLDEN, parse_mig_parted
+from google.protobuf import text_format
+from mig_parted_tool import Device, fetched, restored
+
+from sliceplan.solver.formats.mig_parted_checkpoint import Checkpoint
+
+KUBERNETES = ("1.34", "1.37")
+"""The oldest and the newest that has resource.k8s.io/v1."""
+
+
+def kubernetes(path):
+    """Kubernetes' own schema, strict: unknown fields are errors."""
+    documents = list(yaml.safe_load_all(path.read_text()))
+    assert documents
+    for document in documents:
+        for version in KUBERNETES:
+            kubernetes_validate.validate(document, version, strict=True)
+    return documents
+
+
+def claims(path):
+    """Kubernetes' schema, and the fields of the DRA driver's parameters (its v1beta1/sharing.go)."""
+    for one in kubernetes(path):
+        spec = one["spec"].get("spec", one["spec"])
+        for config in spec["devices"].get("config", ()):
+            parameters = config["opaque"]["parameters"]
+            assert set(parameters) == {"apiVersion", "kind", "sharing"}
+            assert parameters["kind"] in ("GpuConfig", "MigDeviceConfig")
+            assert set(parameters["sharing"]) == {"strategy", "mpsConfig"}
+            assert set(parameters["sharing"]["mpsConfig"]) <= {
+                "defaultActiveThreadPercentage",
+                "defaultPinnedDeviceMemoryLimit",
+                "defaultPerDevicePinnedMemoryLimit",
+            }
+
+
+def mig_manager(path):
+    """Kubernetes' schema, and mig-parted's of what is within."""
+    for config_map in kubernetes(path):
+        parse_mig_parted(config_map["data"]["config.yaml"])
+
+
+def checkpoint(path):
+    """mig-parted's record, in the order in which it reads a node that has it."""
+    data = json.loads(path.read_text())
+    Checkpoint.model_validate(data)
+    node = [Device(device["UUID"], mig=False) for device in data["MigState"]["Devices"]]
+    restored(path.read_text(), node)
+    assert fetched(node) == data["MigState"]
+
+
+def triton(path):
+    """Triton's own message; an unknown field or a wrong type raises."""
+    package = importlib.util.find_spec("tritonclient").submodule_search_locations[0]
+    spec = importlib.util.spec_from_file_location(
+        "golden_model_config_pb2", Path(package, "grpc", "model_config_pb2.py")
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert text_format.Parse(path.read_text(), module.ModelConfig()).name
+
+
+def table(path):
+    """RFC 4180: as many cells in each row as in the header."""
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file, strict=True))
+    assert {len(row) for row in rows} == {len(rows[0])}
+
+
+def shell(path):
+    """A script that the shell parses."""
+    subprocess.run(["sh", "-n", path], check=True)
+
+
+TARGETS = {
+    "checkpoint.json": checkpoint,
+    "claims.yaml": claims,
+    "config.pbtxt": triton,
+    "deployments.yaml": kubernetes,
+    "device-plugin.yaml": kubernetes,
+    "label-nodes.sh": shell,
+    "mig-manager.yaml": mig_manager,
+    "mig-parted.yaml": lambda path: parse_mig_parted(path.read_text()),
+    "table.csv": table,
+}
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
+def test_a_golden_file_is_what_its_target_takes(name):
+    TARGETS[name](GOLDEN / name)
