@@ -24,6 +24,9 @@ WRONG = "running.wrong"
 
 PLAN, CHECKPOINT, INSTANCES, NODE = "plan", "mig-parted checkpoint", "nvidia-smi mig -lgi", "kubectl get node -o json"
 
+LABELLED = "as the node's labels say"
+"""Instead of a GPU type."""
+
 KINDS = {
     PLAN: "a plan of sliceplan (JSON)",
     CHECKPOINT: "of `nvidia-mig-parted checkpoint`, one node",
@@ -85,7 +88,8 @@ def _offer_upload(session: Session) -> None:
     gpu, node, services = "", "", None
     if kind != PLAN:
         left, right = st.columns(2)
-        gpu = left.selectbox("of GPUs of the type", _types_first(session), key="running_gpu")
+        labelled = [LABELLED] if kind == NODE else []
+        gpu = left.selectbox("of GPUs of the type", [*labelled, *_types_first(session)], key="running_gpu")
         node = right.text_input("on the node", key="running_node", disabled=kind == NODE, placeholder="gpu-node-1")
         answer = session.answer
         if answer is not None and st.checkbox(
@@ -129,7 +133,7 @@ def _read(
 
 def _read_state(kind: str, text: str, source: str, gpu: str, node: str) -> tuple[str, LiveState]:
     if kind == NODE:
-        return read_node(text, source, {None: gpu})
+        return read_node(text, source, {} if gpu == LABELLED else {None: gpu})
     if kind == CHECKPOINT:
         return node, read_checkpoint(text, source, {None: gpu}, {})
     return node, read_instances(text, source, {None: gpu})

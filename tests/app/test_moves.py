@@ -14,7 +14,7 @@ from sliceplan.app.charts.profile import batches_chart, batches_surface, shares_
 from sliceplan.app.charts.side_by_side import side_by_side_chart
 from sliceplan.app.charts.steps import lanes, steps_chart
 from sliceplan.app.jobs.moves import MoveOptions, PlannedMoves, plan_moves
-from sliceplan.app.parts.running import INSTANCES, PLAN
+from sliceplan.app.parts.running import INSTANCES, NODE, PLAN
 from sliceplan.app.session.session import Answer, Result
 from sliceplan.app.tables.profile import errors_table, footing_table, points_table
 from sliceplan.app.tables.transition import steps_table, strategies_table
@@ -244,6 +244,22 @@ def test_an_upload_that_is_no_plan_is_refused_in_words(content, wrong):
     assert not page.exception
     assert wrong in texts(page.error)
     assert page.session_state["session"].running is None
+
+
+def test_a_labelled_node_tells_its_type_and_what_is_assumed_of_it_is_shown():
+    page = screen("transition", session_with("demo"))
+    capacity = {"nvidia.com/gpu": "0", "nvidia.com/mig-1g.12gb": "2", "nvidia.com/mig-2g.24gb": "1"}
+    labels = {"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/mig.config": "all-balanced"}
+    node = {
+        "kind": "Node",
+        "metadata": {"name": "nvl", "labels": {**labels, "nvidia.com/gpu.count": "1"}},
+        "status": {"capacity": {**capacity, "nvidia.com/mig-3g.47gb": "1"}},
+    }
+    upload(page, NODE, "node.json", json.dumps(node).encode())
+    assert not page.exception
+    (gpu,) = page.session_state["session"].running.plan.gpus
+    assert gpu.gpu == "H100-94GB-NVL"
+    assert "Assumed, as nvidia.com/mig.config is all-balanced: on each GPU 1g.12gb at 0" in texts(page.caption)
 
 
 def test_the_instances_of_a_node_run_with_nothing_in_them():
