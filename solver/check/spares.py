@@ -6,9 +6,11 @@ one partition of that size.
 """
 
 import random
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations, product
+from functools import cache
+from itertools import accumulate, combinations, product
 from math import ceil, comb
 
 from ..model.catalogue import load_catalogue
@@ -25,6 +27,10 @@ Size = tuple[str, str | None]
 """GPU type and MIG profile; None: the whole GPU."""
 
 Predict = Callable[[str, str, str | None, int, int], Prediction | None]
+
+
+Points = Callable[[str, tuple[int, ...] | None, float | None, Size], tuple[list[float], list[float]]]
+"""Of a model, its batch sizes and memory on a size: latencies, rising, and the greatest throughput up to each."""
 
 
 def wrong_spares(
@@ -58,6 +64,7 @@ def _unmet_rates(
     problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str], Profile], predict: Predict
 ) -> Iterator[Violation]:
     settings, free = problem.settings, _free(plan)
+    points = _points_of(problem, profiles, predict)
     capacity: defaultdict[str, float] = defaultdict(float)
     for gpu in plan.gpus:
         for partition in gpu.partitions:
@@ -68,7 +75,7 @@ def _unmet_rates(
         wanted = workload.rate_rps * (1 + settings.headroom) * (1 + settings.spare_rate)
         missing = wanted * (1 - RELATIVE) - capacity[workload.name]
         if missing > 0:
-            rates = {size: _best_rps(problem, workload, size, profiles, predict) for size in free}
+            rates = {size: _best_rps(problem, workload, size, points) for size in free}
             needs[workload.name] = _ways(missing, rates, free)
     for services in _cases(list(needs), min(settings.spare_services, len(needs))):
         if not _all_placed([needs[name] for name in services], free):
@@ -119,34 +126,45 @@ def _all_placed(needs: list[list[Counter[Size]]], free: Counter[Size]) -> bool:
     )
 
 
-def _best_rps(
-    problem: Problem,
-    workload: Workload,
-    size: Size,
-    profiles: Mapping[tuple[str, str], Profile],
-    predict: Predict,
-) -> float:
+def _best_rps(problem: Problem, workload: Workload, size: Size, points: Points) -> float:
     """Returns the greatest throughput of a workload on a size within its SLO; every operating point is tried."""
-    gpu, mig = size
-    profile, facts = profiles.get((workload.model, gpu)), load_catalogue()[gpu]
-    if profile is None or (workload.gpus is not None and gpu not in workload.gpus):
+    if workload.gpus is not None and size[0] not in workload.gpus:
         return 0.0
-    instance = facts.mig.profile(mig) if facts.mig and mig else None
-    memory_mib = instance.memory_mib if instance else facts.memory_mib
+    latency_ms, rps = points(workload.model, workload.batch_sizes, workload.memory_mib, size)
     limit_ms = workload.slo_ms * problem.settings.slo_fraction
-    greatest = max([1, *(point.batch for point in profile.points), *(curve.max_batch for curve in profile.curves)])
-    if profile.interference is not None:
-        greatest = max(greatest, profile.interference.measured.max_batch)
-    best = 0.0
-    for processes in range(1, min(problem.settings.max_processes, facts.mps_client_limit(instance)) + 1):
-        for batch in workload.batch_sizes or range(1, greatest + 1):
-            point = predict(workload.model, gpu, mig, batch, processes)
-            if point is None or point.latency_ms > limit_ms * (1 + RELATIVE):
-                continue
-            needed = point.memory_mib if workload.memory_mib is None else workload.memory_mib * processes
-            if needed is None or memory_mib is None or needed <= memory_mib:
-                best = max(best, point.capacity_rps)
-    return best
+    within = bisect_right(latency_ms, limit_ms * (1 + RELATIVE))
+    return rps[within - 1] if within else 0.0
+
+
+def _points_of(problem: Problem, profiles: Mapping[tuple[str, str], Profile], predict: Predict) -> Points:
+    """Returns what looks up the operating points of services that are alike once for all of them."""
+
+    @cache
+    def points(
+        model: str, batch_sizes: tuple[int, ...] | None, memory_mib: float | None, size: Size
+    ) -> tuple[list[float], list[float]]:
+        gpu, mig = size
+        profile, facts = profiles.get((model, gpu)), load_catalogue()[gpu]
+        if profile is None:
+            return [], []
+        instance = facts.mig.profile(mig) if facts.mig and mig else None
+        capacity_mib = instance.memory_mib if instance else facts.memory_mib
+        greatest = max([1, *(point.batch for point in profile.points), *(curve.max_batch for curve in profile.curves)])
+        if profile.interference is not None:
+            greatest = max(greatest, profile.interference.measured.max_batch)
+        found = []
+        for processes in range(1, min(problem.settings.max_processes, facts.mps_client_limit(instance)) + 1):
+            for batch in batch_sizes or range(1, greatest + 1):
+                point = predict(model, gpu, mig, batch, processes)
+                if point is None:
+                    continue
+                needed = point.memory_mib if memory_mib is None else memory_mib * processes
+                if needed is None or capacity_mib is None or needed <= capacity_mib:
+                    found.append((point.latency_ms, point.capacity_rps))
+        found.sort()
+        return [latency for latency, _ in found], list(accumulate((rps for _, rps in found), max))
+
+    return points
 
 
 def _text(size: Size) -> str:
