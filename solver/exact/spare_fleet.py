@@ -10,13 +10,12 @@ The MIG cutting stock with partitions kept free: prices for a bound, a plan that
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from ..performance.resolve import ResolvedProblem
 from ..progress import report
 from .cutting_stock import CuttingStockAnswer, solve_cutting_stock
 from .decomposition import PRICES, DecomposedAnswer, solve_by_prices
-from .proof import is_proof
+from .proof import ended
 from .spare_capacity import SpareRules
 from .spare_plans import built_with_spares, cheapest_partitions
 
@@ -68,8 +67,9 @@ def solve_with_spares(
         report(f"exact: a plan of ${_cost(resolved, built):,.2f}/h with its free partitions")
         if any_plan:
             return best
-        if is_proof(_cost(resolved, built), best.answer.cost_bound):
-            return replace(best, answer=replace(best.answer, stopped="proved"))
+        end = ended(_cost(resolved, built), best.answer.cost_bound, gap=resolved.gap, limited=True)
+        if end in ("proved", "gap_reached"):
+            return replace(best, answer=replace(best.answer, stopped=end))
         on_answer(best)
     found = solve_cutting_stock(
         resolved,
@@ -77,6 +77,7 @@ def solve_with_spares(
         known_bound=best.answer.cost_bound,
         known_plan=built,
         fewest_slices=not any_plan,
+        gap=resolved.gap,
         time_limit_s=deadline - time.monotonic(),
     )
     return _better(resolved, best, found)
@@ -103,8 +104,7 @@ def _better(resolved: ResolvedProblem, best: SpareAnswer, found: CuttingStockAns
     if not plans:
         return SpareAnswer(replace(found, cost_bound=bound), method)
     plan = min(plans, key=lambda answer: _cost(resolved, answer))
-    proven = is_proof(_cost(resolved, plan), bound)
-    stopped: Literal["proved", "time_limit"] = "proved" if proven else "time_limit"
+    stopped = ended(_cost(resolved, plan), bound, gap=resolved.gap, limited=found.stopped == "time_limit")
     return SpareAnswer(replace(plan, stopped=stopped, solver=found.solver, cost_bound=bound), method)
 
 
