@@ -132,17 +132,22 @@ COUNTS = st.tuples(st.one_of(st.none(), st.integers(0, 3)), st.one_of(st.none(),
 @example((3.06, 1.530000001), [75, 80], (None, None))
 @example((2.0, 0.99999999999), [75, 80], (1, None))
 def test_what_is_proven_is_the_cheapest_of_an_enumeration(prices, rates, counts):
-    """Property: `exact-pulp` proves the oracle's cost to the last step."""
+    """Property: `exact-pulp` proves the oracle's cost to the last step, `exact` to a billionth; and nothing else."""
     problem = problem_with(prices, rates, counts)
     least, step = least_steps(prices, rates, counts)
-    compared = compare(problem, ["exact-pulp", "migserving-greedy"], profiles=PROFILES)
+    compared = compare(problem, ["exact", "exact-pulp", "migserving-greedy"], profiles=PROFILES)
     assert compared.is_sound, (compared.failures, compared.disputes)
-    plan = compared.plans[0]
+    exact, plan, _ = compared.plans
     if least is None:
-        assert plan.status is Status.INFEASIBLE
+        assert exact.status is plan.status is Status.INFEASIBLE
         return
     assert plan.status is Status.OPTIMAL
     assert cost_of(plan, prices) == least * step
+    cost = float(least * step)
+    assert cost * (1 - 1e-9) <= exact.cost_per_hour
+    assert exact.bound.cost_per_hour <= cost * (1 + 1e-9)
+    if exact.status is Status.OPTIMAL:
+        assert exact.cost_per_hour <= cost * (1 + 1e-9)
 
 
 def test_five_services_whose_cheapest_mix_is_2e_7_cheaper_than_the_next():
