@@ -13,6 +13,7 @@ from .geometry import Layout, Multiset, placement_rules, roomiest_layout
 from .model.base import blank, unvalidated
 from .model.catalogue import load_catalogue
 from .model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status, Unserved
+from .model.prices import prices_of
 from .model.problem import FleetEntry, Sharing
 from .partition_records import SHARED, Figures, ResidentFigures, partition_records
 from .performance.interference.prediction import SharedPrediction
@@ -71,6 +72,7 @@ def assemble(
         warnings=(),
         shadow=None,
         metrics=None,
+        gpu_prices=prices_of(resolved.problem),
     )
 
 
@@ -104,6 +106,7 @@ def without_plan(
         warnings=(),
         shadow=None,
         metrics=None,
+        gpu_prices=prices_of(resolved.problem),
     )
 
 

@@ -66,6 +66,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "replan": moving.replan,
     "planners": listing.planners,
     "gpus": listing.gpus,
+    "price-books": listing.price_books,
     "profiles": listing.list_profiles,
     "import-profile": importing.import_profile,
     "import-measurements": measuring.import_measurements,

@@ -86,11 +86,17 @@ class Comparison:
         services = None if self.services is None else self.services.model_dump(mode="json")
         return {
             "bound": self.bound.model_dump(mode="json"),
+            "gpu_prices": self._prices_data(),
             "planners": [self._row_data(row) for row in self.rows],
             "not_run": list(self.not_run),
             "services": services,
             "services_error": self.services_error,
         }
+
+    def _prices_data(self) -> list[dict[str, Any]]:
+        """Returns what the GPUs of the problem cost, which is one for all plans."""
+        prices = next((plan.gpu_prices for plan in self.plans if plan.gpu_prices), ())
+        return [price.model_dump(mode="json") for price in prices]
 
     def _row_data(self, row: Row) -> dict[str, Any]:
         dispute = self.disputes.get(row.planner)

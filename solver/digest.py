@@ -9,7 +9,8 @@ from types import NoneType
 from typing import Any
 from weakref import ref
 
-from .model.plan import ProblemReference
+from .model.plan import Plan, ProblemReference
+from .model.price_book import load_price_books
 from .model.problem import Problem, Workload
 
 _latest: list[tuple[ref[Problem], ProblemReference]] = []
@@ -32,18 +33,34 @@ def reference(problem: Problem) -> ProblemReference:
     return found
 
 
+def made_with(problem: Problem, plan: Plan) -> str | None:
+    """Returns the shipped price book with which a plan answers a problem that it does not answer as it is, if any."""
+    named = {price.book for price in plan.gpu_prices or () if price.book in load_price_books()}
+    if plan.problem == reference(problem):
+        return None
+    return next(
+        (name for name in named if plan.problem == reference(problem.model_copy(update={"prices": name}))), None
+    )
+
+
 def _digest(problem: Problem) -> str:
     """Returns the digest; of the keys `workloads` comes last, and is written by columns, for it may be very long."""
-    fields = problem.model_copy(update={"workloads": ()}).model_dump(mode="json")
-    if not fields["settings"]["gap"]:
-        del fields["settings"]["gap"]  # plans of before there was one keep their digest
-    without = _canonical(fields)
+    without = _canonical(_as_before(problem.model_copy(update={"workloads": ()}).model_dump(mode="json")))
     digest = hashlib.sha256(without.removesuffix("]}").encode())
     for start in range(0, len(problem.workloads), AT_ONCE):
         texts = ",".join(_texts(problem.workloads[start : start + AT_ONCE]))
         digest.update(f",{texts}".encode() if start else texts.encode())
     digest.update(b"]}")
     return digest.hexdigest()
+
+
+def _as_before(data: dict[str, Any]) -> dict[str, Any]:
+    """Leaves out later fields where they say nothing, so that plans of before them still answer their problem."""
+    later = [(data, "prices"), (data, "price_books"), (data["settings"], "gap")]
+    for record, field in [*later, *((entry, "price_factor") for entry in data["fleet"])]:
+        if not record[field]:
+            del record[field]
+    return data
 
 
 def _canonical(value: object) -> str:

@@ -1,13 +1,19 @@
 """A plan's result in one sentence, for the terminal and the page."""
 
 from .model.plan import Plan, Status
+from .model.prices import price_words
 from .model.words import counted
 
 WITHOUT_PLAN = (Status.INFEASIBLE, Status.NONE_FOUND, Status.REFUSED, Status.TIMEOUT)
 
 
 def headline(plan: Plan, gap: float | None) -> str:
-    """Returns cost, GPUs, and how good they are proven to be; `gap` is that to the best bound known."""
+    """Returns cost, GPUs, how good they are proven to be, and at whose prices; `gap`: to the best bound known."""
+    words = price_words(plan.gpu_prices or (), {gpu.gpu for gpu in plan.gpus}) if plan.gpus else ""
+    return f"{_result(plan, gap)}, at {words}" if words else _result(plan, gap)
+
+
+def _result(plan: Plan, gap: float | None) -> str:
     if plan.status in WITHOUT_PLAN:
         return _without_plan(plan)
     gpus = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}"

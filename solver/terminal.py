@@ -12,6 +12,7 @@ from .model.catalogue import load_catalogue
 from .model.fit_error import FitError
 from .model.hardware import Gpu
 from .model.plan import Partition, Plan, PlannedGpu, Prices
+from .model.price_book import PriceBook
 from .model.price_report import PriceReport
 from .model.profile import Profile
 from .model.words import short_status
@@ -72,15 +73,15 @@ def _status(plan: Plan) -> str:
     return f"{len(missed)} miss, +{max(missed.values()):.0%}" if missed else short_status(plan.status)
 
 
-def gpu_table(gpus: Iterable[Gpu]) -> Table:
-    """Returns the catalogue, one row a GPU type."""
+def gpu_table(gpus: Iterable[Gpu], book: PriceBook) -> Table:
+    """Returns the catalogue, one row a GPU type, with the prices of a price book."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("GPU", no_wrap=True)
     for column in ("SMs", "memory", "$/h"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("MIG profiles (~ unconfirmed)")
     for gpu in gpus:
-        price = gpu.default_price
+        price = book.price(gpu.name)
         profiles = [("~" if p.unverified else "") + p.name for p in gpu.mig.profiles] if gpu.mig else ["no MIG"]
         table.add_row(
             gpu.name,
@@ -89,6 +90,16 @@ def gpu_table(gpus: Iterable[Gpu]) -> Table:
             f"{price.usd_per_gpu_hour:.2f}" + ("" if price.verified else "~") if price else "-",
             " ".join(profiles),
         )
+    return table
+
+
+def price_book_table(books: Iterable[PriceBook]) -> Table:
+    """Returns one row a price book: whose prices, of which dates, of how many GPU types."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("price book", "prices of", "read", "types"):
+        table.add_column(column, no_wrap=column == "price book", justify="right" if column == "types" else "left")
+    for book in books:
+        table.add_row(book.name, book.what, book.dates, str(len(book.prices)))
     return table
 
 

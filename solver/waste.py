@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .metrics import allocated_sms, reachable_rps, whole_sms
-from .model.catalogue import usd_per_hour
 from .model.plan import Plan
+from .model.prices import usd_per_hour_of
 from .model.problem import Problem
 from .model.profile import Profile, merged
 from .plan_columns import plan_columns
@@ -44,7 +44,7 @@ class Waste:
 
 def waste(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Waste | None:
     """Returns where a plan's money goes; None if it uses no GPU, or a price is not known."""
-    prices = {entry.gpu: usd_per_hour(entry.gpu, entry.price_per_hour) for entry in problem.fleet}
+    prices = usd_per_hour_of(problem)
     paid = [prices.get(gpu.gpu) for gpu in plan.gpus]
     if not plan.gpus or None in paid:
         return None

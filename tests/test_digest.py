@@ -11,14 +11,21 @@ from instances import problem_of, problems
 from sliceplan.solver import digest
 from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.price_book import load_price_books
 
 
 def by_the_library(problem):
-    """Returns the digest of the canonical JSON as the standard library writes it."""
-    fields = problem.model_dump(mode="json")
-    if fields["settings"]["gap"] == 0:
-        del fields["settings"]["gap"]
-    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    """Returns the digest of the canonical JSON as the standard library writes it; later fields only where given."""
+    data = problem.model_dump(mode="json")
+    for record, field in [
+        (data, "prices"),
+        (data, "price_books"),
+        (data["settings"], "gap"),
+        *((one, "price_factor") for one in data["fleet"]),
+    ]:
+        if record[field] in (None, [], 0):
+            del record[field]
+    canonical = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -32,6 +39,19 @@ def test_the_digest_is_of_the_canonical_json(problem):
 def test_the_examples_have_the_digest_of_their_canonical_json(name):
     problem = example_problems()[name]
     assert reference(problem).sha256 == by_the_library(problem)
+
+
+def test_prices_change_the_digest_and_the_lack_of_them_does_not():
+    """The digest of the demo is the one that plans of before have."""
+    demo = example_problems()["demo"]
+    assert reference(demo).sha256 == "7e8dc75d77fd8cb9d440bae25fdc8354fd177ec1550720f13f641941ade5d4f2"
+    book = load_price_books()["coreweave"].model_copy(update={"name": "ours"})
+    dearer = demo.fleet[0].model_copy(update={"price_factor": 2.0})
+    changed = [{"prices": "coreweave"}, {"price_books": (book,)}, {"prices": "ours", "price_books": (book,)}]
+    found = [demo.model_copy(update=change) for change in [*changed, {"fleet": (dearer,)}]]
+    for problem in found:
+        assert reference(problem).sha256 == by_the_library(problem)
+    assert len({reference(problem).sha256 for problem in [demo, *found]}) == 5
 
 
 WORKLOADS = st.lists(

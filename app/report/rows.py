@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sliceplan.solver.model.catalogue import usd_per_hour
 from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu
+from sliceplan.solver.model.price_book import GpuPrice
+from sliceplan.solver.model.prices import price_words, prices_of
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.transition import Transition
 from sliceplan.solver.transition_text import duration, step_in_words
@@ -21,6 +22,8 @@ class CostRow:
     count: int
     usd_per_hour: float | None
     """Of one; None: unknown."""
+    price_from: str
+    """Whose price, of which date."""
 
     @property
     def total(self) -> float | None:
@@ -75,9 +78,9 @@ class StepRow:
 
 def cost_rows(problem: Problem, plan: Plan) -> list[CostRow]:
     """Returns what the GPUs of each type cost."""
-    stated = {entry.gpu: entry.price_per_hour for entry in problem.fleet}
+    prices = {price.gpu: price for price in prices_of(problem)}
     counts = Counter(gpu.gpu for gpu in plan.gpus)
-    return [CostRow(gpu, count, usd_per_hour(gpu, stated.get(gpu))) for gpu, count in counts.items()]
+    return [_cost_row(gpu, count, prices.get(gpu)) for gpu, count in counts.items()]
 
 
 def service_rows(problem: Problem, plan: Plan) -> list[ServiceRow]:
@@ -143,6 +146,12 @@ def size_of(gpu: PlannedGpu, partition: Partition) -> str:
     if partition.mig_profile is not None:
         return partition.mig_profile
     return "whole" if gpu.sharing == "exclusive" or partition.sm_percent is None else f"{partition.sm_percent:g} %"
+
+
+def _cost_row(gpu: str, count: int, price: GpuPrice | None) -> CostRow:
+    return (
+        CostRow(gpu, count, price.usd_per_hour, price_words([price])) if price else CostRow(gpu, count, None, "unknown")
+    )
 
 
 def _partition(gpu: PlannedGpu, partition: Partition) -> str:

@@ -15,7 +15,7 @@ from sliceplan.solver.formats.problem_files import dump_problem
 
 from .stating.beginning import choose_beginning
 from .stating.choosing import add_gpus, add_service
-from .stating.editors import edit_name, edit_settings, edit_table
+from .stating.editors import edit_name, edit_prices, edit_settings, edit_table
 from .stating.marks import show_marks
 from .stating.pasting import paste_table
 
@@ -41,6 +41,7 @@ def show(session: Session) -> None:
         ("Add GPUs", add_gpus),
         when_empty="The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.",
     )
+    edit_prices(session)
     _show_table(
         session,
         "workloads",

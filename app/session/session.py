@@ -10,6 +10,7 @@ from sliceplan.app.tables.problem import fleet_table, workload_table
 from sliceplan.solver.comparison import Comparison
 from sliceplan.solver.digest import reference
 from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.problem import Problem, Settings
 
 
@@ -22,6 +23,10 @@ class Tables:
     workloads: pd.DataFrame
     settings: dict[str, Any]
     """By the fields of Settings."""
+    prices: str | None = None
+    """Name of the price book; None: the default one."""
+    price_books: tuple[PriceBook, ...] = ()
+    """Those of the problem itself."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,8 @@ class Session:
 def tables_of(problem: Problem) -> Tables:
     """Returns a problem as the editors show it."""
     settings = {name: getattr(problem.settings, name) for name in Settings.model_fields}
-    return Tables(problem.name, fleet_table(problem), workload_table(problem), settings)
+    tables = fleet_table(problem), workload_table(problem)
+    return Tables(problem.name, *tables, settings, problem.prices, problem.price_books)
 
 
 def open_problem(session: Session, problem: Problem, saved_as: VersionKey | None = None) -> None:

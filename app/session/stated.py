@@ -15,7 +15,9 @@ STATED = "workloads.stated"
 def stated(tables: Tables) -> tuple[Problem | None, tuple[Finding, ...]]:
     """Returns the problem that tables state, None if something is wrong, and what that is."""
     try:
-        problem = problem_tables.problem_of(tables.name, tables.fleet, tables.workloads, tables.settings)
+        problem = problem_tables.problem_of(
+            tables.name, tables.fleet, tables.workloads, tables.settings, tables.prices, tables.price_books
+        )
         resolve(problem, shipped_profiles(), problem_tables.SOURCE)
     except InputError as error:
         return None, tuple(error.findings)
@@ -74,6 +76,7 @@ def same_tables(one: Tables, other: Tables) -> bool:
     return one is other or (
         one.name == other.name
         and one.settings == other.settings
+        and (one.prices, one.price_books) == (other.prices, other.price_books)
         and one.fleet.equals(other.fleet)
         and one.workloads.equals(other.workloads)
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from sliceplan.solver.model.hardware import Gpu
+from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.profile import Profile, merged
 from sliceplan.solver.performance.operating_points import operating_points
 
@@ -27,8 +28,8 @@ class ModelFacts:
     most_ms: float
 
 
-def catalogue_table(gpus: Iterable[Gpu], profiles: Iterable[Profile]) -> pd.DataFrame:
-    """Returns what to know of GPU types before choosing; those that some model is profiled on come first."""
+def catalogue_table(gpus: Iterable[Gpu], profiles: Iterable[Profile], book: PriceBook) -> pd.DataFrame:
+    """Returns what to know of GPU types before choosing, priced by a book; those with profiles come first."""
     models: dict[str, set[str]] = {}
     for profile in profiles:
         models.setdefault(profile.gpu, set()).add(profile.model)
@@ -42,12 +43,11 @@ def catalogue_table(gpus: Iterable[Gpu], profiles: Iterable[Profile]) -> pd.Data
             "MIG profiles": ", ".join(mig.name for mig in gpu.mig.profiles if mig.kind == "base")
             if gpu.mig
             else "no MIG",
-            "$ per hour": gpu.default_price.usd_per_gpu_hour if gpu.default_price else None,
-            "price from": f"{gpu.default_price.cloud}, {gpu.default_price.date}"
-            if gpu.default_price
-            else "unknown: state one",
+            "$ per hour": price.usd_per_gpu_hour if price else None,
+            "price from": f"{book.name}, {price.date}" if price else f"not in {book.name}: state one",
         }
         for gpu in gpus
+        for price in [book.price(gpu.name)]
     ]
     frame = pd.DataFrame(rows).astype({"$ per hour": "float64"})
     return frame.sort_values("profiled models", ascending=False, kind="stable", ignore_index=True)

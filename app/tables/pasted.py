@@ -26,6 +26,7 @@ NAMES: Mapping[Table, Mapping[str, tuple[str, ...]]] = {
         "gpu": ("gpu", "gputype", "type", "accelerator", "gpumodel"),
         "count": ("count", "number", "gpus", "gpucount", "quantity", "available", "howmany"),
         "price_per_hour": ("priceperhour", "price", "cost", "costperhour", "pricehour", "hourlyprice"),
+        "price_factor": ("pricefactor", "factor"),
         "sharing": ("sharing", "mode", "modes", "division"),
         "nodes": ("nodes", "node", "hosts", "hostnames"),
     },

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from sliceplan.solver.headline import missed_slos
-from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.plan import Plan, PlannedGpu
+from sliceplan.solver.model.prices import usd_per_hour_of
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.service_figures import ServiceFigures, kind_of
 
@@ -81,7 +81,7 @@ def service_table(figures: Sequence[ServiceFigures]) -> pd.DataFrame:
 
 def gpu_table(problem: Problem, plan: Plan, gpus: Collection[PlannedGpu]) -> pd.DataFrame:
     """Returns one row for each of some GPUs of a plan; prices in USD, without columns that none of them fills."""
-    prices = {entry.gpu: entry.price_per_hour or _list_price(entry.gpu) for entry in problem.fleet}
+    prices = usd_per_hour_of(problem)
     cuts = {cut.id: cut for cut in plan.metrics.gpus} if plan.metrics else {}
     rows = []
     for gpu in gpus:
@@ -111,11 +111,6 @@ def gpu_table(problem: Problem, plan: Plan, gpus: Collection[PlannedGpu]) -> pd.
 
 def _serves(gpu: PlannedGpu, services: Collection[str]) -> bool:
     return any(served.workload in services for partition in gpu.partitions for served in partition.serves)
-
-
-def _list_price(gpu: str) -> float | None:
-    known = load_catalogue().get(gpu)
-    return known.default_price.usd_per_gpu_hour if known and known.default_price else None
 
 
 def _few(gpus: Sequence[str]) -> str:

@@ -12,9 +12,10 @@ import pandas as pd
 
 from sliceplan.solver.formats.problem_files import problem_from
 from sliceplan.solver.model.errors import Finding
+from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.problem import Problem
 
-FLEET_COLUMNS = ("gpu", "count", "price_per_hour", "sharing", "nodes")
+FLEET_COLUMNS = ("gpu", "count", "price_per_hour", "price_factor", "sharing", "nodes")
 WORKLOAD_COLUMNS = (
     "name",
     "model",
@@ -28,7 +29,7 @@ WORKLOAD_COLUMNS = (
     "value",
 )
 INTEGERS = frozenset({"count", "min_replicas", "max_replicas"})
-FLOATS = frozenset({"price_per_hour", "rate_rps", "slo_ms", "memory_mib", "value"})
+FLOATS = frozenset({"price_per_hour", "price_factor", "rate_rps", "slo_ms", "memory_mib", "value"})
 
 MARK = "what is wrong"
 """Column that says what is wrong with a row."""
@@ -44,6 +45,7 @@ def fleet_table(problem: Problem) -> pd.DataFrame:
             "gpu": entry.gpu,
             "count": entry.count,
             "price_per_hour": entry.price_per_hour,
+            "price_factor": entry.price_factor,
             "sharing": ", ".join(entry.sharing),
             "nodes": ", ".join(f"{node.name}:{node.count}" for node in entry.nodes or ()),
         }
@@ -84,7 +86,14 @@ def _typed_column(name: str, column: "pd.Series[Any]") -> "pd.Series[Any]":
     return numbers.astype("Int64") if name in INTEGERS and (numbers.dropna() % 1 == 0).all() else numbers
 
 
-def problem_of(name: str, fleet: pd.DataFrame, workloads: pd.DataFrame, settings: dict[str, Any]) -> Problem:
+def problem_of(
+    name: str,
+    fleet: pd.DataFrame,
+    workloads: pd.DataFrame,
+    settings: dict[str, Any],
+    prices: str | None = None,
+    price_books: Iterable[PriceBook] = (),
+) -> Problem:
     """Returns the problem that the tables state; raises InputError with findings at `fleet[i]` and `workloads[i]`."""
     data = {
         "version": 1,
@@ -92,6 +101,8 @@ def problem_of(name: str, fleet: pd.DataFrame, workloads: pd.DataFrame, settings
         "fleet": [_fleet_entry(row) for row in _filled(fleet)],
         "workloads": [_workload(row) for row in _filled(workloads)],
         "settings": settings,
+        "prices": prices,
+        "price_books": [book.model_dump(mode="json") for book in price_books],
     }
     return problem_from(data, SOURCE)
 

@@ -8,6 +8,7 @@ import pandas as pd
 from sliceplan.solver.differences.plans import Move, Place
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.parsing import parse_record
+from sliceplan.solver.model.prices import book_of, price_of
 from sliceplan.solver.model.problem import FleetEntry, Problem
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sweep_report import FleetMix, SweepReport
@@ -63,25 +64,42 @@ def candidate_table(problem: Problem, profiles: Iterable[Profile]) -> pd.DataFra
     """Returns one row a GPU type that some service of the problem has measurements on; those of its fleet are in."""
     models = {workload.model for workload in problem.workloads}
     measured = {profile.gpu for profile in profiles if profile.model in models}
-    own = {entry.gpu: entry for entry in problem.fleet}
+    own, book = {entry.gpu: entry for entry in problem.fleet}, book_of(problem)
     rows = []
     for name, gpu in load_catalogue().items():
         if name not in measured and name not in own:
             continue
-        entry = own.get(name)
-        price = entry.price_per_hour if entry else None
-        default = gpu.default_price.usd_per_gpu_hour if gpu.default_price else None
-        sharing = ", ".join(entry.sharing) if entry else "mig" if gpu.mig else "mps"
-        rows.append({"try": entry is not None, "GPU": name, "price per hour": price or default, "sharing": sharing})
+        entry = own.get(name) or FleetEntry(gpu=name, sharing=("mig" if gpu.mig else "mps",))
+        price = price_of(entry, book)
+        rows.append(
+            {
+                "try": name in own,
+                "GPU": name,
+                "price per hour": price.usd_per_hour if price else None,
+                "sharing": ", ".join(entry.sharing),
+            }
+        )
     return pd.DataFrame(rows).astype({"price per hour": "float64"})
 
 
-def candidates(frame: pd.DataFrame) -> list[FleetEntry]:
-    """Returns the chosen types of a `candidate_table`, as many GPUs of each as needed; InputError for a wrong price."""
+def candidates(frame: pd.DataFrame, problem: Problem) -> list[FleetEntry]:
+    """
+    Returns the chosen types of a `candidate_table`, as many GPUs of each as needed; InputError for a wrong price.
+
+    A price that was not changed stays what it was, the problem's own or its price book's.
+    """
+    own, book = {entry.gpu: entry for entry in problem.fleet}, book_of(problem)
     entries = []
     for row in frame[frame["try"]].to_dict("records"):
         price = None if pd.isna(row["price per hour"]) else float(row["price per hour"])
-        data = {"gpu": row["GPU"], "price_per_hour": price, "sharing": row["sharing"].split(", ")}
+        entry = own.get(row["GPU"]) or FleetEntry(gpu=row["GPU"])
+        known = price_of(entry, book)
+        kept = known is not None and price == known.usd_per_hour
+        paid = {
+            "price_per_hour": entry.price_per_hour if kept else price,
+            "price_factor": entry.price_factor if kept else None,
+        }
+        data = {"gpu": row["GPU"], **paid, "sharing": row["sharing"].split(", ")}
         entries.append(parse_record(FleetEntry, data, row["GPU"]))
     return entries
 

@@ -14,14 +14,16 @@ from operator import attrgetter, itemgetter
 import numpy as np
 
 from ..digest import reference
-from ..model.catalogue import load_catalogue, usd_per_hour
+from ..model.catalogue import load_catalogue
 from ..model.hardware import MigGeometry, MigProfile
 from ..model.plan import Plan, PlannedGpu, Status
+from ..model.prices import usd_per_hour_of
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile, merged
 from ..performance.prediction import Prediction, predict, predict_whole
 from ..plan_columns import UNKNOWN, Ints, PlanColumns, plan_columns
 from .partitions import Predict, wrong_partitions
+from .prices import wrong_prices
 from .shares import wrong_shares
 from .spares import wrong_spares
 from .violation import RELATIVE, Violation, close, close_arrays
@@ -53,6 +55,7 @@ def check(
     if found:
         return found
     found += _wrong_totals(problem, plan)
+    found += wrong_prices(problem, plan)
     found += _wrong_fleet(problem, plan)
     columns = plan_columns(problem, plan, columns)
     point = cache(partial(_point, by_key))
@@ -87,7 +90,7 @@ def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
         return
     if plan.unserved:
         yield Violation("plan", f"status is {plan.status}, but {len(plan.unserved)} workloads are unserved")
-    prices = {entry.gpu: usd_per_hour(entry.gpu, entry.price_per_hour) for entry in problem.fleet}
+    prices = usd_per_hour_of(problem)
     used = Counter(map(attrgetter("gpu"), plan.gpus))
     if any(prices.get(gpu) is None for gpu in used):
         return  # reported with the fleet

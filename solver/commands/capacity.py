@@ -8,7 +8,7 @@ import typer
 from ..model.plan import Plan
 from .exit_codes import Exit
 from .inputs import read_problem_and_profiles
-from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, say
 from .searching import searching
 
@@ -30,6 +30,7 @@ def headroom(
     problem: ProblemArgument,
     time_limit: TimeLimitOption = None,
     profiles: ProfilesOption = None,
+    prices: PricesOption = None,
     output: PlanOutputOption = None,
     problem_output: ProblemOutputOption = None,
 ) -> None:
@@ -38,7 +39,7 @@ def headroom(
     from ..capacity import SMALLEST
     from ..headline import headline
 
-    parsed, known = read_problem_and_profiles(problem, profiles)
+    parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching("looking for the greatest factor that fits"):
         found = api.headroom(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)
@@ -69,6 +70,7 @@ def shed(
     problem: ProblemArgument,
     time_limit: TimeLimitOption = None,
     profiles: ProfilesOption = None,
+    prices: PricesOption = None,
     output: PlanOutputOption = None,
     problem_output: ProblemOutputOption = None,
 ) -> None:
@@ -76,7 +78,7 @@ def shed(
     from .. import api
     from ..headline import headline
 
-    parsed, known = read_problem_and_profiles(problem, profiles)
+    parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching("looking for the least valuable services to leave out"):
         found = api.shed(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)

@@ -114,11 +114,11 @@ def export(
 
 def _problem_of(answer: Plan, plan: Path, problem: Path, profiles: list[Path] | None) -> Problem:
     """Reads the problem and refuses it if the plan answers another one."""
-    from ..digest import reference
+    from ..digest import made_with, reference
     from ..formats.problem_files import read_problem
 
     parsed = read_problem(problem, known_profiles(profiles))
-    if reference(parsed) != answer.problem:
+    if reference(parsed) != answer.problem and made_with(parsed, answer) is None:
         raise InputError([Finding("--problem", str(problem), f"is not the problem that {plan} answers")])
     return parsed
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ..model.errors import Finding, InputError
-from .inputs import known_profiles
-from .options import ProfilesOption
+from .inputs import known_profiles, price_book
+from .options import PricesOption, ProfilesOption
 from .output import display, two_columns
 
 
@@ -21,21 +21,47 @@ def planners() -> None:
 
 def gpus(
     name: Annotated[str | None, typer.Argument(help="A GPU type: print its whole entry, sources included.")] = None,
+    prices: PricesOption = None,
 ) -> None:
-    """List the GPU catalogue."""
+    """List the GPU catalogue, with the prices of one price book."""
     import yaml
 
     from ..model.catalogue import load_catalogue
     from ..model.parsing import closest
+    from ..model.price_book import DEFAULT_BOOK, load_price_books
     from ..terminal import gpu_table
 
-    known = load_catalogue()
+    known, books = load_catalogue(), load_price_books()
     if name is None:
-        display(gpu_table(known.values()))
+        book = price_book(prices or DEFAULT_BOOK, books)
+        display(gpu_table(known.values(), book))
+        display(f"$/h: {book.what}, {book.dates} (book {book.name})")
     elif name in known:
-        sys.stdout.write(yaml.safe_dump(known[name].model_dump(mode="json"), sort_keys=False, allow_unicode=True))
+        listed = {book.name: price for book in books.values() if (price := book.price(name))}
+        data = known[name].model_dump(mode="json")
+        data["prices"] = {book: price.model_dump(mode="json", exclude={"gpu"}) for book, price in listed.items()}
+        sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
     else:
         raise InputError([Finding("GPU", name, f"is not in the catalogue. {closest(name, known)}")])
+
+
+def price_books(
+    name: Annotated[
+        str | None, typer.Argument(help="A price book, or the file of one: print it whole, sources included.")
+    ] = None,
+) -> None:
+    """List the price books that a problem's `prices` can name."""
+    import yaml
+
+    from ..model.price_book import load_price_books
+    from ..terminal import price_book_table
+
+    books = load_price_books()
+    if name is None:
+        display(price_book_table(books.values()))
+    else:
+        data = price_book(name, books).model_dump(mode="json", exclude_none=True)
+        sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
 
 
 def list_profiles(profiles: ProfilesOption = None) -> None:

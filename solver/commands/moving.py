@@ -11,7 +11,7 @@ from ..model.errors import Finding, InputError
 from ..model.transition import Durations, Strategy
 from .exit_codes import Exit, exit_code
 from .inputs import read_problem_and_profiles
-from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, spinner, write_json
 from .searching import searching
 
@@ -112,6 +112,7 @@ def replan(
     ] = None,
     time_limit: TimeLimitOption = None,
     profiles: ProfilesOption = None,
+    prices: PricesOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was traded as JSON.")] = None,
 ) -> None:
@@ -124,7 +125,7 @@ def replan(
     from ..terminal import draw_plan
     from ..transition_text import moves_in_words
 
-    parsed, known = read_problem_and_profiles(problem, profiles)
+    parsed, known = read_problem_and_profiles(problem, profiles, prices)
     before = read_plan(running)
     try:
         with searching(f"replanning {len(parsed.workloads)} workloads"):

@@ -22,6 +22,14 @@ GapOption = Annotated[
         help="End as soon as the proven gap is at most this, 0.01 is 1 %; default: the problem's.",
     ),
 ]
+PricesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prices",
+        help="Price book for the whole fleet: a name (`sliceplan price-books`) or a file; default: the problem's.",
+        show_default=False,
+    ),
+]
 TimeLimitOption = Annotated[
     float | None, typer.Option("--time-limit", min=0.1, help="Seconds for the solver; default: the problem's.")
 ]

@@ -10,7 +10,7 @@ import typer
 from ..model.words import short_status
 from .exit_codes import Exit, best_of, exit_code
 from .inputs import read_problem_and_profiles
-from .options import GapOption, ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, write_json
 from .searching import searching
 
@@ -27,6 +27,7 @@ def solve(
         Path | None, typer.Option(help="Plan of a similar problem; its slice prices speed up `exact`.")
     ] = None,
     profiles: ProfilesOption = None,
+    prices: PricesOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
 ) -> None:
     """Find the cheapest plan for a problem."""
@@ -36,7 +37,7 @@ def solve(
     from ..reasons import reasons
     from ..terminal import draw_plan
 
-    parsed, known = read_problem_and_profiles(problem, profiles)
+    parsed, known = read_problem_and_profiles(problem, profiles, prices)
     earlier = read_plan(start) if start is not None else None
     with searching(f"{planner} is planning {len(parsed.workloads)} workloads"):
         plan = api.solve(
@@ -62,16 +63,18 @@ def compare(
     time_limit: TimeLimitOption = None,
     gap: GapOption = None,
     profiles: ProfilesOption = None,
+    prices: PricesOption = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the comparison as JSON; `-`: to stdout instead of the table.")
     ] = None,
 ) -> None:
     """Put planners side by side, with the gap of each to the proven bound."""
     from .. import api
+    from ..model.prices import price_words, prices_of
     from ..reasons import shared_reasons
     from ..terminal import compare_table
 
-    parsed, known = read_problem_and_profiles(problem, profiles)
+    parsed, known = read_problem_and_profiles(problem, profiles, prices)
     names = planner or list(api.planners_for(parsed))
     with searching("planning") as update:
         done = 0
@@ -95,7 +98,7 @@ def compare(
             say(f"  {plan.planner}: ${extra:,.2f}/h of it for standby processes ({plan.shadow.percent:g} % a GPU)")
     for line in _trouble(comparison):
         say(line)
-    say(_proven(comparison))
+    say(_proven(comparison, price_words(prices_of(parsed))))
     if comparison.not_run:
         say(f"Not run: {', '.join(comparison.not_run)}.")
     raise typer.Exit(_comparison_code(comparison))
@@ -120,11 +123,12 @@ def _comparison_code(comparison: "Comparison") -> Exit:
     return Exit.LIMITED if interrupted and code is Exit.DONE else code
 
 
-def _proven(comparison: "Comparison") -> str:
+def _proven(comparison: "Comparison", prices: str) -> str:
     bound = comparison.bound.cost_per_hour
     if comparison.no_plan_exists:
         return "Proven: no plan exists."
-    return "No bound was proven." if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h."
+    proof = "No bound was proven" if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h"
+    return f"{proof}, at {prices}."
 
 
 MOST_LETTERS = 400

@@ -7,7 +7,7 @@ import typer
 
 from .exit_codes import exit_code
 from .inputs import read_problem_and_profiles
-from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, write_json
 from .searching import searching
 
@@ -16,6 +16,7 @@ def price(
     problem: ProblemArgument,
     time_limit: TimeLimitOption = None,
     profiles: ProfilesOption = None,
+    prices: PricesOption = None,
     most: Annotated[int, typer.Option("--most", min=1, help="Show at most so many services.")] = 20,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the prices as JSON; `-`: to stdout instead of the tables.")
@@ -27,7 +28,7 @@ def price(
     from ..reasons import reasons
     from ..terminal import price_table, service_table
 
-    parsed, known = read_problem_and_profiles(problem, profiles)
+    parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching(f"pricing {len(parsed.workloads)} workloads"):
         plan, report = api.price(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
     if plan.prices is None or report is None:

@@ -7,22 +7,30 @@ import typer
 from ..model.errors import Finding, InputError
 from .exit_codes import Exit, exit_code
 from .inputs import read_problem_and_profiles
-from .options import PlanArgument, ProblemArgument, ProfilesOption
+from .options import PlanArgument, PricesOption, ProblemArgument, ProfilesOption
 from .output import MOST_LINES, display, say
 
 
-def check(problem: ProblemArgument, plan: PlanArgument, profiles: ProfilesOption = None) -> None:
+def check(
+    problem: ProblemArgument,
+    plan: PlanArgument,
+    profiles: ProfilesOption = None,
+    prices: PricesOption = None,
+) -> None:
     """Verify a plan against its problem, independently of any planner."""
     from ..check import check as violations_of
+    from ..digest import made_with
     from ..formats.plan_files import read_plan
     from ..performance.resolve import resolve
 
-    parsed, known = read_problem_and_profiles(problem, profiles)
+    parsed, known = read_problem_and_profiles(problem, profiles, prices)
     answer = read_plan(plan)
     resolve(parsed, known, str(problem))  # refuses what the problem refers to and does not exist
     violations = violations_of(parsed, answer, known)
     for violation in violations:
         say(str(violation))
+    if other := made_with(parsed, answer):
+        say(f"It was made with the prices of {other}: check it with --prices {other}.")
     if violations:
         say(f"{plan} does not hold: {len(violations)} violation(s).")
         raise typer.Exit(Exit.WRONG_INPUT)

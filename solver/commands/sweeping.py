@@ -10,7 +10,7 @@ from ..model.errors import Finding, InputError
 from ..model.words import short_status
 from .exit_codes import Exit, best_of, code_of
 from .inputs import read_problem_and_profiles
-from .options import ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, write_json
 from .searching import searching
 
@@ -32,6 +32,7 @@ def sweep(
     ],
     time_limit: TimeLimitOption = None,
     profiles: ProfilesOption = None,
+    prices: PricesOption = None,
     explain: Annotated[bool, typer.Option(help="Find out what forces each rise of the cost.")] = True,
     csv_file: Annotated[
         Path | None, typer.Option("--csv", help="Write the points as CSV; `-`: to stdout instead of the table.")
@@ -43,12 +44,13 @@ def sweep(
     """Show what the fleet costs over a range of rates, SLOs, prices, counts or headroom, and what forces each step."""
     if is_stdout(csv_file) and is_stdout(json_file):
         raise InputError([Finding("--csv and --json", "", "both are `-`; only one of them can go to stdout")])
+    from ..model.prices import price_words
     from ..sweeps.axes import parse_axes
     from ..sweeps.executors import workers
     from ..sweeps.points import Sweep
 
     with workers() as crew:  # they load the solvers while the files are read
-        parsed, known = read_problem_and_profiles(problem, profiles)
+        parsed, known = read_problem_and_profiles(problem, profiles, prices)
         asked = Sweep(parsed, known, parse_axes(axis, parsed), time_limit)
         with searching("sweeping") as update:
             report = _report(asked, crew, explain, update)
@@ -60,6 +62,7 @@ def sweep(
         from ..sweeps.curve import curve_table
 
         display(curve_table(report))
+    say(f"Costs are at {price_words(report.gpu_prices)}.")
     for line in _notes(report, explain):
         say(line)
     raise typer.Exit(_exit_code(report))

@@ -12,7 +12,7 @@ from ..model.parsing import parse_record
 from ..model.problem import Problem
 from .change import Change
 
-NAMED_BY = {"fleet": "gpu", "workloads": "name"}
+NAMED_BY = {"fleet": "gpu", "workloads": "name", "price_books": "name"}
 """The lists of a problem, and the field by which their entries are told apart."""
 
 Entries = dict[str, dict[str, Any]]

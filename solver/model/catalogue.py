@@ -18,11 +18,3 @@ def load_catalogue() -> dict[str, Gpu]:
         if entry.name.endswith(".yaml")
     ]
     return {gpu.name: gpu for gpu in gpus}
-
-
-def usd_per_hour(gpu: str, stated: float | None) -> float | None:
-    """Returns what a GPU costs: the stated price, else the catalogue's; None: neither is known."""
-    if stated is not None:
-        return stated
-    facts = load_catalogue().get(gpu)
-    return facts.default_price.usd_per_gpu_hour if facts and facts.default_price else None

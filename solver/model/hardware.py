@@ -1,4 +1,4 @@
-"""GPUs as the catalogue describes them: sizes, MIG geometry, prices, each with its source."""
+"""GPUs as the catalogue describes them: sizes and MIG geometry, each with its source."""
 
 from math import floor
 from typing import Literal
@@ -19,19 +19,6 @@ class Fact(Record):
     source: str
     verified: bool = True
     note: str | None = None
-
-
-class Price(Record):
-    """A published on-demand price."""
-
-    usd_per_gpu_hour: float = Field(gt=0, description="price of the instance divided by its GPUs, USD per hour")
-    cloud: str
-    region: str
-    instance: str
-    gpu_count: int = Field(ge=1, description="GPUs of the instance")
-    date: str
-    source: str
-    verified: bool = True
 
 
 class MigProfile(Record):
@@ -118,7 +105,6 @@ class Gpu(Record):
     mps_max_clients: Fact
     unknown: dict[str, str] = Field(default_factory=dict, description="each figure that is null -> why it is not known")
     mig: MigGeometry | None = Field(description="null: the GPU has no MIG")
-    prices: tuple[Price, ...] = ()
 
     @model_validator(mode="after")
     def _what_is_null_has_a_reason(self) -> "Gpu":
@@ -134,11 +120,6 @@ class Gpu(Record):
             message = f"is not known of this GPU type: {self.unknown[name]}"
             raise InputError([Finding(self.name, name, message)])
         return fact.value
-
-    @property
-    def default_price(self) -> Price | None:
-        """The first verified price listed, else the first; None if no price is known."""
-        return next((price for price in self.prices if price.verified), next(iter(self.prices), None))
 
     @property
     def memory_mib(self) -> float:

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from .base import Name, Record
+from .price_book import GpuPrice
 from .problem import Sharing
 from .profile import Quality
 
@@ -205,3 +206,8 @@ class Plan(Record):
     metrics: Metrics | None = Field(description="null: no plan")
     insurance: Insurance | None = Field(default=None, description="null: no partitions are kept free")
     prices: Prices | None = Field(default=None, description="null: the planner finds none")
+    gpu_prices: tuple[GpuPrice, ...] | None = Field(
+        default=None,
+        description="what a GPU of each type of the fleet costs and who says so, in the order of the fleet; "
+        "null: a plan of before these were kept, or one read from a node",
+    )

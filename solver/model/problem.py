@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from .base import Name, Record
+from .price_book import DEFAULT_BOOK, PriceBook, load_price_books
 
 Sharing = Literal["exclusive", "mig", "mps"]
 """How a GPU is divided: used whole, cut into MIG instances, shared by MPS."""
@@ -57,7 +58,13 @@ class FleetEntry(Record):
         ge=LEAST_PRICE,
         le=GREATEST_PRICE,
         description="USD per GPU and hour, read to 12 digits; the dearest of a fleet at most a million times the "
-        "cheapest; costs are told apart to a billionth. Omitted: the catalogue's price",
+        "cheapest; costs are told apart to a billionth. Omitted: the price book's (`prices`)",
+    )
+    price_factor: float | None = Field(
+        default=None,
+        ge=0.01,
+        le=100,
+        description="what the price book's price is multiplied by, as for a reservation or spot: 0.6; omitted: 1",
     )
     sharing: tuple[Sharing, ...] = Field(
         default=("mig",), min_length=1, description="how a GPU may be divided: exclusive, mig, mps"
@@ -65,6 +72,15 @@ class FleetEntry(Record):
     nodes: tuple[NodeGpus, ...] | None = Field(
         default=None, description="named nodes that hold these GPUs; omitted: not assigned to nodes"
     )
+
+    @model_validator(mode="after")
+    def _one_price_is_given(self) -> "FleetEntry":
+        if self.price_per_hour is not None and self.price_factor is not None:
+            raise ValueError(
+                f"price_per_hour is {self.price_per_hour:g} and price_factor {self.price_factor:g}: the factor is "
+                "for the price book's price; give one of them"
+            )
+        return self
 
     @model_validator(mode="after")
     def _nodes_hold_the_count(self) -> "FleetEntry":
@@ -185,6 +201,12 @@ class Problem(Record):
     fleet: tuple[FleetEntry, ...] = Field(min_length=1, description="GPUs that the plan may use")
     workloads: tuple[Workload, ...] = Field(min_length=1, description="what is to be served")
     settings: Settings = Field(default=Settings(), description="what holds for the whole problem")
+    prices: Name | None = Field(
+        default=None,
+        description="the price book that GPUs without `price_per_hour` are priced by (`sliceplan price-books`); "
+        f"omitted: {DEFAULT_BOOK}",
+    )
+    price_books: tuple[PriceBook, ...] = Field(default=(), description="your own price books, for `prices` to name")
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> "Problem":
@@ -195,6 +217,8 @@ class Problem(Record):
         owners = [(node.name, entry.gpu) for entry in self.fleet for node in entry.nodes or ()]
         if repeated := _repeated(name for name, _ in owners):
             raise ValueError(f"nodes with GPUs of two types are not supported: {', '.join(repeated)}")
+        if repeated := _repeated([*load_price_books(), *(book.name for book in self.price_books)]):
+            raise ValueError(f"price_books: the name is taken: {', '.join(repeated)}; give each book a name of its own")
         return self
 
 

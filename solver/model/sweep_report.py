@@ -6,6 +6,7 @@ from pydantic import Field
 
 from .base import Name, Record
 from .plan import Prices, ProblemReference
+from .price_book import GpuPrice
 
 AxisKind = Literal["rate", "slo", "price", "count", "headroom"]
 
@@ -70,6 +71,9 @@ class SweepReport(Record):
     points: tuple[SweepPoint, ...]
     steps: tuple[Step, ...]
     missing: int = Field(ge=0, description="points that were not solved because the sweep was ended")
+    gpu_prices: tuple[GpuPrice, ...] = Field(
+        default=(), description="what the GPUs of the problem cost, before an axis changes it, and who says so"
+    )
 
 
 class Sensitivity(Record):

@@ -14,9 +14,10 @@ import numpy as np
 from ..model.catalogue import load_catalogue
 from ..model.errors import Finding, InputError
 from ..model.hardware import Gpu, MigGeometry, MigProfile
-from ..model.parsing import grouped
+from ..model.parsing import closest, grouped
 from ..model.plan import Plan, Prices
-from ..model.problem import GREATEST_PRICE_RATIO, FleetEntry, Problem, Sharing, Workload
+from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
+from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
 from ..model.profile import Profile, merged
 from .interference.prediction import Floats, Ints
 from .mps_sharing import MpsType, shared_type
@@ -158,7 +159,9 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
     source = source or problem.name
     by_key = merged(profiles)
     findings = unknown_references(references_of(problem), by_key, source)
-    fleet = [_fleet_type(entry, f"fleet[{i}]", source, findings) for i, entry in enumerate(problem.fleet)]
+    findings += _unknown_book(problem, source)
+    prices = usd_per_hour_of(problem)
+    fleet = [_fleet_type(problem, i, prices.get(entry.gpu), source, findings) for i, entry in enumerate(problem.fleet)]
     known = [entry for entry in fleet if entry is not None]
     findings += _too_far_apart(known, source) if not findings else []
     if findings:
@@ -220,8 +223,17 @@ def _unusable(
     return findings
 
 
-def _fleet_type(entry: FleetEntry, path: str, source: str, findings: list[Finding]) -> FleetType | None:
-    catalogue = load_catalogue()
+def _unknown_book(problem: Problem, source: str) -> list[Finding]:
+    if book_of(problem) is not None or problem.prices is None:
+        return []
+    hint = closest(problem.prices, books_of(problem))
+    return [Finding(source, "prices", f"is {problem.prices!r}; no such price book. {hint}")]
+
+
+def _fleet_type(
+    problem: Problem, index: int, price: float | None, source: str, findings: list[Finding]
+) -> FleetType | None:
+    entry, path, catalogue = problem.fleet[index], f"fleet[{index}]", load_catalogue()
     gpu = catalogue.get(entry.gpu)
     if gpu is None:
         return None  # an unknown reference, reported as such
@@ -231,10 +243,8 @@ def _fleet_type(entry: FleetEntry, path: str, source: str, findings: list[Findin
         instead = "give it sharing: [mps], [exclusive] or both"
         message = f"is {gpu.name!r}, which has no MIG; {instead}. GPUs with MIG: {with_mig}."
         findings.append(Finding(source, f"{path}.gpu", message))
-    price = entry.price_per_hour or (gpu.default_price.usd_per_gpu_hour if gpu.default_price else None)
-    if price is None:
-        message = f"is missing, and the catalogue has no price for {gpu.name}; give one in USD per GPU and hour"
-        findings.append(Finding(source, f"{path}.price_per_hour", message))
+    if price is None and book_of(problem) is not None:
+        findings.append(Finding(source, f"{path}.price_per_hour", why_unpriced(problem, gpu.name)))
     if len(findings) > before or price is None:
         return None
     return FleetType(gpu, price, entry.available, frozenset(entry.sharing))

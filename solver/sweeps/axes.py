@@ -85,7 +85,7 @@ def _with_value(problem: Problem, axis: Axis, value: float) -> Problem:
             factor = (1 + value) / (1 + problem.settings.headroom)
             return _with_workloads(problem, axis.of, "rate_rps", lambda one: one.rate_rps * factor)
         case "price":
-            return _with_fleet(problem, axis.of, {"price_per_hour": value})
+            return _with_fleet(problem, axis.of, {"price_per_hour": value, "price_factor": None})
         case "count":
             return _with_fleet(problem, axis.of, {"count": round(value), "nodes": None})
 

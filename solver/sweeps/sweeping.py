@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from ..digest import reference
 from ..incumbent import interruption
 from ..model.plan import Prices
+from ..model.prices import prices_of
 from ..model.sweep_report import Step, SweepPoint, SweepReport
 from .executors import Workers
 from .gathering import Submission, gathered
@@ -51,4 +52,5 @@ def sweep_report(sweep: Sweep, points: Sequence[SweepPoint], steps: Sequence[Ste
         points=tuple(sorted(points, key=lambda point: point.index)),
         steps=tuple(sorted(steps, key=lambda step: (step.cheaper, step.dearer))),
         missing=sweep.points - len(points),
+        gpu_prices=prices_of(sweep.problem),
     )

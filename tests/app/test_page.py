@@ -21,7 +21,7 @@ def test_the_page_opens_with_the_demo_and_says_what_to_do():
 def test_solving_shows_the_proven_cost():
     page = solved("plan")
     assert not page.exception
-    assert "3 GPUs, $10.29 per hour: proven cheapest" in texts(page.subheader)
+    assert "3 GPUs, $10.29 per hour: proven cheapest, at aws-us-east-1 prices of 2026-11-09" in texts(page.subheader)
     assert "No plan can cost less" in texts(page.markdown)
     assert [metric.value for metric in page.metric] == ["$10.29", "3", "$10.29", "0.0%"]
 
@@ -47,7 +47,9 @@ def test_another_example_replaces_the_problem_and_makes_its_plan_an_old_one():
 def test_a_mixed_fleet_is_drawn_with_what_its_predictions_rest_on():
     page = solved("plan", "mixed")
     assert not page.exception
-    assert "3 GPUs, $9.92 per hour: proven cheapest" in texts(page.subheader)
+    assert "3 GPUs, $9.92 per hour: proven cheapest, at aws-us-east-1 prices of 2026-09-14 to 2026-11-09" in texts(
+        page.subheader
+    )
     assert "extrapolates" in texts(page.markdown)
 
 

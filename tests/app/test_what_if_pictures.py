@@ -117,11 +117,13 @@ def test_the_mix_stands_beside_types_that_can_serve_all_alone():
 def test_candidates_are_types_with_measurements_and_their_prices_are_checked():
     table = candidate_table(DEMO, shipped_profiles())
     assert set(table[table["try"]]["GPU"]) == {entry.gpu for entry in DEMO.fleet}
-    (entry, *_) = candidates(table)
+    (entry, *_) = candidates(table, DEMO)
     assert (entry.gpu, entry.count, entry.sharing) == ("A100-80GB", None, ("mig",))
-    assert candidates(table.assign(**{"price per hour": pd.NA}))[0].price_per_hour is None
+    assert entry.price_per_hour is None, "it stays the price book's"
+    assert candidates(table.assign(**{"price per hour": 1.5}), DEMO)[0].price_per_hour == 1.5
+    assert candidates(table.assign(**{"price per hour": pd.NA}), DEMO)[0].price_per_hour is None
     with pytest.raises(InputError, match="A100-80GB: price_per_hour is -1"):
-        candidates(table.assign(**{"price per hour": -1.0}))
+        candidates(table.assign(**{"price per hour": -1.0}), DEMO)
 
 
 def test_a_tornado_says_what_could_not_be_served():

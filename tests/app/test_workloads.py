@@ -22,6 +22,7 @@ from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.price_book import load_price_books
 
 DEMO = tables_of(example_problems()["demo"])
 
@@ -206,7 +207,7 @@ def test_every_example_says_what_it_shows():
 
 
 def test_the_catalogue_begins_with_gpus_that_can_be_planned():
-    table = catalogue_table(load_catalogue().values(), shipped_profiles())
+    table = catalogue_table(load_catalogue().values(), shipped_profiles(), load_price_books()["aws-us-east-1"])
     assert set(table["gpu"]) == set(load_catalogue())
     assert list(table["profiled models"]) == sorted(table["profiled models"], reverse=True)
     (t4,) = table[table["gpu"] == "T4"].to_dict("records")
@@ -277,3 +278,28 @@ def test_tables_are_validated_once_for_each_change(monkeypatch):
     page.number_input(key=f"headroom_{session.editor}").set_value(0.5).run()
     page.run()
     assert len(counted) == 2
+
+
+def test_another_price_book_changes_the_problem_and_what_stands_beside_the_fleet_and_undo_brings_it_back():
+    session = session_with(example_problems()["demo"])
+    page = screen("workloads", session)
+    assert "AWS us-east-1, on demand" in texts(page.caption)
+    assert "3.43 (2026-11-09)" in texts(page.caption)
+    page.selectbox(key=f"prices_{session.editor}").set_value("gcp-us-central1").run()
+    assert session.problem.prices == "gcp-us-central1"
+    assert "Google Cloud us-central1" in texts(page.caption)
+    assert "5.07 (2026-09)" in texts(page.caption)
+    page.selectbox(key=f"prices_{session.editor}").set_value("coreweave").run()
+    page.selectbox(key=f"prices_{session.editor}").set_value("aws-us-east-1").run()
+    assert session.problem.prices is None, "the default is not written into the problem"
+    undo(session)
+    assert session.problem.prices == "coreweave"
+
+
+def test_a_factor_and_a_book_of_its_own_survive_the_tables():
+    book = load_price_books()["azure-eastus"].model_copy(update={"name": "ours"})
+    demo = example_problems()["demo"]
+    fleet = (demo.fleet[0].model_copy(update={"price_factor": 0.5}),)
+    problem = demo.model_copy(update={"fleet": fleet, "prices": "ours", "price_books": (book,)})
+    assert stated(tables_of(problem)) == (problem, ())
+    assert not same_tables(tables_of(problem), tables_of(demo.model_copy(update={"fleet": fleet})))

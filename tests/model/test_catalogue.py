@@ -56,20 +56,11 @@ def test_every_mig_profile_of_the_facts_is_there_with_placements_memory_sms_and_
             assert len(profile.unverified) == len(row["unverified_fields"])
 
 
-def test_every_price_of_the_facts_is_there_per_gpu(facts):
-    for price in facts["prices_on_demand"]:
-        gpu = CATALOGUE[RENAMED.get(price["gpu"], price["gpu"])]
-        own = next(own for own in gpu.prices if own.instance == price["instance"])
-        assert own.usd_per_gpu_hour == pytest.approx(price["usd_per_hour"] / price["gpu_count"], abs=1e-6)
-        assert (own.date, own.verified) == (price["date"], price["verified"])
-
-
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_fact_names_its_source(name):
     gpu = CATALOGUE[name]
     sources = [getattr(gpu, field).source for field in ("sm_count", "memory_gib", "tdp_w", "mps_max_clients")]
     sources += [profile.source for profile in gpu.mig.profiles] if gpu.mig else []
-    sources += [price.source for price in gpu.prices]
     assert all(len(source) > 3 for source in sources)
 
 
@@ -81,14 +72,6 @@ def test_disjoint_placements_are_all_that_plain_instances_need(name):
     unlimited = tuple(replace(rule, max_count=99) for rule in rules.profiles)
     geometry_only = replace(rules, compute_slices=99, engines=None, profiles=unlimited)
     assert valid_layouts(rules) == valid_layouts(geometry_only)
-
-
-def test_default_price_is_a_verified_one_where_there_is_one():
-    assert CATALOGUE["V100-SXM2-16GB"].default_price.usd_per_gpu_hour == 3.06
-    assert CATALOGUE["A30-24GB"].default_price is None
-    for gpu in CATALOGUE.values():
-        if any(price.verified for price in gpu.prices):
-            assert gpu.default_price.verified
 
 
 def test_mps_clients_fall_in_proportion_to_the_instance():

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from sliceplan.app.session.session import Session
-from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import Finding, InputError
+from sliceplan.solver.model.prices import usd_per_hour_of
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.sweep_report import Axis, AxisKind
 from sliceplan.solver.sweeps.axes import KINDS, OF_SERVICES, parse_axes
@@ -81,9 +81,7 @@ def _first_range(problem: Problem, kind: AxisKind, name: str) -> Range:
         entry = next(entry for entry in problem.fleet if entry.gpu == name)
         return Range(0, max(2 * (entry.available or 0), 10), 1)
     if kind == "price":
-        entry = next(entry for entry in problem.fleet if entry.gpu == name)
-        default = load_catalogue()[name].default_price
-        own = entry.price_per_hour or (default.usd_per_gpu_hour if default else 1.0)
+        own = usd_per_hour_of(problem).get(name, 1.0)
     else:
         workload = next(one for one in problem.workloads if one.name == name)
         own = workload.rate_rps if kind == "rate" else workload.slo_ms

@@ -66,7 +66,7 @@ def _chosen_fleet(session: Session, problem: Problem) -> list[FleetEntry]:
     )
     session.choices[CANDIDATES] = (problem, frame)
     try:
-        fleet = candidates(frame)
+        fleet = candidates(frame, problem)
     except InputError as error:
         for finding in error.findings:
             st.error(str(finding))

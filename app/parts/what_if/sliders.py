@@ -3,8 +3,9 @@
 import streamlit as st
 
 from sliceplan.app.session.session import Session
-from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.price_book import GpuPrice
+from sliceplan.solver.model.prices import price_words, prices_of
 from sliceplan.solver.model.problem import FleetEntry, Problem, Workload
 from sliceplan.solver.model.what_if import WhatIf
 
@@ -28,10 +29,12 @@ def edited_changes(session: Session, base: Problem, plan: Plan, changes: WhatIf)
     own = base.settings.headroom
     headroom = _headroom("Headroom", own if changes.headroom is None else changes.headroom, key + "headroom")
     st.markdown("**GPUs**")
+    known_prices = {price.gpu: price for price in prices_of(base)}
     prices: dict[str, float] = {}
     counts: dict[str, int] = {}
     for entry in base.fleet:
-        price = _price(entry, changes, key)
+        known = known_prices.get(entry.gpu)
+        price = None if known is None else _price(known, changes, key)
         if price is not None:
             prices[entry.gpu] = price
         count = _count(entry, changes, plan, key)
@@ -105,21 +108,18 @@ def _amount(label: str, own: float, changed: float | None, most: float, key: str
     return st.slider(label, low, high, value, own / 20, format="%.4g", key=key, help=f"now {own:g}")
 
 
-def _price(entry: FleetEntry, changes: WhatIf, key: str) -> float | None:
-    default = load_catalogue()[entry.gpu].default_price
-    own = entry.price_per_hour or (default.usd_per_gpu_hour if default else None)
-    if own is None:
-        return None
-    value = changes.prices.get(entry.gpu, own)
+def _price(known: GpuPrice, changes: WhatIf, key: str) -> float | None:
+    own = known.usd_per_hour
+    value = changes.prices.get(known.gpu, own)
     price = st.slider(
-        f"{entry.gpu}, USD per hour",
+        f"{known.gpu}, USD per hour",
         min(0.25 * own, value),
         max(min(3 * own, MOST_USD), value),
         value,
         0.01,
         format="$%.2f",
-        key=f"{key}price_{entry.gpu}",
-        help=f"now ${own:,.2f}",
+        key=f"{key}price_{known.gpu}",
+        help=f"now ${own:,.2f} ({price_words([known])})",
     )
     return None if price == own else price
 

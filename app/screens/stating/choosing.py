@@ -13,6 +13,8 @@ from sliceplan.app.tables.known import ModelFacts, catalogue_table, free_name, m
 from sliceplan.app.tables.problem import typed
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
+from sliceplan.solver.model.prices import book_named
 from sliceplan.solver.model.problem import FleetEntry, Sharing, Workload
 
 
@@ -20,7 +22,8 @@ from sliceplan.solver.model.problem import FleetEntry, Sharing, Workload
 def add_gpus(session: Session) -> None:
     """Adds a GPU type of the catalogue to the fleet."""
     there = set(session.tables.fleet["gpu"].dropna())
-    table = _catalogue()
+    book = book_named(session.tables.prices, session.tables.price_books) or load_price_books()[DEFAULT_BOOK]
+    table = _catalogue(book.model_dump_json())
     free = [name for name in table["gpu"] if name not in there]
     if not free:
         st.info("All GPU types of the catalogue are in the fleet.")
@@ -45,7 +48,7 @@ def add_gpus(session: Session) -> None:
         key="gpu_count",
         help=FleetEntry.model_fields["count"].description,
     )
-    known = gpu.default_price
+    known = book.price(chosen)
     price = price_at.number_input(
         "USD per GPU and hour",
         min_value=0.01,
@@ -145,5 +148,5 @@ def _facts() -> tuple[ModelFacts, ...]:
 
 
 @st.cache_resource
-def _catalogue() -> pd.DataFrame:
-    return catalogue_table(load_catalogue().values(), shipped_profiles())
+def _catalogue(book: str) -> pd.DataFrame:
+    return catalogue_table(load_catalogue().values(), shipped_profiles(), PriceBook.model_validate_json(book))

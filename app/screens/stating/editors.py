@@ -6,7 +6,7 @@ stood in the old ones, with a press that comes before it has drawn the new ones;
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -21,6 +21,8 @@ from sliceplan.app.tables.problem import INTEGERS
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.base import Name
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
+from sliceplan.solver.model.prices import prices_of
 from sliceplan.solver.model.problem import FleetEntry, Settings, Sharing, Workload
 
 SETTINGS_IN_A_ROW = 4
@@ -92,6 +94,44 @@ def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
     )
 
 
+def edit_prices(session: Session) -> None:
+    """Draws the choice of the price book, and what the fleet's GPUs cost by it."""
+    start, number = _start_of(session), session.editor
+    books = {**load_price_books(), **{book.name: book for book in start.price_books}}
+    named = start.prices or DEFAULT_BOOK
+    key = f"prices_{number}"
+
+    def note() -> None:
+        chosen = st.session_state[key]
+        note_edit(session, number, prices=None if chosen == DEFAULT_BOOK else chosen)
+
+    options = list(dict.fromkeys([*books, named]))
+    choice, told = st.columns([2, 5], vertical_alignment="bottom")
+    choice.selectbox(
+        "Prices of GPUs",
+        options,
+        options.index(named),
+        key=key,
+        on_change=note,
+        help="the price book for GPUs without a price of their own in the table; for reserved or spot: price_factor",
+    )
+    told.caption(_paid(session, books))
+
+
+def _paid(session: Session, books: Mapping[str, PriceBook]) -> str:
+    """Returns whose the chosen prices are, and what each GPU type of the fleet costs."""
+    book = books.get(session.tables.prices or DEFAULT_BOOK)
+    if book is None:
+        return "There is no such price book."
+    whose = f"{book.what}, read {book.dates}"
+    if session.problem is None:
+        return whose
+    costs = [
+        f"{price.gpu} \\${price.usd_per_hour:,.2f} ({price.date or 'your own'})" for price in prices_of(session.problem)
+    ]
+    return f"{whose}. {', '.join(costs)}"
+
+
 def edit_settings(session: Session) -> None:
     """Draws the settings of the problem."""
     settings, number = _start_of(session).settings, session.editor
@@ -145,6 +185,7 @@ def _fleet_columns(frame: pd.DataFrame) -> dict[str, Any]:
         ),
         "count": _number("count", fields["count"]),
         "price_per_hour": _number("price_per_hour", fields["price_per_hour"], "$%.2f"),
+        "price_factor": _number("price_factor", fields["price_factor"]),
         "sharing": column.TextColumn(
             "sharing", help=fields["sharing"].description, validate=_list_of("|".join(get_args(Sharing)))
         ),
