@@ -110,9 +110,8 @@ def _priced_sizes(resolved: ResolvedProblem, price: Floats) -> Ints:
 def _paid(resolved: ResolvedProblem, plan: Plan, prices: Prices) -> Floats:
     """Returns what the partitions of each service cost at the prices, shape (workload,)."""
     known = {(one.gpu, one.mig_profile): one.usd_per_hour for one in prices.sizes}
-    per_percent = {
-        gpu: prices.shared.get(gpu, 0.0) / (mps.capacity_units * mps.unit_percent) for gpu, mps in resolved.mps.items()
-    }
+    all_of_it = {gpu: mps.percent_of(max(mps.capacity_units, 1)) for gpu, mps in resolved.mps.items()}
+    per_percent = {gpu: prices.shared.get(gpu, 0.0) / percent for gpu, percent in all_of_it.items()}
     number = {workload.name: w for w, workload in enumerate(resolved.problem.workloads)}
     paid = np.zeros(len(number))
     for gpu in plan.gpus:

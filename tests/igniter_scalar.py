@@ -26,7 +26,9 @@ def predict(gpu, residents):
     demand = gpu.idle_power_w + sum(power)  # (10)
     frequency = gpu.max_frequency_mhz  # (9)
     if demand > gpu.max_power_w:
-        frequency = max(1.0, frequency + gpu.frequency_mhz_per_w * (demand - gpu.max_power_w))
+        frequency = max(
+            min(1.0, gpu.max_frequency_mhz), frequency + gpu.frequency_mhz_per_w * (demand - gpu.max_power_w)
+        )
     figures = []
     for i, (c, b, _) in enumerate(residents):
         t_load = c.input_bytes * b / gpu.pcie_bytes_per_ms  # (3)

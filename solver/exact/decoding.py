@@ -120,8 +120,6 @@ def _with_least_shares(
     if not fits.all():
         raise RuntimeError("a set of residents does not fit; subsets of feasible sets must")
     return [
-        SharedGpu(
-            gpu, tuple(Resident(w, size, float(units[r, c] * mps.unit_percent)) for c, (_, w, size) in enumerate(row))
-        )
+        SharedGpu(gpu, tuple(Resident(w, size, mps.percent_of(int(units[r, c]))) for c, (_, w, size) in enumerate(row)))
         for r, row in enumerate(rows)
     ]

@@ -3,23 +3,25 @@ What a workload takes of GPUs under MPS at least, were they a fluid that is give
 
     f_wg = R_w / U  min u / min(throughput, R_w)     over the batch sizes and the shares of u units within the SLO
 
-U: the units of a GPU of type g. Each resident is as fast as alone on its GPU, because neighbours never make it faster
-(interference/igniter.py), and carries at most the rate R_w; so no plan carries the rate with fewer GPUs' worth of
-units, whatever its number of residents. A workload that may not be split takes its least share alone at least.
+U: the units of a GPU of type g. Each resident is as fast as alone on its GPU at its share, because neighbours never
+make it faster (interference/igniter.py), and carries at most the rate R_w; so no plan carries the rate with fewer GPUs'
+worth of units, whatever its number of residents. A workload that may not be split takes at least the least share with
+which it carries all of its rate alone. Every share is looked at: neither latency nor throughput need be monotone in it
+(performance/alone.py).
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-from ..performance.igniter_rules import alone_units
-from ..performance.interference.prediction import Floats, Ints
+from ..performance.alone import WITHIN, EveryShare, each_kind
+from ..performance.interference.prediction import Floats
 from ..performance.mps_sharing import MpsType
 from ..performance.resolve import ResolvedProblem
 from .shared_items import classes_of
 
-CHUNK = 256
-"""Workloads whose shares and batch sizes are predicted together."""
+MOST_COMPARED = 1 << 20
+"""Operating points of several workloads that are compared with their SLOs together."""
 
 
 def fluid_gpus(resolved: ResolvedProblem) -> Floats:
@@ -41,44 +43,22 @@ def fluid_of(resolved: ResolvedProblem, rate: float = 1.0) -> Floats:
 
 def _of_type(resolved: ResolvedProblem, mps: MpsType) -> Floats:
     fewest = np.full(len(resolved.required_rps), np.inf)
-    fits = mps.usable & (mps.demand_mib <= mps.memory_mib)
-    units = np.arange(1, mps.capacity_units + 1)
-    rows = np.flatnonzero(fits)
-    for begin in range(0, len(rows), CHUNK):
-        own = rows[begin : begin + CHUNK]
-        batch = _batches(mps, own)
-        shape = (*batch.shape, len(units), 1)
-        figures = mps.model.predict(
-            np.broadcast_to(own[:, None, None, None], shape),
-            np.broadcast_to(np.maximum(batch, 1)[..., None, None], shape),
-            np.broadcast_to(mps.percent(units)[:, None], shape),
-        )
-        fast = figures.latency_ms[..., 0] <= resolved.limit_ms[own, None, None] * (1 + 1e-9)
-        required = resolved.required_rps[own, None, None]
-        carried = np.maximum(np.minimum(figures.throughput_rps[..., 0], required), 1e-12)
-        taken = np.where(fast & (batch > 0)[..., None], units * required / carried, np.inf)
-        fewest[own] = taken.min(axis=(1, 2)) / mps.capacity_units
     whole = np.array([workload.max_replicas == 1 for workload in resolved.problem.workloads], dtype=bool)
-    rows = np.flatnonzero(whole & fits)
-    fewest[rows] = np.maximum(fewest[rows], _least_parts(resolved, mps, rows))
+    for rows, alone in each_kind(mps):
+        step = max(MOST_COMPARED // alone.points, 1)
+        for begin in range(0, len(rows), step):
+            own = rows[begin : begin + step]
+            part = _parts(alone, resolved.limit_ms[own], resolved.required_rps[own])
+            units = np.arange(1, mps.capacity_units + 1)
+            with np.errstate(divide="ignore", over="ignore"):
+                taken = np.min(units / part, axis=1)
+            all_of_it = np.where(part >= 1 - 1e-9, units, np.inf).min(axis=1)
+            fewest[own] = np.where(whole[own], np.maximum(taken, all_of_it), taken) / mps.capacity_units
     return fewest
 
 
-def _least_parts(resolved: ResolvedProblem, mps: MpsType, rows: Ints) -> Floats:
-    """Returns the part of a GPU that workloads need alone with their best batch sizes; inf: a GPU is not enough."""
-    if not rows.size:
-        return np.zeros(0)
-    batch = _batches(mps, rows)
-    own = np.repeat(rows, batch.shape[1])
-    units, fit = alone_units(mps, own, np.maximum(batch, 1).ravel(), resolved.limit_ms[own], resolved.required_rps[own])
-    usable = fit.reshape(batch.shape) & (batch > 0)
-    return np.asarray(np.where(usable, units.reshape(batch.shape), np.inf).min(axis=1) / mps.capacity_units)
-
-
-def _batches(mps: MpsType, rows: Ints) -> Ints:
-    """Returns the batch sizes of workloads, shape (workload, choice); 0: no further choice."""
-    most = max(len(mps.batches[w]) for w in rows.tolist())
-    batch = np.zeros((len(rows), most), dtype=np.int64)
-    for row, w in enumerate(rows.tolist()):
-        batch[row, : len(mps.batches[w])] = mps.batches[w]
-    return batch
+def _parts(alone: EveryShare, limit_ms: Floats, required_rps: Floats) -> Floats:
+    """Returns the part of each rate, at most 1, that one resident carries at most at each share: (workload, share)."""
+    fast = alone.latency_ms <= limit_ms[:, None, None] * WITHIN
+    carried = np.where(fast, alone.throughput_rps, 0.0).max(axis=1)
+    return np.asarray(np.minimum(carried / required_rps[:, None], 1.0), dtype=np.float64)

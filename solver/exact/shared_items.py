@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..performance.alone import alone_on
 from ..performance.igniter_rules import Demand, Demands, alone_units, demands
 from ..performance.interference.prediction import Ints
 from ..performance.mps_sharing import MpsType
@@ -80,6 +81,7 @@ def shared_items(resolved: ResolvedProblem, *, parts: bool) -> SharedItems:
     items: list[Item] = []
     classes = []
     splits = False
+    greatest = {gpu: alone_on(mps, resolved.limit_ms).greatest_rps for gpu, mps in resolved.mps.items()}
     for members in classes_of(resolved):
         workload = resolved.problem.workloads[members[0]]
         recipes: list[tuple[int, ...]] = []
@@ -89,7 +91,7 @@ def shared_items(resolved: ResolvedProblem, *, parts: bool) -> SharedItems:
             if resolved.problem.settings.mps_rules == "igniter":
                 offered = _igniter_recipes(resolved, mps, members[0])
             else:
-                offered = _free_recipes(resolved, mps, members[0], parts)
+                offered = _free_recipes(resolved, mps, members[0], float(greatest[mps.gpu][members[0]]), parts)
                 splits |= workload.max_replicas != 1
             for recipe in offered:
                 if workload.min_replicas <= len(recipe) <= (workload.max_replicas or len(recipe)):
@@ -119,10 +121,10 @@ def _item(resolved: ResolvedProblem, mps: MpsType, one: Demand, dedicated: bool)
     )
 
 
-def _free_recipes(resolved: ResolvedProblem, mps: MpsType, w: int, parts: bool) -> list[list[Item]]:
+def _free_recipes(resolved: ResolvedProblem, mps: MpsType, w: int, greatest: float, parts: bool) -> list[list[Item]]:
+    """`greatest`: most requests/s of the workload that a GPU carries for it alone."""
     workload = resolved.problem.workloads[w]
-    limit_ms = workload.slo_ms * resolved.problem.settings.slo_fraction
-    greatest = _greatest_rps(mps, w, limit_ms)
+    limit_ms = float(resolved.limit_ms[w])
     if greatest <= 0:
         return []
     required = float(resolved.required_rps[w])
@@ -145,16 +147,6 @@ def _free_recipes(resolved: ResolvedProblem, mps: MpsType, w: int, parts: bool) 
     return [
         [Item(mps.gpu, w, part, limit_ms, required * part, batches, memory) for part in recipe] for recipe in shares
     ]
-
-
-def _greatest_rps(mps: MpsType, w: int, limit_ms: float) -> float:
-    """Returns the greatest throughput of a workload alone on a GPU within its latency; 0: it is never fast enough."""
-    batches = mps.batches[w]
-    if not len(batches) or mps.demand_mib[w] > mps.memory_mib:
-        return 0.0
-    own = np.full((len(batches), 1), w)
-    figures = mps.model.predict(own, batches[:, None], np.full(own.shape, mps.capacity_units * mps.unit_percent))
-    return float(np.where(figures.latency_ms <= limit_ms * (1 + 1e-9), figures.throughput_rps, 0.0).max())
 
 
 def least_part(resolved: ResolvedProblem, mps: MpsType, w: int) -> float:

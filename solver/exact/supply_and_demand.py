@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..performance.alone import alone_on
 from ..performance.interference.prediction import Floats, Ints
-from ..performance.mps_sharing import alone_on
 from ..performance.resolve import ResolvedProblem
 from .covers import NO_LIMIT, Demands
 from .cutting_stock import Pattern

@@ -6,6 +6,7 @@ served, those that describe its kernels, its active time, its power and its use 
 (USENIX ATC 2022, sec. 4.4) is linear in the utilisations of two neighbours.
 """
 
+from math import floor
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -99,7 +100,10 @@ class Interference(Record):
     @model_validator(mode="after")
     def _active_time_is_positive(self) -> "Interference":
         k1, k2, k3, _, _ = self.model.active
-        for batch in (self.measured.min_batch, self.measured.max_batch):
+        least, most = self.measured.min_batch, self.measured.max_batch
+        # A parabola is least at an end or beside its vertex.
+        vertex = floor(min(max(-k2 / (2 * k1), least), most)) if k1 > 0 else least
+        for batch in (least, vertex, min(vertex + 1, most), most):
             if k1 * batch * batch + k2 * batch + k3 <= 0:
                 raise ValueError(f"k1 b^2 + k2 b + k3 is not above 0 at batch {batch}: more share would not help")
         if k1 < 0 and -k2 / (2 * k1) < self.measured.max_batch:

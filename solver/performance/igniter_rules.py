@@ -9,17 +9,20 @@ Mended: it is kept within the batch sizes that the workload may use; where that 
 make up for the rate, which the paper's eq. 18 does not ask for.
 
 A workload for which a whole GPU is not enough gets dedicated GPUs, as in the artifact: each with the largest batch
-that is fast enough at 100 %, and counted with 0.9 of its throughput there; the rest of the rate is served as usual.
-Mended: the artifact writes the batch size of another workload for them.
+that is fast enough at 100 %, and counted with 0.9 of its throughput there; the rest of the rate is served as usual, by
+the fewest dedicated GPUs beside which it fits one. Mended: the artifact writes the batch size of another workload for
+them; and where no batch is fast enough at 100 %, the share counts at which it is fastest, for with a steep power slope
+all of a GPU is not (performance/alone.py).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
 
 from ..model.plan import Unserved
+from .alone import WITHIN, at_every_share
 from .interference.least_shares import least_shares
 from .interference.prediction import Floats, Ints
 from .mps_sharing import MpsType
@@ -27,6 +30,9 @@ from .resolve import ResolvedProblem
 
 DEDICATED_PART = 0.9
 """Part of a dedicated GPU's throughput that is counted on (artifact)."""
+
+TRIED_TOGETHER = 1 << 12
+"""Numbers of dedicated GPUs of which the rest is looked at together."""
 
 
 @dataclass(frozen=True)
@@ -112,37 +118,47 @@ def alone_units(
 
 def _too_large(mps: MpsType, whole: Demand) -> tuple[list[Demand], Demand | None]:
     """Returns the dedicated GPUs of a workload and what is left of it; None: no batch is fast enough."""
-    w = whole.workload
-    batches = mps.batches[w]
-    if not len(batches) or whole.memory_mib > mps.memory_mib:
+    one = _dedicated(mps, whole)
+    if one is None:
         return [], None
-    own = np.full((len(batches), 1), w)
-    percent = np.full(own.shape, mps.capacity_units * mps.unit_percent)
-    alone = mps.model.predict(own, batches[:, None], percent)
-    fast = np.flatnonzero(alone.latency_ms[:, 0] <= whole.limit_ms)
-    if not fast.size:
-        return [], None
-    batch = int(batches[fast[-1]])
-    counted = DEDICATED_PART * float(alone.throughput_rps[fast[-1], 0])
-    one = Demand(w, batch, whole.limit_ms, counted, mps.capacity_units, whole.memory_mib)
-    for replicas in range(1, ceil(whole.required_rps / counted) + 1):
-        rest = max(whole.required_rps - replicas * counted, 1e-3)
-        limit, required = np.array([whole.limit_ms]), np.array([rest])
-        size = appropriate_batches(mps, np.array([w]), limit, required)
-        units, fits = alone_units(mps, np.array([w]), size, limit, required)
-        if fits[0]:
-            left = Demand(w, int(size[0]), whole.limit_ms, rest, int(units[0]), whole.memory_mib)
-            return [one] * replicas, left
+    most = ceil(whole.required_rps / one.required_rps)
+    for first in range(1, most + 1, TRIED_TOGETHER):
+        replicas = np.arange(first, min(first + TRIED_TOGETHER, most + 1))
+        rest = np.maximum(whole.required_rps - replicas * one.required_rps, 1e-3)
+        own, limit = np.full(len(rest), whole.workload), np.full(len(rest), whole.limit_ms)
+        size = appropriate_batches(mps, own, limit, rest)
+        units, fits = alone_units(mps, own, size, limit, rest)
+        for i in np.flatnonzero(fits)[:1].tolist():
+            left = replace(whole, batch=int(size[i]), required_rps=float(rest[i]), least_units=int(units[i]))
+            return [one] * int(replicas[i]), left
     return [], None
+
+
+def _dedicated(mps: MpsType, whole: Demand) -> Demand | None:
+    """Returns what a GPU of its own carries of a workload that needs several; None: no batch is fast enough."""
+    if not mps.usable[whole.workload] or whole.memory_mib > mps.memory_mib:
+        return None
+    alone = at_every_share(mps, whole.workload)
+    fast = alone.latency_ms <= whole.limit_ms * WITHIN
+    if fast[:, -1].any():
+        at, units = int(np.flatnonzero(fast[:, -1])[-1]), mps.capacity_units
+    elif fast.any():
+        at = int(np.flatnonzero(fast.any(axis=1))[-1])
+        units = int(np.argmin(alone.latency_ms[at])) + 1
+    else:
+        return None
+    counted = DEDICATED_PART * float(alone.throughput_rps[at, units - 1])
+    return replace(whole, batch=int(alone.batch[at]), required_rps=counted, least_units=units)
 
 
 def _reason(resolved: ResolvedProblem, mps: MpsType, one: Demand) -> str:
     if one.memory_mib > mps.memory_mib:
         return f"needs {one.memory_mib:g} MiB of memory; a {mps.gpu} has {mps.memory_mib:g} MiB"
-    own = np.full((max(len(mps.batches[one.workload]), 1), 1), one.workload)
-    batches = mps.batches[one.workload] if len(mps.batches[one.workload]) else np.ones(1, dtype=np.int64)
-    alone = mps.model.predict(own, batches[:, None], np.full(own.shape, mps.capacity_units * mps.unit_percent))
-    fastest = float(alone.latency_ms.min())
+    if not mps.usable[one.workload]:
+        return f"no batch size or share is left for it on a {mps.gpu} under MPS"
+    fastest = float(at_every_share(mps, one.workload).latency_ms.min())
+    if fastest <= one.limit_ms:
+        return f"no number of {mps.gpu} carries its rate with iGniter's batch sizes (eq. 17)"
     fraction = resolved.problem.settings.slo_fraction
     return (
         f"no batch size is fast enough alone on a {mps.gpu}: {one.limit_ms:g} ms are left for execution, the fastest "

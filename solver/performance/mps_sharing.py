@@ -43,15 +43,21 @@ class MpsType:
     """Memory of a GPU."""
     model: IgniterModel
     usable: np.ndarray
-    """Whether the workload has coefficients here, may use this type, and has a batch size."""
+    """Whether the workload has coefficients here, may use this type, has a batch size, and there is a share at all."""
     demand_mib: Floats
     """Memory of one resident; 0: unknown, so it excludes nothing."""
     batches: tuple[Ints, ...]
     """Batch sizes that each workload may use here, ascending."""
+    kind: Ints
+    """Equal for workloads with the same coefficients and batch sizes."""
 
     def percent(self, units: Ints) -> Floats:
-        """Returns shares in percent."""
-        return np.asarray(units * self.unit_percent, dtype=np.float64)
+        """Returns shares in percent; never more than all of a GPU, which 39 times 100 / 39 would be by rounding."""
+        return np.minimum(np.asarray(units * self.unit_percent, dtype=np.float64), 100.0)
+
+    def percent_of(self, units: int) -> float:
+        """Returns one share in percent, as `percent` does."""
+        return min(units * self.unit_percent, 100.0)
 
     def restricted_to(self, workloads: Ints) -> "MpsType":
         """Returns the type for some of the workloads, in the order given."""
@@ -61,6 +67,7 @@ class MpsType:
             usable=self.usable[workloads],
             demand_mib=self.demand_mib[workloads],
             batches=tuple(self.batches[w] for w in workloads.tolist()),
+            kind=self.kind[workloads],
         )
 
     def model_key(self, workload: int) -> tuple[float, ...]:
@@ -69,39 +76,6 @@ class MpsType:
         rows = (model.load_ms, model.feedback_ms, model.kernels, model.scheduling_ms, model.sensitivity)
         columns = (model.active, model.power, model.cache)
         return (*(float(row[workload]) for row in rows), *(x for c in columns for x in c[:, workload].tolist()))
-
-
-@dataclass(frozen=True, eq=False)
-class Alone:
-    """What every workload achieves alone on a GPU with all of its share; arrays have shape (workload,)."""
-
-    greatest_rps: Floats
-    """Greatest throughput within the latency limit; 0: no batch size is fast enough, or the type is not usable."""
-    fastest_ms: Floats
-    """Least latency of any batch size; inf: the type is not usable."""
-    fastest_batch: Ints
-
-
-def alone_on(mps: MpsType, limit_ms: Floats) -> Alone:
-    """Returns what every workload achieves alone on a GPU of a type; `limit_ms` has shape (workload,)."""
-    workloads = len(limit_ms)
-    most = max((len(batches) for batches in mps.batches), default=0)
-    batch = np.zeros((workloads, max(most, 1), 1), dtype=np.int64)
-    for w, batches in enumerate(mps.batches):
-        batch[w, : len(batches), 0] = batches
-    own = np.broadcast_to(np.arange(workloads)[:, None, None], batch.shape)
-    fits = (mps.usable & (mps.demand_mib <= mps.memory_mib))[:, None] & (batch[..., 0] > 0)
-    percent = np.where(fits, mps.capacity_units * mps.unit_percent, 0.0)[..., None]
-    figures = mps.model.predict(own, batch, percent)
-    latency = np.where(fits, figures.latency_ms[..., 0], np.inf)
-    within = latency <= limit_ms[:, None] * (1 + 1e-9)
-    fastest = np.argmin(latency, axis=1)
-    rows = np.arange(workloads)
-    return Alone(
-        np.where(within, figures.throughput_rps[..., 0], 0.0).max(axis=1),
-        latency[rows, fastest],
-        batch[rows, fastest, 0],
-    )
 
 
 def shared_type(
@@ -132,17 +106,21 @@ def shared_type(
     common = next(iter(gpu_coefficients), _idle(gpu))
     standby = 2 if problem.settings.shadow_percent > 0 else 1
     batches = tuple(_batches(workload, one) for workload, one in zip(problem.workloads, known, strict=True))
+    kinds: dict[tuple[str, tuple[int, ...] | None], int] = {}
+    kind = [kinds.setdefault((workload.model, workload.batch_sizes), len(kinds)) for workload in problem.workloads]
     unit = gpu.mps_unit_percent
+    units = int((100 - problem.settings.shadow_percent) / unit + 1e-9)
     return MpsType(
         gpu=gpu.name,
         unit_percent=unit,
-        capacity_units=int((100 - problem.settings.shadow_percent) / unit + 1e-9),
+        capacity_units=units,
         clients=gpu.mps_client_limit(None) // standby,
         memory_mib=gpu.memory_mib,
         model=IgniterModel.of(common, [one.model if one else NOTHING for one in known]),
-        usable=np.array([len(allowed) > 0 for allowed in batches]),
+        usable=np.array([len(allowed) > 0 and units > 0 for allowed in batches]),
         demand_mib=np.array([standby * _memory(w, one) for w, one in zip(problem.workloads, known, strict=True)]),
         batches=batches,
+        kind=np.array(kind, dtype=np.int64),
     )
 
 

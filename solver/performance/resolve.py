@@ -212,7 +212,7 @@ def _unusable(
         if on_size(workload.model, workload.gpus):
             continue
         allowed = [entry for entry in fleet if workload.gpus is None or entry.gpu.name in workload.gpus]
-        if any(mps[e.gpu.name].usable[i] for e in allowed if e.gpu.name in mps):
+        if any(len(mps[e.gpu.name].batches[i]) for e in allowed if e.gpu.name in mps):
             continue
         kinds = "; ".join(f"{entry.gpu.name} by {', '.join(sorted(entry.sharing))}" for entry in allowed)
         message = (

@@ -14,7 +14,7 @@ from math import ceil
 import numpy as np
 
 from ..model.plan import Unserved
-from .mps_sharing import Alone, alone_on
+from .alone import Alone, alone_on
 from .resolve import ResolvedProblem, usable_points
 
 
@@ -63,10 +63,13 @@ def _too_slow(resolved: ResolvedProblem, alone: Mapping[str, Alone], w: int) -> 
             fastest = float(points.latency_ms[best]), where
     for gpu, on_gpu in alone.items():
         if on_gpu.fastest_ms[w] < (fastest[0] if fastest else np.inf):
-            fastest = float(on_gpu.fastest_ms[w]), f"alone on {gpu} under MPS, batch {on_gpu.fastest_batch[w]}"
+            where = f"alone on {on_gpu.fastest_percent[w]:g} % of {gpu} under MPS, batch {on_gpu.fastest_batch[w]}"
+            fastest = float(on_gpu.fastest_ms[w]), where
     if fastest is None:
+        shadow = problem.settings.shadow_percent
+        kept = f", shadow_percent {shadow:g}" if resolved.mps and shadow else ""
         return (
-            f"no operating point of {workload.model} is allowed by its batch sizes, its memory and "
+            f"no operating point of {workload.model} is allowed by its batch sizes, its memory{kept} and "
             f"max_processes {problem.settings.max_processes} on any GPU type that it may use"
         )
     fraction = problem.settings.slo_fraction

@@ -106,7 +106,7 @@ def _cost_shared(resolved: ResolvedProblem, entry: FleetType) -> Floats:
     batch = appropriate_batches(mps, everyone, limit, resolved.required_rps)
     units, fits = alone_units(mps, everyone, batch, limit, resolved.required_rps)
     # One GPU is not enough where it does not fit; whether several are is for iGniter to say.
-    part = np.where(fits, units / mps.capacity_units, 2.0)
+    part = np.where(fits, units / max(mps.capacity_units, 1), 2.0)
     return np.where(mps.usable, part * entry.price_per_hour, np.inf)
 
 

@@ -13,6 +13,8 @@ Only the newcomer is checked, by a linear model: its plans may break SLOs by the
 The published table holds corrupt throughputs at 10 and 100 % (formats/gpulets.py), which are left out. The knees
 are those of the published port all the same (50, 60, 40 and 50 %). A leftover of 100 - knee that was not measured is
 used at the next smaller measured share.
+
+What is to be kept free for standby processes (`shadow_percent`) is no part of a GPU here; gpu-lets knows none.
 """
 
 from collections import deque
@@ -30,8 +32,6 @@ from ..performance.interference.neighbours import NeighbourTables
 from ..performance.mps_sharing import MpsType
 from ..performance.resolve import FleetType, ResolvedProblem
 from .single_type import Placed, cheapest_single_type
-
-WHOLE = 100.0
 
 
 class GpuletsIgniter:
@@ -74,6 +74,7 @@ def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
     tables = NeighbourTables(known, next(p.neighbours for p in known if p.neighbours is not None))
     knees = {model: knee_percent(profile) for model, profile in {p.model: p for p in known}.items()}
     wanted = [knees[profile.model] for profile in known]
+    whole = mps.percent_of(mps.capacity_units)
     gpus: list[list[_Gpulet]] = []
     leftovers: dict[_Leftover, deque[int]] = {}
     order = sorted(range(len(known)), key=lambda w: -resolved.required_rps[w])
@@ -87,8 +88,8 @@ def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
                     del leftovers[leftover]
             elif first := _first_let(resolved, mps, tables, w, wanted[w], rest):
                 gpus.append([first])
-                if first.percent < WHOLE:
-                    leftover = _Leftover(WHOLE - first.percent, first.point, float(mps.demand_mib[w]))
+                if first.percent < whole:
+                    leftover = _Leftover(whole - first.percent, first.point, float(mps.demand_mib[w]))
                     leftovers.setdefault(leftover, deque()).append(len(gpus) - 1)
                 point = first.point
             else:
@@ -107,7 +108,7 @@ def _without_table(resolved: ResolvedProblem, gpu: str) -> list[Unserved]:
     measured = {
         profile.model
         for profile in {id(profile): profile for profile in profiles if profile is not None}.values()
-        if len(_shares(profile)) >= 3 and profile.neighbours is not None
+        if len(_at_the_smallest_batch(profile)) >= 3 and profile.neighbours is not None
     }
     return [
         Unserved(
@@ -121,18 +122,20 @@ def _without_table(resolved: ResolvedProblem, gpu: str) -> list[Unserved]:
 
 def knee_percent(profile: Profile) -> float:
     """Returns the share at which the throughput at the smallest batch bends most; raises ValueError below 3 shares."""
-    shares = _shares(profile)
-    smallest = min(point.batch for point in profile.share_points)
-    throughput = {p.sm_percent: p.throughput_rps for p in profile.share_points if p.batch == smallest}
-    points = [(share, throughput[share]) for share in shares if share in throughput]
+    points = _at_the_smallest_batch(profile)
     if len(points) < 3:
-        raise ValueError(f"{profile.model} is measured at {len(points)} shares at batch {smallest}; expected 3 or more")
+        raise ValueError(
+            f"{profile.model} is measured at {len(points)} shares at its smallest batch; expected 3 or more"
+        )
     bends = [_curvature(points[i - 1 : i + 2]) for i in range(1, len(points) - 1)]
     return points[1 + int(np.argmax(bends))][0]
 
 
-def _shares(profile: Profile) -> list[float]:
-    return sorted({point.sm_percent for point in profile.share_points if point.sm_percent is not None})
+def _at_the_smallest_batch(profile: Profile) -> list[tuple[float, float]]:
+    """Returns shares, ascending, and the throughput there of one process at the smallest batch that was measured."""
+    alone = [point for point in profile.share_points if point.processes == 1]
+    smallest = min((point.batch for point in alone), default=0)
+    return sorted((point.sm_percent or 0.0, point.throughput_rps) for point in alone if point.batch == smallest)
 
 
 def _curvature(points: Sequence[tuple[float, float]]) -> float:
@@ -166,8 +169,11 @@ def _find_leftover(
 def _first_let(
     resolved: ResolvedProblem, mps: MpsType, tables: NeighbourTables, w: int, wanted: float, rest: float
 ) -> _Gpulet | None:
-    """Returns the first gpu-let of a new GPU: the knee's share, or the next that is fast enough; None if none is."""
-    for percent in (share for share in tables.percents(w) if share >= wanted):
+    """Returns the first gpu-let of a new GPU: the knee's share, or the next that is fast enough; None: none is."""
+    if mps.demand_mib[w] > mps.memory_mib:
+        return None
+    whole = mps.percent_of(mps.capacity_units)
+    for percent in (share for share in tables.percents(w) if wanted <= share <= whole):
         point = _point(resolved, mps, tables, w, percent, rest, None)
         if point is not None:
             return _Gpulet(w, percent, point)
@@ -203,7 +209,7 @@ def _point(
 
 def _expressible(mps: MpsType, percent: float) -> float:
     """Returns the share in whole units of the GPU, no greater than given."""
-    return max(int(percent / mps.unit_percent + 1e-9), 1) * mps.unit_percent
+    return mps.percent_of(max(int(percent / mps.unit_percent + 1e-9), 1))
 
 
 PLANNERS = (GpuletsIgniter(),)

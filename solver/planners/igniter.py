@@ -26,9 +26,10 @@ import numpy as np
 from ..decided import Resident, SharedGpu
 from ..model.plan import Plan
 from ..model.problem import Sharing
+from ..performance.alone import alone_on
 from ..performance.igniter_rules import Demand, demands
 from ..performance.interference.least_shares import least_shares
-from ..performance.mps_sharing import MpsType, alone_on
+from ..performance.mps_sharing import MpsType
 from ..performance.resolve import FleetType, ResolvedProblem
 from .single_type import Placed, cheapest_single_type, over_limits
 
@@ -69,7 +70,7 @@ def placed_by_igniter(
     kinds = _Kinds(mps, asked.shared)
     gpus, arrivals = _placed(kinds, fit)
     dedicated = [
-        SharedGpu(mps.gpu, (Resident(one.workload, one.batch, one.least_units * mps.unit_percent),))
+        SharedGpu(mps.gpu, (Resident(one.workload, one.batch, mps.percent_of(one.least_units)),))
         for one in asked.dedicated
     ]
     return [*dedicated, *kinds.named(gpus, arrivals)]
@@ -181,7 +182,7 @@ class _Kinds:
             SharedGpu(
                 self.mps.gpu,
                 tuple(
-                    Resident(one.workload, one.batch, units * self.mps.unit_percent)
+                    Resident(one.workload, one.batch, self.mps.percent_of(units))
                     for one, (_, units) in zip(own, content, strict=True)
                 ),
             )

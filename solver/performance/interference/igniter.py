@@ -14,9 +14,10 @@ For the residents of one GPU, with share r in percent and batch size b (t in ms;
 
 Power and cache use are not let below 0, which the fitted lines would reach at next to no load. So a resident's
 latency rises in the share of any other, and a further resident never lowers one: t_sch, the sum of c and the sum of p
-only grow (GpuCoefficients, ModelCoefficients and Interference refuse coefficients for which they would not). It
-falls in its own share on GPUs that are not given away several times over; far beyond that, a larger share costs
-more in frequency than it gives. Nothing here relies on that.
+only grow (GpuCoefficients, ModelCoefficients and Interference refuse coefficients for which they would not). In its
+own share it need not be monotone: a larger share shortens t_act and raises p, and above P the clock falls for all of
+t_gpu. With the published coefficients it falls as long as a GPU is not given away several times over; with a steeper
+power slope it rises well before, even alone. Nothing here relies on either.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,10 @@ from ...model.interference import GpuCoefficients, Interference, ModelCoefficien
 from .prediction import Floats, Ints, SharedPrediction
 
 LEAST_FREQUENCY_MHZ = 1.0
-"""Eq. 9 is a line and would stop the clock at some demand; here it crawls, so that every latency is finite."""
+"""
+Eq. 9 is a line and would stop the clock at some demand; here it crawls, so that every latency is finite, but no faster
+than F.
+"""
 
 LOADING = "loading"
 SCHEDULING = "scheduling"
@@ -205,7 +209,7 @@ class IgniterModel:
         """Returns the frequency at a power demand (eq. 9)."""
         over = np.maximum(demand_w - self.gpu.max_power_w, 0.0)
         frequency: Floats = self.gpu.max_frequency_mhz + self.gpu.frequency_mhz_per_w * over
-        return np.maximum(frequency, LEAST_FREQUENCY_MHZ)
+        return np.maximum(frequency, min(LEAST_FREQUENCY_MHZ, self.gpu.max_frequency_mhz))
 
     def _crowd_ms(self, workload: Ints, residents: Ints) -> Floats:
         """Returns n_k D, what the others add to the scheduling delay (eq. 5 and 6)."""

@@ -107,7 +107,7 @@ class NeighbourTables:
 
 
 def _table(profile: Profile) -> dict[tuple[int, float], MeasuredPoint]:
-    return {(point.batch, point.sm_percent or 0.0): point for point in profile.share_points}
+    return {(point.batch, point.sm_percent or 0.0): point for point in profile.share_points if point.processes == 1}
 
 
 def _rows(tables: dict[str, dict[tuple[int, float], MeasuredPoint]], pair: Pair) -> list[tuple[list[float], float]]:

@@ -1,14 +1,17 @@
 """iGniter's model of interference: the vectorised function against the equations one by one, and its monotonicity."""
 
+import random
+
 import igniter_scalar
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from igniter_instances import COEFFICIENTS, GPU, MODEL, SHIPPED
+from mps_draws import gpu_coefficients, model_coefficients
 
 from sliceplan.solver.model.interference import GpuCoefficients, Interference, ModelCoefficients
-from sliceplan.solver.performance.interference.igniter import alone
+from sliceplan.solver.performance.interference.igniter import IgniterModel, alone
 
 SSD = SHIPPED["ssd"].model.model_dump()
 
@@ -27,6 +30,22 @@ def test_the_vectorised_model_equals_the_equations_one_by_one(members):
     expected = igniter_scalar.predict(GPU, [(COEFFICIENTS[w], b, r) for w, b, r in members])
     np.testing.assert_allclose(figures.latency_ms[0], [f.latency_ms for f in expected], rtol=1e-12)
     np.testing.assert_allclose(figures.throughput_rps[0], [f.throughput_rps for f in expected], rtol=1e-12)
+
+
+@given(
+    st.integers(0, 10**6), st.lists(st.tuples(st.integers(0, 2), st.integers(1, 32), st.integers(1, 40)), min_size=1)
+)
+def test_it_equals_them_for_all_coefficients_that_are_accepted(seed, members):
+    """Property: steep and flat slopes, tiny and huge figures, a clock below 1 MHz."""
+    draw = random.Random(seed)
+    gpu = GpuCoefficients.model_validate(gpu_coefficients(draw))
+    models = [ModelCoefficients.model_validate(model_coefficients(draw)) for _ in range(3)]
+    workload, batch, units = (np.array([column]) for column in zip(*members, strict=True))
+    figures = IgniterModel.of(gpu, models).predict(workload, batch, 2.5 * units)
+    expected = igniter_scalar.predict(gpu, [(models[w], b, 2.5 * u) for w, b, u in members])
+    if all(one.latency_ms > 0 for one in expected):
+        np.testing.assert_allclose(figures.latency_ms[0], [f.latency_ms for f in expected], rtol=1e-9)
+        np.testing.assert_allclose(figures.throughput_rps[0], [f.throughput_rps for f in expected], rtol=1e-9)
 
 
 @given(sets_of_residents)
@@ -53,8 +72,8 @@ def test_a_latency_rises_with_the_share_of_another(members, data):
 
 
 @given(sets_of_residents, st.data())
-def test_a_latency_falls_with_its_own_share_while_shares_are_no_more_than_the_gpu(members, data):
-    """Beyond 100 % it need not: so far into throttling a larger share costs more in frequency than it gives."""
+def test_the_published_latencies_fall_with_their_own_share_while_shares_are_no_more_than_the_gpu(members, data):
+    """Beyond 100 % they need not: so far into throttling a larger share costs more in frequency than it gives."""
     i = data.draw(st.integers(0, len(members) - 1))
     scale = min(1.0, 95.0 / sum(r for _, _, r in members))
     members = [(w, b, r * scale) for w, b, r in members]
@@ -131,6 +150,11 @@ def with_changes(record, **changes):
             SHIPPED["ssd"],
             {"model": {**COEFFICIENTS[3].model_dump(), "active": (-3, 100.0, 0, 0, 0)}},
             "falls with the batch",
+        ),
+        (
+            SHIPPED["ssd"],
+            {"model": {**COEFFICIENTS[3].model_dump(), "active": (1.0, -10.0, 24.5, 0, 0.1)}},
+            "not above 0 at batch 5",
         ),
         (SHIPPED["ssd"], {"measured": {**SHIPPED["ssd"].measured.model_dump(), "min_batch": 64}}, "above its greatest"),
     ],

@@ -1,0 +1,26 @@
+"""What planners claim of random MPS problems, judged by trying everything; a draw of what mps_adversary.py runs."""
+
+import pytest
+from mps_adversary import judged
+from mps_draws import small_gpus
+
+
+@pytest.fixture(autouse=True)
+def _small_gpus():
+    with small_gpus():
+        yield
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_no_claim_on_small_problems_is_false(first):
+    """Property: no plan that does not hold, no bound or optimum above a plan that exists, no false infeasible."""
+    for seed in range(first, first + 10):
+        verdict = judged(seed)
+        assert not verdict.false, (seed, verdict.false)
+
+
+@pytest.mark.parametrize(("family", "seeds"), [("absurd", 10), ("many-replicas", 6), ("large", 3), ("mixed", 6)])
+def test_no_claim_on_strange_problems_is_false(family, seeds):
+    for seed in range(seeds):
+        verdict = judged(seed, family)
+        assert not verdict.false, (family, seed, verdict.false)
