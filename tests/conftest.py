@@ -7,8 +7,8 @@ import pytest
 from hypothesis import settings
 from needs import skipped_lines
 
-# Continuous integration draws the same examples at every run; elsewhere hypothesis draws new ones. No example has a time
-# limit of its own: on a busy machine any of them may wait.
+# Continuous integration draws the same examples at every run; elsewhere hypothesis draws new ones. No example has a
+# time limit of its own: on a busy machine any of them may wait.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("drawn anew", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "drawn anew")
