@@ -1,5 +1,5 @@
 """
-Prices so near to each other that a solver's tolerances hide the difference: what is proven is still the cheapest.
+Prices, and rates, so near to others that a solver's tolerances hide the difference: what is proven is still so.
 
 The oracle shares no code with the planners: it enumerates the placements of instances on a GPU from the catalogue's
 starts, and the cheapest fleet by dynamic programming over what is left of each rate, in whole numbers.
@@ -8,7 +8,7 @@ starts, and the cheapest fleet by dynamic programming over what is left of each 
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import lcm
+from math import ceil, lcm
 
 import pulp
 import pytest
@@ -122,19 +122,23 @@ def near_prices(draw):
 
 
 D5 = ((3.06, 1.530001), (45, 46, 66, 94, 18))
-RATES = st.lists(st.integers(5, 90), min_size=1, max_size=2)
+WHOLE_RATES = st.lists(st.integers(5, 90), min_size=1, max_size=2)
+NEAR = st.sampled_from([0.0, 1e-12, 1e-10, 3e-9, 1e-8, 5e-8, 2e-7, 8e-7, -1e-10, -3e-8])
+"""By how much, as a part of it, a rate misses a whole number, as what instances carry together is one."""
 COUNTS = st.tuples(st.one_of(st.none(), st.integers(0, 3)), st.one_of(st.none(), st.integers(0, 3)))
 
 
 @settings(max_examples=20, deadline=None)
-@given(near_prices(), RATES, COUNTS)
-@example((3.06, 1.530001), [45, 66], (None, None))
-@example((3.06, 1.530000001), [75, 80], (None, None))
-@example((2.0, 0.99999999999), [75, 80], (1, None))
-def test_what_is_proven_is_the_cheapest_of_an_enumeration(prices, rates, counts):
+@given(near_prices(), WHOLE_RATES, NEAR, COUNTS)
+@example((3.06, 1.530001), [45, 66], 0.0, (None, None))
+@example((3.06, 1.530000001), [75, 80], 0.0, (None, None))
+@example((2.0, 0.99999999999), [75, 80], 3e-8, (1, None))
+@example((3.06, 9.0), [150], 3e-8, (None, 0))
+def test_what_is_proven_is_the_cheapest_of_an_enumeration(prices, whole, near, counts):
     """Property: `exact-pulp` proves the oracle's cost to the last step, `exact` to a billionth; and nothing else."""
+    rates = [rate * (1 + near) for rate in whole]
     problem = problem_with(prices, rates, counts)
-    least, step = least_steps(prices, rates, counts)
+    least, step = least_steps(prices, [ceil(rate * (1 - 1e-9)) for rate in rates], counts)
     compared = compare(problem, ["exact", "exact-pulp", "migserving-greedy"], profiles=PROFILES)
     assert compared.is_sound, (compared.failures, compared.disputes)
     exact, plan, _ = compared.plans
