@@ -90,6 +90,8 @@ def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
         return
     if plan.unserved:
         yield Violation("plan", f"status is {plan.status}, but {len(plan.unserved)} workloads are unserved")
+    if plan.bound.gpus is not None and plan.bound.gpus > plan.gpus_used and plan.status is not Status.VIOLATING:
+        yield Violation("plan", f"bound.gpus is {plan.bound.gpus}, but it uses {plan.gpus_used} GPUs")
     prices = usd_per_hour_of(problem)
     used = Counter(map(attrgetter("gpu"), plan.gpus))
     if any(prices.get(gpu) is None for gpu in used):
@@ -131,6 +133,12 @@ def _wrong_fleet(problem: Problem, plan: Plan) -> Iterator[Violation]:
     for (node, index), times in places.items():
         if times > 1:
             yield Violation("plan", f"GPU {index} of node {node} is used {times} times")
+    for gpu in plan.gpus:
+        for partition in gpu.partitions:
+            if partition.duty_cycle_ms is not None:
+                yield Violation(gpu.id, f"has duty_cycle_ms {partition.duty_cycle_ms:g}; here no services take turns")
+            if partition.sm_percent is not None and gpu.sharing != "mps":
+                yield Violation(gpu.id, f"has sm_percent {partition.sm_percent:g}, but is not shared by mps")
     wrong = {
         (gpu, sharing)
         for gpu, sharing in set(map(attrgetter("gpu", "sharing"), plan.gpus))

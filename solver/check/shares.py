@@ -88,6 +88,9 @@ def _wrong_partition(
     partition: Partition,
     profiles: Mapping[tuple[str, str], Profile],
 ) -> Iterator[Violation]:
+    if not partition.serves:
+        yield Violation(gpu.id, "has a share that serves nothing; partitions are kept free on MIG and whole GPUs only")
+        return
     served = partition.serves[0]
     where = f"{gpu.id} {served.workload}"
     if partition.mig_profile is not None or partition.start is not None or partition.sm_percent is None:

@@ -105,7 +105,22 @@ def other_problem(plan):
     plan["problem"]["sha256"] = "0" * 64
 
 
+def a_round_of_turns(plan):
+    first_partition(plan)["duty_cycle_ms"] = 40.0
+
+
+def a_share_of_an_instance(plan):
+    first_partition(plan)["sm_percent"] = 50.0
+
+
+def more_gpus_needed_than_used(plan):
+    plan["bound"]["gpus"] = plan["gpus_used"] + 1
+
+
 EXPECTED = {
+    a_round_of_turns: "duty_cycle_ms",
+    a_share_of_an_instance: "sm_percent",
+    more_gpus_needed_than_used: "bound.gpus",
     other_profile: "is no MIG instance",
     illegal_start: "legal starts are",
     overlapping: "overlaps",

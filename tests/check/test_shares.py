@@ -64,6 +64,7 @@ def twice_in_one_share(plan):
         (other_causes, "other causes"),
         (no_cause, "other causes"),
         (twice_in_one_share, "a share serves one"),
+        (set_partition(serves=[]), "a share that serves nothing"),
     ],
 )
 def test_a_wrong_gpu_is_found_out(change, message):
