@@ -22,6 +22,9 @@ from sliceplan.solver.model.plan import Status
 TRIED = ("small", "absurd")
 """Families that are small enough to try everything."""
 
+OWN_RULES = ("gslice", "gpulets-igniter")
+"""Planners that choose batch sizes by rules of their own, also where iGniter's are asked for."""
+
 HOLDS = (Status.OPTIMAL, Status.FEASIBLE)
 
 
@@ -61,7 +64,8 @@ def judged(seed, family="small", planners=None, time_limit_s=2.0):
 
 
 def _judge_costs(problem, profiles, plans, verdict, tries):
-    costs = [plan.cost_per_hour for plan in plans.values() if plan.status in HOLDS]
+    own_rules = OWN_RULES if problem.settings.mps_rules == "igniter" else ()
+    costs = [plan.cost_per_hour for name, plan in plans.items() if plan.status in HOLDS and name not in own_rules]
     bounds = [(name, plan.bound.cost_per_hour) for name, plan in plans.items() if plan.bound.cost_per_hour is not None]
     known = min(costs, default=None)
     for name, bound in bounds:

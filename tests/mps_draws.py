@@ -352,7 +352,7 @@ def _mixed(draw, name):
         points = [
             {"mig_profile": mig, "batch": batch, "processes": 1, "latency_ms": time_ms,
              "throughput_rps": 1000 * batch / time_ms}
-            for mig in draw.sample(("1g.6gb", "2g.12gb", "4g.24gb"), k=draw.choice((1, 2, 3)))
+            for mig in draw.sample(("1g.6gb", "2g.12gb", "4g.24gb", "1g.6gb+me"), k=draw.choice((1, 2, 3)))
             for batch in draw.sample((1, 2, 4, 8, 16, 32), k=2)
             for time_ms in [log(draw, 0.5, 500)]
         ]  # fmt: skip

@@ -94,7 +94,11 @@ class Migserving:
             plan = _with_paper_bound(resolved, cheapest_single_type(resolved, self.name, place, self.sharing))
         except OutOfTimeError:
             return without_plan(resolved, (), planner=self.name, search=stopped)
-        return plan.model_copy(update={"search": stopped}) if any(cut_short) else plan
+        if not any(cut_short):
+            return plan
+        if plan.cost_per_hour is None:
+            return without_plan(resolved, plan.unserved, planner=self.name, search=stopped)
+        return plan.model_copy(update={"search": stopped})
 
 
 def _with_paper_bound(resolved: ResolvedProblem, plan: Plan) -> Plan:

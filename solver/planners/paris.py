@@ -36,7 +36,7 @@ from ..model.problem import Sharing
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.operating_points import LATENCY_TOLERANCE, OperatingPoints
 from ..performance.resolve import FleetType, ResolvedProblem, usable_points
-from .single_type import cheapest_single_type, sizes_by_compute
+from .single_type import Placed, cheapest_single_type, sizes_by_compute, without_plain_size
 
 KNEE = 0.8
 """Part of the greatest utilisation from which on an instance counts as busy."""
@@ -126,8 +126,10 @@ def server_for(need: Mapping[int, float], capacity_rps: Mapping[int, float], rat
     return next(server for server in servers if sum(n * capacity_rps[k] for k, n in server.items()) >= enough)
 
 
-def _place(resolved: ResolvedProblem, entry: FleetType) -> list[CutGpu]:
+def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
     sizes = sizes_by_compute(resolved, entry)
+    if unserved := without_plain_size(resolved, sizes):
+        return unserved
     segments: list[Segment] = []
     for w in range(len(resolved.required_rps)):
         capacity_rps = {k: float(rps) for k, size in sizes.items() if (rps := resolved.capacity_rps[w, size]) > 0}

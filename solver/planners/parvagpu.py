@@ -27,7 +27,7 @@ from ..geometry import PlacementRules, placement_rules, roomiest_layout
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem, with_max_processes
-from .single_type import cheapest_single_type, sizes_by_compute
+from .single_type import Placed, cheapest_single_type, sizes_by_compute, without_plain_size
 
 BREAK_UP_AT_MOST = 4
 """Slices in use up to which a GPU is broken up (sec. IV-C2: "heuristically set to 4")."""
@@ -54,8 +54,9 @@ class Parvagpu:
             resolved = with_max_processes(resolved, self._max_processes)
         return cheapest_single_type(resolved, self.name, self._place, self.sharing)
 
-    def _place(self, resolved: ResolvedProblem, entry: FleetType) -> list[CutGpu]:
-        return placed_by_parvagpu(resolved, entry, optimise=self._optimise)
+    def _place(self, resolved: ResolvedProblem, entry: FleetType) -> Placed:
+        unserved = without_plain_size(resolved, sizes_by_compute(resolved, entry))
+        return unserved or placed_by_parvagpu(resolved, entry, optimise=self._optimise)
 
 
 def placed_by_parvagpu(resolved: ResolvedProblem, entry: FleetType, *, optimise: bool = True) -> list[CutGpu]:
@@ -153,7 +154,7 @@ class _Allocation:
         else:
             twos, ones = 0, ceil(owed_rps[w] / one)
         owed_rps[w] -= twos * two + ones * one
-        return [Segment(self._sizes[2], w)] * twos + [Segment(self._sizes[1], w)] * ones
+        return [Segment(self._sizes[slices], w) for slices, number in ((2, twos), (1, ones)) for _ in range(number)]
 
     def _small_sizes(self, w: int) -> dict[int, float]:
         sizes = {slices: self._sizes[slices] for slices in (1, 2) if slices in self._sizes}

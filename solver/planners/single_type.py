@@ -6,7 +6,7 @@ plans violates those, the planner has found no plan, and says so; that proves no
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -62,6 +62,16 @@ def sizes_by_compute(resolved: ResolvedProblem, entry: FleetType) -> dict[int, i
         for k in resolved.sizes_of(entry.gpu.name)
         if resolved.sizes[k].profile.kind == "base"
     }
+
+
+def without_plain_size(resolved: ResolvedProblem, sizes: Mapping[int, int]) -> list[Unserved]:
+    """Returns the workloads that none of the plain sizes of a GPU type (`sizes_by_compute`) serves."""
+    served = np.any(resolved.capacity_rps[:, list(sizes.values())] > 0, axis=1)
+    return [
+        Unserved(workload=workload.name, reason="no plain MIG profile, as this planner knows them, serves it")
+        for workload, is_served in zip(resolved.problem.workloads, list(served), strict=True)
+        if not is_served
+    ]
 
 
 def serve_all(resolved: ResolvedProblem, entry: FleetType, sharing: Collection[Sharing]) -> list[Unserved]:
