@@ -45,11 +45,11 @@ class Clock:
 
 @pytest.fixture
 def synced(monkeypatch):
-    """The files and folders that were synced, by name, in their order."""
+    """The files and folders that were synced, by name, in their order, and whether anything was in them."""
     names, sync = [], os.fsync
 
     def note(descriptor):
-        names.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        names.append((Path(f"/proc/self/fd/{descriptor}").readlink().name, os.fstat(descriptor).st_size > 0))
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", note)

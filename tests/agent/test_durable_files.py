@@ -1,6 +1,7 @@
 """What is on the disk when the agent goes on: the file, the line, and the folder that names it."""
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ def moments(monkeypatch):
     noted, sync = [], os.fsync
 
     def note(descriptor):
-        noted.append(f"fsync of {Path(f'/proc/self/fd/{descriptor}').readlink().name}")
+        found = os.fstat(descriptor)
+        size = "" if stat.S_ISDIR(found.st_mode) else f", {found.st_size} bytes"
+        noted.append(f"fsync of {Path(f'/proc/self/fd/{descriptor}').readlink().name}{size}")
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", note)
@@ -27,7 +30,7 @@ def test_content_is_synced_before_it_gets_its_name_and_the_name_before_it_is_sai
     aside = f".a.{os.getpid()}.tmp"
     assert moments == [
         "a written aside",
-        f"fsync of {aside}",
+        f"fsync of {aside}, 1 bytes",
         "a synced",
         "a renamed",
         f"fsync of {tmp_path.name}",
@@ -41,7 +44,7 @@ def test_a_line_of_the_journal_is_synced_before_it_is_said_to_be_there(folder, m
     folder.observe = moments.append
     folder.append("journal.jsonl", b"2\n")
     name = "journal.jsonl"
-    assert moments == [f"{name} about to grow", f"{name} grown", f"fsync of {name}", f"{name} synced"]
+    assert moments == [f"{name} about to grow", f"{name} grown", f"fsync of {name}, 4 bytes", f"{name} synced"]
     assert (folder.path / name).read_bytes() == b"1\n2\n"
 
 

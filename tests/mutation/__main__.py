@@ -57,7 +57,8 @@ def main() -> None:
 
 def arguments() -> argparse.ArgumentParser:
     """Returns what can be asked for."""
-    parser = argparse.ArgumentParser(prog="mutation", description=__doc__.split("\n\n")[0].strip())
+    about = __doc__.split("\n\n")[0].strip()
+    parser = argparse.ArgumentParser(prog="mutation", description=about, fromfile_prefix_chars="@")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="for the copy, the map and the results")
     parser.add_argument("modules", nargs="+", metavar="MODULE", help="file or folder of the tree, a group each")
     parser.add_argument("--count", type=int, default=50, help="changes drawn in each group")
@@ -81,7 +82,8 @@ def follow_all(place: Place, tests: tuple[str, ...], processes: int) -> None:
     print("Following all tests once...", file=sys.stderr, flush=True)
     parallel = [] if processes == 1 else ["-n", str(processes), "--dist", "loadfile"]
     environment = {RECORDS: str(records), TREE: str(place.tree)}
-    done = place.pytest(["-q", "-p", "mutation.executed", *parallel, *tests], **environment)
+    arguments = ["-q", "-o", "timeout=3600", *parallel, *tests]
+    done = place.pytest(arguments, plugins=["mutation.executed"], **environment)
     if done.code not in (0, 1):
         sys.exit(f"mutation: the tests cannot be followed:\n{done.output[-3000:]}")
     finished.write_text(done.output)

@@ -23,6 +23,9 @@ TREE = "SLICEPLAN_MUTATED_TREE"
 MOST_EVENTS = 2000
 """Lines of one function that are followed in one test."""
 
+MOST_CALLS = 2_000_000
+"""Calls in succession that carry out nothing new; then the rest of the test is not followed, which slows it down."""
+
 
 class Follower:
     """Notes each line of ours that is carried out, once in each test."""
@@ -33,19 +36,26 @@ class Follower:
         self._left: dict[CodeType, set[int]] = {}
         self._events: dict[CodeType, int] = {}
         self._notes: tuple[str, int] | None = None
+        self._quiet = 0
 
     def begin(self) -> None:
         """Forgets what was noted: another test begins."""
         self._left.clear()
         self._events.clear()
+        self._quiet = 0
+        sys.settrace(self._call)
 
     def follow(self) -> None:
         """Follows this process from here on, its threads and forks included."""
         os.register_at_fork(after_in_child=self.begin)
         threading.settrace(self._call)
-        sys.settrace(self._call)
+        self.begin()
 
     def _call(self, frame: FrameType, _event: str, _arg: object) -> Any:
+        self._quiet += 1
+        if self._quiet > MOST_CALLS:
+            sys.settrace(None)
+            return None
         code = frame.f_code
         left = self._left.get(code)
         if left is None:
@@ -80,6 +90,7 @@ class Follower:
         path = os.environ.get(NOTES)
         if path is None:
             return
+        self._quiet = 0
         if self._notes is None or self._notes[0] != path:
             if self._notes is not None:
                 os.close(self._notes[1])

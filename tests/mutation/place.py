@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -93,7 +94,9 @@ class Place:
         home.mkdir(exist_ok=True)
         return {**os.environ, "PYTHONPATH": path, "CI": "1", "TMPDIR": str(home)}
 
-    def pytest(self, arguments: Sequence[str], cpu_s: float | None = None, **more: str) -> Done:
+    def pytest(
+        self, arguments: Sequence[str], *, plugins: Sequence[str] = (), cpu_s: float | None = None, **more: str
+    ) -> Done:
         """
         Runs pytest on the copy, alone among its own processes.
 
@@ -104,16 +107,20 @@ class Place:
         more
             Variables of the environment.
         """
-        command = [*alone(cpu_s), sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-        done = subprocess.run(
-            command,
-            cwd=self.tree,
-            env=self.environment() | more,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+        # In a file: names of tests can be more than a command line takes.
+        with tempfile.NamedTemporaryFile("w", suffix=".arguments") as file:
+            file.write("\n".join(arguments))
+            file.flush()
+            asked = [word for plugin in ("no:cacheprovider", *plugins) for word in ("-p", plugin)]
+            done = subprocess.run(
+                [*alone(cpu_s), sys.executable, "-m", "pytest", *asked, f"@{file.name}"],
+                cwd=self.tree,
+                env=self.environment() | more,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
         return Done(done.returncode, done.stdout.decode(errors="replace"))
 
     def imports_from_here(self) -> bool:

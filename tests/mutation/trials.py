@@ -3,7 +3,6 @@
 import json
 import queue
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -22,6 +21,8 @@ SLOWER = 10.0
 
 PASSED, FAILED, INTERRUPTED = 0, 1, 2
 """Exit codes of pytest; it is interrupted where a test file cannot even be imported."""
+SIGNALLED = 128
+"""Plus the number of a signal: the mutant ended its own tests."""
 
 Outcome = Literal["killed", "took too long", "survived", "not executed"]
 
@@ -103,14 +104,13 @@ def trial(copy: Place, mutant: Mutant, choice: Choice) -> Result:
 
 
 def _tried(copy: Place, choice: Choice) -> tuple[Outcome, str]:
-    with tempfile.NamedTemporaryFile("w", suffix=".tests") as names:
-        names.write("\n".join(choice.tests))
-        names.flush()
-        done = copy.pytest(["-x", "-q", "--tb=no", f"@{names.name}"], SPARE_S + SLOWER * choice.seconds)
+    done = copy.pytest(["-x", "-q", "--tb=no", *choice.tests], cpu_s=SPARE_S + SLOWER * choice.seconds)
     if done.code == PASSED:
         return "survived", ""
     if done.code == TOOK_TOO_LONG:
         return "took too long", ""
+    if done.code > SIGNALLED:
+        return "killed", f"signal {done.code - SIGNALLED}, by itself"
     if done.code not in (FAILED, INTERRUPTED):
         raise RuntimeError(f"pytest ended with {done.code} on {copy.tree}:\n{done.output[-2000:]}")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.output, re.MULTILINE)

@@ -61,6 +61,22 @@ def test_a_mode_changes_once_all_is_gone_and_before_anything_comes(old, new, gpu
     assert (change.needs_reset, found.transition.resets, found.transition.mode_changes) == (reset, int(reset), 1)
 
 
+def test_an_instance_waits_for_one_that_stands_elsewhere_if_both_at_once_are_too_many():
+    """Their slices are others, but only one instance of a GPU may have its media engines."""
+    old = plan_of(gpu_of(f"{AMPERE}/0", partition_of("1g.10gb+me@0", "a", 10)))
+    new = plan_of(gpu_of(f"{AMPERE}/0", partition_of("1g.10gb+me@6", "b", 10)))
+    found = plan_transition(old, new, fixed_starts=True)
+    steps = found.transition.steps
+    (created,) = [step for step in steps if step.kind == "create"]
+    assert [steps[at].kind for at in created.after] == ["destroy"]
+    assert replay(old, found.assigned, found.transition) == []
+    # Of a profile that may stand there twice nothing is waited for.
+    old, new = (plan_of(gpu_of(f"{AMPERE}/0", partition_of(f"1g.10gb@{at}", w, 10))) for at, w in ((0, "a"), (6, "b")))
+    found = plan_transition(old, new, fixed_starts=True)
+    (created,) = [step for step in found.transition.steps if step.kind == "create"]
+    assert created.after == ()
+
+
 def test_an_idle_gpu_is_ready_to_be_used_whole_and_not_to_be_shared():
     for new, kinds in (
         (whole, ["start", "redirect"]),

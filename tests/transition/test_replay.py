@@ -215,6 +215,28 @@ def test_a_shortfall_that_is_larger_than_admitted_is_found_beyond_rounding(part)
     assert bool(replay(old, found.assigned, less)) == (part > 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": 7}, "steps[1].id is 7"),
+        ({"after": (1,)}, "step 1 waits for (1,), which are not all earlier"),
+        ({"after": (-1,)}, "step 1 waits for (-1,), which are not all earlier"),
+        ({"starts_s": 0.5}, "step 1 begins before a step that it waits for has ended"),
+        ({"starts_s": 1.0 - 1e-9}, None),
+    ],
+)
+def test_steps_wait_for_earlier_ones_and_begin_after_their_end(change, message):
+    old = plan_of(gpu_of(f"{A100}/0", partition_of(None, "a", 10)))
+    new = plan_of(gpu_of(f"{A100}/0", partition_of(None, "b", 10)))
+    found = plan_transition(old, new)
+    assert [(step.kind, step.after, step.starts_s) for step in found.transition.steps[:2]] == [
+        ("redirect", (), 0.0),
+        ("drain", (0,), 1.0),
+    ]
+    wrong = with_steps(found, lambda one: one.model_copy(update=change) if one.id == 1 else one)
+    assert replay(old, found.assigned, wrong) == ([] if message is None else [message])
+
+
 def test_a_wait_for_the_same_on_another_gpu_or_for_something_else_there_is_no_wait():
     """Each step of a chain waits for the step before it on its own partition."""
 

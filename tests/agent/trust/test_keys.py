@@ -78,7 +78,7 @@ def test_a_dangling_link_in_place_of_a_key_is_not_written_through(tmp_path):
 
 def test_keys_are_on_the_disk_when_they_are_said_to_be_made(tmp_path, synced):
     generate(tmp_path / "key")
-    assert synced == ["key", tmp_path.name, "key.pub", tmp_path.name]
+    assert synced == [("key", True), (tmp_path.name, True), ("key.pub", True), (tmp_path.name, True)]
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
