@@ -90,13 +90,19 @@ def edit_first_rate(page: Page, value: str) -> None:
 
 def select_first_rate(page: Page) -> None:
     """Selects the rate of the first service."""
-    page.wait_for_timeout(400)
-    page.keyboard.press("Escape")
-    page.get_by_test_id("stDataFrame").nth(1).click(position={"x": 100, "y": 52})
-    for key in ("ArrowRight", "ArrowRight"):
-        page.wait_for_timeout(150)
-        page.keyboard.press(key)
-    expect(page.locator("#glide-cell-3-0[aria-selected=true]").last).to_be_attached()
+    selected = page.locator("#glide-cell-3-0[aria-selected=true]").last
+    for attempt in range(5):
+        # A page that is still being drawn takes the focus away, so look whether the cell was selected.
+        page.wait_for_timeout(400 * (attempt + 1))
+        page.keyboard.press("Escape")
+        page.get_by_test_id("stDataFrame").nth(1).click(position={"x": 100, "y": 52})
+        for key in ("ArrowRight", "ArrowRight"):
+            page.wait_for_timeout(150)
+            page.keyboard.press(key)
+        with suppress(PlaywrightTimeoutError):
+            selected.wait_for(state="attached", timeout=2_000)
+            break
+    expect(selected).to_be_attached()
 
 
 def load_example(page: Page, name: str) -> None:

@@ -15,8 +15,8 @@ from sliceplan.solver import capacity
 from sliceplan.solver.api import headroom, solve
 from sliceplan.solver.exact import replanning
 from sliceplan.solver.exact.cutting_stock import CuttingStockAnswer
-from sliceplan.solver.exact.fleet_answer import is_proof
 from sliceplan.solver.exact.most_valuable import _shared_part
+from sliceplan.solver.exact.proof import is_proof
 from sliceplan.solver.exact.shared_program import NO_SHARES
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status

@@ -8,6 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from instances import REFERENCE, ROOT, problem_of
+from needs import PUBLISHED, skip_without
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
@@ -78,7 +79,7 @@ def test_prices_that_the_facts_have_stand_in_a_book(facts):
 def facts():
     path = REFERENCE / "gpus.json"
     if not path.is_file():
-        pytest.skip(f"the GPU facts are not in {path}")
+        skip_without(PUBLISHED, str(path))
     return json.loads(path.read_text())
 
 
