@@ -1,5 +1,6 @@
 """What is claimed only with a proof: every way for a search to end without one, and every condition of a proof."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ from plan_pairs import planned
 
 from sliceplan.solver import capacity
 from sliceplan.solver.api import headroom, solve
-from sliceplan.solver.exact import replanning
+from sliceplan.solver.exact import most_served, replanning
 from sliceplan.solver.exact.cutting_stock import CuttingStockAnswer
 from sliceplan.solver.exact.most_valuable import _shared_part
 from sliceplan.solver.exact.proof import is_proof
@@ -122,3 +123,23 @@ def test_listed_sets_bound_every_choice_only_where_nothing_else_could_serve_it()
     assert proves(whole)
     assert not proves(table_3())  # rates may be split in any way
     assert not proves(random_mps_problem(100, 0))  # too many sets to list
+
+
+@pytest.mark.parametrize("value", [1.0, 1.25])
+def test_the_value_that_was_found_is_no_bound_on_what_could_be(monkeypatch, value):
+    """A search that is stopped has a set of services, and a bound above its value that it did not get down."""
+    services = [{**one, "value": value} for one in SERVICES * 3]
+    fleet = [{"gpu": "A100-80GB", "count": 1}]
+    resolved = resolve(problem_of(services, fleet=fleet), shipped_profiles())
+    run = most_served.run_highs
+
+    def stopped(*arguments, **options):
+        result = run(*arguments, **options)
+        bounds = replace(result.termination.objective_bounds, dual_bound=result.objective_value() + 2 * value)
+        termination = replace(result.termination, reason=mathopt.TerminationReason.FEASIBLE, objective_bounds=bounds)
+        return replace(result, termination=termination)
+
+    monkeypatch.setattr(most_served, "run_highs", stopped)
+    found = most_served.most_served(resolved, worth=[value] * 9, time_limit_s=10)
+    assert 0 < sum(found.served) < 7
+    assert found.most == pytest.approx(value * (sum(found.served) + 2))

@@ -94,6 +94,17 @@ def test_a_start_below_the_end_changes_nothing(rows):
     assert again[0].tolist() == units
 
 
+@given(st.integers(0, 3), st.integers(1, 16), st.integers(2, 39))
+def test_a_share_is_enough_only_where_it_misses_nothing_but_rounding(workload, batch, units):
+    """A limit that a share just keeps is kept by it; one of 1e-7 less, or a rate of 1e-7 more, is not."""
+    (alone,) = igniter_scalar.predict(GPU, [(COEFFICIENTS[workload], batch, units * 2.5)])
+    limit, rate = alone.latency_ms, alone.throughput_rps
+    assert least([(workload, batch, limit, 1e-3)]) == ([units], True)
+    assert least([(workload, batch, 10 * limit, rate)]) == ([units], True)
+    assert least([(workload, batch, limit * (1 - 1e-7), 1e-3)])[0] == [units + 1]
+    assert least([(workload, batch, 10 * limit, rate * (1 + 1e-7))])[0] == [units + 1]
+
+
 def test_an_empty_place_takes_nothing():
     workload, ones = np.array([[0, -1]]), np.ones((1, 2))
     units, fits = least_shares(
