@@ -17,6 +17,12 @@ WORKLOADS = [
 FLEET = [{"gpu": "A100-80GB", "count": 4, "nodes": [{"name": "n1", "count": 4}]}]
 PROBLEM = problem_of(WORKLOADS, fleet=FLEET)
 PLAN = solve(PROBLEM).model_dump(mode="json")
+FEASIBLE = PLAN | {
+    "status": "feasible",
+    "bound": PLAN["bound"] | {"cost_per_hour": 0.8 * PLAN["cost_per_hour"]},
+    "gap": 0.25,
+    "search": PLAN["search"] | {"stopped": "gap_left"},
+}
 
 
 def first_partition(plan):
@@ -144,16 +150,35 @@ EXPECTED = {
 }
 
 
-def test_the_untouched_plan_holds():
-    assert check(PROBLEM, Plan.model_validate(PLAN), shipped_profiles()) == []
+@pytest.mark.parametrize("plan", [PLAN, FEASIBLE], ids=["optimal", "feasible"])
+def test_the_untouched_plan_holds(plan):
+    assert check(PROBLEM, Plan.model_validate(plan), shipped_profiles()) == []
 
 
 @pytest.mark.parametrize("mutation", EXPECTED, ids=lambda mutation: mutation.__name__)
-def test_a_mutated_plan_is_found_out(mutation):
-    plan = Plan.model_validate(PLAN).model_dump(mode="json")
+@pytest.mark.parametrize("good", [PLAN, FEASIBLE], ids=["optimal", "feasible"])
+def test_a_mutated_plan_is_found_out(good, mutation):
+    plan = Plan.model_validate(good).model_dump(mode="json")
     mutation(plan)
+    # Of a feasible plan a smaller bound is no contradiction in itself.
+    message = "but cost and bound give" if (good, mutation) == (FEASIBLE, gap_hidden) else EXPECTED[mutation]
     found = check(PROBLEM, Plan.model_validate(plan), shipped_profiles())
-    assert any(EXPECTED[mutation] in str(violation) for violation in found), found
+    assert any(message in str(violation) for violation in found), found
+
+
+SPARE = problem_of(
+    [{"model": "bert", "rate_rps": 10, "slo_ms": 500}], spare_services=1, spare_rate=0.5, spare_gpu_loss=True
+)
+
+
+@pytest.mark.parametrize("status", ["optimal", "feasible", "violating"])
+def test_rates_and_free_partitions_are_looked_at_whatever_is_proven(status):
+    plan = solve(SPARE).model_dump(mode="json") | {"status": status}
+    first_partition(plan)["serves"][0]["rate_rps"] /= 2
+    plan["gpus"] = [gpu for gpu in plan["gpus"] if any(part["serves"] for part in gpu["partitions"])]
+    found = [str(one) for one in check(SPARE, Plan.model_validate(plan), shipped_profiles())]
+    assert any("req/s in all; needed 10" in one for one in found)
+    assert any("if it is lost" in one for one in found)
 
 
 def test_media_instances_beyond_the_engines_are_found_out():
@@ -164,6 +189,32 @@ def test_media_instances_beyond_the_engines_are_found_out():
     found = check(PROBLEM, Plan.model_validate(plan), shipped_profiles())
     assert any("JPEG engines" in str(violation) for violation in found)
     assert any("at most 1 fit" in str(violation) for violation in found)
+
+
+MANY = problem_of([{"model": "bert", "rate_rps": 60, "slo_ms": 500}], max_processes=48)
+
+
+@pytest.mark.parametrize(("processes", "is_wrong"), [(6, False), (7, True)])
+def test_mps_clients_of_an_instance_are_limited_whatever_the_problem_allows(processes, is_wrong):
+    """A seventh of the slices of an A100 takes a seventh of its 48 clients (NVIDIA MIG User Guide, table 3)."""
+    plan = solve(MANY).model_dump(mode="json")
+    part = first_partition(plan)
+    assert part["mig_profile"] == "1g.10gb"
+    part["serves"][0]["processes"] = processes
+    found = [str(one) for one in check(MANY, Plan.model_validate(plan), shipped_profiles())]
+    assert any("runs 7 processes; at most 6 are allowed" in one for one in found) == is_wrong
+
+
+@pytest.mark.parametrize(("memory_gib", "is_wrong"), [(3, False), (4, True)])
+def test_memory_is_that_of_all_processes(memory_gib, is_wrong):
+    """Three processes on an instance of 9.5 GiB."""
+    plan = solve(MANY.model_copy(update={"settings": PROBLEM.settings})).model_dump(mode="json")
+    part = first_partition(plan)
+    assert (part["mig_profile"], part["serves"][0]["processes"]) == ("1g.10gb", 3)
+    problem = problem_of([{"model": "bert", "rate_rps": 60, "slo_ms": 500, "memory_mib": memory_gib * 1024}])
+    plan["problem"] = reference(problem).model_dump()
+    found = [str(one) for one in check(problem, Plan.model_validate(plan), shipped_profiles())]
+    assert any(f"needs {3 * memory_gib * 1024} MiB of memory" in one for one in found) == is_wrong
 
 
 def changed_workload(**update):

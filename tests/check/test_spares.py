@@ -1,0 +1,98 @@
+"""`check` tries every case of trouble that a plan's free partitions are to meet: a lost GPU, more rate at once."""
+
+import pytest
+from instances import problem_of
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.check import check
+from sliceplan.solver.digest import reference
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.performance.prediction import predict
+
+GPU = "A100-80GB"
+PROFILES = {profile.model: profile for profile in shipped_profiles() if profile.gpu == GPU}
+
+ANY_PLAN = solve(problem_of([{"model": "bert", "rate_rps": 10, "slo_ms": 500}])).model_dump(mode="json")
+
+
+def placed(problem, *gpus):
+    """
+    Returns a feasible plan with these GPUs.
+
+    Each GPU is a list of (MIG profile, start, what it serves): a workload with batch, processes and rate; None: free.
+    """
+    models = {workload.name: workload.model for workload in problem.workloads}
+
+    def served(mig_profile, workload, batch, processes, rate_rps):
+        point = predict(PROFILES[models[workload]], mig_profile, batch, processes)
+        figures = {"latency_ms": point.latency_ms, "capacity_rps": point.capacity_rps, "rate_rps": rate_rps}
+        point = {"workload": workload, "batch": batch, "processes": processes}
+        return point | figures | {"basis": "fitted", "causes_ms": None, "memory_mib": None}
+
+    def partition(mig_profile, start, serves):
+        nothing = {"mig_profile": mig_profile, "start": start, "sm_percent": None, "duty_cycle_ms": None}
+        return nothing | {"serves": [] if serves is None else [served(mig_profile, *serves)]}
+
+    of_a_gpu = {"gpu": GPU, "node": None, "index": None, "sharing": "mig"}
+    numbered = [
+        of_a_gpu | {"id": f"{GPU}/{i}", "partitions": [partition(*place) for place in places]}
+        for i, places in enumerate(gpus)
+    ]
+    return ANY_PLAN | {"gpus": numbered}
+
+
+def found(problem, plan):
+    """Returns what is said of the free partitions of a plan, whatever else may be wrong with it."""
+    plan = plan | {"problem": reference(problem).model_dump()}
+    said = [str(one) for one in check(problem, Plan.model_validate(plan), shipped_profiles())]
+    return [one for one in said if one.startswith("plan: if") or "if it is lost" in one]
+
+
+LOSS = problem_of([{"model": "bert", "rate_rps": 10, "slo_ms": 500}], spare_gpu_loss=True)
+SERVES = ("w0", 4, 1, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "missing"),
+    [
+        ([[("1g.10gb", 0, SERVES)], [("1g.10gb", 0, None)]], []),
+        ([[("1g.10gb", 0, SERVES), ("1g.10gb", 1, None)]], ["0 are kept free elsewhere"]),
+        ([[("1g.10gb", 0, SERVES)], [("2g.20gb", 0, None)]], ["0 are kept free elsewhere"]),
+        (
+            [[("1g.10gb", 0, ("w0", 4, 1, 5.0)), ("1g.10gb", 1, ("w0", 4, 1, 5.0))], [("1g.10gb", 0, None)]],
+            ["2 x A100-80GB 1g.10gb need a place; 1 are kept free elsewhere"],
+        ),
+    ],
+    ids=["elsewhere", "on the lost GPU", "of another size", "too few"],
+)
+def test_what_ran_on_a_lost_gpu_needs_free_partitions_of_its_sizes_on_others(gpus, missing):
+    said = found(LOSS, placed(LOSS, *gpus))
+    assert len(said) == len(missing)
+    assert all(words in one for words, one in zip(missing, said, strict=True))
+
+
+def more_rate(rate_rps, slo_ms=500, **settings):
+    workloads = [{"model": "bert", "rate_rps": rate_rps, "slo_ms": slo_ms}]
+    return problem_of(workloads, spare_services=1, spare_rate=0.5, **settings)
+
+
+def test_more_rate_is_that_of_the_rate_with_its_headroom():
+    """1g with batch 4 carries 94.9/s and, free, at most 144.4: 239 in all, which 150 x 1.5 needs and no headroom."""
+    carried = [predict(PROFILES["bert"], "1g.10gb", 4, 1).capacity_rps]
+    plain, grown = more_rate(150), more_rate(150, headroom=0.1)
+    gpus = [[("1g.10gb", 0, ("w0", 4, 1, carried[0])), ("1g.10gb", 1, None)]]
+    assert found(plain, placed(plain, *gpus)) == []
+    assert any("need 50% more rate at once" in one for one in found(grown, placed(plain, *gpus)))
+
+
+def test_every_batch_size_of_a_free_partition_is_tried_and_no_other():
+    """Batch 1 takes 13.5 ms on 1g, batch 2 takes 23.2: half of an SLO of 30 ms lets in the first alone."""
+    gpus = [[("2g.20gb", 0, ("w0", 1, 1, 60.0)), ("1g.10gb", 2, None)]]
+    quick, quicker = more_rate(60, slo_ms=30), more_rate(60, slo_ms=26)
+    assert found(quick, placed(quick, *gpus)) == []
+    assert any("too few are free" in one for one in found(quicker, placed(quick, *gpus)))
+    # With batch 1 the free 1g carries 74.3/s: 66.9 + 74.3 are 141.2 in all.
+    for rate_rps, short in ((94, False), (95, True)):
+        asked = more_rate(rate_rps, slo_ms=30)
+        assert bool(found(asked, placed(quick, *gpus))) is short
