@@ -105,6 +105,7 @@ def price(
     *,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
+    gap: float | None = None,
     source: str | None = None,
 ) -> tuple[Plan, PriceReport | None]:
     """
@@ -112,7 +113,7 @@ def price(
 
     InputError is raised also where there are no slice prices: with partitions that are kept free.
     """
-    task = _task(problem, profiles, time_limit_s, source)
+    task = _task(problem, profiles, time_limit_s, source, gap)
     if problem.settings.keeps_spares:
         message = "keeps partitions free; slice prices are known for fleets without such partitions"
         raise InputError([Finding(source or problem.name, "settings", message)])
@@ -135,10 +136,11 @@ def headroom(
     *,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
+    gap: float | None = None,
     source: str | None = None,
 ) -> Headroom:
     """Returns by which factor all rates can grow; arguments and errors as for `solve`, and every type needs a count."""
-    task = _task(problem, profiles, time_limit_s, source)
+    task = _task(problem, profiles, time_limit_s, source, gap)
     require_counts(problem)
     _refuse_spares(task, source)
     deadline = task.part(FOR_THE_CHOICE)
@@ -171,10 +173,11 @@ def shed(
     *,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
+    gap: float | None = None,
     source: str | None = None,
 ) -> Shedding:
     """Returns the services to leave out at least value so that the rest fits; arguments and errors as for `solve`."""
-    task = _task(problem, profiles, time_limit_s, source)
+    task = _task(problem, profiles, time_limit_s, source, gap)
     _refuse_spares(task, source)
     deadline = task.part(FOR_THE_CHOICE)
     search = partial(least_value_to_shed, task.resolved, time_limit_s=deadline - time.monotonic())

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from .api import WrongPlanError
@@ -75,6 +76,7 @@ def replan(
     most_moves: int | None = None,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
+    gap: float | None = None,
     sources: tuple[str, str] = ("problem", "running plan"),
 ) -> tuple[Plan, ReplanReport]:
     """
@@ -90,6 +92,8 @@ def replan(
         None: the shipped ones. A later profile wins over an earlier one of the same model and GPU.
     time_limit_s
         As for `api.solve`.
+    gap
+        As for `api.solve`, but of the cost with what the moves are worth.
     sources
         Names of the problem and the running plan for error messages.
 
@@ -107,6 +111,7 @@ def replan(
     deadline = started + limit_s
     known = shipped_profiles() if profiles is None else list(profiles)
     resolved = resolve(problem, known, sources[0])
+    resolved = resolved if gap is None else replace(resolved, gap=gap)
     findings = [
         Finding(sources[0], f"fleet[{i}].sharing", "allows mps; replanning knows mig and exclusive")
         for i, entry in enumerate(problem.fleet)

@@ -5,11 +5,14 @@ from command_line import sliceplan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from instances import ROOT, problem_of, random_problem, second_type, two_type_problem
+from typer.main import get_command
 
-from sliceplan.solver import api
+from sliceplan.solver import api, cli, moving
 from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
+from sliceplan.solver.sweeps.axes import parse_axes
+from sliceplan.solver.sweeps.points import Sweep, solve_point
 
 BOTH_TYPES = [*shipped_profiles(), *second_type()]
 
@@ -49,3 +52,50 @@ def test_the_command_line_takes_a_gap(command, tmp_path):
     options = ["-o", str(tmp_path / "plan.json")] if command == "solve" else ["--planner", "exact"]
     done = sliceplan(command, str(demo), "--gap", "0.2", *options)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Returns a problem whose first plan is some 40 % above its bound, with more GPUs than it takes."""
+    problem = two_type_problem(12, 1)
+    fleet = tuple(entry.model_copy(update={"count": 12}) for entry in problem.fleet)
+    return problem.model_copy(update={"fleet": fleet})
+
+
+def test_prices_rest_on_a_plan_within_the_gap(wide):
+    plan, report = api.price(wide, profiles=BOTH_TYPES, gap=0.9)
+    assert plan.search.stopped == "gap_reached"
+    assert report is not None
+
+
+def test_the_plans_of_headroom_and_shedding_are_within_the_gap_and_their_answers_as_without(wide):
+    short = wide.model_copy(update={"fleet": tuple(one.model_copy(update={"count": 2}) for one in wide.fleet)})
+    grown = api.headroom(short, profiles=BOTH_TYPES, gap=0.9)
+    assert grown.plan.gap <= 0.9
+    assert grown.report.factor_limit <= grown.report.factor * (1 + 2e-5)
+    left = api.shed(short, profiles=BOTH_TYPES, gap=0.9)
+    assert left.plan.gap <= 0.9
+    assert left.report.value_lost == api.shed(short, profiles=BOTH_TYPES).report.value_lost
+
+
+def test_every_point_of_a_sweep_ends_at_the_gap(wide):
+    sweep = Sweep(wide, BOTH_TYPES, parse_axes(["rate=1,1.1"], wide), gap=0.9)
+    assert solve_point(sweep.packed(), (0,), None).stopped == "gap_reached"
+
+
+def test_a_replanning_ends_as_soon_as_cost_and_moves_are_within_the_gap(wide):
+    running = api.solve(wide, profiles=BOTH_TYPES, gap=0.9)
+    more = tuple(one.model_copy(update={"rate_rps": 1.1 * one.rate_rps}) for one in wide.workloads)
+    changed = wide.model_copy(update={"workloads": more})
+    plan, report = moving.replan(changed, running, profiles=BOTH_TYPES, move_price=0.1, gap=0.9)
+    assert plan.search.stopped == "gap_reached"
+    assert not report.proven
+    assert report.total_per_hour <= 1.9 * report.least_total_per_hour
+
+
+def test_whatever_takes_a_time_limit_takes_a_gap():
+    commands = get_command(cli.app).commands
+    options = {name: {option for one in command.params for option in one.opts} for name, command in commands.items()}
+    limited = {name for name, known in options.items() if "--time-limit" in known}
+    assert limited >= {"solve", "compare", "price", "sweep", "headroom", "shed", "replan"}
+    assert [name for name in sorted(limited) if "--gap" not in options[name]] == []

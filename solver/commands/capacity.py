@@ -8,7 +8,7 @@ import typer
 from ..model.plan import Plan
 from .exit_codes import Exit
 from .inputs import read_problem_and_profiles
-from .options import PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, say
 from .searching import searching
 
@@ -29,6 +29,7 @@ CLOSE = 1 + 2e-5
 def headroom(
     problem: ProblemArgument,
     time_limit: TimeLimitOption = None,
+    gap: GapOption = None,
     profiles: ProfilesOption = None,
     prices: PricesOption = None,
     output: PlanOutputOption = None,
@@ -41,7 +42,7 @@ def headroom(
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching("looking for the greatest factor that fits"):
-        found = api.headroom(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
+        found = api.headroom(parsed, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)
     report = found.report
     if report.factor is None and report.factor_limit is not None and report.factor_limit <= SMALLEST:
@@ -69,6 +70,7 @@ def headroom(
 def shed(
     problem: ProblemArgument,
     time_limit: TimeLimitOption = None,
+    gap: GapOption = None,
     profiles: ProfilesOption = None,
     prices: PricesOption = None,
     output: PlanOutputOption = None,
@@ -80,7 +82,7 @@ def shed(
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching("looking for the least valuable services to leave out"):
-        found = api.shed(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
+        found = api.shed(parsed, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)
     report = found.report
     is_least = report.value_lost <= report.least_value_lost + 1e-9

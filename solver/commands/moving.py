@@ -11,7 +11,7 @@ from ..model.errors import Finding, InputError
 from ..model.transition import Durations, Strategy
 from .exit_codes import Exit, exit_code
 from .inputs import read_problem_and_profiles
-from .options import PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, spinner, write_json
 from .searching import searching
 
@@ -111,6 +111,7 @@ def replan(
         int | None, typer.Option("--most-moves", min=0, help="Move at most so many services.")
     ] = None,
     time_limit: TimeLimitOption = None,
+    gap: GapOption = None,
     profiles: ProfilesOption = None,
     prices: PricesOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
@@ -136,6 +137,7 @@ def replan(
                 most_moves=most_moves,
                 profiles=known,
                 time_limit_s=time_limit,
+                gap=gap,
                 sources=(str(problem), str(running)),
             )
     except NoPlanError as error:

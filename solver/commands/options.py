@@ -19,7 +19,8 @@ GapOption = Annotated[
         "--gap",
         min=0,
         max=1,
-        help="End as soon as the proven gap is at most this, 0.01 is 1 %; default: the problem's.",
+        help="End the search for the least cost as soon as the proven gap is at most this, 0.01 is 1 %; default: the "
+        "problem's.",
     ),
 ]
 PricesOption = Annotated[

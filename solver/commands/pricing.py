@@ -7,7 +7,7 @@ import typer
 
 from .exit_codes import exit_code
 from .inputs import read_problem_and_profiles
-from .options import PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, write_json
 from .searching import searching
 
@@ -15,6 +15,7 @@ from .searching import searching
 def price(
     problem: ProblemArgument,
     time_limit: TimeLimitOption = None,
+    gap: GapOption = None,
     profiles: ProfilesOption = None,
     prices: PricesOption = None,
     most: Annotated[int, typer.Option("--most", min=1, help="Show at most so many services.")] = 20,
@@ -30,7 +31,7 @@ def price(
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching(f"pricing {len(parsed.workloads)} workloads"):
-        plan, report = api.price(parsed, profiles=known, time_limit_s=time_limit, source=str(problem))
+        plan, report = api.price(parsed, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem))
     if plan.prices is None or report is None:
         say_few(reasons(plan))
         say(headline(plan, plan.gap))

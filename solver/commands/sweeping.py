@@ -10,7 +10,7 @@ from ..model.errors import Finding, InputError
 from ..model.words import short_status
 from .exit_codes import Exit, best_of, code_of
 from .inputs import read_problem_and_profiles
-from .options import PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, write_json
 from .searching import searching
 
@@ -31,6 +31,7 @@ def sweep(
         ),
     ],
     time_limit: TimeLimitOption = None,
+    gap: GapOption = None,
     profiles: ProfilesOption = None,
     prices: PricesOption = None,
     explain: Annotated[bool, typer.Option(help="Find out what forces each rise of the cost.")] = True,
@@ -51,7 +52,7 @@ def sweep(
 
     with workers() as crew:  # they load the solvers while the files are read
         parsed, known = read_problem_and_profiles(problem, profiles, prices)
-        asked = Sweep(parsed, known, parse_axes(axis, parsed), time_limit)
+        asked = Sweep(parsed, known, parse_axes(axis, parsed), time_limit, gap)
         with searching("sweeping") as update:
             report = _report(asked, crew, explain, update)
     if csv_file is not None:

@@ -142,7 +142,7 @@ def solve_replanning(
     goal = cost + steps.coefficient.get(MOVE, 0.0) * moves
     model.minimize(goal)
     values = program.values(start) if start else None
-    result = run_highs(model, time_limit_s, absolute_gap=steps.absolute_gap, start=values)
+    result = run_highs(model, time_limit_s, absolute_gap=steps.absolute_gap, gap=resolved.gap, start=values)
     end = end_of(result)
     solver = f"HiGHS through MathOpt: {result.termination.reason.name.lower()}"
     anyway = move_price * len(moved_anyway)
@@ -155,7 +155,7 @@ def solve_replanning(
         return nothing if start is None else replace(start, stopped=stopped, solver=solver, least=lower)
     best = result.variable_values()
     least = program.goal(best, steps)
-    stopped = ended(least * steps.unit, bound, gap=0.0, limited=end == "time_limit")
+    stopped = ended(least * steps.unit, bound, gap=resolved.gap, limited=end == "time_limit")
     if stopped == "proved":
         bound = least * steps.unit
         model.add_linear_constraint(goal <= steps.no_more_than(least), name="least")

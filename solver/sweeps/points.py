@@ -4,7 +4,7 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
@@ -26,6 +26,8 @@ class Sweep:
     axes: tuple[Axis, ...]
     time_limit_s: float | None = None
     """Seconds a point; None: the problem's own limit."""
+    gap: float | None = None
+    """With which the search of each point may end, as for `api.solve`; None: the problem's own."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -47,9 +49,7 @@ class Sweep:
 
     def packed(self) -> bytes:
         """Returns the sweep as it travels to workers, with those of its profiles that can matter."""
-        return pickle.dumps(
-            Sweep(self.problem, used_profiles(self.problem, self.profiles), self.axes, self.time_limit_s)
-        )
+        return pickle.dumps(replace(self, profiles=used_profiles(self.problem, self.profiles)))
 
 
 @lru_cache(maxsize=8)
@@ -72,7 +72,13 @@ def solve_point(data: bytes, index: Index, start: Prices | None) -> SweepPoint:
     sweep = unpacked(data)
     started = time.perf_counter()
     try:
-        plan = api.solve(sweep.problem_at(index), profiles=sweep.profiles, time_limit_s=sweep.time_limit_s, start=start)
+        plan = api.solve(
+            sweep.problem_at(index),
+            profiles=sweep.profiles,
+            time_limit_s=sweep.time_limit_s,
+            gap=sweep.gap,
+            start=start,
+        )
     except Exception as error:
         return failed_point(sweep, index, said(error), time.perf_counter() - started)
     return SweepPoint(

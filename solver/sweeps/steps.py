@@ -163,7 +163,7 @@ def _forced(
     """Returns the changed services as a cause if the problem costs more than `cost`; None: not as far as is known."""
     from .. import api  # here, so that only workers load the solvers
 
-    plan = api.solve(problem, profiles=sweep.profiles, time_limit_s=time_limit_s, start=prices)
+    plan = api.solve(problem, profiles=sweep.profiles, time_limit_s=time_limit_s, gap=sweep.gap, start=prices)
     above = cost * (1 + ROUNDING)
     bound = plan.bound.cost_per_hour
     proven = plan.status is Status.INFEASIBLE or (bound is not None and bound > above)

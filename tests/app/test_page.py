@@ -5,6 +5,9 @@ from app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.jobs.jobs import shared_jobs
 from sliceplan.app.parts.under_way import begin
+from sliceplan.app.session.links import Link, query_of
+from sliceplan.app.session.opened import opened_session
+from sliceplan.solver.model.what_if import WhatIf
 
 
 def solved(name, problem="demo"):
@@ -91,6 +94,17 @@ def test_a_wrong_setting_stops_solving_and_says_why():
     assert not page.exception
     assert "settings.slo_fraction is 7.0; expected a number of at most 1" in texts(page.error)
     assert page.button(key="solve").disabled
+
+
+def test_a_gap_that_is_set_on_the_page_is_part_of_the_problem_and_shown_with_all_its_digits():
+    page = screen("workloads")
+    session = page.session_state["session"]
+    field = page.number_input(key=f"gap_{session.editor}")
+    assert field.proto.format == "%g"
+    field.set_value(0.005).run()
+    assert not page.exception
+    assert session.problem.settings.gap == 0.005
+    assert opened_session(query_of(Link(session.problem, WhatIf())), "ann").problem.settings.gap == 0.005
 
 
 def test_an_unservable_problem_says_which_service_and_what_would_do():

@@ -153,8 +153,14 @@ def edit_settings(session: Session) -> None:
             elif isinstance(value, bool):
                 column.checkbox(name, value=value, **told)
             else:
-                step = 1 if isinstance(value, int) else 0.05 if value < 1 else 5.0
-                column.number_input(name, value=value, step=step, **told)
+                column.number_input(name, value=value, **_written(value), **told)
+
+
+def _written(value: float) -> dict[str, Any]:
+    """Returns the step of a setting's field, and how its number is written: with all of its digits."""
+    if isinstance(value, int):
+        return {"step": 1}
+    return {"step": 0.01 if value < 0.1 else 0.05 if value < 1 else 5.0, "format": "%g"}
 
 
 def _note_setting(session: Session, number: int, name: str, key: str) -> None:
