@@ -154,7 +154,7 @@ def _finish_what_was_left(session: Session, yes: bool, discard_it: bool) -> None
     with stoppable(session) as stopping:
         outcome = resume(stopping, open_one)
     print(outcome)
-    if outcome.end in ("stuck", "stopped"):
+    if outcome.end in ("stuck", "stopped", "halted"):
         raise typer.Exit(1)
 
 

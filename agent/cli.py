@@ -14,6 +14,7 @@ import typer
 from ..solver.model.errors import Finding, InputError, SliceplanError
 from .changing import Config, Device, Node, State, apply, rollback, run
 from .devices.simulated.node import SimulatedNode
+from .durable_files import NotWrittenError
 from .model.device_error import DeviceError
 from .model.live import LiveNode
 from .model.node import NodeState, unused
@@ -37,12 +38,12 @@ def main() -> None:
     """Runs the command line; every expected error ends in a message and an exit code."""
     try:
         app()
+    except (DeviceError, StepFailedError, NotWrittenError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
     except SliceplanError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
-    except (DeviceError, StepFailedError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)

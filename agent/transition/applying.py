@@ -3,12 +3,14 @@ A transition from its beginning to its end, whatever happens in between.
 
 Forward to the new state; if that fails, back to the old one, GPU by GPU, so that one that cannot go back does not keep
 the others; if that fails too, stuck, which says what to do. The journal (journal.py) says at every moment which
-way it goes, and `resume` goes on from there.
+way it goes, and `resume` goes on from there. If the journal cannot be written, nothing more is done: halted.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ..durable_files import NotWrittenError
 from ..model.desired import PlanReference
 from ..model.differences import differences
 from ..model.node import NodeState
@@ -32,7 +34,7 @@ ADVICE = (
 class Outcome:
     """How a transition ended."""
 
-    end: Literal["applied", "rolled back", "stuck", "stopped"]
+    end: Literal["applied", "rolled back", "stuck", "stopped", "halted"]
     reason: str | None = None
     """Why it was not applied; None: it was."""
     undone: bool = False
@@ -53,6 +55,12 @@ class Outcome:
                     f"Stopped as asked: {self.reason}. The next `sliceplan-agent apply` or `run` goes on; "
                     "`sliceplan-agent rollback` undoes it."
                 )
+            case "halted":
+                return (
+                    f"Stopped half-way, for what is done can no longer be noted: {self.reason}. Mend that (a full "
+                    "disk?); the next `sliceplan-agent apply` or `run` goes on then, `sliceplan-agent rollback` undoes "
+                    "it."
+                )
 
 
 def apply_transition(
@@ -71,6 +79,11 @@ def apply_transition(
         The plan of the new state; None: it has none.
     rolled_back
         The plan that it undoes.
+
+    Raises
+    ------
+    NotWrittenError
+        If it cannot even be noted that it begins; nothing was changed then.
     """
     before = read_applied(session.folder)
     session.folder.forget_old_checkpoints(before.checkpoint if before else None)
@@ -83,29 +96,47 @@ def apply_transition(
         purpose, back_to = "repair", before.checkpoint or name
     begun = Begun(when, purpose, dict(transition.old), dict(transition.new), plan, name, back_to, rolled_back)
     Journal(session.folder).begin(begun)
-    return _go_forward(session, begun)
+    return _unless_halted(lambda: _go_forward(session, begun))
 
 
 def resume(session: Session, open_one: Unfinished) -> Outcome:
     """Goes on with a transition that an agent left before its end, in the direction that its journal has."""
     if open_one.in_flight:
         session.say(f"In flight when the last agent ended: {open_one.in_flight}")
-    if open_one.turned_back is not None:
-        return _go_back(session, open_one.begun, open_one.turned_back)
-    return _go_forward(session, open_one.begun)
+
+    def go() -> Outcome:
+        Journal(session.folder).take_up()
+        if open_one.turned_back is not None:
+            return _go_back(session, open_one.begun, open_one.turned_back)
+        return _go_forward(session, open_one.begun)
+
+    return _unless_halted(go)
 
 
 def undo(session: Session, open_one: Unfinished, reason: str) -> Outcome:
     """Takes back a transition that an agent left before its end, whatever its direction was."""
-    if open_one.turned_back is None:
-        Journal(session.folder).write(TurnedBack(reason))
-    outcome = _go_back(session, open_one.begun, open_one.turned_back or reason)
+
+    def go() -> Outcome:
+        Journal(session.folder).take_up()
+        if open_one.turned_back is None:
+            Journal(session.folder).write(TurnedBack(reason))
+        return _go_back(session, open_one.begun, open_one.turned_back or reason)
+
+    outcome = _unless_halted(go)
     return replace(outcome, undone=outcome.end == "rolled back")
 
 
 def discard(session: Session) -> None:
     """Ends the open transition where it is, even if its journal cannot be read; the journal is kept beside."""
     Journal(session.folder).set_aside()
+
+
+def _unless_halted(go: Callable[[], Outcome]) -> Outcome:
+    """Returns how a transition ended, also where its journal could not be written any more."""
+    try:
+        return go()
+    except NotWrittenError as error:
+        return Outcome("halted", str(error))
 
 
 def _go_forward(session: Session, begun: Begun) -> Outcome:

@@ -43,7 +43,7 @@ def read_state(session: Session) -> LiveNode:
     """Returns the state of the node; raises StepFailedError if the driver does not answer."""
     try:
         return session.device.state()
-    except (DeviceError, SliceplanError) as error:
+    except (DeviceError, SliceplanError, OSError) as error:
         raise StepFailedError(f"the node cannot be read: {error}") from error
 
 
@@ -103,7 +103,7 @@ def _try(
             session.device.apply(step, session.patience.limit_s(step))
         except DeviceError as refused:
             error = refused
-        except SliceplanError as refused:
+        except (SliceplanError, OSError) as refused:
             error = DeviceError("UNKNOWN", 999, str(refused))
         after = read_state(session)
         broken = broken_promise(step, before, after, known)

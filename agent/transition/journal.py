@@ -10,6 +10,10 @@ to the old state. Whoever finds a journal without `ended` goes on in that direct
 from the state read back to the one that it goes to, whether or not the step in flight was carried out. Going forward
 turns back when a step fails or the rest is not possible any more. Going back that fails writes `stuck`; the next start
 tries to go back again. A last line without its end was torn by the kill, and counts as not written.
+
+A line that cannot be written, or not be flushed (a full disk, a failing one), ends the agent's work at once: no step is
+carried out that the journal does not have. Whoever takes the journal up writes it anew first, for after a flush that
+failed what is read may be in memory alone.
 """
 
 from dataclasses import dataclass
@@ -137,13 +141,17 @@ class Journal:
         """Starts a journal in place of the last one, whose transition has ended."""
         self._folder.write(JOURNAL, _text(begun))
 
+    def take_up(self) -> None:
+        """Writes the whole lines of a journal that was left anew, so that all of them are on the disk."""
+        self._folder.write(JOURNAL, _whole(self._folder.read(JOURNAL) or b""))
+
     def set_aside(self) -> None:
         """Puts a journal that says no more in the place of this one, and keeps this one beside."""
         self._folder.write(DISCARDED, self._folder.read(JOURNAL) or b"")
         self._folder.write(JOURNAL, _text(Ended("discarded")))
 
     def write(self, line: Intended | Done | Failed | TurnedBack | Stuck | Ended) -> None:
-        """Adds a line; returns when it is on the disk."""
+        """Adds a line; returns when it is on the disk, and raises NotWrittenError if it cannot be."""
         self._folder.append(JOURNAL, _text(line))
 
 
@@ -152,8 +160,7 @@ def read_journal(folder: StateFolder) -> list[Line]:
     content = folder.read(JOURNAL)
     if content is None:
         return []
-    # A torn line has no end.
-    whole = content[: content.rfind(b"\n") + 1].splitlines()
+    whole = _whole(content).splitlines()
     source = str(folder.path / JOURNAL)
     try:
         return [record_from(_AnyLine, line, f"{source}: line {number}").root for number, line in enumerate(whole, 1)]
@@ -177,6 +184,11 @@ def unfinished(folder: StateFolder) -> Unfinished | None:
         last.step if isinstance(last, Intended) else None,
         last if isinstance(last, Stuck) else None,
     )
+
+
+def _whole(content: bytes) -> bytes:
+    """Returns the whole lines; a torn one has no end."""
+    return content[: content.rfind(b"\n") + 1]
 
 
 def _text(line: Line) -> bytes:

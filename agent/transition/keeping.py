@@ -79,12 +79,12 @@ def keep(
     owners
         Returns who else changes the node's GPUs, in words.
     """
-    failures = 0
+    failures, last = 0, None
     while True:
         found = look(session, fetch, owners, rules)
         failed = found.doing in ("rolled back", "needs attention")
         failures = failures + 1 if failed else 0
-        last = _noted(session, found, failures)
+        last = _noted(session, found, failures, last)
         if once or session.stop_asked() or found.doing == "stopped":
             return last
         _pause(session, fetch, rules, last)
@@ -120,7 +120,7 @@ def look(
         wanted = _asked(fetch)
         with locked(session.folder):
             return _look(session, wanted, owners, rules)
-    except (SliceplanError, StepFailedError) as error:
+    except (SliceplanError, StepFailedError, OSError) as error:
         return Round("needs attention", str(error))
 
 
@@ -231,13 +231,19 @@ def _as_round(outcome: Outcome, plan: PlanReference | None) -> Round:
     return Round(doing.get(outcome.end, "needs attention"), outcome.reason, plan=plan)
 
 
-def _noted(session: Session, found: Round, failures: int) -> Round:
-    """Writes the state file, and says what changed since the last round."""
+def _noted(session: Session, found: Round, failures: int, last: Round | None) -> Round:
+    """Writes the state file, and says what changed since the last round; a full disk ends no loop."""
     noted = Round(found.doing, found.reason, session.time(), os.getpid(), failures, found.plan)
-    before = session.folder.read(STATE)
-    session.folder.write(STATE, record_json(noted))
+    trouble = None
+    try:
+        before = record_json(last) if last else session.folder.read(STATE)
+        session.folder.write(STATE, record_json(noted))
+    except SliceplanError as error:
+        before, trouble = None if last is None else record_json(last), str(error)
     if before is None or _gist(before) != _gist(record_json(noted)) or found.doing == "applied":
         session.say(f"{found.doing}{': ' + found.reason if found.reason else ''}")
+        if trouble:
+            session.say(f"! {trouble}")
     return noted
 
 

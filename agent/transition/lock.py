@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ...solver.model.errors import Finding, InputError
 from .state_folder import LOCK, StateFolder
@@ -28,8 +28,9 @@ def locked(folder: StateFolder) -> Iterator[None]:
                 "if it is `sliceplan-agent run`, stop its unit first"
             )
             raise InputError([Finding(str(path), "", message)]) from error
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):  # who holds it is for people; a full disk may hide it
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(descriptor)

@@ -9,15 +9,14 @@ The folder in which an agent keeps what it must not forget, and the only code th
     state.json            what `sliceplan-agent run` is doing, for people and `status`
 
 A file is written aside, synced, renamed, and its folder synced: after a power cut there is the old file or the new
-one. `observe` hears of each of these moments; the tests kill the agent there.
+one.
 """
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from ...solver.model.errors import Finding, InputError
-from ..durable_files import read_bytes_if_there, unobserved, write_durably
+from ..durable_files import NotWrittenError, make_folder, read_bytes_if_there, write_all, write_durably
 
 JOURNAL = "journal.jsonl"
 DISCARDED = "journal-discarded.jsonl"
@@ -33,14 +32,13 @@ CHECKPOINTS_KEPT = 20
 class StateFolder:
     """The folder of one agent."""
 
-    def __init__(self, path: Path, observe: Callable[[str], None] = unobserved) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.observe = observe
 
     def prepare(self) -> None:
         """Makes the folder, for this user alone; raises InputError if that fails."""
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.path, 0o700)
             os.close(os.open(self.path, os.O_RDONLY | os.O_DIRECTORY))
         except OSError as error:
             message = f"cannot be used as the agent's state folder: {error.strerror}; give another one with --state"
@@ -51,26 +49,29 @@ class StateFolder:
         return read_bytes_if_there(self.path / name)
 
     def write(self, name: str, content: bytes) -> None:
-        """Replaces a file, durably; raises InputError if that fails, and then changes nothing."""
-        write_durably(self.path / name, content, 0o600, self.observe)
+        """Replaces a file, durably; raises NotWrittenError as `write_durably`."""
+        write_durably(self.path / name, content, 0o600)
 
     def append(self, name: str, content: bytes) -> None:
-        """Adds to a file, durably; what a torn write left behind the last whole line is cut off first."""
+        """
+        Adds a line to a file, durably; what a torn write left behind the last whole line is cut off first.
+
+        Raises
+        ------
+        NotWrittenError
+            If it cannot be written and flushed: the line is there then, or a part of it, or nothing.
+        """
         try:
             descriptor = os.open(self.path / name, os.O_RDWR)
             try:
                 size = _whole_lines(descriptor)
                 os.ftruncate(descriptor, size)
-                self.observe(f"{name} about to grow")
-                os.pwrite(descriptor, content, size)
-                self.observe(f"{name} grown")
+                write_all(descriptor, content, size)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-            self.observe(f"{name} synced")
         except OSError as error:
-            message = f"cannot be written: {error.strerror or error}"
-            raise InputError([Finding(str(self.path / name), "", message)]) from error
+            raise NotWrittenError(self.path / name, error) from error
 
     def new_name(self, time: str) -> str:
         """Returns a name for a checkpoint that no file has yet."""
@@ -81,10 +82,13 @@ class StateFolder:
 
     def forget_old_checkpoints(self, keep: str | None) -> None:
         """Deletes all checkpoints but the last ones and the one to keep."""
-        there = sorted(self.path.glob(CHECKPOINTS), key=lambda path: path.stat().st_mtime_ns)
-        for path in there[:-CHECKPOINTS_KEPT]:
-            if path.name != keep:
-                path.unlink(missing_ok=True)
+        try:
+            there = sorted(self.path.glob(CHECKPOINTS), key=lambda path: path.stat().st_mtime_ns)
+            for path in there[:-CHECKPOINTS_KEPT]:
+                if path.name != keep:
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise NotWrittenError(self.path, error) from error
 
 
 def _whole_lines(descriptor: int) -> int:

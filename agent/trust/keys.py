@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ...solver.model.errors import InputError, MissingExtraError
-from ..durable_files import sync_folder
+from ..durable_files import sync_folder, write_all
 from .guarded_files import OTHERS_READ_OR_WRITE, OTHERS_WRITE, read_guarded
 from .strict_json import refusal
 
@@ -101,11 +101,12 @@ def _write_new(path: Path, data: bytes, mode: int) -> None:
     except OSError as error:
         raise refusal(str(path), "", f"cannot be written: {error.strerror}") from error
     try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123 (Path opens no descriptor)
+        try:
             os.fchmod(descriptor, mode)
-            file.write(data)
-            file.flush()
+            write_all(descriptor, data)
             os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
         sync_folder(path.parent)
     except OSError as error:
         path.unlink()

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from system_calls import fault
 
 from sliceplan.agent.devices.simulated.injection import Injection
 from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
@@ -234,3 +235,25 @@ def test_it_says_what_changed_and_not_each_round(node, session_of, said):
     for _ in range(3):
         once(session, plan_of(CUT))
     assert said == ["in sync"]
+
+
+def test_a_full_disk_ends_no_loop_is_said_once_and_waited_for(node, session_of, said, clock):
+    """It ended `run` for good, since what it was doing could not be noted."""
+    session = session_of(node, stop_asked=lambda: clock.time > 200)
+    before = node.state()
+    with fault("full", 1):
+        last = keep(session, fetching(plan_of(OTHER)), list, Rules(interval_s=30))
+    assert last.doing == "needs attention"
+    assert "No space left on device" in last.reason
+    assert node.state() == before
+    assert len(said) == 2, "once for the node, once for the state file"
+    assert once(session_of(node), plan_of(OTHER)).doing == "applied"
+
+
+def test_a_disk_that_is_full_half_way_halts_the_transition_which_goes_on_when_there_is_room(node, session_of, folder):
+    session = session_of(node)
+    with fault("full", 40):
+        assert once(session, plan_of(OTHER)).doing == "needs attention"
+    assert unfinished(folder) is not None
+    assert once(session, plan_of(OTHER)).doing == "in sync", "the transition that was left was brought to its end"
+    assert differences(node.state(), OTHER) == []

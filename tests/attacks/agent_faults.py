@@ -1,13 +1,17 @@
 """
-Kills an agent with SIGKILL at every moment of random transitions, and lets another one go on.
+Lets every call by which an agent writes go wrong in random transitions, and then lets another agent go on.
 
 It is a program of its own, so that thousands of processes fork from a small one without threads:
 
-    PYTHONPATH=tests python tests/agent/transition/killing.py FIRST COUNT [MOMENTS]
+    PYTHONPATH=tests python tests/attacks/agent_faults.py FIRST COUNT [CALLS [KIND ...]]
 
-prints one line of JSON with the number of kills and of each outcome; the first that ends wrongly is an error. MOMENTS
-limits the moments of each transition, drawn at random. Odd transitions have a failure on the way, so that agents are
-killed while they go back, too.
+prints one line of JSON with the number of faults and of each outcome; the first that ends wrongly is an error. CALLS
+limits the calls of each transition, drawn at random (0: all). The kinds (tests/system_calls.py) are killed, killed with
+a half of what was to be written, a disk that is full from then on, one that fails once, and one that takes less at a
+time than it was given. Odd transitions have a failure on the way, so that agents go back, too. Whether any call that
+writes is missed is seen beside
+
+    strace -f -e trace=write,pwrite64,fsync,ftruncate,rename,unlink,mkdir,fchmod,openat ...
 """
 
 import gc
@@ -22,6 +26,7 @@ from pathlib import Path
 from random import Random
 
 from agent_states import random_live, random_pair
+from system_calls import KINDS, fault, watched
 
 from sliceplan.agent.devices.simulated.injection import Injection
 from sliceplan.agent.devices.simulated.node import SimulatedNodeFile, record_of, write_node
@@ -33,27 +38,15 @@ from sliceplan.agent.transition.applied import read_applied
 from sliceplan.agent.transition.applying import apply_transition, resume
 from sliceplan.agent.transition.journal import Ended, read_journal, unfinished
 from sliceplan.agent.transition.keeping import Rules, look
+from sliceplan.agent.transition.lock import locked
 from sliceplan.agent.transition.preflight import plan_transition
 from sliceplan.agent.transition.session import Session
 from sliceplan.agent.transition.state_folder import StateFolder
+from sliceplan.solver.model.errors import SliceplanError
 
 PLAN = PlanReference("plan.json", "0" * 64)
 
 FAILURES = ("insufficient_resources", "driver_error", "timeout_before", "timeout_after", "wrong_uuid", "half_done")
-
-
-class Watched(SimulatedNodeFile):
-    """A simulated node that tells when a step was carried out."""
-
-    def __init__(self, path, observe):
-        super().__init__(path)
-        self.observe = observe
-
-    def apply(self, step, timeout_s):
-        try:
-            super().apply(step, timeout_s)
-        finally:
-            self.observe(f"{type(step).__name__} carried out")
 
 
 class Place:
@@ -67,10 +60,10 @@ class Place:
         write_node(self.node, record_of(live, injections))
         StateFolder(self.state).prepare()
 
-    def session(self, observe=lambda _: None):
+    def session(self):
         return Session(
-            Watched(self.node, observe),
-            StateFolder(self.state, observe),
+            SimulatedNodeFile(self.node),
+            StateFolder(self.state),
             say=lambda _: None,
             sleep=lambda _: None,
             time=lambda: "2026-01-01T00:00:00Z",
@@ -80,40 +73,51 @@ class Place:
         return SimulatedNodeFile(self.node).state()
 
 
-def kill_at(moment, place, act):
-    """Lets an agent act in a process that is killed at its n-th moment; returns that moment, None: there is none."""
+def fails_at(at, kind, place, act):
+    """
+    Lets an agent act in a process in which a call goes wrong.
+
+    Returns
+    -------
+    tuple
+        The call, None if there are not so many; and what the agent said of how it ended, None if it was killed.
+    """
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        seen = 0
-
-        def observe(what):
-            nonlocal seen
-            seen += 1
-            if seen == moment:
-                os.write(writing, what.encode())
-                os.kill(os.getpid(), signal.SIGKILL)
-
+        told, send = [], os.write
         try:
-            act(place.session(observe))
+            with fault(kind, at, lambda what: (told.append(what), send(writing, f"{what}\n".encode()))):
+                end = act(place.session())
+            send(writing, f"end: {end}".encode())
             os._exit(0)
         finally:
             os._exit(3)
     os.close(writing)
     _, status = os.waitpid(pid, 0)
-    what = os.read(reading, 200).decode()
+    what, _, end = os.read(reading, 2000).decode().rpartition("end: ")
     os.close(reading)
     if os.WIFSIGNALED(status):
         assert os.WTERMSIG(status) == signal.SIGKILL
-        return what
-    assert os.WEXITSTATUS(status) == 0, "the agent failed by itself"
-    return None
+        return (what or end).strip(), None
+    assert os.WEXITSTATUS(status) == 0, f"the agent ended in a traceback: {kind} at call {at} ({what or end})"
+    return what.strip() or None, end
+
+
+def ended(act):
+    """Returns how an agent ends, as its exit code and its words would say."""
+    try:
+        return act().end
+    except SliceplanError as error:
+        return f"refused: {error}"
 
 
 def go_on(session):
     """Goes on as the next start of an agent does."""
-    if open_one := unfinished(session.folder):
-        resume(session, open_one)
+    with locked(session.folder):
+        if open_one := unfinished(session.folder):
+            return resume(session, open_one)
+    return None
 
 
 def repair(place, transition):
@@ -165,14 +169,14 @@ def random_transition(number):
     return transition, injections
 
 
-def kill_often(number, path, most):
+def break_often(number, path, most, kinds):
     """
-    Kills an agent at moments of one transition; every third time also the one that goes on, or the node reboots.
+    Lets calls of one transition go wrong; every third time the one that goes on is killed too, or the node reboots.
 
     Parameters
     ----------
     most
-        How many moments, drawn at random; None: all of them, one after the other.
+        How many calls, drawn at random; 0: all of them, one after the other.
 
     Returns
     -------
@@ -182,45 +186,81 @@ def kill_often(number, path, most):
     transition, injections = random_transition(number)
 
     def act(session):
-        apply_transition(session, transition, PLAN)
+        def apply():
+            with locked(session.folder):
+                return apply_transition(session, transition, PLAN)
+
+        return ended(apply)
 
     place = Place(path, transition.live, injections)
-    moments = []
-    act(place.session(moments.append))
+    calls = []
+    session = place.session()
+    with watched(lambda name, _: calls.append(name)):
+        act(session)
     verify(place, transition, ending(place), f"transition {number}")
     random = Random(number)
-    chosen = range(1, len(moments) + 1)
-    chosen = chosen if most is None else sorted(random.sample(chosen, min(most, len(chosen))))
     ends = Counter()
-    for moment in chosen:
-        place = Place(path, transition.live, injections)
-        what = f"transition {number}, killed at moment {moment} ({kill_at(moment, place, act)})"
-        ends["kills"] += 1
-        rebooted = random.random() < 1 / 3
-        if rebooted:
-            SimulatedNodeFile(place.node).reboot()
-            what += ", then rebooted"
-        elif random.random() < 1 / 2:
-            again = random.randint(1, 40)
-            if second := kill_at(again, place, go_on):
-                what += f", then again at moment {again} ({second})"
-                ends["kills"] += 1
-        over = unfinished(StateFolder(place.state)) is None
-        go_on(place.session())
-        end = ending(place)
-        if rebooted and over:
-            if end != "applied":
-                # It was over or had not begun: what a reboot takes then is not the agent's to bring back.
-                ends["reboots afterwards"] += 1
-                continue
-            repair(place, transition)
-        verify(place, transition, end, what, rebooted)
-        ends["reboots"] += rebooted
-        ends[end or "not begun"] += 1
+    for kind in kinds:
+        chosen = range(1, len(calls) + 1)
+        if kind in ("torn", "short"):
+            chosen = [at for at in chosen if calls[at - 1] == "pwrite"]
+        if most:
+            chosen = sorted(random.sample(chosen, min(most, len(chosen))))
+        for at in chosen:
+            place = Place(path, transition.live, injections)
+            call, end = fails_at(at, kind, place, act)
+            ends[f"{kind} at a call"] += 1
+            what = f"transition {number}, {kind} at call {at} ({call})"
+            ends += follow_up(place, transition, random, what, end)
     return ends
 
 
-def main(first, count, most=None):
+def follow_up(place, transition, random, what, end):
+    """Lets another agent go on, maybe killed itself, maybe after a reboot; returns how it ended."""
+    ends = Counter()
+    if end is not None:
+        said_truly(place, transition, what, end)
+        ends[f"said {end.partition(':')[0]}"] += 1
+    rebooted = random.random() < 1 / 3
+    if rebooted:
+        SimulatedNodeFile(place.node).reboot()
+        what += ", then rebooted"
+    elif random.random() < 1 / 2:
+        again = random.randint(1, 300)
+        call, second = fails_at(again, "kill", place, go_on)
+        if second is None:
+            what += f", then killed at call {again} ({call})"
+            ends["kill of who went on"] += 1
+    over = unfinished(StateFolder(place.state)) is None
+    go_on(place.session())
+    last = ending(place)
+    if rebooted and over:
+        if last != "applied":
+            # It was over or had not begun: what a reboot takes then is not the agent's to bring back.
+            ends["reboots afterwards"] += 1
+            return ends
+        repair(place, transition)
+    verify(place, transition, last, what, rebooted)
+    ends["reboots"] += rebooted
+    ends[last or "not begun"] += 1
+    return ends
+
+
+def said_truly(place, transition, what, end):
+    """Checks that the node and the journal are as the agent said when it ended."""
+    open_one = unfinished(StateFolder(place.state))
+    if end in ("applied", "rolled back"):
+        assert open_one is None, what
+        assert differences(place.live(), transition.new if end == "applied" else transition.old) == [], what
+    elif end.startswith("refused"):
+        assert "cannot be" in end, f"{what}: {end}"
+        assert place.live() == transition.live, f"{what}: it said that nothing was changed"
+    else:
+        assert end in ("halted", "stuck"), f"{what}: {end}"
+        assert open_one is not None, what
+
+
+def main(first, count, most=0, *kinds):
     """Prints how some transitions ended."""
     # A collection in a forked process would copy all of the memory that it looks at.
     gc.disable()
@@ -229,11 +269,11 @@ def main(first, count, most=None):
     root = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=root) as folder:
         for number in range(first, first + count):
-            ends += kill_often(number, Path(folder) / "place", most)
+            ends += break_often(number, Path(folder) / "place", most, kinds or KINDS)
             gc.collect()
             gc.freeze()
     print(json.dumps(ends))
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:4]), *sys.argv[4:])

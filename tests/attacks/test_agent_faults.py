@@ -1,0 +1,41 @@
+"""An agent that is killed, or whose disk fails, at any call that writes leaves what the next one brings to an end."""
+
+import json
+import os
+import subprocess
+import sys
+
+from instances import ROOT
+from system_calls import KINDS
+
+
+def broken(*arguments):
+    """Runs the program and returns its counts."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests" / "attacks" / "agent_faults.py", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_200_random_transitions_survive_sigkill():
+    """
+    Two calls of each transition here; SLICEPLAN_KILL=all kills at every one, which takes long.
+
+    The calls are those that write: the journal, the checkpoint, what was applied, and each step of the simulated node.
+    """
+    ends = broken("0", "200", "0" if os.environ.get("SLICEPLAN_KILL") == "all" else "2", "kill")
+    assert ends["transitions"] == 200
+    assert ends["kill at a call"] >= 400
+    assert min(ends[end] for end in ("not begun", "applied", "rolled back")) > 10
+
+
+def test_what_fails_in_the_middle_is_said_and_goes_on_later():
+    kinds = [kind for kind in KINDS if kind != "kill"]
+    ends = broken("0", "24", "2", *kinds)
+    assert all(ends[f"{kind} at a call"] >= 48 for kind in kinds)
+    assert min(ends[f"said {end}"] for end in ("applied", "rolled back", "halted", "refused")) > 0
