@@ -22,7 +22,7 @@ configurations aggregated over workloads. It is exact: only the number of instan
 matters for what it can serve, every multiset that fits is part of a maximal one, and a point with less
 throughput on an equal partition is never needed. The bound is the solver's dual bound of this program, rounded up to
 the next cost that whole GPUs can have (cost_steps.py). A plan is proven cheapest if it costs no more than that, however
-the solver ended.
+the solver ended. What the solver takes for met and is not is excluded (met_rates.py).
 
 Among the plans of least cost a second program looks for one that takes the fewest slices.
 """
@@ -41,6 +41,7 @@ from ..performance.operating_points import WHOLE_GPU
 from ..performance.resolve import FleetType, PartitionSize, ResolvedProblem
 from .cost_steps import NO_GAP, CostSteps, cost_steps
 from .highs import TIE_BREAK_NODES, end_of, run_highs
+from .met_rates import RateRow, is_short, solved_with_rates_met
 from .proof import Ended, ended, is_proof
 from .shared_program import NO_SHARES, PartBuilder, SharedAnswer, SharedPart
 from .spare_capacity import KeptFree, SpareRules, SpareVariables
@@ -133,8 +134,12 @@ def solve_cutting_stock(
     if known_bound is not None:
         program.model.add_linear_constraint(cost >= known_bound / steps.unit * (1 - NO_GAP), name="bound")
     start = None if known_plan is None else program.values(known_plan)
-    result = run_highs(program.model, time_limit_s, absolute_gap=steps.absolute_gap, gap=gap, start=start)
 
+    def solve() -> mathopt.SolveResult:
+        left = time_limit_s - (time.monotonic() - started)
+        return run_highs(program.model, left, absolute_gap=steps.absolute_gap, gap=gap, start=start)
+
+    result = solved_with_rates_met(program.model, program.rates, solve)
     reason = result.termination.reason
     end = end_of(result)
     solver = f"HiGHS through MathOpt: {reason.name.lower()}"
@@ -190,6 +195,8 @@ class Program:
         self.shared = shared(model, self.is_served) if shared else SharedPart()
         self.gpus = [*((pattern.gpu, x) for pattern, x in self.patterns), *self.shared.gpus]
         self.served = self._served_variables()
+        self.rates: list[RateRow] = []
+        """The rows that ask for rates, in which nothing may be missing."""
         self.kept_free = None if spare is None else self._kept_free(spare)
         self._rates_are_met()
         self._partitions_are_cut_from_gpus()
@@ -217,7 +224,9 @@ class Program:
             ([pattern.profiles.count(size.name) * (pattern.gpu == size.gpu) for size in self.resolved.sizes], x)
             for pattern, x in self.patterns
         ]
-        return SpareVariables(self.model, self.resolved, spare, self.served, cuts, self.is_served)
+        kept_free = SpareVariables(self.model, self.resolved, spare, self.served, cuts, self.is_served)
+        self.rates += kept_free.rates
+        return kept_free
 
     def values(self, answer: CuttingStockAnswer) -> dict[Any, float] | None:
         """Returns a plan without GPUs under MPS as values of the variables; None: it is no plan."""
@@ -250,7 +259,8 @@ class Program:
             if w in self.shared.settled:
                 continue
             of_workload += self.shared.carried.get(w, [])
-            self.model.add_linear_constraint(mathopt.LinearSum(of_workload) - self.is_served[w] >= 0, name=f"rate_{w}")
+            carried = mathopt.LinearSum(of_workload)
+            self.rates.append(self.model.add_linear_constraint(carried - self.is_served[w] >= 0, name=f"rate_{w}"))
 
     def _partitions_are_cut_from_gpus(self) -> None:
         """Partitions of a size, free ones too, are at most what GPUs have: sum_w n_wk + F_k <= sum_p a_kp x_p."""
@@ -308,7 +318,8 @@ def _with_fewest_slices(
     if not result.has_primal_feasible_solution():
         return None
     fewer = result.variable_values()
-    return fewer if program.cost(fewer, steps) <= steps.no_more_than(least) else None
+    holds = program.cost(fewer, steps) <= steps.no_more_than(least)
+    return fewer if holds and not any(is_short(row, fewer) for row in program.rates) else None
 
 
 def slices_of(resolved: ResolvedProblem, size: PartitionSize) -> int:

@@ -8,6 +8,7 @@ A most valuable set of workloads that the fleet can serve: the program of cuttin
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import floor
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..performance.interference.prediction import Ints
 from ..performance.resolve import ResolvedProblem
 from .cutting_stock import Pattern, Program
 from .highs import run_highs
+from .met_rates import solved_with_rates_met
 from .shared_items import classes_of
 from .shared_program import NO_SHARES, PartBuilder, SharedAnswer
 from .spare_capacity import SpareRules
@@ -76,7 +78,9 @@ def most_served(
         left = deadline - time.monotonic()
         is_last = on_answer is None or left < 2 * round_s
         start = None if best is None else best[1]
-        result = run_highs(program.model, left if is_last else round_s, absolute_gap=gap, start=start)
+        end = time.monotonic() + (left if is_last else round_s)
+        search = partial(_search, program.model, end, gap, start)
+        result = solved_with_rates_met(program.model, program.rates, search)
         most = min(most, result.termination.objective_bounds.dual_bound)
         if result.has_primal_feasible_solution() and (best is None or result.objective_value() > best[0]):
             best = result.objective_value(), result.variable_values()
@@ -85,6 +89,10 @@ def most_served(
             return answer
         on_answer(answer)
         round_s *= LONGER_ROUND
+
+
+def _search(model: mathopt.Model, end: float, gap: float | None, start: dict[Any, float] | None) -> mathopt.SolveResult:
+    return run_highs(model, end - time.monotonic(), absolute_gap=gap, start=start)
 
 
 def _most_served(

@@ -43,6 +43,7 @@ from ..performance.resolve import ResolvedProblem
 from .cost_steps import NO_GAP, CostSteps, steps_of
 from .cutting_stock import Pattern, patterns_of
 from .highs import end_of, run_highs
+from .met_rates import RateRow, is_short, solved_with_rates_met
 from .proof import Ended, ended
 
 FEWER_MOVES_NODES = 200
@@ -142,7 +143,12 @@ def solve_replanning(
     goal = cost + steps.coefficient.get(MOVE, 0.0) * moves
     model.minimize(goal)
     values = program.values(start) if start else None
-    result = run_highs(model, time_limit_s, absolute_gap=steps.absolute_gap, gap=resolved.gap, start=values)
+
+    def solve() -> mathopt.SolveResult:
+        left = time_limit_s - (time.monotonic() - started)
+        return run_highs(model, left, absolute_gap=steps.absolute_gap, gap=resolved.gap, start=values)
+
+    result = solved_with_rates_met(model, program.rates, solve)
     end = end_of(result)
     solver = f"HiGHS through MathOpt: {result.termination.reason.name.lower()}"
     anyway = move_price * len(moved_anyway)
@@ -164,7 +170,8 @@ def solve_replanning(
         fewer = run_highs(model, left, absolute_gap=None, node_limit=FEWER_MOVES_NODES, start=best)
         if fewer.has_primal_feasible_solution():
             other = fewer.variable_values()
-            best = other if program.goal(other, steps) <= steps.no_more_than(least) else best
+            holds = program.goal(other, steps) <= steps.no_more_than(least)
+            best = other if holds and not any(is_short(row, other) for row in program.rates) else best
     return program.decoded(best, stopped, solver, None if bound is None else bound + anyway, moved_anyway)
 
 
@@ -213,6 +220,8 @@ class _Program:
             *((pattern.gpu, x) for pattern, x in self.patterns),
             *((running[way.number].gpu, way.variable) for way in self.ways),
         ]
+        self.rates: list[RateRow] = []
+        """The rows that ask for rates, in which nothing may be missing."""
         self._a_gpu_is_kept_in_one_way()
         self._what_is_not_moved_stays()
         self._rates_are_met()
@@ -317,7 +326,8 @@ class _Program:
                 capacity = sum(one.capacity_rps for one in way.kept if one.workload == w)
                 terms[w].append(min(float(capacity / required[w]), 1e4) * way.variable)
         for w, of_workload in enumerate(terms):
-            self.model.add_linear_constraint(mathopt.LinearSum(of_workload) >= 1, name=f"rate_{w}")
+            row = self.model.add_linear_constraint(mathopt.LinearSum(of_workload) >= 1, name=f"rate_{w}")
+            self.rates.append(row)
 
     def _partitions_are_cut_from_gpus(self) -> None:
         """New partitions of a size are at most what GPUs have for them."""

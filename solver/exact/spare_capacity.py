@@ -34,6 +34,7 @@ from ortools.math_opt.python import mathopt
 from ..model.problem import Settings
 from ..performance.interference.prediction import Ints
 from ..performance.resolve import ResolvedProblem
+from .met_rates import RateRow
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ class SpareVariables:
         self._budget: dict[int, Any] = {}
         self._above: dict[tuple[int, int], Any] = {}
         self._levels: Levels = []
+        self.rates: list[RateRow] = []
+        """The rows that ask for more rate, in which nothing may be missing."""
         if rules.services:
             self._more_rate_is_met(served, is_served)
             self._worst_cases_are_kept_free()
@@ -149,7 +152,7 @@ class SpareVariables:
             replicas[w] += [served[w, k], extra]
         for w, of_workload in terms.items():
             carried = mathopt.LinearSum(of_workload)
-            self._model.add_linear_constraint(carried - more * is_served[w] >= 0, name=f"more_{w}")
+            self.rates.append(self._model.add_linear_constraint(carried - more * is_served[w] >= 0, name=f"more_{w}"))
             most = self._resolved.problem.workloads[w].max_replicas
             if most is not None:
                 self._model.add_linear_constraint(mathopt.LinearSum(replicas[w]) <= most, name=f"more_replicas_{w}")
