@@ -52,6 +52,7 @@ def apply(
 ) -> None:
     """Bring a node to its plan: show the steps, ask, carry them out; what fails is rolled back."""
     agent = open_agent(Words(config, node, device, state, plan, unsigned, drain))
+    _caution(agent)
     wanted = agent.fetch()
     with locked(agent.session.folder):
         _refuse_other_owners(agent)
@@ -127,11 +128,17 @@ def run(
 ) -> None:
     """Keep a node at its plan: apply what is new, repair what drifted, from boot on."""
     agent = open_agent(Words(config, node, device, state, plan, unsigned, drain), say=_say_at_once)
+    _caution(agent)
     rules = Rules(interval or agent.config.plan.interval_s, allow_reset=allow_reset or agent.config.allow_reset)
     with stoppable(agent.session) as session:
         last = keep(session, agent.fetch, agent.owners, rules, once)
     if once:
         raise typer.Exit(0 if last.doing in ("in sync", "applied") else 1)
+
+
+def _caution(agent: Agent) -> None:
+    for text in agent.config.plan_source.cautions():
+        agent.session.say(f"! {text}")
 
 
 def _refuse_other_owners(agent: Agent) -> None:

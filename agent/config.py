@@ -13,8 +13,9 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, field_
 from ..solver.model.base import Name, Record
 from ..solver.model.parsing import parse_record, parse_text
 from .owners import Owner
+from .ownership import OTHERS_WRITE
 from .services.template import Seconds, ServiceTemplate
-from .trust.guarded_files import OTHERS_WRITE, read_guarded
+from .trust.guarded_files import read_guarded
 from .trust.plan_source import PlanSource, refuse_unless_https
 from .trust.strict_json import refusal
 

@@ -5,14 +5,18 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from ..solver.model.parsing import parse_record
+from ..solver.model.plan import Plan
 from .config import AgentConfig
+from .guarded_folder import GuardedFolder
 from .model.desired import Desired, PlanReference
-from .model.plan_files import node_share, read_plan
+from .model.plan_files import node_share
 from .transition.applied import Applied
 from .transition.keeping import Wanted
 from .trust.acceptance import accept
-from .trust.plan_source import Fetched
+from .trust.plan_source import Fetched, PlanSource
 from .trust.sequence import NewestRelease, read_newest, remember
+from .trust.strict_json import parse_json
 from .trust.trusted_keys import read_trusted_keys
 
 
@@ -45,7 +49,7 @@ class PlanFollower:
         The keys are read anew each time: a key that was withdrawn counts no longer, though its plan has not changed.
         """
         config, source = self._config, self._config.plan_source
-        newest = _newest(config.state_dir, applied)
+        newest = _newest(GuardedFolder(config.state_dir), applied)
         accepted = accept(
             data,
             source.location,
@@ -58,16 +62,19 @@ class PlanFollower:
         return Desired(accepted.desired, plan)
 
 
-def _newest(state_folder: Path, applied: Applied | None) -> NewestRelease | None:
+def _newest(folder: GuardedFolder, applied: Applied | None) -> NewestRelease | None:
     """Returns the newest release that was ever applied, and notes it if that happened since the last look."""
-    newest = read_newest(state_folder)
+    newest = read_newest(folder)
     for plan in (applied.plan, applied.rolled_back) if applied else ():
         if plan is not None and plan.sequence is not None:
-            newest = remember(state_folder, NewestRelease(sequence=plan.sequence, sha256=plan.sha256))
+            newest = remember(folder, NewestRelease(sequence=plan.sequence, sha256=plan.sha256))
     return newest
 
 
 def desired_of(path: Path, node: str) -> Desired:
     """Reads a plan file that nobody signed; raises InputError if it is wrong or has nothing for the node."""
-    state = node_share(read_plan(path), node, str(path))
-    return Desired(state, PlanReference(str(path), hashlib.sha256(path.read_bytes()).hexdigest()))
+    fetched = PlanSource(str(path)).fetch()
+    assert fetched is not None, "a file is always there in full"
+    plan = parse_record(Plan, parse_json(fetched.data, str(path)), str(path))
+    reference = PlanReference(str(path), hashlib.sha256(fetched.data).hexdigest())
+    return Desired(node_share(plan, node, str(path)), reference)

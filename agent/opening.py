@@ -14,6 +14,7 @@ from .assembly import device_of, owners_of
 from .config import DEFAULT_CONFIG, AgentConfig, PlanConfig, read_config
 from .following import PlanFollower, desired_of
 from .owners import refusing
+from .ownership import findings_on_the_way_to
 from .transition.keeping import Wanted
 from .transition.session import Patience, Session
 from .transition.state_folder import StateFolder
@@ -48,12 +49,22 @@ class Words:
 
 
 def open_agent(words: Words, say: Callable[[str], None] = print) -> Agent:
-    """Returns what a command works with; raises InputError if the configuration or the command line is wrong."""
+    """
+    Returns what a command works with.
+
+    Raises
+    ------
+    InputError
+        If the configuration or the command line is wrong; if others could put another folder of state in place of the
+        one of a node with GPUs, and let the agent forget which plans it had.
+    """
     config = configured(words)
     simulated = config.simulated_node is not None
     if words.unsigned and not simulated:
         message = "goes with --device simulated:FILE only; for real GPUs: sliceplan sign PLAN --key KEYFILE -o SIGNED"
         raise InputError([Finding("--unsigned", "", message)])
+    if not simulated and config.state_dir.is_dir() and (unsafe := [*findings_on_the_way_to(config.state_dir)]):
+        raise InputError(unsafe)
     session = Session(
         device_of(config),
         StateFolder(config.state_dir),

@@ -56,11 +56,13 @@ ALLOWED = {
 AGENT = {
     "model": {"model"},
     "durable_files": {"model"},
+    "ownership": {"model"},
+    "guarded_folder": {"durable_files", "ownership"},
     "processes": {"model"},
-    "trust": {"model", "durable_files", "trust"},
-    "services": {"model", "durable_files", "processes", "trust", "services"},
+    "trust": {"model", "durable_files", "guarded_folder", "ownership", "trust"},
+    "services": {"model", "guarded_folder", "processes", "trust", "services"},
     "devices": {"model", "durable_files", "processes", "services", "devices"},
-    "transition": {"model", "durable_files", "devices", "transition"},
+    "transition": {"model", "durable_files", "guarded_folder", "devices", "transition"},
     "showing": {"model", "devices", "transition", "showing"},
 }
 

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from ...solver.model.errors import InputError
-from ..durable_files import write_durably
 from ..model.device_error import DeviceError
 from ..model.live import RunningService
 from ..model.node import Service, Slot, service_id, service_text
@@ -18,7 +17,7 @@ from ..processes import boot_id
 from . import plain, systemd
 from .health import wait_until_healthy
 from .launch import Launch, SlotDevice, launches, standby_launches
-from .records import Process, ServiceRecord, read_records, record_of, remove_record, write_record
+from .records import Process, ServiceRecord, read_records, record_of, remove_record, write_environment, write_record
 from .template import ServiceTemplate
 
 Templates = Callable[[str], ServiceTemplate | None]
@@ -138,8 +137,7 @@ class ServiceHost:
 
     def _write_environment(self, slot: Slot, service: Service, device: SlotDevice) -> None:
         variables = service_environment(service, device.mps_folder, device.uuid)
-        path = self._folder / f"{service_id(slot.gpu_index, service)}.env"
-        write_durably(path, "".join(f"{name}={value}\n" for name, value in variables.items()))
+        write_environment(self._folder, slot, service, variables)
 
     def _free_ports(self, template: ServiceTemplate | None) -> Iterator[int]:
         """Yields the ports of a template that no process of a service has."""

@@ -4,12 +4,13 @@ What the agent started, one file a service: written before a process starts and 
 They lie in the run folder and say of which boot they are, so that after a reboot nothing is taken for running.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from ...solver.model.base import Name, Record
 from ...solver.model.parsing import parse_record
-from ..durable_files import read_bytes_if_there, write_durably
+from ..guarded_folder import GuardedFolder
 from ..model.node import Service, Slot, service_id
 from ..trust.strict_json import parse_json
 from .launch import Launch
@@ -80,19 +81,25 @@ def record_path(folder: Path, slot: Slot, service: Service) -> Path:
 
 def write_record(folder: Path, record: ServiceRecord) -> None:
     """Writes a record."""
-    text = record.model_dump_json(indent=1) + "\n"
-    write_durably(record_path(folder, record.slot, record.service), text, 0o600)
+    name = record_path(folder, record.slot, record.service).name
+    _prepared(folder).write(name, record.model_dump_json(indent=1).encode() + b"\n")
+
+
+def write_environment(folder: Path, slot: Slot, service: Service, variables: Mapping[str, str]) -> None:
+    """Writes the environment of a service, for whoever starts one without a template."""
+    name = record_path(folder, slot, service).with_suffix(".env").name
+    _prepared(folder).write(name, "".join(f"{key}={value}\n" for key, value in variables.items()).encode(), 0o644)
 
 
 def read_records(folder: Path, boot_id: str) -> list[ServiceRecord]:
-    """Returns the records of this boot; raises InputError if one is damaged."""
-    if not folder.is_dir():
-        return []
+    """Returns the records of this boot; raises InputError if one is damaged, or could be others' work."""
+    guarded = GuardedFolder(folder)
     found = []
-    for path in sorted(folder.glob("*.json")):
-        data = read_bytes_if_there(path)
+    for name in guarded.names():
+        data = guarded.read(name) if name.endswith(".json") else None
         if data is not None:
-            record = parse_record(ServiceRecord, parse_json(data, str(path)), str(path))
+            source = str(folder / name)
+            record = parse_record(ServiceRecord, parse_json(data, source), source)
             if record.boot_id == boot_id:
                 found.append(record)
     return found
@@ -101,5 +108,12 @@ def read_records(folder: Path, boot_id: str) -> list[ServiceRecord]:
 def remove_record(folder: Path, slot: Slot, service: Service) -> None:
     """Forgets a service, and its file of environment variables."""
     path = record_path(folder, slot, service)
-    path.unlink(missing_ok=True)
-    path.with_suffix(".env").unlink(missing_ok=True)
+    for name in (path.name, path.with_suffix(".env").name):
+        GuardedFolder(folder).remove(name)
+
+
+def _prepared(folder: Path) -> GuardedFolder:
+    """Returns the folder, which others may read: the environments are for them."""
+    guarded = GuardedFolder(folder, 0o755)
+    guarded.prepare()
+    return guarded

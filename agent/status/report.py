@@ -14,7 +14,7 @@ from ..model.live import LiveNode
 from ..model.node import service_id
 from ..owners import Trace
 from ..transition.journal import unfinished
-from ..transition.state_folder import StateFolder
+from ..transition.state_folder import APPLIED, STATE, StateFolder
 from ..trust.sequence import read_newest
 
 
@@ -70,7 +70,7 @@ def look(node: str, device: Device, state_folder: Path, owners: Sequence[Trace],
         problems.append(str(error))
     sequence = None
     try:
-        newest = read_newest(state_folder)
+        newest = read_newest(StateFolder(state_folder))
         sequence = newest.sequence if newest else None
     except SliceplanError as error:
         problems.append(str(error))
@@ -86,8 +86,8 @@ def look(node: str, device: Device, state_folder: Path, owners: Sequence[Trace],
         running_daemons(),
         frozenset(_unstarted(gpus)),
         owners,
-        _json_file(state_folder / "applied.json", problems),
-        _json_file(state_folder / "state.json", problems),
+        _json_file(StateFolder(state_folder), APPLIED, problems),
+        _json_file(StateFolder(state_folder), STATE, problems),
         sequence,
         None if open_one is None else {"goes": open_one.goes, "reason": open_one.turned_back},
         problems,
@@ -98,13 +98,15 @@ def _unstarted(gpus: LiveNode) -> list[str]:
     return [service_id(index, one.service) for index, gpu in gpus.items() for one in gpu.services if not one.pids]
 
 
-def _json_file(path: Path, problems: list[str]) -> dict[str, Any] | None:
+def _json_file(folder: StateFolder, name: str, problems: list[str]) -> dict[str, Any] | None:
     """Returns the content of a file of the agent; None: there is none, or it cannot be read."""
     try:
-        data = json.loads(path.read_bytes())
-    except FileNotFoundError:
+        content = folder.read(name)
+        data = None if content is None else json.loads(content)
+    except SliceplanError as error:
+        problems.append(str(error))
         return None
-    except (OSError, ValueError) as error:
-        problems.append(f"{path}: cannot be read: {error}")
+    except ValueError as error:
+        problems.append(f"{folder.path / name}: cannot be read: {error}")
         return None
     return data if isinstance(data, dict) else None

@@ -104,7 +104,9 @@ def _pause(session: Session, fetch: Callable[[], Wanted], rules: Rules, last: Ro
 
 def _is_another(session: Session, fetch: Callable[[], Wanted], plan: PlanReference | None) -> bool:
     try:
-        return not fetch()(read_applied(session.folder)).plan.is_same(plan)
+        wanted = fetch()
+        with locked(session.folder):
+            return not wanted(read_applied(session.folder)).plan.is_same(plan)
     except SliceplanError:
         return False
 

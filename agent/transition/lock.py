@@ -15,9 +15,9 @@ def locked(folder: StateFolder) -> Iterator[None]:
     folder.prepare()
     path = folder.path / LOCK
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = folder.open_lock(LOCK)
     except OSError as error:
-        raise InputError([Finding(str(path), "", f"cannot be opened: {error.strerror}")]) from error
+        raise InputError([Finding(str(path), "", f"cannot be opened: {error.strerror or error}")]) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,10 +4,8 @@ import os
 import stat
 from pathlib import Path
 
+from ..ownership import OTHERS_READ_OR_WRITE, OTHERS_WRITE, open_to_everybody, unsafe
 from .strict_json import refusal
-
-OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-OTHERS_READ_OR_WRITE = stat.S_IRWXG | stat.S_IRWXO
 
 REPAIRS = {OTHERS_WRITE: "go-w", OTHERS_READ_OR_WRITE: "600"}
 
@@ -26,9 +24,11 @@ def read_guarded(path: Path, forbidden: int, max_bytes: int) -> bytes:
     Raises
     ------
     InputError
-        If it is missing, no file, too large, somebody else's, or has one of those bits.
+        If it is missing, no file, too large, somebody else's, has one of those bits, or lies where everybody may write.
     """
     try:
+        if reason := open_to_everybody(path.resolve().parent):
+            raise refusal(str(path), "", reason)
         # A pipe in its place would block without O_NONBLOCK.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
@@ -44,12 +44,3 @@ def read_guarded(path: Path, forbidden: int, max_bytes: int) -> bytes:
     if len(data) > max_bytes:
         raise refusal(str(path), "", f"is larger than {max_bytes // 1024} KiB, which it should not be")
     return data
-
-
-def unsafe(found: os.stat_result, forbidden: int) -> str | None:
-    """Returns why others than root and this user could have changed (or read) a file; None: they could not."""
-    if found.st_uid not in (0, os.geteuid()):
-        return f"belongs to user {found.st_uid}; expected root or the user who runs this"
-    if found.st_mode & forbidden:
-        return f"has mode {stat.S_IMODE(found.st_mode):04o}; others have more rights than is safe"
-    return None

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...solver.model.errors import InputError, MissingExtraError
 from ..durable_files import sync_folder, write_all
-from .guarded_files import OTHERS_READ_OR_WRITE, OTHERS_WRITE, read_guarded
+from ..ownership import OTHERS_READ_OR_WRITE, OTHERS_WRITE, open_to_everybody
+from .guarded_files import read_guarded
 from .strict_json import refusal
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ def generate(path: Path) -> tuple[Path, str]:
     ------
     InputError
         If a file is there already or cannot be written; an existing key is never replaced, and half a pair not left.
+        If the folder is one that everybody may write to: the keys could be replaced there.
     """
+    if path.parent.is_dir() and (reason := open_to_everybody(path.parent)):
+        raise refusal(str(path), "", reason)
     serialization = _cryptography("hazmat.primitives.serialization")
     key = _cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
     private = key.private_bytes(

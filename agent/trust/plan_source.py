@@ -5,10 +5,14 @@ The agent asks; nothing asks the agent, so it needs no open port. The answer is 
 counts); TLS keeps others from learning the plan or from withholding a new one unnoticed.
 """
 
+import os
+import stat
 import urllib.parse
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..ownership import open_to_everybody
 from .strict_json import MAX_BYTES, refusal
 
 
@@ -46,6 +50,20 @@ class PlanSource:
             return fetch(self.location, self.timeout_s, self.ca_file, etag)
         return Fetched(_read_file(Path(self.location)))
 
+    def cautions(self) -> Iterator[str]:
+        """Yields how anybody on this node could withhold a plan; nobody could forge one."""
+        if "://" in self.location:
+            return
+        path = Path(self.location).resolve()
+        advice = "nobody can forge a plan so, but withhold one"
+        try:
+            if reason := open_to_everybody(path.parent):
+                yield f"{path} {reason} ({advice})"
+            if path.stat().st_mode & stat.S_IWOTH:
+                yield f"{path} may be changed by everybody; run: chmod o-w {path} ({advice})"
+        except OSError:
+            return  # what reads it says why it cannot
+
 
 def refuse_unless_https(url: str, source: str) -> None:
     """Raises InputError if a URL is anything but https://HOST..., without a name and password in it."""
@@ -66,10 +84,16 @@ def refuse_unless_https(url: str, source: str) -> None:
 
 def _read_file(path: Path) -> bytes:
     try:
-        if not path.is_file():
-            raise refusal(str(path), "", "is no file" if path.exists() else "is missing")
-        with path.open("rb") as file:
+        # A pipe in its place would block without O_NONBLOCK; what is checked is what is open.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:  # noqa: PTH123 (Path opens no descriptor)
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise refusal(str(path), "", "is no file")
             data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError as error:
+        raise refusal(str(path), "", "is missing") from error
+    except IsADirectoryError as error:
+        raise refusal(str(path), "", "is no file") from error
     except OSError as error:
         raise refusal(str(path), "", f"cannot be read: {error.strerror or error}") from error
     refuse_large(len(data), str(path))

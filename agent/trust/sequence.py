@@ -6,14 +6,13 @@ when something drifted), even after it expired: a node must not lose its partiti
 """
 
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from ...solver.model.base import Record
 from ...solver.model.parsing import parse_record
-from ..durable_files import read_bytes_if_there, write_durably
+from ..guarded_folder import GuardedFolder
 from .strict_json import MAX_INTEGER, parse_json, refusal
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class NewestRelease(Record):
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="digest of the signed payload")
 
 
-def read_newest(state_folder: Path) -> NewestRelease | None:
+def read_newest(folder: GuardedFolder) -> NewestRelease | None:
     """
     Returns the newest release that was applied; None: none was yet.
 
@@ -40,17 +39,16 @@ def read_newest(state_folder: Path) -> NewestRelease | None:
     InputError
         If the file is damaged. It is not taken for missing, for that would let an old release in.
     """
-    path = state_folder / FILE
-    data = read_bytes_if_there(path)
-    return None if data is None else parse_record(NewestRelease, parse_json(data, str(path)), str(path))
+    source, data = str(folder.path / FILE), folder.read(FILE)
+    return None if data is None else parse_record(NewestRelease, parse_json(data, source), source)
 
 
-def remember(state_folder: Path, applied: NewestRelease) -> NewestRelease:
+def remember(folder: GuardedFolder, applied: NewestRelease) -> NewestRelease:
     """Notes a release that was applied, so that it survives a crash from here on; returns the newest one."""
-    newest = read_newest(state_folder)
+    newest = read_newest(folder)
     if newest is not None and newest.sequence >= applied.sequence:
         return newest
-    write_durably(state_folder / FILE, applied.model_dump_json(indent=1) + "\n")
+    folder.write(FILE, applied.model_dump_json(indent=1).encode() + b"\n")
     return applied
 
 

@@ -245,7 +245,7 @@ def test_real_gpus_take_no_unsigned_plan(agent):
         (["simulate", "node.json", "--fail", "what@1"], "kinds: busy, "),
         (["simulate", "none.json", "--reboot"], "none.json"),
         (["apply", "plan.json", "--unsigned", "--device", "none"], "expected nvml or simulated:FILE"),
-        (["apply", "none.json", "--unsigned"], "none.json: cannot be read"),
+        (["apply", "none.json", "--unsigned"], "none.json: is missing"),
         (["apply", __file__, "--unsigned"], f"{__file__}: line 1, column 3 is not valid JSON"),
     ],
 )

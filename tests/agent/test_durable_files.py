@@ -25,7 +25,6 @@ def test_content_is_synced_before_it_gets_its_name_and_the_name_before_it_is_sai
         f"pwrite {aside}",
         f"fsync {aside}",
         f"replace {aside}",
-        f"unlink {aside}",
         f"fsync {tmp_path.name}",
     ]
 
@@ -81,11 +80,7 @@ def test_a_link_in_place_of_the_file_aside_is_not_written_through(tmp_path):
     (tmp_path / "a").write_text("old")
     (tmp_path / "victim").write_text("theirs")
     (tmp_path / f".a.{os.getpid()}.tmp").symlink_to(tmp_path / "victim")
-    with pytest.raises(
-        NotWrittenError, match=f"{tmp_path / 'a'}: cannot be written: Too many levels of symbolic links"
-    ):
-        write_durably(tmp_path / "a", "new")
-    assert (tmp_path / "victim").read_text() == "theirs"
-    assert (tmp_path / "a").read_text() == "old"
     write_durably(tmp_path / "a", "new")
+    assert (tmp_path / "victim").read_text() == "theirs"
     assert (tmp_path / "a").read_text() == "new"
+    assert not (tmp_path / "a").is_symlink()

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app
 from sliceplan.agent.devices.simulated.node import NodeRecord, SimulatedNode, write_node
+from sliceplan.agent.guarded_folder import GuardedFolder
 from sliceplan.agent.model.node import Service
 from sliceplan.agent.model.steps import CreateComputeInstance, CreateInstance, SetMigMode, StartMps, StartService
 from sliceplan.agent.trust.sequence import NewestRelease, remember
@@ -72,7 +73,7 @@ def test_everything_on_a_node_is_shown_on_80_columns(status, node_file):
 
 def test_json_has_the_same(status, node_file, tmp_path):
     (tmp_path / "state").mkdir()
-    remember(tmp_path / "state", NewestRelease(sequence=7, sha256="0" * 64))
+    remember(GuardedFolder(tmp_path / "state"), NewestRelease(sequence=7, sha256="0" * 64))
     data = json.loads(status("--device", node_file, "--json").output)
     gpu, other = data["gpus"]
     assert (gpu["index"], gpu["gpu"], gpu["mig_enabled"]) == (0, HOPPER, True)

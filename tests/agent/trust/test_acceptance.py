@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from sliceplan.agent.guarded_folder import GuardedFolder
 from sliceplan.agent.model.plan_files import node_share
 from sliceplan.agent.trust.dsse import pre_authentication_encoding
 from sliceplan.agent.trust.sequence import read_newest, remember
@@ -124,15 +125,15 @@ def test_the_url_safe_alphabet_is_taken_too(trust, plan):
 
 
 def test_the_newest_release_is_remembered_and_none_before_it(trust, plan, tmp_path):
-    assert read_newest(tmp_path) is None
+    assert read_newest(GuardedFolder(tmp_path)) is None
     first, second = (trust.accepted(trust.signed(plan, sequence=number)).as_newest for number in (1, 2))
-    assert remember(tmp_path, second) == second
-    assert remember(tmp_path, first) == second
-    assert read_newest(tmp_path) == second
+    assert remember(GuardedFolder(tmp_path), second) == second
+    assert remember(GuardedFolder(tmp_path), first) == second
+    assert read_newest(GuardedFolder(tmp_path)) == second
     assert [path.name for path in tmp_path.iterdir()] == ["newest-release.json"]
 
 
 def test_a_damaged_note_is_an_error_and_not_taken_for_none(tmp_path):
     (tmp_path / "newest-release.json").write_text("{")
     with pytest.raises(InputError, match="is not valid JSON"):
-        read_newest(tmp_path)
+        read_newest(GuardedFolder(tmp_path))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from needs import OPENSSL, ROOT_USER, reason, skip_without
 
-from sliceplan.agent.trust import trusted_keys
+from sliceplan.agent import ownership
 from sliceplan.agent.trust.keys import generate, key_id, read_private
 from sliceplan.agent.trust.trusted_keys import read_trusted_keys
 from sliceplan.solver.model.errors import InputError
@@ -142,7 +142,7 @@ def test_a_link_to_the_folder_hides_nothing_of_where_the_keys_are(folder, tmp_pa
 
 def test_the_root_is_on_the_way_to_every_folder(folder, monkeypatch):
     root = Path("/").stat()
-    monkeypatch.setattr(trusted_keys, "unsafe", lambda found, _: "is unsafe" if os.path.samestat(found, root) else None)
+    monkeypatch.setattr(ownership, "unsafe", lambda found, _: "is unsafe" if os.path.samestat(found, root) else None)
     assert refused(read_trusted_keys, folder).startswith("/: is unsafe")
 
 
