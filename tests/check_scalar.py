@@ -85,9 +85,15 @@ def _wrong_partition(
             yield Violation(where, f"serves {workload.name}, which allows only {', '.join(workload.gpus)}")
         if workload.batch_sizes is not None and served.batch not in workload.batch_sizes:
             yield Violation(where, f"batch {served.batch} is not allowed for {workload.name}")
+        if served.causes_ms is not None:
+            split = f"splits its {served.latency_ms:.6g} ms (causes_ms)"
+            yield Violation(where, f"{split}, which is known under MPS only; expected null")
+        if served.memory_mib is not None:
+            yield Violation(where, f"states memory_mib {served.memory_mib:g}, as shares under MPS do; expected null")
         memory_mib = mig.memory_mib if mig else facts.memory_mib
+        basis = _basis(asked.profiles.get((workload.model, gpu.gpu)), mig, served)
         point = asked.predict(workload.model, gpu.gpu, mig.name if mig else None, served.batch, served.processes)
-        yield from _wrong_prediction(problem, where, workload, served, memory_mib, point)
+        yield from _wrong_prediction(problem, where, workload, served, memory_mib, point, basis)
 
 
 def _point(
@@ -99,6 +105,16 @@ def _point(
     return predict_whole(profile, batch, processes) if mig is None else predict(profile, mig, batch, processes)
 
 
+def _basis(profile: Profile | None, mig: MigProfile | None, served: Served) -> str:
+    for point in profile.points if profile else ():
+        here = (mig.name, None) if mig else (None, 100)
+        at = (*here, served.batch, served.processes)
+        if (point.mig_profile, point.sm_percent, point.batch, point.processes) == at:
+            return "measured"
+    estimated = profile and not mig and profile.interference and profile.interference.estimated_from
+    return "estimated" if estimated else "fitted"
+
+
 def _wrong_prediction(
     problem: Problem,
     where: str,
@@ -106,6 +122,7 @@ def _wrong_prediction(
     served: Served,
     memory_mib: float | None,
     point: Prediction | None,
+    basis: str,
 ) -> Iterator[Violation]:
     """Latency, capacity and memory are what the profile says, and within the limits."""
     if point is None:
@@ -117,6 +134,8 @@ def _wrong_prediction(
         yield Violation(where, f"states {served.latency_ms:.6g} ms; the profile gives {point.latency_ms:.6g} ms")
     if not close(point.capacity_rps, served.capacity_rps):
         yield Violation(where, f"states {served.capacity_rps:.6g} req/s; the profile gives {point.capacity_rps:.6g}")
+    if served.basis != basis:
+        yield Violation(where, f"states the basis {served.basis}; the profile's is {basis}")
     limit_ms = workload.slo_ms * problem.settings.slo_fraction
     if point.latency_ms > limit_ms * (1 + RELATIVE):
         yield Violation(

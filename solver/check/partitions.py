@@ -8,6 +8,7 @@ breaks it. A row is one service on one partition.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 from ..model.catalogue import load_catalogue
 from ..model.plan import Plan, Served
 from ..model.problem import Problem, Workload
+from ..model.profile import Quality
 from ..performance.prediction import Prediction
 from ..plan_columns import UNKNOWN, Floats, Ints, Kind, PlanColumns
+from .basis import BasisOf
 from .violation import RELATIVE, Violation, close_arrays
 
 Predict = Callable[[str, str, str | None, int, int], Prediction | None]
@@ -26,12 +29,14 @@ Rule = tuple[NDArray[np.bool_], Callable[[int], str]]
 """Which rows break it, shape (row,), and what to say of one of them."""
 
 
+QUALITIES = get_args(Quality)
+
 FAR_TOO_MANY = 10**6
 """Processes beyond this are counted as this: a damaged plan may state more than a float holds."""
 
 
 def wrong_partitions(
-    problem: Problem, plan: Plan, columns: PlanColumns, partitions: Ints, predict: Predict
+    problem: Problem, plan: Plan, columns: PlanColumns, partitions: Ints, predict: Predict, basis_of: BasisOf
 ) -> Iterator[tuple[int, Violation]]:
     """
     Yields what is wrong with some partitions of a plan, each with the index of its partition.
@@ -53,7 +58,7 @@ def wrong_partitions(
         message = "serves several workloads; without a duty cycle an instance serves one"
         yield partition, Violation(where(partition), message)
     rows = np.flatnonzero(judged[columns.partition])
-    for row, message in _broken(_rules(problem, columns, rows, predict)):
+    for row, message in _broken(_rules(problem, columns, rows, predict, basis_of)):
         partition = int(columns.partition[rows[row]])
         yield partition, Violation(where(partition), message)
 
@@ -67,10 +72,10 @@ def _broken(rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:
         yield from ((row, message(row)) for breaks, message in rules if breaks[row])
 
 
-def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict) -> list[Rule]:
+def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict, basis_of: BasisOf) -> list[Rule]:
     kind, w = columns.served_kind[rows], columns.workload[rows]
     known = w != UNKNOWN
-    points = _points(columns, rows, predict)
+    points = _points(columns, rows, predict, basis_of)
     predicted = points.exist & known
     allowed, memory_mib = _offered(problem, columns.kinds, kind)
     asked = _asked(problem)
@@ -78,6 +83,10 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict)
     needed_mib = np.where(np.isnan(own_mib), points.memory_mib, own_mib * points.processes)
     latency_ms, capacity_rps = columns.latency_ms[rows], columns.capacity_rps[rows]
     rate_rps = columns.rate_rps[rows]
+
+    # Almost always nobody does, which a loop in C tells.
+    beside = list(map(attrgetter("causes_ms", "memory_mib"), columns.served))
+    may_say_more = beside.count((None, None)) < len(beside)
 
     def service(row: int) -> Workload:
         return problem.workloads[int(w[row])]
@@ -111,6 +120,16 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict)
             lambda row: f"batch {served(row).batch} is not allowed for {service(row).name}",
         ),
         (
+            _only(known & may_say_more, lambda row: served(row).causes_ms is not None),
+            lambda row: (
+                f"splits its {latency_ms[row]:.6g} ms (causes_ms), which is known under MPS only; expected null"
+            ),
+        ),
+        (
+            _only(known & may_say_more, lambda row: served(row).memory_mib is not None),
+            lambda row: f"states memory_mib {served(row).memory_mib:g}, as shares under MPS do; expected null",
+        ),
+        (
             known & ~predicted,
             lambda row: (
                 f"no profile of {service(row).model} knows batch {served(row).batch} "
@@ -124,6 +143,10 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict)
         (
             predicted & ~close_arrays(points.capacity_rps, capacity_rps),
             lambda row: f"states {capacity_rps[row]:.6g} req/s; the profile gives {points.capacity_rps[row]:.6g}",
+        ),
+        (
+            predicted & (points.basis != _bases(columns)[rows]),
+            lambda row: f"states the basis {served(row).basis}; the profile's is {QUALITIES[points.basis[row]]}",
         ),
         (
             predicted & (points.latency_ms > limit_ms * (1 + RELATIVE)),
@@ -176,16 +199,18 @@ class _Points:
     capacity_rps: Floats
     memory_mib: Floats
     """Of all processes; nan: unknown."""
+    basis: Ints
+    """Index into QUALITIES."""
 
 
-def _points(columns: PlanColumns, rows: Ints, predict: Predict) -> _Points:
+def _points(columns: PlanColumns, rows: Ints, predict: Predict, basis_of: BasisOf) -> _Points:
     """Predicts each operating point once: many services have the same."""
     asked = (columns.model[rows], columns.served_kind[rows], columns.batch[rows], columns.processes[rows])
     points, of_row = _different(asked)
-    found = [
-        predict(columns.models[m], columns.kinds[k][0], columns.kinds[k][1], batch, processes)
-        for m, k, batch, processes in points
-    ]
+    keys = [(columns.models[m], *columns.kinds[k][:2], batch, processes) for m, k, batch, processes in points]
+    found = [predict(*key) for key in keys]
+    known = (basis_of(*key) for key in keys)
+    basis = np.array([UNKNOWN if one is None else QUALITIES.index(one) for one in known], dtype=np.int64)
     nothing = Prediction(np.nan, np.nan, None)
     figures = np.array(
         [
@@ -196,7 +221,14 @@ def _points(columns: PlanColumns, rows: Ints, predict: Predict) -> _Points:
         dtype=np.float64,  # None becomes nan
     ).reshape(-1, 5)
     exist, processes_of, latency_ms, capacity_rps, memory_mib = figures[of_row].T
-    return _Points(exist > 0, processes_of, latency_ms, capacity_rps, memory_mib)
+    return _Points(exist > 0, processes_of, latency_ms, capacity_rps, memory_mib, basis[of_row])
+
+
+def _bases(columns: PlanColumns) -> Ints:
+    """Returns what the plan says that its predictions rest on: indices into QUALITIES, shape (served,)."""
+    number = {quality: i for i, quality in enumerate(QUALITIES)}
+    stated = map(number.__getitem__, map(attrgetter("basis"), columns.served))
+    return np.fromiter(stated, dtype=np.int64, count=len(columns.served))
 
 
 def _different(columns: Sequence[Ints]) -> tuple[list[tuple[int, ...]], Ints]:

@@ -22,6 +22,7 @@ from ..model.problem import Problem, Workload
 from ..model.profile import Profile, merged
 from ..performance.prediction import Prediction, predict, predict_whole
 from ..plan_columns import UNKNOWN, Ints, PlanColumns, plan_columns
+from .basis import bases
 from .partitions import Predict, wrong_partitions
 from .prices import wrong_prices
 from .shares import wrong_shares
@@ -54,10 +55,10 @@ def check(
     found = list(_wrong_problem(problem, plan))
     if found:
         return found
-    found += _wrong_totals(problem, plan)
-    found += wrong_prices(problem, plan)
-    found += _wrong_fleet(problem, plan)
     columns = plan_columns(problem, plan, columns)
+    found += _wrong_totals(problem, plan, columns)
+    found += wrong_prices(problem, plan)
+    found += _wrong_fleet(problem, plan, columns)
     point = cache(partial(_point, by_key))
     found += _wrong_gpus(problem, plan, columns, by_key, point)
     if plan.status in (Status.OPTIMAL, Status.FEASIBLE, Status.VIOLATING):
@@ -76,7 +77,7 @@ def _wrong_problem(problem: Problem, plan: Plan) -> Iterator[Violation]:
         )
 
 
-def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
+def _wrong_totals(problem: Problem, plan: Plan, columns: PlanColumns) -> Iterator[Violation]:
     """Status, cost, bound and gap agree with each other and with the GPUs."""
     if plan.gpus_used != len(plan.gpus):
         yield Violation("plan", f"gpus_used is {plan.gpus_used}, but it lists {len(plan.gpus)} GPUs")
@@ -93,7 +94,7 @@ def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
     if plan.bound.gpus is not None and plan.bound.gpus > plan.gpus_used and plan.status is not Status.VIOLATING:
         yield Violation("plan", f"bound.gpus is {plan.bound.gpus}, but it uses {plan.gpus_used} GPUs")
     prices = usd_per_hour_of(problem)
-    used = Counter(map(attrgetter("gpu"), plan.gpus))
+    used = _used(plan, columns)
     if any(prices.get(gpu) is None for gpu in used):
         return  # reported with the fleet
     cost = sum((prices[gpu] or 0.0) * times for gpu, times in used.items())
@@ -117,33 +118,43 @@ def _wrong_totals(problem: Problem, plan: Plan) -> Iterator[Violation]:
         yield Violation("plan", f"status is optimal, but the bound {bound:.6f} is below the cost {cost:.6f}")
 
 
-def _wrong_fleet(problem: Problem, plan: Plan) -> Iterator[Violation]:
+def _used(plan: Plan, columns: PlanColumns) -> dict[str, int]:
+    """Returns how many GPUs of each type a plan uses."""
+    used: Counter[str] = Counter()
+    for example, alike in zip(columns.example.tolist(), np.bincount(columns.division).tolist(), strict=True):
+        used[plan.gpus[example].gpu] += alike
+    return used
+
+
+def _wrong_fleet(problem: Problem, plan: Plan, columns: PlanColumns) -> Iterator[Violation]:
     """GPUs are of the fleet, no more than there are, each named and placed once."""
     entries = {entry.gpu: entry for entry in problem.fleet}
-    for gpu_type, used in Counter(map(attrgetter("gpu"), plan.gpus)).items():
+    for gpu_type, used in _used(plan, columns).items():
         entry = entries.get(gpu_type)
         if entry is None:
             yield Violation("plan", f"uses {gpu_type}, which is not in the fleet")
         elif entry.available is not None and used > entry.available:
             yield Violation("plan", f"uses {used} x {gpu_type}, but there are {entry.available}")
-    for gpu_id, times in Counter(map(attrgetter("id"), plan.gpus)).items():
+    ids, nodes = list(map(attrgetter("id"), plan.gpus)), list(map(attrgetter("node"), plan.gpus))
+    for gpu_id, times in Counter(ids).items() if len(set(ids)) < len(ids) else ():
         if times > 1:
             yield Violation(gpu_id, f"is listed {times} times")
-    places = Counter((gpu.node, gpu.index) for gpu in plan.gpus if gpu.node is not None)
+    on_nodes = nodes.count(None) < len(nodes)
+    places = Counter((gpu.node, gpu.index) for gpu in plan.gpus if gpu.node is not None) if on_nodes else Counter()
     for (node, index), times in places.items():
         if times > 1:
             yield Violation("plan", f"GPU {index} of node {node} is used {times} times")
-    for gpu in plan.gpus:
+    duty_cycles = list(map(attrgetter("duty_cycle_ms"), columns.partitions))
+    turns = duty_cycles.count(None) < len(duty_cycles)
+    shares = any(percent is not None for *_, percent in columns.kinds)
+    for gpu in plan.gpus if turns or shares else ():
         for partition in gpu.partitions:
             if partition.duty_cycle_ms is not None:
                 yield Violation(gpu.id, f"has duty_cycle_ms {partition.duty_cycle_ms:g}; here no services take turns")
             if partition.sm_percent is not None and gpu.sharing != "mps":
                 yield Violation(gpu.id, f"has sm_percent {partition.sm_percent:g}, but is not shared by mps")
-    wrong = {
-        (gpu, sharing)
-        for gpu, sharing in set(map(attrgetter("gpu", "sharing"), plan.gpus))
-        if gpu in entries and sharing not in entries[gpu].sharing
-    }
+    examples = (plan.gpus[example] for example in columns.example.tolist())
+    wrong = any(gpu.gpu in entries and gpu.sharing not in entries[gpu.gpu].sharing for gpu in examples)
     for gpu in plan.gpus if wrong or places else ():
         entry = entries.get(gpu.gpu)
         if entry is None:
@@ -202,8 +213,8 @@ def _wrong_gpus(
                 found += _of_each(plan, columns, members, 1, message, len(places) - 1)
     of_partition = judged[columns.gpu]
     of_partition[unjudged] = False
-    partitions = np.flatnonzero(of_partition)
-    found += [(i, 0, wrong) for i, wrong in wrong_partitions(problem, plan, columns, partitions, predict)]
+    partitions, basis_of = np.flatnonzero(of_partition), bases(profiles)
+    found += [(i, 0, wrong) for i, wrong in wrong_partitions(problem, plan, columns, partitions, predict, basis_of)]
     found.sort(key=itemgetter(0, 1))
     return [violation for _, _, violation in found]
 

@@ -15,6 +15,7 @@ from ..model.plan import Partition, PlannedGpu, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from ..performance.interference.igniter import IgniterModel
+from .basis import basis_beside
 from .violation import RELATIVE, Violation, close
 
 
@@ -52,6 +53,8 @@ def wrong_shares(
         if one.causes_ms is None or parts.keys() != one.causes_ms.keys() or not _same(parts, one.causes_ms):
             yield Violation(where, "states other causes of its latency than the interference model gives")
         fitted = profiles[owner.model, gpu.gpu].interference
+        if fitted is not None and one.basis != (basis := basis_beside(fitted)):
+            yield Violation(where, f"states the basis {one.basis}; the profile's is {basis}")
         memory_mib = owner.memory_mib or (fitted.memory_mib if fitted else None)
         if memory_mib != one.memory_mib:
             yield Violation(where, f"states {one.memory_mib} MiB of memory; problem and profile give {memory_mib}")

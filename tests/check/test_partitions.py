@@ -26,6 +26,9 @@ SERVED = {
     "latency_ms": st.floats(0.001, 1e6),
     "capacity_rps": st.floats(0.001, 1e6),
     "rate_rps": st.floats(0, 1e6),
+    "basis": st.sampled_from(["measured", "fitted", "estimated"]),
+    "causes_ms": st.sampled_from([None, {}, {"active": 1.0}]),
+    "memory_mib": st.sampled_from([None, 500.0]),
 }
 PARTITION = {
     "mig_profile": st.sampled_from([None, "1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb", "1g.10gb+me", "9g.90gb"]),
@@ -90,7 +93,8 @@ def test_a_damaged_plan_is_judged_as_by_the_plain_version(data):
     shares = [one for gpu in wrong.gpus if gpu.sharing == "mps" for one in gpu.partitions]
     if any(not share.serves or share.serves[0].batch == 10**30 for share in shares):
         return  # shares are judged one GPU after the other, by check/shares.py; this is about all else
-    around = [*_wrong_totals(problem, wrong), *_wrong_fleet(problem, wrong)]
+    columns = plan_columns(problem, wrong)
+    around = [*_wrong_totals(problem, wrong, columns), *_wrong_fleet(problem, wrong, columns)]
     profiles = shipped_profiles()
     assert check(problem, wrong, profiles) == [*around, *wrong_gpus_and_rates(problem, wrong, profiles)]
 

@@ -56,6 +56,7 @@ def twice_in_one_share(plan):
         (set_partition(sm_percent=None), "has a share (sm_percent)"),
         (set_partition(sm_percent=21.3), "multiples of 2.5 %"),
         (set_served(workload="nobody"), "not in the problem"),
+        (set_served(basis="estimated"), "states the basis estimated; the profile's is fitted"),
         (set_served(memory_mib=12.0), "states 12.0 MiB of memory"),
         (set_served(processes=2), "knows one a share"),
         (set_served(latency_ms=1.0), "states 1 ms; the interference model gives"),
@@ -141,6 +142,9 @@ def whole_gpu():
         (lambda plan: plan["gpus"][0].update(partitions=plan["gpus"][0]["partitions"] * 2), "is used whole, but"),
         (lambda plan: plan["gpus"][0]["partitions"][0]["serves"][0].update(batch=33), "no profile of vgg19 knows"),
         (lambda plan: plan["gpus"][0]["partitions"][0]["serves"][0].update(latency_ms=1.0), "states 1 ms"),
+        (lambda plan: plan["gpus"][0]["partitions"][0]["serves"][0].update(basis="fitted"), "profile's is estimated"),
+        (lambda plan: plan["gpus"][0]["partitions"][0]["serves"][0].update(memory_mib=1.0), "states memory_mib 1,"),
+        (lambda plan: plan["gpus"][0]["partitions"][0]["serves"][0].update(causes_ms={}), "(causes_ms)"),
         (lambda plan: plan["gpus"][0].update(sharing="mps"), "the fleet allows exclusive"),
     ],
 )

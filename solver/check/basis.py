@@ -1,0 +1,36 @@
+"""What a prediction rests on: a measured point, a fit to measurements, or an estimate from another GPU type."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from ..model.interference import Interference
+from ..model.profile import Profile, Quality
+
+BasisOf = Callable[[str, str, str | None, int, int], Quality | None]
+"""Of a model on a GPU type, MIG profile or whole, with a batch and processes; None: nothing is known."""
+
+
+def bases(profiles: Mapping[tuple[str, str], Profile]) -> BasisOf:
+    """Returns what looks up what the predictions of MIG instances and whole GPUs rest on."""
+
+    @cache
+    def measured(model: str, gpu: str) -> set[tuple[str | None, float | None, int, int]]:
+        points = profiles[model, gpu].points
+        return {(point.mig_profile, point.sm_percent, point.batch, point.processes) for point in points}
+
+    def basis_of(model: str, gpu: str, mig_profile: str | None, batch: int, processes: int) -> Quality | None:
+        profile = profiles.get((model, gpu))
+        if profile is None:
+            return None
+        if (mig_profile, None if mig_profile else 100, batch, processes) in measured(model, gpu):
+            return "measured"
+        if mig_profile is not None:
+            return "fitted" if profile.curves else None
+        return None if profile.interference is None else basis_beside(profile.interference)
+
+    return basis_of
+
+
+def basis_beside(known: Interference) -> Quality:
+    """Returns what a prediction by iGniter's coefficients rests on."""
+    return "fitted" if known.estimated_from is None else "estimated"
