@@ -33,7 +33,7 @@ from .decided import DecidedGpu
 from .disputes import Dispute, disputes, without_claim
 from .formats.profile_files import shipped_profiles
 from .freed_memory import keep_freed_memory
-from .incumbent import Stopped, best_so_far
+from .incumbent import Stopped, Watch, best_so_far
 from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.collector import collector_paused
@@ -50,6 +50,10 @@ from .planners.exact import unproven
 from .planners.facts import PlannerFacts
 from .planners.planner import Planner
 from .pricing import price_report
+from .progress import report
+
+OnPlan = Callable[[Plan], object]
+"""Is called with a plan that holds."""
 
 UNSERVABLE = Search(stopped="infeasible", time_limit_s=None, solver=None)
 """The proof is that of performance/unservable.py."""
@@ -67,6 +71,7 @@ def solve(
     time_limit_s: float | None = None,
     gap: float | None = None,
     start: Plan | Prices | None = None,
+    on_plan: OnPlan | None = None,
     source: str | None = None,
 ) -> Plan:
     """
@@ -83,6 +88,10 @@ def solve(
     start
         A plan of a similar problem, or its slice prices. They are where the search begins; they change the time that it
         takes, and which of the cheapest plans it finds, and not what is proven.
+    on_plan
+        Called with the best plan so far, verified, while the search goes on and finds better ones or proves more: what
+        the answer would be if it were ended then (`stopped` is "interrupted"). The answer itself is returned only.
+        Making them takes some of the search's time; None: they are not made.
     source
         Where the problem comes from, for error messages; None: its name.
 
@@ -97,7 +106,7 @@ def solve(
     plan = start if isinstance(start, Plan) else None
     prices = start.prices if isinstance(start, Plan) else start
     task = replace(task, resolved=replace(task.resolved, known_prices=prices, known_plan=plan))
-    return _planned(task, registry.planner_named(planner))
+    return _planned(task, registry.planner_named(planner), on_plan=on_plan)
 
 
 def price(
@@ -337,7 +346,7 @@ def _exact() -> Planner:
     return registry.planner_named("exact")
 
 
-def _planned(task: _Task, planner: Planner, known: Gpus = list) -> Plan:
+def _planned(task: _Task, planner: Planner, known: Gpus = list, on_plan: OnPlan | None = None) -> Plan:
     """
     Runs a planner, measures its plan, verifies it and says what its standby processes and free partitions cost.
 
@@ -350,7 +359,7 @@ def _planned(task: _Task, planner: Planner, known: Gpus = list) -> Plan:
     # First, as it is quick where there is little time: what a limit leaves out shall not be what the plan costs more.
     without_shadow = _cost_without({"shadow_percent": 0.0}, task, planner) if asked.shadow_percent else None
     without_spares = _cost_without(NO_SPARES, task, planner) if asked.keeps_spares else None
-    plan = _verified(task, planner, known)
+    plan = _verified(task, planner, known, on_plan)
     if asked.shadow_percent:
         cost, extra = without_shadow, _more(plan.cost_per_hour, without_shadow)
         shadow = ShadowCapacity(percent=asked.shadow_percent, cost_without_per_hour=cost, extra_cost_per_hour=extra)
@@ -380,12 +389,12 @@ def _more(cost: float | None, than: float | None) -> float | None:
     return None if cost is None or than is None else cost - than
 
 
-def _verified(task: _Task, planner: Planner, known: Gpus = list) -> Plan:
+def _verified(task: _Task, planner: Planner, known: Gpus = list, on_plan: OnPlan | None = None) -> Plan:
     with collector_paused():
-        return _run_and_checked(task, planner, known)
+        return _run_and_checked(task, planner, known, on_plan)
 
 
-def _run_and_checked(task: _Task, planner: Planner, known: Gpus) -> Plan:
+def _run_and_checked(task: _Task, planner: Planner, known: Gpus, on_plan: OnPlan | None) -> Plan:
     started = time.perf_counter()
     resolved = task.resolved
     if impossible := unservable(resolved):
@@ -394,11 +403,25 @@ def _run_and_checked(task: _Task, planner: Planner, known: Gpus) -> Plan:
         plan = assembly.refused(resolved, reason, planner=planner.name)
     else:
         search = partial(planner.plan, resolved, time_limit_s=task.left_s)
-        plan = best_so_far(search, partial(_given_up, task, planner), deadline=task.deadline)
+        watch = None if on_plan is None else Watch(partial(_so_far, task, planner, started), on_plan, _not_shown)
+        plan = best_so_far(search, partial(_given_up, task, planner), deadline=task.deadline, watch=watch)
     if not plan.gpus and (gpus := known()):
         plan = _of_known(resolved, plan, gpus)
-    runtime_s = time.perf_counter() - started
-    return _checked(task, planner, _as_stated(plan, task).model_copy(update={"runtime_s": round(runtime_s, 6)}))
+    return _checked(task, planner, _timed(_as_stated(plan, task), started))
+
+
+def _so_far(task: _Task, planner: Planner, started: float, plan: Plan) -> Plan | None:
+    """Returns what a search offers as it would be returned if it ended now, verified; None: no plan."""
+    return _checked(task, planner, _timed(_as_stated(plan, task), started)) if plan.gpus else None
+
+
+def _not_shown(error: BaseException) -> None:
+    """Says why a plan so far is not handed on: it does not hold, mostly, which is a mistake in sliceplan."""
+    report(f"a plan so far is not shown: {described(error)}")
+
+
+def _timed(plan: Plan, started: float) -> Plan:
+    return plan.model_copy(update={"runtime_s": round(time.perf_counter() - started, 6)})
 
 
 def _of_known(resolved: ResolvedProblem, plan: Plan, gpus: Sequence[DecidedGpu]) -> Plan:

@@ -30,9 +30,23 @@ def _result(plan: Plan, gap: float | None) -> str:
         return f"{cost}: proven cheapest"
     if gap is None:
         return f"{cost}: serves everything, but nothing is proven about its cost"
+    return f"{cost}: {_above(gap)}"
+
+
+def so_far_in_words(cost: float | None, bound: float | None, gap: float | None, seconds: float) -> str:
+    """Returns how good the best plan so far is, USD per hour, and how long it took to find."""
+    found = f"found after {seconds:.1f} s"
+    if cost is None:
+        return f"a plan, {found}"
+    if bound is None or gap is None:
+        return f"${cost:,.2f} per hour, nothing proven about its cost yet, {found}"
+    return f"${cost:,.2f} per hour, {_above(gap)} (${bound:,.2f}), {found}"
+
+
+def _above(gap: float) -> str:
     percent = 100 * gap
     shown = f"{percent:.1f}" if percent >= 0.05 else f"{percent:.1g}"
-    return f"{cost}: at most {shown} % above the cheapest possible"
+    return f"at most {shown} % above the cheapest possible"
 
 
 def _without_plan(plan: Plan) -> str:

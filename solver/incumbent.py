@@ -7,6 +7,9 @@ after its deadline, it is given up: the thread is left behind, and the last offe
 
 A thread that is left behind ends at its next line of Python. So it takes no time from what follows, but for a solver
 that is still running: that one has the rest of its own limit, and a core of its own where there are two.
+
+Who watches a search is shown what it offers. The answer is built beside the search, in a thread that is given up with
+it, and not so often that it takes much from it. Where nobody watches, an offer costs what naming it costs.
 """
 
 import ctypes
@@ -15,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, Literal, TypeVar
 
@@ -40,6 +44,25 @@ How long after its deadline a search may go on before it is given up.
 
 Whoever keeps the deadline comes within it, with an answer that is never worse than the last offer.
 """
+
+
+WATCHED_FROM_S = 0.3
+"""How long a search goes on before an offer is built to be shown: what ends sooner is not slowed by it."""
+
+REST = 4
+"""How often as long as it took to build one, until the next offer is built."""
+
+
+@dataclass(frozen=True)
+class Watch(Generic[Answer]):
+    """Someone who looks on while a search goes on."""
+
+    make: Callable[[Answer], Any]
+    """Makes of an answer what is shown, None: nothing; called beside the search, and given up where that ends."""
+    show: Callable[[Any], object]
+    """Is called with that, in the thread that waits for the search."""
+    fail: Callable[[BaseException], object]
+    """Is called there with what `make` raised; the search goes on."""
 
 
 class GivenUpError(BaseException):
@@ -69,7 +92,13 @@ def offer(build: Offer[Any]) -> None:
         del offers[:-1]  # in this order, so that there is one at any moment
 
 
-def best_so_far(search: Callable[[], Answer], nothing: Offer[Answer], *, deadline: float = inf) -> Answer:
+def best_so_far(
+    search: Callable[[], Answer],
+    nothing: Offer[Answer],
+    *,
+    deadline: float = inf,
+    watch: Watch[Answer] | None = None,
+) -> Answer:
     """
     Returns what a search finds; if it is given up before, its last offer; `nothing` builds the one before all.
 
@@ -78,20 +107,28 @@ def best_so_far(search: Callable[[], Answer], nothing: Offer[Answer], *, deadlin
     deadline
         As time.monotonic() has it; solvers within the search have no time limit beyond it. A search that is over time
         already begins all the same, and has GRACE_S.
+    watch
+        Who is shown the offers while the search goes on, the latest first and no earlier one after it; None: nobody.
     """
     stop = _stop.get()
-    if stop is None and deadline == inf:
+    if stop is None and deadline == inf and watch is None:
         return search()
     running = _Running(search, nothing, deadline)
+    watched = None if watch is None else _Watched(watch, running.offers)
     given_up_at = max(deadline, time.monotonic()) + GRACE_S
     try:
         if stop is None or not stop.is_set():
             running.thread.start()
         while running.goes_on and not (stop is not None and stop.is_set()) and time.monotonic() < given_up_at:
             running.thread.join(min(POLL_S, max(given_up_at - time.monotonic(), 0.0)))
+            if watched is not None and running.goes_on:
+                watched.look()
     except BaseException:  # Ctrl-C, mostly
         running.give_up()
         raise
+    finally:
+        if watched is not None:
+            watched.end()
     if running.failed:
         raise running.failed[0]
     if running.found:
@@ -147,3 +184,35 @@ class _Running(Generic[Answer]):
         finally:
             with self._ending:
                 self._has_ended = True
+
+
+class _Watched(Generic[Answer]):
+    """The offers of a search, as they are shown to who watches it; its methods return at once."""
+
+    def __init__(self, watch: Watch[Answer], offers: list[Offer[Answer]]) -> None:
+        self._watch, self._offers = watch, offers
+        self._seen = offers[-1]
+        self._making: _Running[Any] | None = None
+        self._began = 0.0
+        self._next = time.monotonic() + WATCHED_FROM_S
+
+    def look(self) -> None:
+        """Shows what was made of an offer, and begins to make something of a new one, if it is time."""
+        if self._making is not None and not self._making.goes_on:
+            made, self._making = self._making, None
+            self._next = time.monotonic() + REST * (time.monotonic() - self._began)
+            if made.failed:
+                self._watch.fail(made.failed[0])
+            elif made.found and made.found[0] is not None:
+                self._watch.show(made.found[0])
+        latest = self._offers[-1]
+        if self._making is None and latest is not self._seen and time.monotonic() >= self._next:
+            self._seen, self._began = latest, time.monotonic()
+            self._making = _Running(lambda: self._watch.make(latest("interrupted")), lambda _: None, inf)
+            self._making.thread.start()
+
+    def end(self) -> None:
+        """Gives up what is being made."""
+        if self._making is not None:
+            self._making.give_up()
+            self._making.thread.join(POLL_S)

@@ -8,11 +8,14 @@ from igniter_instances import random_mps_problem
 from instances import second_type, two_type_problem
 from waiting import wait_until
 
-from sliceplan.solver.api import solve
+from sliceplan.solver import incumbent
+from sliceplan.solver.api import WrongPlanError, solve
+from sliceplan.solver.check import check
 from sliceplan.solver.deadline import at_most_left, seconds_left, until
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.incumbent import best_so_far, interruptible_by, offer, runs_on
+from sliceplan.solver.incumbent import Watch, best_so_far, interruptible_by, offer, runs_on
 from sliceplan.solver.model.plan import Status
+from sliceplan.solver.progress import listening
 
 NEVER_S = 60
 
@@ -160,3 +163,129 @@ def test_an_interrupted_solve_under_mps_has_a_heuristic_plan_at_least():
         plan = solve(random_mps_problem(100, 0), time_limit_s=25)
     assert plan.search.stopped == "interrupted"
     assert plan.status is Status.FEASIBLE
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Lets whoever watches see every offer as it comes."""
+    monkeypatch.setattr(incumbent, "WATCHED_FROM_S", 0.0)
+    monkeypatch.setattr(incumbent, "REST", 0)
+
+
+def watched(steps, make=lambda answer: answer):
+    """Returns what a search gives and what is shown of its offers: step by step, each after the one before is seen."""
+    shown, failed = [], []
+
+    def search():
+        for number, answer in enumerate(steps, 1):
+            offer(lambda _, answer=answer: answer)
+            wait_until(lambda number=number: len(shown) + len(failed) == number)
+        return "found"
+
+    found = best_so_far(search, nothing, watch=Watch(make, shown.append, failed.append))
+    return found, shown, failed
+
+
+@pytest.mark.usefixtures("at_once")
+def test_who_watches_is_shown_each_offer_and_not_the_answer():
+    assert watched(["first", "second"]) == ("found", ["first", "second"], [])
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_fails_to_be_made_is_said_and_the_search_goes_on():
+    found, shown, failed = watched([0, 2], lambda answer: 10 // answer)
+    assert (found, shown) == ("found", [5])
+    assert [type(error) for error in failed] == [ZeroDivisionError]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_only_the_latest_of_many_offers_is_built():
+    """While one is made, others come; of these the last one is next, and none is made of those between."""
+    made, shown, go = [], [], threading.Event()
+
+    def make(answer):
+        made.append(answer)
+        go.wait(NEVER_S)
+        return answer
+
+    def search():
+        for answer in range(6):
+            offer(lambda _, answer=answer: answer)
+            wait_until(lambda: made)
+        go.set()
+        wait_until(lambda: shown and shown[-1] == 5)
+
+    best_so_far(search, nothing, watch=Watch(make, shown.append, pytest.fail))
+    assert made[0] == 0
+    assert made == shown == [0, 5]
+
+
+def test_a_search_that_ends_soon_builds_nothing_for_who_watches():
+    found = best_so_far(
+        lambda: offer(lambda _: pytest.fail("it was built")) or "found",
+        nothing,
+        watch=Watch(pytest.fail, pytest.fail, pytest.fail),
+    )
+    assert found == "found"
+
+
+@pytest.mark.usefixtures("at_once")
+def test_an_offer_that_is_being_built_when_the_search_ends_is_given_up():
+    building = []
+
+    def make(_):
+        building.append(threading.current_thread())
+        while True:
+            time.sleep(0.001)
+
+    def search():
+        offer(lambda _: "first")
+        wait_until(lambda: building)
+        return "found"
+
+    assert best_so_far(search, nothing, watch=Watch(make, pytest.fail, pytest.fail)) == "found"
+    wait_until(lambda: not building[0].is_alive())
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_plan_so_far_holds_and_is_what_an_interruption_gives():
+    """The search of this problem goes on for its whole time limit; it is stopped when a plan with a bound is shown."""
+    problem = random_mps_problem(100, 0)
+    stop, seen = threading.Event(), []
+
+    def look(plan):
+        seen.append(plan)
+        if plan.gap is not None:
+            stop.set()
+
+    with interruptible_by(stop):
+        plan = solve(problem, time_limit_s=25, on_plan=look)
+    for so_far in seen:
+        assert (so_far.status, so_far.search.stopped) == (Status.FEASIBLE, "interrupted")
+        assert check(problem, so_far, shipped_profiles()) == []
+        assert so_far.metrics is not None
+    last = seen[-1]
+    assert 0 < last.bound.cost_per_hour <= plan.bound.cost_per_hour <= plan.cost_per_hour <= last.cost_per_hour
+    assert last.runtime_s <= plan.runtime_s < 25
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_plan_so_far_that_does_not_hold_is_not_shown(monkeypatch):
+    """The first plan to be checked is made wrong on its way; the search goes on, and says so."""
+    heard, seen, stop = [], [], threading.Event()
+
+    def wrong(*_):
+        monkeypatch.undo()
+        raise WrongPlanError("it does not hold")
+
+    def hear(text):
+        heard.append(text)
+        if "not shown" in text:
+            stop.set()
+
+    monkeypatch.setattr("sliceplan.solver.api.measure", wrong)
+    with interruptible_by(stop), listening(hear):
+        plan = solve(random_mps_problem(100, 0), time_limit_s=25, on_plan=seen.append)
+    assert seen == []
+    assert any(text.startswith("a plan so far is not shown: WrongPlanError: it does not hold") for text in heard)
+    assert plan.gpus

@@ -16,6 +16,7 @@ from .searching import searching
 
 if TYPE_CHECKING:
     from ..comparison import Comparison, Row
+    from ..model.plan import Plan
 
 
 def solve(
@@ -33,15 +34,27 @@ def solve(
     """Find the cheapest plan for a problem."""
     from .. import api
     from ..formats.plan_files import dump_plan, read_plan, write_plan
-    from ..headline import headline
+    from ..headline import headline, so_far_in_words
     from ..reasons import reasons
     from ..terminal import draw_plan
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     earlier = read_plan(start) if start is not None else None
-    with searching(f"{planner} is planning {len(parsed.workloads)} workloads"):
+    with searching(f"{planner} is planning {len(parsed.workloads)} workloads") as update:
+
+        def show(so_far: "Plan") -> None:
+            cost, bound = so_far.cost_per_hour, so_far.bound.cost_per_hour
+            update(f"so far: {so_far_in_words(cost, bound, so_far.gap, so_far.runtime_s)}")
+
         plan = api.solve(
-            parsed, planner, profiles=known, time_limit_s=time_limit, gap=gap, start=earlier, source=str(problem)
+            parsed,
+            planner,
+            profiles=known,
+            time_limit_s=time_limit,
+            gap=gap,
+            start=earlier,
+            on_plan=show if sys.stderr.isatty() else None,
+            source=str(problem),
         )
     if output is not None:
         write_plan(plan, output)
