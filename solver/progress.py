@@ -1,12 +1,16 @@
-"""What a long search says of itself while it goes on, to whoever listens."""
+"""What a long search says of itself while it goes on, and its best answer so far, to whoever listens."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 Listener = Callable[[str], object]
 
+Watcher = Callable[[Any], object]
+
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 def report(text: str) -> None:
@@ -24,3 +28,18 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+def watcher() -> Watcher | None:
+    """Returns who is to be handed the best answer so far, of whatever type was agreed upon; None: nobody."""
+    return _watcher.get()
+
+
+@contextmanager
+def watching(one: Watcher) -> Iterator[None]:
+    """Makes someone the watcher of what is called within the block."""
+    token = _watcher.set(one)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)

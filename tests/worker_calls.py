@@ -5,8 +5,8 @@ import signal
 import time
 from pathlib import Path
 
-from sliceplan.solver.incumbent import best_so_far, offer
-from sliceplan.solver.progress import report
+from sliceplan.solver.incumbent import best_so_far, interruption, offer
+from sliceplan.solver.progress import report, watcher
 
 
 def die_the_first_times(marks, times):
@@ -29,6 +29,19 @@ def search_without_end(offered):
         return "too late"
 
     return best_so_far(search, nothing=lambda _: "nothing")
+
+
+def find_and_die(found):
+    """Hands on what was found so far, and kills its own process."""
+    watcher()(found)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def find_and_wait(found):
+    """Hands on what was found so far; waits for its interruption."""
+    watcher()(found)
+    interruption().wait(60)
+    return "best so far"
 
 
 def wait_for(path):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from .so_far import SoFar
+
 
 class State(StrEnum):
     """Where a job stands."""
@@ -41,6 +43,8 @@ class JobStatus:
     seconds: float
     """Since it was submitted, until it ended."""
     error: str | None
+    so_far: SoFar | None = None
+    """The best verified plan of a solve that has not ended; None: there is none yet."""
 
     @property
     def has_ended(self) -> bool:
@@ -61,6 +65,7 @@ class Job:
     progress: str = ""
     done: int = 0
     error: str | None = None
+    so_far: SoFar | None = None
     result: Any = None
     size_bytes: int = 0
     is_cancelled: bool = False
@@ -87,12 +92,19 @@ class Job:
                 self.of,
                 until - self.submitted_s,
                 self.error,
+                self.so_far,
             )
 
     def says(self, text: str) -> None:
         """Notes what its search reports, which also shows that it runs."""
         with self.changing:
             self.progress = text
+            self.runs()
+
+    def finds(self, so_far: SoFar) -> None:
+        """Notes the best plan so far."""
+        with self.changing:
+            self.so_far = so_far
             self.runs()
 
     def runs(self) -> None:
@@ -106,6 +118,7 @@ class Job:
         with self.changing:
             self.state, self.result, self.error, self.size_bytes = state, result, error, size_bytes
             self.ended_s = time.monotonic()
+            self.so_far = None
             self.cancel = lambda: None
         self.has_points.set()
         self.ended.set()

@@ -34,6 +34,7 @@ from sliceplan.solver.workers.pool import WorkerPool, cores
 
 from .job import Job, JobStatus, State
 from .kept import Limits, outdated
+from .so_far import so_far
 
 KEPT_FREE = 1
 """Workers that only users get of whom nothing runs."""
@@ -72,7 +73,11 @@ class Jobs:
         time_limit_s: float | None = None,
         start: Plan | None = None,
     ) -> str:
-        """Returns the id of a job whose result is the Plan; arguments as for `api.solve`."""
+        """
+        Returns the id of a job whose result is the Plan; arguments as for `api.solve`.
+
+        Its status has the best verified plan so far. If its worker is lost, that is its result.
+        """
         options: dict[str, Any] = {
             "profiles": used_profiles(problem, profiles),
             "time_limit_s": time_limit_s,
@@ -101,7 +106,7 @@ class Jobs:
     def submit(self, user: str, kind: str, title: str, function: Callable[..., Any], *arguments: Any) -> str:
         """Returns the id of a job that has a worker process call a function; its result is what that returns."""
         job = self._new(user, kind, title)
-        call = self._pool.lane(user, job.says).submit(_announced, function, arguments)
+        call = self._pool.lane(user, job.says, job.finds).submit(_announced, function, arguments)
         job.cancel = call.cancel
         call.add_done_callback(lambda done: _finish(job, done))
         return job.id
@@ -217,8 +222,11 @@ def _announced(function: Callable[..., Any], arguments: Sequence[Any]) -> bytes:
 
 def _solve(problem: Problem, planner: str, options: dict[str, Any]) -> Plan:
     from sliceplan.solver import api
+    from sliceplan.solver.progress import watcher
 
-    return api.solve(problem, planner, **options)
+    looks = watcher()
+    on_plan = None if looks is None else lambda plan: looks(so_far(plan))
+    return api.solve(problem, planner, on_plan=on_plan, **options)
 
 
 def _compare(
@@ -255,7 +263,13 @@ def _finish(job: Job, done: Future[Any]) -> None:
     except CancelledError:
         job.ends(State.CANCELLED)
     except BaseException as error:
-        job.ends(State.CANCELLED if job.is_cancelled else State.FAILED, error=readable(error))
+        best = job.so_far  # it holds, whatever ended the search
+        state = State.CANCELLED if job.is_cancelled else State.FAILED
+        if best is None:
+            job.ends(state, error=readable(error))
+        else:
+            said = f"{readable(error)}. What is shown is the best plan that was found until then."
+            job.ends(state, result=best.plan, error=said, size_bytes=len(best.packed))
     else:
         job.done = job.of
         state = State.CANCELLED if job.is_cancelled else State.DONE

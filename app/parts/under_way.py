@@ -9,6 +9,8 @@ from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
 from sliceplan.app.session.session import OpenJob, Result, Session
 from sliceplan.solver.model.problem import Problem
 
+from .improving import is_better_known, nothing_is_shown, words_of
+
 QUICK_S = 0.6
 """So long a click waits for its result, which then comes at once, without a word of progress."""
 
@@ -52,21 +54,31 @@ def collect(session: Session) -> bool:
 
 
 def show_under_way(session: Session) -> None:
-    """Shows the jobs that have not ended, each with a way to end it with its best so far."""
+    """Shows the jobs that have not ended, each with its best so far and a way to end it with that."""
     collect(session)
+    nothing_is_shown(session)
     if session.open_jobs:
         _watch(session)
 
 
 @st.fragment(run_every=POLL_S)
 def _watch(session: Session) -> None:
-    if collect(session):
+    if collect(session) or is_better_known(session):
         st.rerun()
     jobs = shared_jobs()
     for purpose, job in session.open_jobs.items():
         status = jobs.status(job.id)
         st.progress(status.done / max(status.of, 1), text=_words(status))
-        st.button("Stop, keep the best so far", key=f"cancel_{purpose}", on_click=_cancel, args=(job,), width="stretch")
+        if status.so_far is not None:
+            st.caption(f"Best so far: {words_of(status.so_far)}.")
+        offer_stop(session, purpose, f"cancel_{purpose}")
+
+
+def offer_stop(session: Session, purpose: str, key: str) -> None:
+    """Draws the button that ends a job with its best so far."""
+    job = session.open_jobs.get(purpose)
+    if job is not None:
+        st.button("Stop, keep the best so far", key=key, on_click=_cancel, args=(job,), width="stretch")
 
 
 def show_failure(result: Result | None) -> None:

@@ -7,11 +7,12 @@ from sliceplan.app.charts.fleet import MOST_IN_LEGEND, fleet_chart
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
 from sliceplan.app.parts.choosing import choose_one, choose_some, choose_whether
+from sliceplan.app.parts.improving import plan_so_far, show_that_it_improves
 from sliceplan.app.parts.made_once import made_once
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
 from sliceplan.app.parts.taking import offer_plan
-from sliceplan.app.parts.under_way import show_failure
+from sliceplan.app.parts.under_way import offer_stop, show_failure
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
 from sliceplan.solver.caveats import gravest_first
@@ -28,6 +29,13 @@ MOST_WARNINGS = 40
 
 def show(session: Session) -> None:
     """Draws the screen."""
+    improving = plan_so_far(session)
+    if improving is not None:
+        problem, found = improving
+        show_that_it_improves(found)
+        offer_stop(session, "solve", "stop_improving")
+        _show_plan(session, problem, found.plan, goes_on=True)
+        return
     show_failure(session.results.get("solve"))
     answer = session.answer
     if answer is None:
@@ -36,14 +44,18 @@ def show(session: Session) -> None:
             "each GPU's slices as a picture, with the figures of every service on hover."
         )
         return
-    problem, plan = answer.problem, answer.plan
+    _show_plan(session, answer.problem, answer.plan)
+
+
+def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool = False) -> None:
+    """Draws a plan; `goes_on`: a search is improving it, so that it is not offered to be taken away."""
     warn_if_outdated(session, problem)
     st.subheader(headline(plan, plan.gap))
     _show_trouble(plan)
     if not plan.gpus:
         st.markdown(in_plain_words(problem, plan).limit)
         return
-    _show_worth(problem, plan)
+    _show_worth(problem, plan, goes_on)
     _show_warnings(plan)
     view = choose_one(session, "plan.view", "Show", (FLEET, BUDGETS, SERVICES, GPUS), side_by_side=True)
     chosen = _choose(session, plan)
@@ -58,7 +70,10 @@ def show(session: Session) -> None:
         _show_services(problem, plan, chosen)
     else:
         _show_gpus(problem, plan, chosen)
-    offer_plan(session)
+    if goes_on:
+        st.caption("Files, exports and the report are here as soon as the search has ended or you have stopped it.")
+    else:
+        offer_plan(session)
 
 
 def _show_trouble(plan: Plan) -> None:
@@ -75,7 +90,7 @@ def _show_trouble(plan: Plan) -> None:
         st.dataframe(pd.DataFrame([item.model_dump() for item in plan.unserved]), hide_index=True, width="stretch")
 
 
-def _show_worth(problem: Problem, plan: Plan) -> None:
+def _show_worth(problem: Problem, plan: Plan, goes_on: bool) -> None:
     """Shows what is bought, what it costs and how good that is, in figures and in words."""
     cost, gpus, least, gap = st.columns(4)
     bound = plan.bound.cost_per_hour
@@ -98,7 +113,7 @@ def _show_worth(problem: Problem, plan: Plan) -> None:
     )
     words = in_plain_words(problem, plan)
     lines = [("What to rent", words.bought), ("What it costs", words.cost), ("How good that is", words.proof)]
-    lines += [("What limits it", words.limit)] if words.limit else []
+    lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
     lines += _extras(plan)
     st.markdown("\n".join(f"- **{title}:** {text}".replace("$", "\\$") for title, text in lines if text))
 

@@ -14,6 +14,7 @@ import pickle
 import sys
 import threading
 import traceback
+from functools import partial
 from importlib import import_module
 from itertools import count
 from multiprocessing.connection import Connection
@@ -21,13 +22,17 @@ from queue import SimpleQueue
 from typing import Any
 
 from ..incumbent import interruptible_by, runs_on
-from ..progress import listening
+from ..progress import Listener, Watcher, listening, watching
 
 CALL, STOP = b"c", b"s"
 """How messages to a worker begin."""
 
-REPORT, ANSWER, ERROR = "report", "answer", "error"
-"""What a worker sends: (one of these; text, value or exception; whether a search that was given up still runs)."""
+REPORT, SO_FAR, ANSWER, ERROR = "report", "so far", "answer", "error"
+"""
+What a worker sends: (one of these; text, value, value or exception; whether a search that was given up still runs).
+
+Calls may send values SO_FAR to their `progress.watcher()`; most send none.
+"""
 
 
 def main() -> None:
@@ -49,7 +54,7 @@ def main() -> None:
     for number in count():
         data = calls.get()
         stop = stops.setdefault(number, threading.Event())
-        send(*_outcome(data, stop, lambda text: send(REPORT, text)))
+        send(*_outcome(data, stop, partial(send, REPORT), partial(send, SO_FAR)))
         del stops[number]
 
 
@@ -65,10 +70,10 @@ def _listen(connection: "Connection[Any, Any]", calls: "SimpleQueue[bytes]", sto
             stops.setdefault(int(data[1:]), threading.Event()).set()
 
 
-def _outcome(data: bytes, stop: threading.Event, on_report: Any) -> tuple[str, Any]:
+def _outcome(data: bytes, stop: threading.Event, on_report: Listener, on_so_far: Watcher) -> tuple[str, Any]:
     try:
         function, arguments, options = pickle.loads(data)
-        with interruptible_by(stop), listening(on_report):
+        with interruptible_by(stop), listening(on_report), watching(on_so_far):
             return ANSWER, function(*arguments, **options)
     except Exception as error:
         error.add_note("In a worker process:\n" + traceback.format_exc())

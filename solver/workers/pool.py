@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ..progress import Listener, Watcher
 from .turns import Turns
 from .worker import Worker
 
@@ -18,8 +19,6 @@ SOLVER = ("sliceplan.solver.api:planner_names", "sliceplan.solver.model.catalogu
 
 KILL_S = 1.0
 """How long a killed process is waited for; it ends in any case."""
-
-Listener = Callable[[str], object]
 
 
 class Call(Future[Any]):
@@ -55,7 +54,7 @@ class WorkerPool(Executor):
     def __init__(self, number: int, *, kept_free: int = 0, preload: Sequence[str] = SOLVER) -> None:
         self.number = number
         self._preload = preload
-        self._turns: Turns[tuple[Call, Listener]] = Turns(number, kept_free)
+        self._turns: Turns[tuple[Call, Lane]] = Turns(number, kept_free)
         self._calls: weakref.WeakSet[Call] = weakref.WeakSet()
         self._workers = [Worker(preload) for _ in range(number)]
         self._is_killed = False
@@ -69,14 +68,14 @@ class WorkerPool(Executor):
         """Queues a call of nobody in particular."""
         return self.lane("").submit(function, *arguments, **options)
 
-    def lane(self, user: str, on_report: Listener = lambda _: None) -> "Lane":
-        """Returns an executor for the calls of one user; the listener is called with what their searches report."""
-        return Lane(self, user, on_report)
+    def lane(self, user: str, on_report: Listener = lambda _: None, on_so_far: Watcher = lambda _: None) -> "Lane":
+        """Returns an executor for the calls of one user, with who hears what they report and hand on (progress.py)."""
+        return Lane(self, user, on_report, on_so_far)
 
-    def add(self, user: str, call: Call, on_report: Listener) -> None:
+    def add(self, lane: "Lane", call: Call) -> None:
         """Queues a call of a user; RuntimeError if the pool is shut down."""
         self._calls.add(call)
-        self._turns.add(user, (call, on_report))
+        self._turns.add(lane.user, (call, lane))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends the processes after their calls; `cancel_futures` cancels those that wait and stops those that run."""
@@ -101,12 +100,12 @@ class WorkerPool(Executor):
 
     def _serve(self, place: int) -> None:
         while (turn := self._turns.take()) is not None:
-            user, (call, on_report) = turn
+            user, (call, lane) = turn
             self._renew(place)
             if call.set_running_or_notify_cancel():
-                _run(self._workers[place], call, on_report)
+                _run(self._workers[place], call, lane)
             self._turns.done(user)
-            del call, turn
+            del call, lane, turn
             self._renew(place)  # now, so that it is warm when the next call comes
         self._workers[place].close()
 
@@ -118,9 +117,16 @@ class WorkerPool(Executor):
                 self._workers[place] = Worker(self._preload)
 
 
-def _run(worker: Worker, call: Call, on_report: Listener) -> None:
+def _run(worker: Worker, call: Call, lane: "Lane") -> None:
     try:
-        answer = worker.call(call.function, call.arguments, call.options, stop=call.stop, on_report=on_report)
+        answer = worker.call(
+            call.function,
+            call.arguments,
+            call.options,
+            stop=call.stop,
+            on_report=lane.on_report,
+            on_so_far=lane.on_so_far,
+        )
     except BaseException as error:  # raised in whoever asks for the answer
         call.set_exception(error)
     else:
@@ -134,11 +140,12 @@ class Lane(Executor):
     pool: WorkerPool
     user: str
     on_report: Listener
+    on_so_far: Watcher
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Call:
         """Queues a call."""
         call = Call(function, arguments, options)
-        self.pool.add(self.user, call, self.on_report)
+        self.pool.add(self, call)
         return call
 
 

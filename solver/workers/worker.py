@@ -18,7 +18,7 @@ from concurrent.futures import BrokenExecutor
 from multiprocessing import Pipe
 from typing import Any
 
-from .child import ANSWER, CALL, REPORT, STOP
+from .child import ANSWER, CALL, REPORT, SO_FAR, STOP
 
 POLL_S = 0.05
 """How often a call looks whether it is to be stopped."""
@@ -69,6 +69,7 @@ class Worker:
         *,
         stop: threading.Event,
         on_report: Callable[[str], object],
+        on_so_far: Callable[[Any], object],
     ) -> Any:
         """
         Returns what a function gives in the process; raises what it raises there.
@@ -79,6 +80,8 @@ class Worker:
             When it is set, the searches of the call end with their best answers so far.
         on_report
             Called with what the searches report.
+        on_so_far
+            Called with what the call hands on before its answer.
 
         Raises
         ------
@@ -89,12 +92,12 @@ class Worker:
         try:
             self._connection.send_bytes(CALL + data)
             self._calls += 1
-            return self._answer(stop, on_report)
+            return self._answer(stop, {REPORT: on_report, SO_FAR: on_so_far})
         except (EOFError, OSError) as error:
             self.close()
             raise LostWorkerError(f"the worker process ended ({_ending(self._process.returncode)})") from error
 
-    def _answer(self, stop: threading.Event, on_report: Callable[[str], object]) -> Any:
+    def _answer(self, stop: threading.Event, on: Mapping[str, Callable[[Any], object]]) -> Any:
         deadline = None
         self._is_spent = True  # until it has answered, so that no call takes another's answer
         while True:
@@ -107,8 +110,8 @@ class Worker:
                     raise LostWorkerError(f"the worker process did not stop within {GRACE_S:g} s and was killed")
                 continue
             kind, content, searches_on = pickle.loads(self._connection.recv_bytes())
-            if kind == REPORT:
-                on_report(content)
+            if kind in on:
+                on[kind](content)
                 continue
             self._is_spent = searches_on
             if kind == ANSWER:

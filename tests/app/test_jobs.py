@@ -13,6 +13,8 @@ from sliceplan.app.jobs import jobs as server_jobs
 from sliceplan.app.jobs.job import Job, State
 from sliceplan.app.jobs.jobs import Jobs, TooManyJobsError, UnknownJobError
 from sliceplan.app.jobs.kept import Limits, outdated
+from sliceplan.app.jobs.so_far import so_far
+from sliceplan.solver.api import solve
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.sweeps.axes import parse_axes
@@ -61,13 +63,16 @@ def test_a_solve_is_found_again_by_its_id_from_another_session(jobs):
 def test_a_cancelled_solve_has_its_best_plan_so_far(jobs):
     profiles = [*shipped_profiles(), *second_type()]
     job = jobs.submit_solve("ann", two_type_problem(100, 1), profiles=profiles, time_limit_s=100)
-    wait_until(lambda: "a plan of" in jobs.status(job).progress)
+    found = wait_until(lambda: jobs.status(job).so_far)
     assert jobs.result(job) is None
+    assert (found.cost_per_hour, found.gap) == (found.plan.cost_per_hour, found.plan.gap)
+    assert found.plan.bound.cost_per_hour == found.bound_per_hour
     jobs.cancel(job)
     plan = jobs.result(job, WAIT_S)
     assert (plan.status, plan.search.stopped) == (Status.FEASIBLE, "interrupted")
     assert 0 < plan.gap < 0.2
-    assert jobs.status(job).state is State.CANCELLED
+    assert plan.cost_per_hour <= found.cost_per_hour
+    assert (jobs.status(job).state, jobs.status(job).so_far) == (State.CANCELLED, None)
 
 
 def test_the_workers_of_the_page_start_by_themselves_a_moment_after_the_first_visit(monkeypatch):
@@ -125,6 +130,17 @@ def test_a_lost_worker_is_said(jobs, tmp_path):
     job = jobs.submit("ann", "test", "dies", worker_calls.die_the_first_times, tmp_path / "marks", 1)
     assert jobs.result(job, WAIT_S) is None
     assert "signal 9" in jobs.status(job).error
+
+
+def test_the_best_plan_so_far_of_a_lost_worker_is_its_result(jobs):
+    problem = random_problem(3, 1)
+    plan = solve(problem)
+    job = jobs.submit("ann", "solve", "dies", worker_calls.find_and_die, so_far(plan))
+    assert jobs.result(job, WAIT_S) == plan
+    status = jobs.status(job)
+    assert status.state is State.FAILED
+    assert "signal 9" in status.error
+    assert "the best plan that was found until then" in status.error
 
 
 def test_an_unknown_job_is_said(jobs):

@@ -108,6 +108,15 @@ def test_a_running_call_that_is_cancelled_ends_with_its_best_answer(pool):
     assert pool.submit(abs, -1).result(WAIT_S) == 1
 
 
+def test_what_a_call_hands_on_before_its_answer_comes_to_who_asked_for_it(pool):
+    seen = []
+    call = pool.lane("someone", on_so_far=seen.append).submit(worker_calls.find_and_wait, ["so far"])
+    wait_until(lambda: seen)
+    assert seen == [["so far"]]
+    assert not call.cancel()
+    assert call.result(WAIT_S) == "best so far"
+
+
 def test_a_process_is_kept_unless_a_search_that_was_given_up_still_runs_in_it(monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
     with WorkerPool(1, preload=()) as pool:
