@@ -17,6 +17,7 @@ from .transition.keeping import Rules, keep, note_plan
 from .transition.lock import locked
 from .transition.preflight import Transition, plan_transition
 from .transition.session import Session
+from .transition.vouching import refuse_unvouched
 
 Plan = Annotated[
     str | None, typer.Argument(metavar="PLAN", help="Signed plan, a file or an HTTPS URL; default: as configured.")
@@ -71,7 +72,7 @@ def apply(
         else:
             _confirm("Apply?", yes)
             with stoppable(agent.session) as session:
-                _end(apply_transition(session, transition, desired.plan))
+                _end(apply_transition(session, transition, desired.plan, signed=desired.signed))
 
 
 def rollback(
@@ -154,6 +155,7 @@ def _finish_what_was_left(session: Session, yes: bool, discard_it: bool) -> None
     open_one = unfinished(session.folder)
     if open_one is None:
         return
+    refuse_unvouched(session, open_one)
     print(f"An agent left a transition before its end. It goes {open_one.goes} first.")
     goal = open_one.begun.new if open_one.turned_back is None else open_one.begun.old
     _show("", plan_transition(read_state(session), goal))

@@ -13,9 +13,10 @@ from .model.desired import Desired, PlanReference
 from .model.plan_files import node_share
 from .transition.applied import Applied
 from .transition.keeping import Wanted
-from .trust.acceptance import accept
+from .transition.state_folder import SIGNED
+from .trust.acceptance import accept, verified
 from .trust.plan_source import Fetched, PlanSource
-from .trust.sequence import NewestRelease, read_newest, remember
+from .trust.sequence import NewestRelease, read_newest, refuse_older, remember
 from .trust.strict_json import parse_json
 from .trust.trusted_keys import read_trusted_keys
 
@@ -59,7 +60,16 @@ class PlanFollower:
             now=datetime.now(UTC),
         )
         plan = PlanReference(source.location, accepted.sha256, accepted.release.sequence)
-        return Desired(accepted.desired, plan)
+        return Desired(accepted.desired, plan, data)
+
+    def verified(self, data: bytes) -> Desired:
+        """Returns what a signed plan wants that was begun before; raises InputError as for one that is fetched."""
+        config, folder = self._config, GuardedFolder(self._config.state_dir)
+        source = str(folder.path / SIGNED)
+        keys = read_trusted_keys(config.trusted_keys)
+        found = verified(data, source, node=config.node_name, keys=keys)
+        refuse_older(found.release, found.sha256, read_newest(folder), source)
+        return Desired(found.desired, PlanReference(source, found.sha256, found.release.sequence), data)
 
 
 def _newest(folder: GuardedFolder, applied: Applied | None) -> NewestRelease | None:

@@ -65,12 +65,14 @@ def open_agent(words: Words, say: Callable[[str], None] = print) -> Agent:
         raise InputError([Finding("--unsigned", "", message)])
     if not simulated and config.state_dir.is_dir() and (unsafe := [*findings_on_the_way_to(config.state_dir)]):
         raise InputError(unsafe)
+    follower = PlanFollower(config)
     session = Session(
         device_of(config),
         StateFolder(config.state_dir),
         Patience(words.drain_s if words.drain_s is not None else config.drain_s, step_s=config.step_timeout_s),
         say=say,
         hooks=config.after_apply,
+        verified=None if words.unsigned else follower.verified,
     )
 
     def unsigned() -> Wanted:
@@ -80,7 +82,7 @@ def open_agent(words: Words, say: Callable[[str], None] = print) -> Agent:
     def owners() -> Sequence[str]:
         return refusing(owners_of(config), [one.owner for one in config.ignore_owners])
 
-    return Agent(config, session, unsigned if words.unsigned else PlanFollower(config), owners)
+    return Agent(config, session, unsigned if words.unsigned else follower, owners)
 
 
 def configured(words: Words) -> AgentConfig:

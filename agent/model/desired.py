@@ -31,3 +31,5 @@ class Desired:
 
     state: NodeState
     plan: PlanReference
+    signed: bytes | None = None
+    """The signed plan as it came; None: nobody signed it."""

@@ -23,6 +23,8 @@ from .hooks import run_hooks
 from .journal import Begun, Ended, Journal, Purpose, Stuck, TurnedBack, Unfinished
 from .preflight import Transition
 from .session import Session
+from .state_folder import SIGNED
+from .vouching import refuse_another_way_back, refuse_unvouched
 
 ADVICE = (
     "Look at the node (nvidia-smi, dmesg), remove what is in the way, then run `sliceplan-agent rollback`, which tries "
@@ -69,6 +71,7 @@ def apply_transition(
     plan: PlanReference | None,
     purpose: Purpose = "apply",
     rolled_back: PlanReference | None = None,
+    signed: bytes | None = None,
 ) -> Outcome:
     """
     Carries out a transition that was shown and agreed to.
@@ -79,6 +82,8 @@ def apply_transition(
         The plan of the new state; None: it has none.
     rolled_back
         The plan that it undoes.
+    signed
+        The plan with its signature, which whoever goes on after a kill verifies again.
 
     Raises
     ------
@@ -94,13 +99,23 @@ def apply_transition(
     back_to = name
     if purpose == "apply" and before and plan and plan.is_same(before.plan):
         purpose, back_to = "repair", before.checkpoint or name
+    if signed is not None:
+        session.folder.write(SIGNED, signed)
     begun = Begun(when, purpose, dict(transition.old), dict(transition.new), plan, name, back_to, rolled_back)
     Journal(session.folder).begin(begun)
     return _unless_halted(lambda: _go_forward(session, begun))
 
 
 def resume(session: Session, open_one: Unfinished) -> Outcome:
-    """Goes on with a transition that an agent left before its end, in the direction that its journal has."""
+    """
+    Goes on with a transition that an agent left before its end, in the direction that its journal has.
+
+    Raises
+    ------
+    InputError
+        If nothing vouches for the state that it leads to (vouching.py).
+    """
+    refuse_unvouched(session, open_one)
     if open_one.in_flight:
         session.say(f"In flight when the last agent ended: {open_one.in_flight}")
 
@@ -114,7 +129,8 @@ def resume(session: Session, open_one: Unfinished) -> Outcome:
 
 
 def undo(session: Session, open_one: Unfinished, reason: str) -> Outcome:
-    """Takes back a transition that an agent left before its end, whatever its direction was."""
+    """Takes back a transition that an agent left before its end, whatever its direction was; raises as `resume`."""
+    refuse_another_way_back(session, open_one.begun)
 
     def go() -> Outcome:
         Journal(session.folder).take_up()

@@ -140,10 +140,10 @@ def _look(
         if outcome.end != "applied":
             return _as_round(outcome, open_one.begun.plan)
     applied = read_applied(session.folder)
-    state, plan, trouble = _to_keep(wanted, applied)
+    state, plan, signed, trouble = _to_keep(wanted, applied)
     if state is None:
         return Round("needs attention", trouble)
-    found = _bring_to(session, state, plan, applied, rules)
+    found = _bring_to(session, state, plan, signed, applied, rules)
     if trouble is None or found.doing in ("rolled back", "needs attention", "stopped"):
         return found
     return Round("needs attention", f"{trouble}\nKept at the state applied last.", plan=plan)
@@ -162,20 +162,27 @@ def _asked(fetch: Callable[[], Wanted]) -> Wanted:
     return refuses
 
 
-def _to_keep(wanted: Wanted, applied: Applied | None) -> tuple[NodeState | None, PlanReference | None, str | None]:
-    """Returns the state to keep, its plan, and what is wrong with the plan that was fetched."""
-    kept = (applied.state, applied.plan) if applied else (None, None)
+def _to_keep(
+    wanted: Wanted, applied: Applied | None
+) -> tuple[NodeState | None, PlanReference | None, bytes | None, str | None]:
+    """Returns the state to keep, its plan, that as it was signed, and what is wrong with the plan that was fetched."""
+    kept = (applied.state, applied.plan, None) if applied else (None, None, None)
     try:
         desired = wanted(applied)
     except SliceplanError as error:
         return *kept, str(error)
     if applied and desired.plan.is_same(applied.rolled_back):
         return *kept, None
-    return desired.state, desired.plan, None
+    return desired.state, desired.plan, desired.signed, None
 
 
 def _bring_to(
-    session: Session, state: NodeState, plan: PlanReference | None, applied: Applied | None, rules: Rules
+    session: Session,
+    state: NodeState,
+    plan: PlanReference | None,
+    signed: bytes | None,
+    applied: Applied | None,
+    rules: Rules,
 ) -> Round:
     transition = plan_transition(read_state(session), state, applied)
     if transition.impossible:
@@ -189,7 +196,7 @@ def _bring_to(
         return Round("waiting", "; ".join(transition.busy), plan=plan)
     session.say(f"To the plan: {counted(len(transition.steps), 'step')}.")
     held = applied.rolled_back if applied and applied.plan == plan else None
-    return _as_round(apply_transition(session, transition, plan, rolled_back=held), plan)
+    return _as_round(apply_transition(session, transition, plan, rolled_back=held, signed=signed), plan)
 
 
 def _needs_a_person(transition: Transition, applied: Applied | None, rules: Rules) -> str | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from ..devices.device import Device
+from ..model.desired import Desired
 from ..model.steps import CheckHealth, ResetGpu, Step, StopService
 from .state_folder import StateFolder
 
@@ -58,3 +59,8 @@ class Session:
     time: Callable[[], str] = now
     hooks: Sequence[Sequence[str]] = ()
     """Commands to run after a success (refresh CDI, restart the device plugin), from the agent's own configuration."""
+    verified: Callable[[bytes], Desired] | None = None
+    """
+    Returns what a signed plan that was begun wants, raises InputError unless a trusted key signed it; None: this node
+    takes plans that nobody signed.
+    """

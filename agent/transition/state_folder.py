@@ -4,6 +4,7 @@ The folder in which an agent keeps what it must not forget.
     lock                  held while an agent works; names its process
     journal.jsonl         what the transition that ran last meant to do and did (journal.py)
     journal-discarded.jsonl  the last journal that somebody told the agent to discard
+    signed-plan.json      the signed plan that the last transition to a new plan carries out (vouching.py)
     applied.json          what was reached last, and from which plan (applied.py)
     checkpoint-TIME.json  what was there before each transition (checkpoint.py)
     newest-release.json   the newest signed plan that was ever applied (trust/sequence.py)
@@ -20,6 +21,7 @@ from ..guarded_folder import GuardedFolder
 
 JOURNAL = "journal.jsonl"
 DISCARDED = "journal-discarded.jsonl"
+SIGNED = "signed-plan.json"
 APPLIED = "applied.json"
 LOCK = "lock"
 STATE = "state.json"

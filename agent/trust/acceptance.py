@@ -67,6 +67,14 @@ def accept(
     InputError
         If it is refused.
     """
+    accepted = verified(data, source, node=node, keys=keys)
+    now = now or datetime.now(UTC)
+    refuse_unless_it_follows(accepted.release, accepted.sha256, newest, now, source)
+    return accepted
+
+
+def verified(data: bytes, source: str, *, node: str, keys: "Mapping[str, Ed25519PublicKey]") -> AcceptedRelease:
+    """Does the same but for the sequence number and the expiry, for a release that was accepted before."""
     payload, signatures = open_envelope(data, source)
     key = _signer(payload, signatures, keys)
     if key is None:
@@ -74,9 +82,7 @@ def accept(
         raise refusal(source, "signatures", f"hold for no trusted key; trusted: {known}")
     release = parse_release(payload, source)
     desired = node_share(release.plan, node, source)
-    sha256 = digest(payload)
-    refuse_unless_it_follows(release, sha256, newest, now or datetime.now(UTC), source)
-    return AcceptedRelease(release, desired, key, sha256)
+    return AcceptedRelease(release, desired, key, digest(payload))
 
 
 def _signer(payload: bytes, signatures: list[bytes], keys: "Mapping[str, Ed25519PublicKey]") -> str | None:

@@ -56,13 +56,20 @@ def refuse_unless_it_follows(
     release: "Release", sha256: str, newest: NewestRelease | None, now: datetime, source: str
 ) -> None:
     """Raises InputError if a release is older than the newest one, another one of its number, or expired."""
-    if newest is not None and release.sequence == newest.sequence:
-        if sha256 == newest.sha256:
-            return
-        message = "is the number of a release that was applied, but its content differs; sign it with a new one"
-        raise refusal(source, "sequence", message)
-    if newest is not None and release.sequence < newest.sequence:
-        message = f"is {release.sequence}; expected more than {newest.sequence}, which was applied already"
-        raise refusal(source, "sequence", message)
+    if newest is not None and release.sequence == newest.sequence and sha256 == newest.sha256:
+        return
+    refuse_older(release, sha256, newest, source)
     if release.expires_at is not None and release.expires_at <= now:
         raise refusal(source, "expires_at", f"is {release.expires_at}, which is past; sign it again")
+
+
+def refuse_older(release: "Release", sha256: str, newest: NewestRelease | None, source: str) -> None:
+    """Raises InputError if a release is older than the newest one, or another one of its number."""
+    if newest is None or release.sequence > newest.sequence:
+        return
+    if release.sequence < newest.sequence:
+        message = f"is {release.sequence}; expected more than {newest.sequence}, which was applied already"
+        raise refusal(source, "sequence", message)
+    if sha256 != newest.sha256:
+        message = "is the number of a release that was applied, but its content differs; sign it with a new one"
+        raise refusal(source, "sequence", message)
