@@ -44,7 +44,7 @@ from .commands.destinations import looking_first
 from .commands.exit_codes import Exit
 from .commands.standard_output import minding_its_output
 from .incumbent import runs_on
-from .model.errors import InputError, MissingExtraError, SliceplanError
+from .model.errors import InputError, MissingExtraError, SliceplanError, printable
 
 app = typer.Typer(
     name="sliceplan",
@@ -96,7 +96,7 @@ def main() -> None:
             print(finding, file=sys.stderr)
         sys.exit(2)
     except SliceplanError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error), keep="\n"), file=sys.stderr)
         sys.exit(2)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("sliceplan"):

@@ -32,10 +32,10 @@ def _of_files(arguments: dict[str, Any]) -> Iterator[Finding]:
     written = [path for name, path in _paths(arguments) if name in FILES and not is_stdout(path)]
     read = [path for name, path in _paths(arguments) if name not in FILES + FOLDERS]
     for i, path in enumerate(written):
-        if any(_is_same(path, other) for other in written[:i]):
-            yield Finding(str(path), "", "is to be written twice; name another file")
-        elif (reason := hindrance(path, read)) is not None:
+        if (reason := hindrance(path, read)) is not None:
             yield Finding(str(path), "", reason)
+        elif any(_is_same(path, other) for other in written[:i]):
+            yield Finding(str(path), "", "is to be written twice; name another file")
 
 
 def _of_folders(arguments: dict[str, Any]) -> Iterator[Finding]:

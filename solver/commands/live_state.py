@@ -9,7 +9,7 @@ import typer
 
 from ..model.errors import Finding, InputError
 from ..model.words import counted
-from .output import say, say_notes
+from .output import display, say, say_notes
 
 
 class StateFormat(StrEnum):
@@ -99,7 +99,7 @@ def check_catalogue(
     facts = gpu_type(0, {None: gpu}, str(paths[0]))
     found = checked(read_driver_profiles((str(path), read_text(path)) for path in paths), facts)
     for difference in found.differences:
-        print(difference)
+        display(difference)
     if found.differences:
         count = counted(len(found.differences), "difference")
         say(f"{gpu}: {count}; a plan for such a GPU may not be applicable.")

@@ -1,4 +1,9 @@
-"""How commands speak: data to stdout or a file, everything else to stderr."""
+"""
+How commands speak: data to stdout or a file, everything else to stderr.
+
+What they show for people has texts in it that came with files. It is shown as it stands: none of it is markup, and what
+could steer a terminal (escape sequences, changes of direction) is shown by its code.
+"""
 
 import json
 import sys
@@ -9,19 +14,27 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import Any
 
+from ..model.errors import printable
+
 MOST_LINES = 10
 """Lines of a list that are printed before the rest is only counted."""
 
 
 def display(renderable: Any, *, stderr: bool = False) -> None:
     """Prints text, or what rich can draw, for people to read."""
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     class Paper(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich would end the process as failed; standard_output.py knows better
 
-    Paper(highlight=False, soft_wrap=isinstance(renderable, str), stderr=stderr).print(renderable)
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else printable(text, keep="\n"), style, control)
+
+    is_text = isinstance(renderable, str)
+    Paper(highlight=False, markup=False, emoji=False, soft_wrap=is_text, stderr=stderr).print(renderable)
 
 
 def is_stdout(path: Path | None) -> bool:
@@ -42,6 +55,7 @@ def write_json(data: Any, path: Path) -> None:
 
 def say(text: str) -> None:
     """Prints a text to stderr; a terminal gets it in lines of its width, broken between words."""
+    text = printable(text, keep="\n")
     if sys.stderr.isatty():
         width = get_terminal_size().columns
         text = "\n".join(_broken(line, width) for line in text.split("\n"))
@@ -83,10 +97,14 @@ def two_columns(rows: dict[str, str]) -> Any:
 def spinner(text: str) -> Iterator[Any]:
     """Shows what is going on while it goes on; silent where stderr is no terminal. Yields a function to change it."""
     from rich.console import Console
+    from rich.text import Text
+
+    def shown(text: str) -> Text:
+        return Text(printable(text))
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
         return
-    with console.status(text) as status:
-        yield status.update
+    with console.status(shown(text)) as status:
+        yield lambda text: status.update(shown(text))

@@ -1,4 +1,9 @@
-"""How a command ends when its standard output does: a reader that goes away early is no error, a full disk is one."""
+"""
+How a command ends when the system refuses it something.
+
+Of its standard output, a reader that goes away early is no error, and a full disk is one. A name of a file that the
+system does not take (too long, in a folder that may not be looked into) is the user's, wherever it is found out.
+"""
 
 import os
 import sys
@@ -12,7 +17,7 @@ from ..model.errors import Finding, InputError
 
 
 def minding_its_output(command: Callable[..., None]) -> Callable[..., None]:
-    """Returns the command, which writes out all that it printed before it ends."""
+    """Returns the command, which writes out all that it printed before it ends, and says what it was refused."""
 
     @wraps(command)
     def minds(**arguments: Any) -> None:
@@ -26,7 +31,8 @@ def minding_its_output(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(0) from None
         except OSError as error:
             if error.filename is not None:  # a stream has none
-                raise
+                message = f"cannot be used: {error.strerror or error}"
+                raise InputError([Finding(str(error.filename), "", message)]) from error
             _forget_the_rest()
             message = f"cannot be written: {error.strerror or error}"
             raise InputError([Finding("standard output", "", message)]) from error

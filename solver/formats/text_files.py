@@ -32,15 +32,18 @@ def hindrance(path: Path, inputs: Iterable[Path] = ()) -> str | None:
     inputs
         Files, and folders of files, that are read. The file may not be one of them.
     """
-    if path.is_dir():
-        return "is a folder; expected the name of a file"
-    if (read := next((item for item in inputs if _is_read_as(path, item)), None)) is not None:
-        same = "" if read == path else f" (as {read})"
-        return f"is read as well{same}, and would be lost; name another file"
-    if path.exists() and not os.access(path, os.W_OK):
-        return "may not be written by you"
-    if _is_written_into(path):
-        return None
+    try:
+        if path.is_dir():
+            return "is a folder; expected the name of a file"
+        if (read := next((item for item in inputs if _is_read_as(path, item)), None)) is not None:
+            same = "" if read == path else f" (as {read})"
+            return f"is read as well{same}, and would be lost; name another file"
+        if path.exists() and not os.access(path, os.W_OK):
+            return "may not be written by you"
+        if _is_written_into(path):
+            return None
+    except OSError as error:  # a name that is too long, a folder that may not be looked into
+        return f"cannot be written: {error.strerror or error}"
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         return f"cannot be written: {folder} is no folder"
@@ -51,7 +54,10 @@ def hindrance(path: Path, inputs: Iterable[Path] = ()) -> str | None:
 
 def folder_hindrance(path: Path) -> str | None:
     """Returns why a folder cannot be made or written into; None: nothing is known that hinders it."""
-    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    try:
+        there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    except OSError as error:
+        return f"cannot be made: {error.strerror or error}"
     if not there.is_dir():
         return "is a file; expected a folder" if there == path else f"cannot be made: {there} is a file"
     if not os.access(there, os.W_OK | os.X_OK):
@@ -147,7 +153,10 @@ def _target(path: Path) -> Path:
 
 def _is_read_as(path: Path, read: Path) -> bool:
     """Tells whether a file is one that is read, or lies in a folder that is read."""
-    if not path.exists() or not read.exists():
+    try:
+        if not path.exists() or not read.exists():
+            return False
+    except OSError:  # what it is read for will say so
         return False
     return path.resolve().is_relative_to(read.resolve()) if read.is_dir() else path.samefile(read)
 

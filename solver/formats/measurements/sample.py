@@ -98,7 +98,7 @@ def taken(found: Iterable[Sample | LeftOut]) -> tuple[list[Sample], tuple[str, .
             reasons.setdefault(one.reason, []).append(one)
     if not samples:
         left = [Finding(one.source, one.where, one.reason) for ones in reasons.values() for one in ones]
-        raise InputError(grouped(left))
+        raise InputError(grouped(left) or [Finding("the results", "", "are empty: no run is in them")])
     return samples, tuple(_left_out_note(reason, ones) for reason, ones in reasons.items())
 
 
