@@ -45,6 +45,7 @@ from .commands.exit_codes import Exit
 from .commands.standard_output import minding_its_output
 from .incumbent import runs_on
 from .model.errors import InputError, MissingExtraError, SliceplanError, printable
+from .starting import INTERRUPTED
 
 app = typer.Typer(
     name="sliceplan",
@@ -105,7 +106,7 @@ def main() -> None:
         print(MissingExtraError(error.name, extra), file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
+        print(INTERRUPTED, file=sys.stderr)
         _leave(130)
     except Exception as error:
         _fail(error)

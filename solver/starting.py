@@ -3,12 +3,23 @@ How a command line of sliceplan starts: quickly for Ctrl-C, and with an output t
 
 Importing the command line takes a good part of a second. An interruption then would end in a traceback out of whatever
 was being imported, or be swallowed there; so the process ends at once, as it does for any program that is not Python's.
+
+Commands import the solvers when they need them. Nothing is being written then, so that the process may end at once
+there too. Elsewhere an interruption is Python's, an exception; where no exception can pass, it is repeated.
 """
 
+import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from importlib import import_module
+from types import FrameType
+
+IMPORTING = "<frozen importlib"
+"""Begins the file of every frame that imports."""
+
+INTERRUPTED = "interrupted; no file is left half-written"
 
 
 def started(module: str) -> Callable[[], None]:
@@ -27,7 +38,34 @@ def started(module: str) -> Callable[[], None]:
 
 def sliceplan() -> None:
     """Runs `sliceplan`."""
-    started("sliceplan.solver.cli")()
+    main = started("sliceplan.solver.cli")
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return main()  # whoever started it wants none
+    signal.signal(signal.SIGINT, interrupted)
+    sys.unraisablehook = _unraisable
+    try:
+        return main()
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is written; Python's own end has no place for exceptions
+
+
+def interrupted(_: int, frame: FrameType | None) -> None:
+    """Handles an interruption: ends the process while something is imported, raises KeyboardInterrupt elsewhere."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(IMPORTING):
+            os.write(2, f"{INTERRUPTED}\n".encode())
+            os._exit(130)
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+def _unraisable(error: "sys.UnraisableHookArgs") -> None:
+    """Repeats an interruption that came where nothing can be raised, as in what ends an object."""
+    if issubclass(error.exc_type, KeyboardInterrupt):
+        here = threading.main_thread().ident or 0
+        threading.Timer(0.01, signal.pthread_kill, [here, signal.SIGINT]).start()
+    else:
+        sys.__unraisablehook__(error)
 
 
 def sliceplan_agent() -> None:

@@ -4,6 +4,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from ..incumbent import interruptible_by
@@ -23,9 +24,9 @@ def _stopped_by_interrupt() -> Iterator[None]:
     """The first Ctrl-C ends the searches in the block with their best answers so far; the second is as usual."""
     stop = threading.Event()
 
-    def on_interrupt(*_: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        if stop.is_set() and callable(before):
+            before(number, frame)
         stop.set()
         say("interrupted: ending with the best answer so far; once more to give it up")
 

@@ -1,9 +1,12 @@
 """A sample of the random command lines (command_lines.py), and what the whole run of them found."""
 
+import json
+
 import pytest
 from attacks.command_lines import attack
 from command_line import assert_refused, sliceplan
 from instances import ROOT
+from load_tests import metrics
 
 PLAN = ROOT / "plans" / "demo.plan.json"
 
@@ -37,3 +40,11 @@ def test_a_file_without_any_result_is_refused_in_a_sentence(file):
         "import-measurements", "vllm", load, "--gpu", "A100-80GB", "--sm-percent", "100", "-o", load.parent / "p"
     )
     assert_refused(done, "no run is in them")
+
+
+def test_names_of_a_model_that_are_no_texts_are_no_name(file):
+    data = json.loads(metrics())
+    data["input_config"] = {"model_names": [{"not": "a text"}], "model": ["m"]}
+    load = file(data, "load.txt")
+    done = sliceplan("import-measurements", "aiperf", load, "--gpu", "A100-80GB", "--sm-percent", "100", "-o", "out")
+    assert_refused(done, "--model: is missing")

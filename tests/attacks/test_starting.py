@@ -53,6 +53,41 @@ def test_afterwards_an_interruption_is_pythons_again():
     assert done.stdout == b"True\n", done.stderr
 
 
+def interrupted_while(program):
+    """Runs a command line whose `main` is a program; returns how it ended."""
+    return run(
+        "import signal, sys, types\n"
+        "from sliceplan.solver import starting\n"
+        "def main():\n"
+        f"    exec({program!r}, {{'signal': signal, 'sys': sys}})\n"
+        "sys.modules['sliceplan.solver.cli'] = types.SimpleNamespace(main=main)\n"
+        "starting.sliceplan()"
+    )
+
+
+def test_an_interruption_while_a_command_imports_a_solver_ends_it_without_a_traceback(tmp_path):
+    """Within a callback of a C extension it was printed and then forgotten."""
+    (tmp_path / "slow.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\nprint('ran on')")
+    done = interrupted_while(f"sys.path.append({str(tmp_path)!r}); import slow")
+    assert (done.returncode, done.stdout) == (130, b"")
+    assert done.stderr == b"interrupted; no file is left half-written\n"
+
+
+def test_an_interruption_where_nothing_can_be_raised_comes_again():
+    done = interrupted_while(
+        "import time\n"
+        "class One:\n    def __del__(self): signal.raise_signal(signal.SIGINT)\n"
+        "One()\n"
+        "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('came')"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"came\n", b"")
+
+
+def test_what_interrupts_the_end_of_python_itself_ends_it_without_a_traceback():
+    done = interrupted_while("import atexit; atexit.register(signal.raise_signal, signal.SIGINT)")
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
+
+
 @pytest.mark.parametrize("arguments", [["show", PLAN], ["gpus"], ["compare", ROOT / "plans" / "igniter.yaml"]])
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_that_knows_few_characters_is_shown_the_codes_of_the_others(arguments, encoding):

@@ -159,4 +159,4 @@ def test_the_second_ctrl_c_is_as_without_a_search():
 def test_an_interruption_that_is_meant_ends_the_command_line_with_130():
     code = "import sliceplan.solver.cli as cli\ndef app(): raise KeyboardInterrupt\ncli.app = app\ncli.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (130, "interrupted; nothing was written\n")
+    assert (done.returncode, done.stderr) == (130, "interrupted; no file is left half-written\n")

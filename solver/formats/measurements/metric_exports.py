@@ -90,10 +90,7 @@ def _only(values: list[Any]) -> Any:
 
 
 def _only_text(values: list[Any]) -> str | None:
-    texts = {text for value in values for text in (value if isinstance(value, list) else [value])}
-    found = {text for text in texts if isinstance(text, str) and text} if all(map(_hashable, values)) else set()
+    """Returns the text that all agree on, each of them a text or a list of texts; None: there is none."""
+    texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
+    found = {text for text in texts if text} if all(isinstance(text, str) for text in texts) else set()
     return found.pop() if len(found) == 1 else None
-
-
-def _hashable(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
