@@ -153,8 +153,8 @@ def _outcome(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple
         return "too_much", list
     left = max(deadline - time.monotonic(), 0.05) / 2
     if resolved.mps:
-        if plans := within_limits(grown, placed_on_each(grown)):
-            return "fits", partial(list, plans[0])
+        if (plan := next(within_limits(grown, placed_on_each(grown)), None)) is not None:
+            return "fits", partial(list, plan)
         found = solve_shared_fleet(grown, hosted, time_limit_s=left)
         if found.gpus is not None:
             return "fits", partial(list, found.gpus)
@@ -179,7 +179,7 @@ def _first_factor(resolved: ResolvedProblem, deadline: float) -> float:
 
     def fits(factor: float) -> bool:
         grown = replace(resolved, required_rps=resolved.required_rps * factor)
-        return not unservable(grown) and bool(within_limits(grown, placed_on_each(grown)))
+        return not unservable(grown) and next(within_limits(grown, placed_on_each(grown)), None) is not None
 
     found = 1.0
     while not fits(found):

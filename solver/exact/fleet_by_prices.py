@@ -149,11 +149,8 @@ class _Split:
 
 def _split(prices: FleetPrices, dearness: Floats) -> _Split:
     """Decides by prices where workloads are served, but for the closest calls."""
-    sizes = len(prices.sizes)
-    by_shares = np.min(_fluid(prices) * (prices.priced.price[sizes:] * dearness), axis=1)
-    by_partitions = np.full(len(by_shares), np.inf)
-    rows = np.flatnonzero(_can_be_covered(prices.demands))
-    by_partitions[rows] = _covers(prices, rows, 0.0).floor
+    shares, by_partitions = costs_at(prices, dearness)
+    by_shares = shares.min(axis=1)
     less = np.minimum(by_shares, by_partitions)
     with np.errstate(invalid="ignore"):
         apart = np.abs(by_shares - by_partitions) / less
@@ -166,6 +163,29 @@ def _split(prices: FleetPrices, dearness: Floats) -> _Split:
         np.flatnonzero(decided & (by_shares < by_partitions)),
         close,
     )
+
+
+def costs_at(prices: FleetPrices, dearness: Floats) -> tuple[Floats, Floats]:
+    """
+    Returns what each workload costs as a resident of each type, and by partitions alone; inf: it cannot be.
+
+    Shapes (workload, type under MPS) and (workload,). `dearness`, of shape (type under MPS,): how much dearer than the
+    fluid residents are taken to be.
+    """
+    sizes = len(prices.sizes)
+    fluid = _fluid(prices)
+    by_partitions = np.full(len(fluid), np.inf)
+    rows = np.flatnonzero(_can_be_covered(prices.demands))
+    by_partitions[rows] = _covers(prices, rows, 0.0).floor
+    with np.errstate(invalid="ignore"):  # what costs nothing and cannot be there
+        by_shares = np.where(np.isfinite(fluid), fluid * (prices.priced.price[sizes:] * dearness), np.inf)
+    return by_shares, by_partitions
+
+
+def cheapest_covers_of(prices: FleetPrices, rows: Ints) -> Ints:
+    """Returns a cheapest cover by partitions of each of some workloads, shape (row, size)."""
+    covers = _covers(prices, rows, 0.0)
+    return np.asarray(covers.counts[covers.first()])
 
 
 def _fluid(prices: FleetPrices) -> Floats:
@@ -245,13 +265,14 @@ def _decoded(
     partitions[np.ix_(covered, prices.sizes)] = chosen.partitions
     used = [(pattern, int(times)) for pattern, times in zip(prices.patterns, chosen.cuts, strict=True) if times]
     residents = [
-        SharedGpu(gpu.gpu, tuple(_renumbered(one, hosted) for one in gpu.residents))
+        SharedGpu(gpu.gpu, tuple(renumbered(one, hosted) for one in gpu.residents))
         for gpu in shared_gpus(guests, shared.items, chosen.shared)
     ]
     return PricedPlan([*cut_gpus(resolved, used, partitions), *residents], chosen.cost)
 
 
-def _renumbered(resident: Resident, hosted: Ints) -> Resident:
+def renumbered(resident: Resident, hosted: Ints) -> Resident:
+    """Returns a resident whose workload is numbered among `hosted`, with its own number."""
     return replace(resident, workload=int(hosted[resident.workload]))
 
 

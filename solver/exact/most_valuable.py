@@ -11,9 +11,10 @@ Partitions that are kept free are kept for those that are served; MPS has none.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 from ..decided import CutGpu, DecidedGpu, SharedGpu
 from ..performance.resolve import ResolvedProblem
@@ -50,7 +51,7 @@ class MostValuable:
 def most_valuable(
     resolved: ResolvedProblem,
     *,
-    known: Sequence[Sequence[SharedGpu]] = (),
+    known: Iterable[Sequence[SharedGpu]] = (),
     on_answer: Callable[[MostValuable], None],
     time_limit_s: float,
 ) -> MostValuable:
@@ -60,7 +61,7 @@ def most_valuable(
     Parameters
     ----------
     known
-        GPUs under MPS that serve all workloads, and may be more than there are.
+        GPUs under MPS that serve all workloads, and may be more than there are; looked for when they are asked for.
     on_answer
         Called with the best workloads that are known so far.
     """
@@ -68,12 +69,14 @@ def most_valuable(
     worth = [workload.worth for workload in resolved.problem.workloads]
     best = MostValuable([], float(sum(worth)))
     rules = spare_rules(resolved.problem.settings)
-    for choice in _first_choices(resolved, rules, () if rules else known, best.most, BEGINNING * time_limit_s):
+    placed: list[Sequence[SharedGpu]] = []
+    others = _kept(() if rules else known, placed)
+    for choice in _first_choices(resolved, rules, others, best.most, BEGINNING * time_limit_s):
         best = _better(worth, best, choice)
         on_answer(best)
     if sum(worth[w] for w in best.served) >= best.most or (best.served and len(worth) > MOST_FOR_PROGRAM):
         return best
-    items, builder, proves = _shared_part(resolved, known)
+    items, builder, proves = _shared_part(resolved, placed)
     if not proves:
         left = BOUNDING * (deadline - time.monotonic())
         fluid = most_served(resolved, worth=worth, time_limit_s=left, shared=as_fluid(resolved))
@@ -96,18 +99,30 @@ def most_valuable(
     return answer(found)
 
 
+def _kept(known: Iterable[Sequence[SharedGpu]], seen: list[Sequence[SharedGpu]]) -> Iterator[Sequence[SharedGpu]]:
+    """Yields what is known, and adds it to what was seen."""
+    for gpus in known:
+        seen.append(gpus)
+        yield gpus
+
+
 def _first_choices(
     resolved: ResolvedProblem,
     rules: SpareRules | None,
-    known: Sequence[Sequence[SharedGpu]],
+    known: Iterator[Sequence[SharedGpu]],
     most: float,
     time_limit_s: float,
 ) -> Iterator[MostValuable]:
     """Yields choices that are there before any large program: of known GPUs, and by prices, with their bound."""
-    for gpus in known:
+    placed_by = time.monotonic() + time_limit_s / 2
+    for gpus in islice(known, 1):
         yield _on_their_best(resolved, gpus, most)
     prices = prices_without_counts(resolved, deadline=time.monotonic() + time_limit_s / 2)
     yield MostValuable([], min(most, most_value(resolved, prices)))
+    for gpus in known if time.monotonic() < placed_by else ():
+        yield _on_their_best(resolved, gpus, most)
+        if time.monotonic() > placed_by:
+            break
     first = first_choice(resolved, rules, prices, time_limit_s=time_limit_s / 2)
     if first is not None:
         served, built = first

@@ -7,13 +7,15 @@ within a moment, and a plan near it. The program over sets then has the rest of 
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import inf
 
 from ..decided import DecidedGpu
 from ..performance.resolve import ResolvedProblem
 from ..progress import report
+from .first_fleet import first_fleet
 from .fleet_answer import FleetAnswer, price_of
 from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
 from .fleet_by_sets import list_sets, solve_by_sets
@@ -34,7 +36,7 @@ PRICING = 0.3
 def solve_shared_fleet(
     resolved: ResolvedProblem,
     place: Place = lambda _: (),
-    plans: Sequence[Sequence[DecidedGpu]] = (),
+    known: Iterable[Sequence[DecidedGpu]] = (),
     *,
     on_answer: Callable[[FleetAnswer], None] = lambda _: None,
     time_limit_s: float,
@@ -47,9 +49,9 @@ def solve_shared_fleet(
     place
         A heuristic that places workloads on GPUs under MPS, as many as it can; where sets of residents are generated,
         these are the first.
-    plans
-        Known plans that serve every workload and keep every limit. The cheapest of them is the answer if the time
-        limit ends the search before a cheaper one is found.
+    known
+        Plans that serve every workload and keep every limit, found by other ways when they are asked for: after the
+        bound and the first plan. The answer is no dearer than any of them.
     on_answer
         Called with the bound, then with each plan before the search for a better one.
     """
@@ -60,18 +62,28 @@ def solve_shared_fleet(
         return FleetAnswer("infeasible", SOLVER, None, PRICES, None)
     bound = prices.bound, PRICES
     report(f"exact: no plan costs less than ${prices.bound:,.2f}/h")
-    close = _priced_answer(resolved, prices, _cheapest(resolved, plans), limited=True)
-    on_answer(close)
-    if close.stopped == "gap_reached":
-        return close
+    on_answer(_priced_answer(resolved, prices, None, limited=True))
+    plans: list[Sequence[DecidedGpu]] = []
+    for plan in chain(_first(resolved, prices, deadline), known):
+        plans.append(plan)
+        close = _priced_answer(resolved, prices, _cheapest(resolved, plans), limited=True)
+        on_answer(close)
+        if close.stopped == "gap_reached":
+            return close
     sets = list_sets(resolved)
     if (sets.complete and workloads <= FEW_WORKLOADS) or not resolved.capacity_rps.any():
         return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
     first = _by_prices(resolved, prices, place, plans, on_answer, deadline)
     if first.stopped in ("proved", "gap_reached") or workloads > MOST_WORKLOADS or time.monotonic() > deadline:
         return first
-    known = plans if first.gpus is None else [*plans, first.gpus]
-    return replace(solve_by_sets(resolved, sets, place, known, bound, deadline), prices=prices)
+    plans = plans if first.gpus is None else [*plans, first.gpus]
+    return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
+
+
+def _first(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> Iterator[Sequence[DecidedGpu]]:
+    first = first_fleet(resolved, prices, deadline=deadline)
+    if first is not None:
+        yield first
 
 
 def _by_prices(

@@ -7,8 +7,9 @@ others are unserved. How many GPUs would do is a plan without counts. What is no
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import tee
 
 from ..decided import DecidedGpu, SharedGpu
 from ..model.plan import Unserved
@@ -32,7 +33,7 @@ OnAnswer = Callable[[list[Unserved]], None]
 def shortfall(
     resolved: ResolvedProblem,
     *,
-    known: Sequence[Sequence[SharedGpu]] = (),
+    known: Iterable[Sequence[SharedGpu]] = (),
     proven: bool = True,
     on_answer: OnAnswer = lambda _: None,
     time_limit_s: float,
@@ -43,7 +44,7 @@ def shortfall(
     Parameters
     ----------
     known
-        GPUs under MPS that serve all workloads, and are more than there are.
+        GPUs under MPS that serve all workloads, and are more than there are; looked for when they are asked for.
     proven
         That there is no plan; else the reasons say what was tried, and not what is.
     on_answer
@@ -55,7 +56,8 @@ def shortfall(
     on_answer(_for_all(resolved, f"{too_few}: {there_are} for all workloads; no time was left to say for which"))
     if resolved.mps and (lost := _without_a_recipe(resolved, proven)):
         return lost
-    enough = _enough(resolved, known, COUNTING * time_limit_s)
+    for_counting, for_choosing = tee(known)
+    enough = _enough(resolved, for_counting, COUNTING * time_limit_s)
     workloads = resolved.problem.workloads
 
     def reasons(found: MostValuable) -> list[Unserved]:
@@ -69,7 +71,7 @@ def shortfall(
 
     found = most_valuable(
         _of_equal_value(resolved),
-        known=known,
+        known=for_choosing,
         on_answer=lambda found: on_answer(reasons(found)),
         time_limit_s=deadline - time.monotonic(),
     )
@@ -104,12 +106,18 @@ def _without_a_recipe(resolved: ResolvedProblem, proven: bool) -> list[Unserved]
     return [Unserved(workload=name, reason=reason) for name in names]
 
 
-def _enough(resolved: ResolvedProblem, known: Sequence[Sequence[DecidedGpu]], time_limit_s: float) -> str:
+def _enough(resolved: ResolvedProblem, known: Iterable[Sequence[DecidedGpu]], time_limit_s: float) -> str:
     """Returns which GPUs would do, in words."""
+    deadline = time.monotonic() + time_limit_s
     endless = replace(resolved, fleet=tuple(replace(entry, available=None) for entry in resolved.fleet))
     used = _used(_without_counts(endless, time_limit_s))
-    if not used and known:
-        used = Counter(gpu.gpu for gpu in min(known, key=lambda gpus: price_of(resolved, gpus)))
+    if not used:
+        fewest: Sequence[DecidedGpu] = ()
+        for gpus in known:
+            fewest = min(fewest or gpus, gpus, key=lambda one: price_of(resolved, one))
+            if time.monotonic() > deadline:
+                break
+        used = Counter(gpu.gpu for gpu in fewest)
     if not used:
         return "how many GPUs would do was not found within the time limit"
     would_do = " and ".join(f"{times:,} x {gpu}" for gpu, times in used.items())

@@ -1,7 +1,7 @@
 """The exact planner: type, sharing mode and cut of every GPU, to proven optimality or to a stated gap."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from math import ceil, log10
 
@@ -67,7 +67,7 @@ class Exact:
         resolved: ResolvedProblem,
         search: Search,
         deadline: float,
-        known: Sequence[Sequence[SharedGpu]] = (),
+        known: Iterable[Sequence[SharedGpu]] = (),
         bound: Bound = UNKNOWN_BOUND,
     ) -> Plan:
         """Says why there is no plan, as far as there is time; offers what can be said so far."""
@@ -134,23 +134,17 @@ class Exact:
     def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""
         deadline = time.monotonic() + time_limit_s
-        placed = placed_on_each(resolved)
-        plans = within_limits(resolved, placed)  # the answer is never worse than any of them
-        if plans:
-            price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
-            cheapest = min(plans, key=lambda gpus: sum(price[gpu.gpu] for gpu in gpus))
-            by_igniter = partial(Search, time_limit_s=time_limit_s, solver=None)
-            offer(lambda stopped: unproven(resolved, cheapest, by_igniter(stopped=stopped)))
 
         def offered(first: FleetAnswer) -> None:
             search = partial(Search, time_limit_s=time_limit_s, solver=first.solver)
             offer(lambda stopped: self._assembled_fleet(resolved, first, search(stopped=stopped)))
 
-        answer = solve_shared_fleet(resolved, hosted, plans, on_answer=offered, time_limit_s=time_limit_s)
+        known = within_limits(resolved, placed_on_each(resolved))
+        answer = solve_shared_fleet(resolved, hosted, known, on_answer=offered, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None and answer.stopped != "time_limit":
             bound = _bound(resolved, answer.cost_bound, answer.method)
-            return self._without_plan(resolved, search, deadline, placed, bound)
+            return self._without_plan(resolved, search, deadline, placed_on_each(resolved), bound)
         return self._assembled_fleet(resolved, answer, search)
 
     def _assembled_fleet(self, resolved: ResolvedProblem, answer: FleetAnswer, search: Search) -> Plan:

@@ -16,7 +16,7 @@ GPUs with equal contents are interchangeable but for their number, so what a wor
 computed once. With few kinds of workloads the time no longer grows with the number of GPUs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Literal
@@ -24,6 +24,8 @@ from typing import Literal
 import numpy as np
 
 from ..decided import Resident, SharedGpu
+from ..exact.first_fleet import keeps_limits
+from ..exact.packed_residents import packed_on_each
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.alone import alone_on
@@ -31,7 +33,7 @@ from ..performance.igniter_rules import Demand, demands
 from ..performance.interference.least_shares import least_shares
 from ..performance.mps_sharing import MpsType
 from ..performance.resolve import FleetType, ResolvedProblem
-from .single_type import Placed, cheapest_single_type, over_limits
+from .single_type import Placed, cheapest_single_type
 
 Fit = Literal["least-interference", "first", "first-ignoring-interference"]
 
@@ -76,15 +78,18 @@ def placed_by_igniter(
     return [*dedicated, *kinds.named(gpus, arrivals)]
 
 
-def placed_on_each(resolved: ResolvedProblem) -> list[list[SharedGpu]]:
+def placed_on_each(resolved: ResolvedProblem) -> Iterator[list[SharedGpu]]:
     """
-    Returns GPUs that host all workloads, however many there are: of one type each, by each way to fit.
+    Yields GPUs that host all workloads, however many there are: of one type each, packed in a moment, then by iGniter.
 
-    Both ways are known to take fewer GPUs than the other at times.
+    Each is looked for when it is asked for. Both ways to fit are known to take fewer GPUs than the other at times.
     """
-    placed = [placed_by_igniter(resolved, mps, fit=fit) for fit in BOTH_FITS for mps in resolved.mps.values()]
-    hosts = [[one for one in gpus if isinstance(one, SharedGpu)] for gpus in placed]
-    return [gpus for gpus in hosts if gpus]
+    yield from packed_on_each(resolved)
+    for fit in BOTH_FITS:
+        for mps in resolved.mps.values():
+            gpus = [one for one in placed_by_igniter(resolved, mps, fit=fit) if isinstance(one, SharedGpu)]
+            if gpus:
+                yield gpus
 
 
 def hosted(resolved: ResolvedProblem) -> list[SharedGpu]:
@@ -104,9 +109,9 @@ def _hosted_by(resolved: ResolvedProblem, name: str, fit: Fit) -> list[SharedGpu
     ]
 
 
-def within_limits(resolved: ResolvedProblem, plans: Sequence[Sequence[SharedGpu]]) -> list[Sequence[SharedGpu]]:
-    """Returns those of the plans, each on GPUs of one type, that keep the counts of GPUs and the limits on replicas."""
-    return [gpus for gpus in plans if not over_limits(resolved, "iGniter", resolved.fleet_by_name[gpus[0].gpu], gpus)]
+def within_limits(resolved: ResolvedProblem, plans: Iterable[Sequence[SharedGpu]]) -> Iterator[Sequence[SharedGpu]]:
+    """Yields those of the plans, each on GPUs of one type, that keep the counts of GPUs and the limits on replicas."""
+    return (gpus for gpus in plans if keeps_limits(resolved, gpus))
 
 
 _Content = tuple[tuple[int, int], ...]
