@@ -1,12 +1,14 @@
 """A node's share of a plan file: read, and refused unless every name in it is known and every place is single."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from ...solver.model.division import overcommitted, wrong_gpu
 from ...solver.model.errors import Finding, InputError
-from ...solver.model.parsing import closest, parse_record, parse_text, read_text
+from ...solver.model.parsing import closest, grouped, parse_record, parse_text, read_text
 from ...solver.model.plan import Plan, PlannedGpu
+from .board import beyond_the_board
 from .node import NodeState, planned_state
 
 
@@ -33,17 +35,18 @@ def node_share(plan: Plan, node: str, source: str) -> NodeState:
     if not share:
         raise InputError([Finding(source, "gpus", f"has nothing for the node {node!r}. {closest(node, nodes)}")])
     findings = [Finding(source, *found) for i, gpu in share for found in _wrong_gpu(f"gpus[{i}]", gpu)]
-    indices = [gpu.index for _, gpu in share]
-    repeated = sorted({index for index in indices if index is not None and indices.count(index) > 1})
+    times = Counter(gpu.index for _, gpu in share if gpu.index is not None)
+    repeated = sorted(index for index, count in times.items() if count > 1)
     findings += [Finding(source, "gpus", f"lists GPU {index} of {node} twice") for index in repeated]
     if findings:
-        raise InputError(findings)
+        raise InputError(grouped(findings))
     return {gpu.index: planned_state(gpu) for _, gpu in share if gpu.index is not None}
 
 
 def _wrong_gpu(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
     """Yields path and message of everything about a GPU that cannot be."""
     yield from wrong_gpu(gpu, path)
+    yield from beyond_the_board(gpu, path)
     for j, partition in enumerate(gpu.partitions):
         if partition.duty_cycle_ms is not None and len(partition.serves) > 1:
             names = ", ".join(served.workload for served in partition.serves)

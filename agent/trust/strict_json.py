@@ -7,6 +7,7 @@ another reader may take the first) and nesting that later exhausts the stack. No
 
 import json
 import re
+from itertools import islice
 from typing import Any, NoReturn
 
 from ...solver.model.errors import Finding, InputError
@@ -18,22 +19,25 @@ MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 24
 """Deepest nesting that is read; a plan has 7 levels."""
 
+MOST_VALUES = 1_000_000
+"""Values of a file; a plan of MAX_BYTES has about 700,000, and built they take up to 40 times its size."""
+
 MAX_INTEGER = 2**53 - 1
 """Largest integer that every JSON reader keeps exactly."""
 
 # The closing quote is optional: a string without end is passed over at once, not tried from each of its quotes.
-_STRING_OR_MARK = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_BRACKET = re.compile(r"[\[\]{}]")
 
 
-def parse_json(data: bytes, source: str, most_values: int | None = None) -> Any:
+def parse_json(data: bytes, source: str, most_values: int = MOST_VALUES) -> Any:
     """
     Parses JSON.
 
     Parameters
     ----------
     most_values
-        Values that it may have, counted before any is built; None: as many as fit into MAX_BYTES, which may take 40
-        times as much memory.
+        Values that it may have, counted before any is built.
 
     Raises
     ------
@@ -64,20 +68,17 @@ def refusal(source: str, path: str, message: str) -> InputError:
     return InputError([Finding(source, path, message)])
 
 
-def _refuse_shape(text: str, source: str, most_values: int | None) -> None:
+def _refuse_shape(text: str, source: str, most_values: int) -> None:
     """Refuses, before anything is built, deep nesting and too many values."""
-    depth, values = 0, 1
-    for match in _STRING_OR_MARK.finditer(text):
-        mark = text[match.start()]
-        if mark in "[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise refusal(source, "", f"is nested deeper than {MAX_DEPTH} levels, which no plan is")
-        elif mark in "]}":
-            depth -= 1
-        values += mark in "[{,"
-        if most_values is not None and values > most_values:
-            raise refusal(source, "", f"has more than {most_values} values; expected the envelope of a signed plan")
+    marks, depth = _STRING.sub("", text), 0
+    # More brackets than that are too many values.
+    for match in islice(_BRACKET.finditer(marks), most_values):
+        depth += 1 if match[0] in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise refusal(source, "", f"is nested deeper than {MAX_DEPTH} levels, which no plan is")
+    values = 1 + marks.count("[") + marks.count("{") + marks.count(",")
+    if values > most_values:
+        raise refusal(source, "", f"has more than {most_values} values, which no file of its kind has")
 
 
 def _bounded_integer(digits: str) -> int:

@@ -13,7 +13,6 @@ serves one workload, or several that take turns, and then `duty_cycle_ms` says h
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import combinations
 
 from .catalogue import load_catalogue
 from .hardware import Engine, Gpu, MigGeometry, MigProfile
@@ -127,9 +126,16 @@ def _wrong_instances(facts: Gpu, places: Sequence[Place]) -> Iterator[Wrong]:
 
 
 def _overlapping(standing: Sequence[tuple[int, int, MigProfile]]) -> Iterator[Wrong]:
-    for (i, first, one), (j, second, other) in combinations(standing, 2):
-        if first < second + other.memory_slices and second < first + one.memory_slices:
-            yield f".partitions[{j}]", f"({other.name} at {second}) overlaps partitions[{i}] ({one.name} at {first})"
+    """Yields each instance that stands on what an earlier one has, with the first of those; in linear time."""
+    holders: dict[int, tuple[int, int, MigProfile]] = {}
+    for one in standing:
+        j, start, profile = one
+        units = range(start, start + profile.memory_slices)
+        if taken := [holders[unit] for unit in units if unit in holders]:
+            i, first, other = min(taken, key=lambda holder: holder[0])
+            yield f".partitions[{j}]", f"({profile.name} at {start}) overlaps partitions[{i}] ({other.name} at {first})"
+        for unit in units:
+            holders.setdefault(unit, one)
 
 
 def _too_many(geometry: MigGeometry, profiles: Sequence[MigProfile]) -> Iterator[Wrong]:

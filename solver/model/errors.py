@@ -16,6 +16,10 @@ MAX_PATH = 200
 """Characters of a field's path that are shown; a file may have fields of any name."""
 
 
+MAX_MESSAGE = 4000
+"""Characters of a message that are shown; it may quote what a file holds."""
+
+
 def printable(text: str, keep: str = "") -> str:
     """Returns a text in which nothing can move a terminal's cursor, hide, or fail to be encoded."""
     if text.isprintable():
@@ -45,7 +49,8 @@ class Finding:
         path = self.path if len(self.path) <= MAX_PATH else f"{self.path[:MAX_PATH]}..."
         where = f"{self.source}: {path}" if path else f"{self.source}:"
         # A message may have lines of its own; a name from a file has none.
-        message = printable(self.message, keep="\n")
+        text = self.message if len(self.message) <= MAX_MESSAGE else f"{self.message[:MAX_MESSAGE]}..."
+        message = printable(text, keep="\n")
         return f"{printable(where)} {message}"
 
 

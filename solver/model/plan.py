@@ -55,7 +55,7 @@ class Served(Record):
 class Partition(Record):
     """A share of one GPU."""
 
-    mig_profile: str | None = Field(description="MIG profile of the instance; null: not a MIG instance")
+    mig_profile: str | None = Field(max_length=63, description="MIG profile of the instance; null: not a MIG instance")
     start: int | None = Field(ge=0, description="first placement unit of the MIG instance")
     sm_percent: float | None = Field(gt=0, le=100, description="active thread percentage of an MPS share")
     duty_cycle_ms: float | None = Field(gt=0, description="length of a round where workloads take turns")
@@ -68,7 +68,7 @@ class PlannedGpu(Record):
     """One GPU of the plan."""
 
     id: str = Field(description="GPU type and running number, as A100-80GB/0", min_length=1, max_length=96)
-    gpu: str = Field(description="GPU type")
+    gpu: str = Field(max_length=63, description="GPU type")
     node: Name | None = Field(description="node that holds it; null: not assigned")
     index: int | None = Field(ge=0, description="index of the GPU in its node")
     sharing: Sharing
