@@ -63,7 +63,7 @@ def check(
     found += _wrong_gpus(problem, plan, columns, by_key, point)
     if plan.status in (Status.OPTIMAL, Status.FEASIBLE, Status.VIOLATING):
         found += _wrong_rates(problem, columns)
-        found += wrong_spares(problem, plan, by_key, point)
+        found += wrong_spares(problem, plan, by_key)
     return found
 
 

@@ -8,16 +8,17 @@ one partition of that size.
 import random
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, combinations, product
+from itertools import accumulate, combinations
 from math import ceil, comb
 
 from ..model.catalogue import load_catalogue
 from ..model.plan import Plan
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
-from ..performance.prediction import Prediction
+from ..performance.prediction import predict_batches
 from .violation import RELATIVE, Violation
 
 MOST_CASES = 2_000
@@ -26,22 +27,17 @@ MOST_CASES = 2_000
 Size = tuple[str, str | None]
 """GPU type and MIG profile; None: the whole GPU."""
 
-Predict = Callable[[str, str, str | None, int, int], Prediction | None]
-
-
 Points = Callable[[str, tuple[int, ...] | None, float | None, Size], tuple[list[float], list[float]]]
 """Of a model, its batch sizes and memory on a size: latencies, rising, and the greatest throughput up to each."""
 
 
-def wrong_spares(
-    problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str], Profile], predict: Predict
-) -> Iterator[Violation]:
+def wrong_spares(problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str], Profile]) -> Iterator[Violation]:
     """Yields every case of trouble that the free partitions of a plan do not meet."""
     settings = problem.settings
     if settings.spare_gpu_loss:
         yield from _unmet_losses(plan)
     if settings.spare_services and settings.spare_rate:
-        yield from _unmet_rates(problem, plan, profiles, predict)
+        yield from _unmet_rates(problem, plan, profiles)
 
 
 def _unmet_losses(plan: Plan) -> Iterator[Violation]:
@@ -60,25 +56,23 @@ def _unmet_losses(plan: Plan) -> Iterator[Violation]:
                 )
 
 
-def _unmet_rates(
-    problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str], Profile], predict: Predict
-) -> Iterator[Violation]:
+def _unmet_rates(problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str], Profile]) -> Iterator[Violation]:
     settings, free = problem.settings, _free(plan)
-    points = _points_of(problem, profiles, predict)
+    points = _points_of(problem, profiles)
     capacity: defaultdict[str, float] = defaultdict(float)
     for gpu in plan.gpus:
         for partition in gpu.partitions:
             for served in partition.serves:
                 capacity[served.workload] += served.capacity_rps
-    needs: dict[str, list[Counter[Size]]] = {}
+    needs: dict[str, Need] = {}
     for workload in problem.workloads:
         wanted = workload.rate_rps * (1 + settings.headroom) * (1 + settings.spare_rate)
         missing = wanted * (1 - RELATIVE) - capacity[workload.name]
         if missing > 0:
-            rates = {size: _best_rps(problem, workload, size, points) for size in free}
-            needs[workload.name] = _ways(missing, rates, free)
+            rates = ((size, _best_rps(problem, workload, size, points)) for size in free)
+            needs[workload.name] = Need(missing, tuple((size, rate) for size, rate in rates if rate > 0))
     for services in _cases(list(needs), min(settings.spare_services, len(needs))):
-        if not _all_placed([needs[name] for name in services], free):
+        if not all_placed([needs[name] for name in services], free):
             yield Violation(
                 "plan",
                 f"if {', '.join(services)} need {settings.spare_rate:.0%} more rate at once, too few are free",
@@ -102,28 +96,36 @@ def _cases(names: list[str], size: int) -> Iterator[tuple[str, ...]]:
         yield tuple(draw.sample(names, size))
 
 
-def _ways(missing: float, rates: Mapping[Size, float], free: Mapping[Size, int]) -> list[Counter[Size]]:
-    """Returns the sets of free partitions that carry a rate, none of them with one to spare."""
-    sizes = [size for size, rate in rates.items() if rate > 0]
-    ranges = [range(min(free[size], ceil(missing / rates[size])) + 1) for size in sizes]
-    found = []
-    for counts in product(*ranges):
-        carried = sum(count * rates[size] for count, size in zip(counts, sizes, strict=True))
-        if carried < missing:
-            continue
-        if all(not count or carried - rates[size] < missing for count, size in zip(counts, sizes, strict=True)):
-            found.append(Counter({size: count for count, size in zip(counts, sizes, strict=True) if count}))
-    return found
+@dataclass(frozen=True)
+class Need:
+    """What a service needs more at once."""
+
+    missing: float
+    """Requests/s."""
+    rates: tuple[tuple[Size, float], ...]
+    """Sizes that can serve it, and what a partition of each carries."""
+
+    def ways(self, free: Mapping[Size, int]) -> Iterator[Counter[Size]]:
+        """Yields the sets of free partitions that carry it, none of them with one to spare."""
+        return self._ways((), self.missing, free)
+
+    def _ways(self, counts: tuple[int, ...], left: float, free: Mapping[Size, int]) -> Iterator[Counter[Size]]:
+        """Those that begin with these counts of the first sizes, to which `left` is missing."""
+        if left <= 0:
+            taken = [(size, rate, count) for (size, rate), count in zip(self.rates, counts, strict=False) if count]
+            if all(left + rate > 0 for _, rate, _ in taken):
+                yield Counter({size: count for size, _, count in taken})
+        elif len(counts) < len(self.rates):
+            size, rate = self.rates[len(counts)]
+            for count in range(min(ceil(left / rate), free[size]), -1, -1):
+                yield from self._ways((*counts, count), left - count * rate, free)
 
 
-def _all_placed(needs: list[list[Counter[Size]]], free: Counter[Size]) -> bool:
+def all_placed(needs: Sequence[Need], free: Counter[Size]) -> bool:
     """Tells whether each service can have one of its ways, all at once."""
     if not needs:
         return True
-    return any(
-        all(free[size] >= count for size, count in way.items()) and _all_placed(needs[1:], free - way)
-        for way in needs[0]
-    )
+    return any(all_placed(needs[1:], free - way) for way in needs[0].ways(free))
 
 
 def _best_rps(problem: Problem, workload: Workload, size: Size, points: Points) -> float:
@@ -136,7 +138,7 @@ def _best_rps(problem: Problem, workload: Workload, size: Size, points: Points) 
     return rps[within - 1] if within else 0.0
 
 
-def _points_of(problem: Problem, profiles: Mapping[tuple[str, str], Profile], predict: Predict) -> Points:
+def _points_of(problem: Problem, profiles: Mapping[tuple[str, str], Profile]) -> Points:
     """Returns what looks up the operating points of services that are alike once for all of them."""
 
     @cache
@@ -154,8 +156,7 @@ def _points_of(problem: Problem, profiles: Mapping[tuple[str, str], Profile], pr
             greatest = max(greatest, profile.interference.measured.max_batch)
         found = []
         for processes in range(1, min(problem.settings.max_processes, facts.mps_client_limit(instance)) + 1):
-            for batch in batch_sizes or range(1, greatest + 1):
-                point = predict(model, gpu, mig, batch, processes)
+            for point in predict_batches(profile, mig, batch_sizes or range(1, greatest + 1), processes):
                 if point is None:
                     continue
                 needed = point.memory_mib if memory_mib is None else memory_mib * processes

@@ -1,5 +1,6 @@
 """What a profile predicts for one operating point, looked up or computed on its own."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,27 @@ def predict_whole(profile: Profile, batch: int, processes: int) -> Prediction | 
         return None
     figures = alone(interference, np.array([batch]))
     return Prediction(float(figures.latency_ms[0, 0]), float(figures.throughput_rps[0, 0]), interference.memory_mib)
+
+
+def predict_batches(
+    profile: Profile, mig_profile: str | None, batches: Sequence[int], processes: int
+) -> list[Prediction | None]:
+    """Returns what `predict` says for each of many batch sizes, or `predict_whole` if there is no MIG profile."""
+    if mig_profile is None:
+        return [predict_whole(profile, batch, processes) for batch in batches]
+    found: dict[int, Prediction] = {
+        point.batch: Prediction(point.latency_ms, point.throughput_rps, point.memory_mib)
+        for point in profile.mig_points
+        if (point.mig_profile, point.processes) == (mig_profile, processes)
+    }
+    for curve in profile.curves:
+        if (curve.mig_profile, curve.processes) == (mig_profile, processes):
+            sizes = np.array([batch for batch in batches if batch <= curve.max_batch], dtype=np.int64)
+            times = batch_time_ms(curve, sizes)
+            rates = 1000.0 * processes * sizes / times
+            for batch, time_ms, rps in zip(sizes.tolist(), times.tolist(), rates.tolist(), strict=True):
+                found[batch] = Prediction(time_ms, rps, None)
+    return [found.get(batch) for batch in batches]
 
 
 def peak_at_share_rps(profile: Profile, sm_percent: float) -> float | None:

@@ -1,10 +1,16 @@
 """`check` tries every case of trouble that a plan's free partitions are to meet: a lost GPU, more rate at once."""
 
+from collections import Counter
+from itertools import product
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.check.spares import Need, all_placed
 from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Plan
@@ -96,3 +102,30 @@ def test_every_batch_size_of_a_free_partition_is_tried_and_no_other():
     for rate_rps, short in ((94, False), (95, True)):
         asked = more_rate(rate_rps, slo_ms=30)
         assert bool(found(asked, placed(quick, *gpus))) is short
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3)), min_size=1, max_size=3),
+    st.lists(st.integers(1, 25), min_size=1, max_size=3),
+)
+def test_services_are_placed_exactly_where_some_choice_of_partitions_carries_all(sizes, missing):
+    """Property, by trying every way to deal the free partitions: each size has (rate, how many are free)."""
+    free = Counter({("A100-80GB", str(k)): count for k, (_, count) in enumerate(sizes)})
+    rates = tuple((("A100-80GB", str(k)), float(rate)) for k, (rate, _) in enumerate(sizes))
+    needs = [Need(float(one), rates) for one in missing]
+
+    def dealt(left, counts):
+        if not left:
+            return True
+        ranges = [range(count + 1) for count in counts]
+        return any(
+            dealt(left[1:], [count - own for count, own in zip(counts, taken, strict=True)])
+            for taken in product(*ranges)
+            if sum(own * rate for own, (rate, _) in zip(taken, sizes, strict=True)) >= left[0]
+        )
+
+    assert all_placed(needs, free) == dealt(missing, [count for _, count in sizes])
+    for way in needs[0].ways(free):
+        assert all(count <= free[size] for size, count in way.items())
+        carried = sum(count * dict(rates)[size] for size, count in way.items())
+        assert carried >= missing[0] > carried - min(dict(rates)[size] for size in way)

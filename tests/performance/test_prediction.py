@@ -3,7 +3,7 @@
 import pytest
 
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.performance.prediction import peak_rps, predict
+from sliceplan.solver.performance.prediction import peak_rps, predict, predict_batches, predict_whole
 
 BERT = next(p for p in shipped_profiles() if (p.model, p.gpu) == ("bert", "A100-80GB"))
 
@@ -50,3 +50,20 @@ def test_an_operating_point_is_that_of_its_own_curve():
         assert found.latency_ms == pytest.approx(time_ms)
         assert found.capacity_rps == pytest.approx(1000 * curve.processes * curve.max_batch / time_ms)
         assert predict(BERT, curve.mig_profile, curve.max_batch + 1, curve.processes) is None
+
+
+@pytest.mark.parametrize("mig_profile", ["1g.10gb", "7g.80gb", None])
+@pytest.mark.parametrize("processes", [1, 3])
+def test_many_batch_sizes_at_once_are_each_of_them(mig_profile, processes):
+    whole = {"sm_percent": 100, "batch": 4, "processes": 1, "latency_ms": 9, "throughput_rps": 400}
+    data = measured(p1g_10gb=100.0, p7g_80gb=700.0).model_dump(mode="json")
+    on_whole_gpus = type(BERT).model_validate({**data, "points": [*data["points"], whole]})
+    sizes = [1, 2, 3, 4, 7, 64, 4096]
+    for profile in (BERT, on_whole_gpus):
+        one_by_one = [
+            predict_whole(profile, batch, processes)
+            if mig_profile is None
+            else predict(profile, mig_profile, batch, processes)
+            for batch in sizes
+        ]
+        assert predict_batches(profile, mig_profile, sizes, processes) == one_by_one
