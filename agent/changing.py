@@ -7,6 +7,7 @@ import typer
 
 from ..solver.model.errors import Finding, InputError
 from .opening import Agent, Words, open_agent, stoppable
+from .saying import say
 from .showing.terminal import transition_text
 from .transition.applied import read_applied
 from .transition.applying import Outcome, apply_transition, discard, resume, undo
@@ -90,7 +91,7 @@ def rollback(
     with locked(folder):
         _refuse_other_owners(agent)
         if open_one := unfinished(folder):
-            print("An agent left a transition before its end. It is undone.")
+            say("An agent left a transition before its end. It is undone.")
             _show(agent.config.node_name, plan_transition(read_state(agent.session), open_one.begun.old))
             _stop_if_dry(dry_run)
             _confirm("Undo it?", yes)
@@ -102,7 +103,7 @@ def rollback(
             raise InputError([Finding(str(folder.path), "", message)])
         checkpoint = read_checkpoint(folder, applied.checkpoint)
         transition = plan_transition(read_state(agent.session), checkpoint.state)
-        print(f"Back to what there was at {checkpoint.when}.")
+        say(f"Back to what there was at {checkpoint.when}.")
         _show(agent.config.node_name, transition)
         _refuse_what_cannot_be(transition, agent.session)
         _stop_if_dry(dry_run)
@@ -128,10 +129,10 @@ def run(
     drain: Drain = None,
 ) -> None:
     """Keep a node at its plan: apply what is new, repair what drifted, from boot on."""
-    agent = open_agent(Words(config, node, device, state, plan, unsigned, drain), say=_say_at_once)
+    agent = open_agent(Words(config, node, device, state, plan, unsigned, drain))
     _caution(agent)
     rules = Rules(interval or agent.config.plan.interval_s, allow_reset=allow_reset or agent.config.allow_reset)
-    with stoppable(agent.session) as session:
+    with stoppable(agent.session, ends_with_terminal=True) as session:
         last = keep(session, agent.fetch, agent.owners, rules, once)
     if once:
         raise typer.Exit(0 if last.doing in ("in sync", "applied") else 1)
@@ -156,20 +157,20 @@ def _finish_what_was_left(session: Session, yes: bool, discard_it: bool) -> None
     if open_one is None:
         return
     refuse_unvouched(session, open_one)
-    print(f"An agent left a transition before its end. It goes {open_one.goes} first.")
+    say(f"An agent left a transition before its end. It goes {open_one.goes} first.")
     goal = open_one.begun.new if open_one.turned_back is None else open_one.begun.old
     _show("", plan_transition(read_state(session), goal))
     _confirm("Go on?", yes)
     with stoppable(session) as stopping:
         outcome = resume(stopping, open_one)
-    print(outcome)
+    say(outcome)
     if outcome.end in ("stuck", "stopped", "halted"):
         raise typer.Exit(1)
 
 
 def _show(node: str, transition: Transition) -> None:
     for line in transition_text(node, transition):
-        print(line)
+        say(line)
 
 
 def _show_what_nobody_starts(agent: Agent, transition: Transition) -> None:
@@ -179,7 +180,7 @@ def _show_what_nobody_starts(agent: Agent, transition: Transition) -> None:
     wanted = {service.workload for state in transition.new.values() for service in state.services}
     for workload in sorted(wanted):
         if agent.config.template(workload) is None:
-            print(f"Not started: {workload} has no template; its environment is written to a file.")
+            say(f"Not started: {workload} has no template; its environment is written to a file.")
 
 
 def _show_unlike_the_catalogue(agent: Agent, transition: Transition) -> None:
@@ -189,41 +190,37 @@ def _show_unlike_the_catalogue(agent: Agent, transition: Transition) -> None:
     from .devices.nvml.catalogue_check import catalogue_lines
 
     for line in catalogue_lines([index for index, state in transition.new.items() if state.mig_enabled]):
-        print(f"! {line}")
+        say(f"! {line}")
 
 
 def _refuse_what_cannot_be(transition: Transition, session: Session) -> None:
     if transition.impossible:
-        print("Nothing was changed.")
+        say("Nothing was changed.")
         raise typer.Exit(1)
     if transition.busy and session.patience.drain_s is None:
-        print("Nothing was changed: stop these processes, or say with --drain SECONDS how long to wait for them.")
+        say("Nothing was changed: stop these processes, or say with --drain SECONDS how long to wait for them.")
         raise typer.Exit(1)
 
 
 def _stop_if_dry(dry_run: bool) -> None:
     if dry_run:
-        print("Dry run: nothing was changed.")
+        say("Dry run: nothing was changed.")
         raise typer.Exit(0)
 
 
 def _confirm(question: str, yes: bool) -> None:
-    """Ends the command unless a person says yes; Ctrl-C and the end of the input are a no."""
+    """Ends the command unless a person says yes; Ctrl-C, the end of the input and a question unseen are a no."""
     if yes:
         return
     try:
         if typer.confirm(question):
             return
-        print("Nothing was changed.")
-    except typer.Abort:
-        print("\nNothing was changed: nobody answered; --yes does not ask.")
+        say("Nothing was changed.")
+    except (typer.Abort, OSError):
+        say("\nNothing was changed: nobody answered; --yes does not ask.")
     raise typer.Exit(1)
 
 
 def _end(outcome: Outcome) -> None:
-    print(outcome)
+    say(outcome)
     raise typer.Exit(0 if outcome.end == "applied" or outcome.undone else 1)
-
-
-def _say_at_once(text: str) -> None:
-    print(text, flush=True)

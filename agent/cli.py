@@ -20,6 +20,7 @@ from .model.live import LiveNode
 from .model.node import NodeState, unused
 from .model.plan_files import node_share, read_plan
 from .opening import Words, open_agent
+from .saying import hold_standard_descriptors, lead_nowhere, say_error
 from .showing.terminal import transition_data, transition_text
 from .simulating import happen, make
 from .transition.applied import read_applied
@@ -36,17 +37,28 @@ app = typer.Typer(
 
 def main() -> None:
     """Runs the command line; every expected error ends in a message and an exit code."""
+    hold_standard_descriptors()
     try:
-        app()
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except (DeviceError, StepFailedError, NotWrittenError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
+        _end_with(error, 1)
     except SliceplanError as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
+        _end_with(error, 2)
     except BrokenPipeError:
-        sys.stderr.close()
+        lead_nowhere(sys.stdout)
         sys.exit(0)
+    except OSError as error:
+        lead_nowhere(sys.stdout)
+        _end_with(f"{error.filename or 'the output'} cannot be used: {error.strerror or error}", 1)
+
+
+def _end_with(error: object, code: int) -> None:
+    say_error(error)
+    sys.exit(code)
 
 
 @app.command()

@@ -15,6 +15,7 @@ from .config import DEFAULT_CONFIG, AgentConfig, PlanConfig, read_config
 from .following import PlanFollower, desired_of
 from .owners import refusing
 from .ownership import findings_on_the_way_to
+from .saying import say
 from .transition.keeping import Wanted
 from .transition.session import Patience, Session
 from .transition.state_folder import StateFolder
@@ -48,7 +49,7 @@ class Words:
     drain_s: float | None = None
 
 
-def open_agent(words: Words, say: Callable[[str], None] = print) -> Agent:
+def open_agent(words: Words, say: Callable[[str], None] = say) -> Agent:
     """
     Returns what a command works with.
 
@@ -118,8 +119,15 @@ def _device(name: str) -> dict[str, Any]:
 
 
 @contextmanager
-def stoppable(session: Session) -> Iterator[Session]:
-    """Gives a session that stops after its current step when SIGTERM or SIGINT comes, and does not sleep on."""
+def stoppable(session: Session, *, ends_with_terminal: bool = False) -> Iterator[Session]:
+    """
+    Gives a session that stops after its current step when SIGTERM or SIGINT comes, and does not sleep on.
+
+    Parameters
+    ----------
+    ends_with_terminal
+        Whether SIGHUP, the end of the terminal, does the same; otherwise what was begun goes on to its end without it.
+    """
     asked = threading.Event()
     told: list[str] = []
 
@@ -132,10 +140,14 @@ def stoppable(session: Session) -> Iterator[Session]:
     def wait(seconds: float) -> None:
         asked.wait(seconds)
 
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, note) for number in numbers]
+    handlers = {
+        signal.SIGTERM: note,
+        signal.SIGINT: note,
+        signal.SIGHUP: note if ends_with_terminal else signal.SIG_IGN,
+    }
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield replace(session, stop_asked=asked.is_set, sleep=wait)
     finally:
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in before.items():
             signal.signal(number, handler)
