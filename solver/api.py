@@ -24,17 +24,16 @@ from .capacity import (
     scaled,
     short_of,
 )
-from .caveats import caveats
 from .check import check
 from .check.violation import Violation
 from .comparison import Comparison as Comparison
 from .comparison import Row, failure
+from .completed import completed
 from .decided import DecidedGpu
 from .disputes import Dispute, disputes, without_claim
 from .formats.profile_files import shipped_profiles
 from .freed_memory import keep_freed_memory
 from .incumbent import Stopped, Watch, best_so_far
-from .metrics import measure
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.collector import collector_paused
 from .model.errors import Finding, InputError, described
@@ -473,12 +472,7 @@ def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:
     """Measures a plan and verifies it."""
     problem = task.resolved.problem
     columns = plan_columns(problem, plan)
-    plan = plan.model_copy(
-        update={
-            "metrics": measure(problem, plan, task.profiles, columns),
-            "warnings": tuple(caveats(problem, plan, task.profiles)),
-        }
-    )
+    plan = completed(problem, plan, task.profiles, columns)
     violations = check(problem, plan, task.profiles, columns)
     broken = [_broken(violation) for violation in violations if violation.excess is not None]
     if broken and planner.own_model and len(broken) == len(violations):

@@ -6,11 +6,10 @@ from dataclasses import replace
 from functools import partial
 
 from .api import WrongPlanError
-from .caveats import caveats
 from .check import check
+from .completed import completed
 from .formats.profile_files import shipped_profiles
 from .incumbent import best_so_far
-from .metrics import measure
 from .model.errors import Finding, InputError, NoPlanError
 from .model.plan import Plan
 from .model.problem import Problem
@@ -135,14 +134,8 @@ def replan(
         undealt = plan, report
         plan, report = best_so_far(partial(_fewer_moves, running, *undealt), lambda _: undealt, deadline=deadline)
     search = plan.search.model_copy(update={"time_limit_s": limit_s})
-    plan = plan.model_copy(
-        update={
-            "search": search,
-            "runtime_s": round(time.monotonic() - started, 6),
-            "metrics": measure(problem, plan, known),
-            "warnings": tuple(caveats(problem, plan, known)),
-        }
-    )
+    runtime_s = round(time.monotonic() - started, 6)
+    plan = completed(problem, plan.model_copy(update={"search": search, "runtime_s": runtime_s}), known)
     if wrong := check(problem, plan, known):
         raise WrongPlanError(f"{NAME} returned a plan that does not hold: {'; '.join(map(str, wrong))}")
     return plan, report

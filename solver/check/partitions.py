@@ -84,9 +84,7 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict,
     latency_ms, capacity_rps = columns.latency_ms[rows], columns.capacity_rps[rows]
     rate_rps = columns.rate_rps[rows]
 
-    # Almost always nobody does, which a loop in C tells.
-    beside = list(map(attrgetter("causes_ms", "memory_mib"), columns.served))
-    may_say_more = beside.count((None, None)) < len(beside)
+    says_more = {field: _any_says(columns, field) for field in ("causes_ms", "memory_mib")}
 
     def service(row: int) -> Workload:
         return problem.workloads[int(w[row])]
@@ -120,13 +118,13 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict,
             lambda row: f"batch {served(row).batch} is not allowed for {service(row).name}",
         ),
         (
-            _only(known & may_say_more, lambda row: served(row).causes_ms is not None),
+            _only(known & says_more["causes_ms"], lambda row: served(row).causes_ms is not None),
             lambda row: (
                 f"splits its {latency_ms[row]:.6g} ms (causes_ms), which is known under MPS only; expected null"
             ),
         ),
         (
-            _only(known & may_say_more, lambda row: served(row).memory_mib is not None),
+            _only(known & says_more["memory_mib"], lambda row: served(row).memory_mib is not None),
             lambda row: f"states memory_mib {served(row).memory_mib:g}, as shares under MPS do; expected null",
         ),
         (
@@ -184,9 +182,15 @@ def _asked(problem: Problem) -> _Asked:
     return _Asked(
         np.array(slo_ms) * problem.settings.slo_fraction,
         np.array(memory_mib, dtype=np.float64),  # None becomes nan
-        np.array([one is not None for one in gpus]),
-        np.array([one is not None for one in batch_sizes]),
+        _given(gpus),
+        _given(batch_sizes),
     )
+
+
+def _given(values: Sequence[object]) -> NDArray[np.bool_]:
+    if values.count(None) == len(values):
+        return np.zeros(len(values), dtype=np.bool_)
+    return np.array([value is not None for value in values])
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +233,12 @@ def _bases(columns: PlanColumns) -> Ints:
     number = {quality: i for i, quality in enumerate(QUALITIES)}
     stated = map(number.__getitem__, map(attrgetter("basis"), columns.served))
     return np.fromiter(stated, dtype=np.int64, count=len(columns.served))
+
+
+def _any_says(columns: PlanColumns, field: str) -> bool:
+    """Tells whether a field is given anywhere; almost always it is null, which a loop in C tells."""
+    values = list(map(attrgetter(field), columns.served))
+    return values.count(None) < len(values)
 
 
 def _different(columns: Sequence[Ints]) -> tuple[list[tuple[int, ...]], Ints]:

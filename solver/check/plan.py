@@ -23,6 +23,7 @@ from ..model.profile import Profile, merged
 from ..performance.prediction import Prediction, predict, predict_whole
 from ..plan_columns import UNKNOWN, Ints, PlanColumns, plan_columns
 from .basis import bases
+from .metrics import wrong_metrics
 from .partitions import Predict, wrong_partitions
 from .prices import wrong_prices
 from .shares import wrong_shares
@@ -64,6 +65,8 @@ def check(
     if plan.status in (Status.OPTIMAL, Status.FEASIBLE, Status.VIOLATING):
         found += _wrong_rates(problem, columns)
         found += wrong_spares(problem, plan, by_key)
+    if all(one.excess is not None for one in found):
+        found += wrong_metrics(plan, columns, by_key)
     return found
 
 
@@ -179,6 +182,7 @@ def _wrong_gpus(
     workloads: dict[str, Workload] = {}
     if any(plan.gpus[example].sharing == "mps" for example in columns.example.tolist()):
         workloads = {workload.name: workload for workload in problem.workloads}
+    cuts = plan.metrics.gpus if plan.metrics is not None and len(plan.metrics.gpus) == len(plan.gpus) else ()
     judged = np.zeros(len(plan.gpus), dtype=np.bool_)
     unjudged: list[int] = []
     # GPUs that are divided alike are looked at once, all of them that are right in one step.
@@ -192,7 +196,7 @@ def _wrong_gpus(
             found += _of_each(plan, columns, members, 0, f"{gpu.gpu} is not in the catalogue")
         elif gpu.sharing == "mps":
             for g in members.tolist():
-                wrong = wrong_shares(problem, workloads, plan.gpus[g], facts, profiles)
+                wrong = wrong_shares(problem, workloads, plan.gpus[g], facts, profiles, cuts[g] if cuts else None)
                 found += [(int(columns.first[g]), 0, violation) for violation in wrong]
         elif gpu.sharing == "exclusive":
             if _is_whole(gpu):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..model.hardware import Gpu
 from ..model.interference import Interference
-from ..model.plan import Partition, PlannedGpu, Served
+from ..model.plan import GpuCut, Partition, PlannedGpu, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from ..performance.interference.igniter import IgniterModel
@@ -25,8 +25,9 @@ def wrong_shares(
     gpu: PlannedGpu,
     facts: Gpu,
     profiles: Mapping[tuple[str, str], Profile],
+    cut: GpuCut | None = None,
 ) -> Iterator[Violation]:
-    """Yields what is wrong with a GPU under MPS."""
+    """Yields what is wrong with a GPU under MPS; `cut`: what the plan's metrics say of it, None: nothing."""
     found = list(_wrong_form(workloads, gpu, facts, profiles))
     yield from found
     if found:
@@ -42,6 +43,12 @@ def wrong_shares(
         np.array([one.batch for one in served], dtype=np.int64),
         np.array([partition.sm_percent or 0.0 for partition in gpu.partitions]),
     )
+    if cut is not None:
+        of_the_gpu = {"power_demand_w": figures.power_w, "frequency_mhz": figures.frequency_mhz}
+        for name, expected in of_the_gpu.items():
+            said, figure = getattr(cut, name), float(expected or 0.0)
+            if said is None or not close(said, figure):
+                yield Violation(gpu.id, f"metrics: {name} is {said}; the interference model gives {figure:.6g}")
     for i, (one, owner) in enumerate(zip(served, owners, strict=True)):
         where = f"{gpu.id} {one.workload}"
         latency_ms, capacity_rps = float(figures.latency_ms[i]), float(figures.throughput_rps[i])

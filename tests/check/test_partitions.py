@@ -96,7 +96,8 @@ def test_a_damaged_plan_is_judged_as_by_the_plain_version(data):
     columns = plan_columns(problem, wrong)
     around = [*_wrong_totals(problem, wrong, columns), *_wrong_fleet(problem, wrong, columns)]
     profiles = shipped_profiles()
-    assert check(problem, wrong, profiles) == [*around, *wrong_gpus_and_rates(problem, wrong, profiles)]
+    found = [one for one in check(problem, wrong, profiles) if not one.message.startswith("metrics")]
+    assert found == [*around, *wrong_gpus_and_rates(problem, wrong, profiles)]
 
 
 @pytest.mark.parametrize("number", range(len(PROBLEMS)))

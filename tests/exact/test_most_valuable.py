@@ -7,6 +7,7 @@ from igniter_instances import random_mps_problem
 from instances import random_problem
 
 from sliceplan.solver.check import check
+from sliceplan.solver.completed import completed
 from sliceplan.solver.exact.first_choice import first_choice, most_value, prices_without_counts
 from sliceplan.solver.exact.most_served import most_served
 from sliceplan.solver.exact.most_valuable import most_valuable
@@ -46,6 +47,7 @@ def assert_served(resolved, choice):
     rest = resolved.restricted_to(choice.served)
     search = Search(stopped="interrupted", time_limit_s=60, solver=None)
     plan = unproven(rest, choice.gpus(), search)
+    plan = completed(rest.problem, plan, shipped_profiles())
     assert check(rest.problem, plan, shipped_profiles()) == []
 
 
