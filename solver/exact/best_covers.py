@@ -8,6 +8,7 @@ always is enough; then the classes of which the prices say least.
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -32,6 +33,13 @@ GOOD_ENOUGH = 1e-5
 
 LAST_RESORT_S = 1.0
 """Time for a plan of everyone's cheapest covers where none was found in time: a program of a few rows."""
+
+
+FIRST_LOOK_S = 0.5
+"""When a first plan is wanted. HiGHS names none before it ends, so a program that goes on then is begun anew."""
+
+LOOKS = 8
+"""How many first looks long a program may be that begins with one, at least: it shall cost it little."""
 
 
 class Choose(Protocol):
@@ -72,6 +80,7 @@ def best_covers(
         As time.monotonic() has it.
     """
     best: ChosenCovers | None = None
+    first: ChosenCovers | None = None  # of a look: the answer only where no program gives one
     limited = False
     for program in _programs(near, supply, fewest_slices, deadline):
         left = deadline - time.monotonic()
@@ -80,13 +89,22 @@ def best_covers(
             break
         if program is None:
             continue
-        choice = choose(program.near, most_classes=program.most_classes, time_limit_s=left / 2)
+        choose_these = partial(choose, program.near, most_classes=program.most_classes)
+        is_look = best is None and first is None and left / 2 > LOOKS * FIRST_LOOK_S
+        choice = choose_these(time_limit_s=FIRST_LOOK_S if is_look else left / 2)
+        if is_look and choice.limited:
+            if choice.covers is not None:
+                first = choice.covers
+                on_better(first)
+            choice = choose_these(time_limit_s=(deadline - time.monotonic()) / 2)
         limited |= choice.limited
         if choice.covers is not None and (best is None or choice.covers.cost < best.cost):
             best = choice.covers
             on_better(best)
         if best is not None and is_within(max(gap, program.enough), best.cost, target):
             break
+    if best is None:
+        best = first
     if best is None:
         best = choose(near, most_classes=0, time_limit_s=LAST_RESORT_S).covers
     return Choice(best, limited)
