@@ -50,8 +50,8 @@ def words_of(found: SoFar) -> str:
 def show_that_it_improves(found: SoFar) -> None:
     """Says over a plan that it is not the last word."""
     st.info(
-        f"**So far; being improved.** {words_of(found)}. It has passed every check and could run as it is. It is drawn "
-        "anew here when there is a better one, until the search ends or you stop it."
+        f"**So far; being improved.** This plan was found after {found.seconds:.1f} s. It has passed every check and "
+        "could run as it is. A better one is drawn here as soon as there is one, until the search ends or you stop it."
     )
 
 
