@@ -28,10 +28,15 @@ def offer_file(
     width: Literal["stretch", "content"] = "stretch",
     disabled: bool = False,
 ) -> None:
-    """Draws the button at a place, or where the page is; a function is called for the contents when it is pressed."""
+    """
+    Draws the button at a place, or where the page is; a function is called for the contents when it is pressed.
+
+    A text is handed out then, too. A browser looks for a file that waits at an address as soon as the button is drawn,
+    and by then another run of the page may have put one in its place.
+    """
     (st if place is None else place).download_button(
         label,
-        contents,
+        contents if callable(contents) else lambda: contents,
         file_name=file_name,
         mime=KINDS.get(PurePath(file_name).suffix, "text/plain"),
         key=key,

@@ -43,12 +43,16 @@ def is_error(message):
     return message.type == "error" and not is_probe
 
 
+def said_of(message):
+    return f"{message.text} ({message.location.get('url')})"
+
+
 @pytest.fixture
 def page(browser, address):
     """Opens the page; at the end, neither the browser's console nor Streamlit may have reported an error."""
     opened = browser.new_page(viewport={"width": 1280, "height": 1400})
     errors = []
-    opened.on("console", lambda message: errors.append(message.text) if is_error(message) else None)
+    opened.on("console", lambda message: errors.append(said_of(message)) if is_error(message) else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.goto(address)
     expect(opened.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=30_000)
