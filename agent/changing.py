@@ -15,7 +15,7 @@ from .transition.carrying_out import read_state
 from .transition.checkpoint import read_checkpoint
 from .transition.journal import unfinished
 from .transition.keeping import Rules, keep, note_plan
-from .transition.lock import locked
+from .transition.lock import alone
 from .transition.preflight import Transition, plan_transition
 from .transition.session import Session
 from .transition.vouching import refuse_unvouched
@@ -56,7 +56,7 @@ def apply(
     agent = open_agent(Words(config, node, device, state, plan, unsigned, drain))
     _caution(agent)
     wanted = agent.fetch()
-    with locked(agent.session.folder):
+    with alone(agent.session):
         _refuse_other_owners(agent)
         if not dry_run:
             _finish_what_was_left(agent.session, yes, discard_journal)
@@ -88,7 +88,7 @@ def rollback(
     """Bring a node back to what it was before the last apply, or undo a transition that was left unfinished."""
     agent = open_agent(Words(config, node, device, state, drain_s=drain))
     folder = agent.session.folder
-    with locked(folder):
+    with alone(agent.session):
         _refuse_other_owners(agent)
         if open_one := unfinished(folder):
             say("An agent left a transition before its end. It is undone.")

@@ -84,6 +84,10 @@ class AgentConfig(Record):
     simulated_node: AbsolutePath | None = Field(default=None, description="file of a simulated node")
     state_dir: AbsolutePath = Field(default=Path("/var/lib/sliceplan"), description="survives a reboot")
     run_dir: AbsolutePath = Field(default=Path("/run/sliceplan"), description="need not survive a reboot")
+    node_lock: AbsolutePath = Field(
+        default=Path("/run/sliceplan/node.lock"),
+        description="locked by whoever changes the GPUs of this node: one and the same for all its agents",
+    )
     step_timeout_s: Seconds = Field(default=120.0, description="limit of one call of the driver")
     drain_s: Seconds | None = Field(
         default=None,

@@ -64,8 +64,8 @@ def open_agent(words: Words, say: Callable[[str], None] = say) -> Agent:
     if words.unsigned and not simulated:
         message = "goes with --device simulated:FILE only; for real GPUs: sliceplan sign PLAN --key KEYFILE -o SIGNED"
         raise InputError([Finding("--unsigned", "", message)])
-    if not simulated and config.state_dir.is_dir() and (unsafe := [*findings_on_the_way_to(config.state_dir)]):
-        raise InputError(unsafe)
+    if not simulated:
+        _refuse_unsafe_ways(config.state_dir, config.node_lock.parent)
     follower = PlanFollower(config)
     session = Session(
         device_of(config),
@@ -73,6 +73,7 @@ def open_agent(words: Words, say: Callable[[str], None] = say) -> Agent:
         Patience(words.drain_s if words.drain_s is not None else config.drain_s, step_s=config.step_timeout_s),
         say=say,
         hooks=config.after_apply,
+        node_lock=node_lock_of(config),
         verified=None if words.unsigned else follower.verified,
     )
 
@@ -84,6 +85,18 @@ def open_agent(words: Words, say: Callable[[str], None] = say) -> Agent:
         return refusing(owners_of(config), [one.owner for one in config.ignore_owners])
 
     return Agent(config, session, unsigned if words.unsigned else follower, owners)
+
+
+def node_lock_of(config: AgentConfig) -> Path:
+    """Returns the file that is locked by whoever changes the node; a simulated one has it beside its own file."""
+    node = config.simulated_node
+    return config.node_lock if node is None else node.with_name(f".{node.name}.lock")
+
+
+def _refuse_unsafe_ways(*folders: Path) -> None:
+    findings = [one for folder in folders if folder.is_dir() for one in findings_on_the_way_to(folder)]
+    if findings:
+        raise InputError(dict.fromkeys(findings))
 
 
 def configured(words: Words) -> AgentConfig:

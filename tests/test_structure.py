@@ -62,7 +62,7 @@ AGENT = {
     "trust": {"model", "durable_files", "guarded_folder", "ownership", "trust"},
     "services": {"model", "guarded_folder", "processes", "trust", "services"},
     "devices": {"model", "durable_files", "processes", "services", "devices"},
-    "transition": {"model", "durable_files", "guarded_folder", "devices", "transition"},
+    "transition": {"model", "durable_files", "guarded_folder", "ownership", "devices", "transition"},
     "showing": {"model", "devices", "transition", "showing"},
 }
 

@@ -11,7 +11,7 @@ from .text import status_text
 
 
 def show_status(words: Words, as_json: bool) -> int:
-    """Prints the state of this node; returns the exit code: 0, or 1 if it could not be found out."""
+    """Prints the state of this node; returns 0, or 1 if it is not what was applied, or could not be found out."""
     config = configured(words)
     driver = None if config.simulated_node else driver_version()
     report = look(config.node_name, device_of(config), config.state_dir, owners_of(config), driver)
@@ -20,7 +20,7 @@ def show_status(words: Words, as_json: bool) -> int:
     else:
         for line in status_text(report):
             print(line)
-    return 1 if report.problems else 0
+    return 1 if report.problems or report.drift else 0
 
 
 def show_catalogue() -> int:

@@ -10,9 +10,11 @@ from ...solver.model.errors import SliceplanError
 from ..devices.device import Device
 from ..devices.mps_daemons import RunningDaemon, running_daemons
 from ..model.device_error import DeviceError
+from ..model.differences import differences
 from ..model.live import LiveNode
 from ..model.node import service_id
 from ..owners import Trace
+from ..transition.applied import read_applied
 from ..transition.journal import unfinished
 from ..transition.state_folder import APPLIED, STATE, StateFolder
 from ..trust.sequence import read_newest
@@ -39,6 +41,8 @@ class Report:
     """Number of the newest signed release that was applied."""
     unfinished: dict[str, Any] | None = None
     """Which way a transition goes that has not ended, and why it goes back; None: there is none."""
+    drift: Sequence[str] | None = None
+    """Where the node differs from what was applied; None: nothing was, or one of them cannot be read."""
     problems: Sequence[str] = field(default=())
     """What could not be found out, and why."""
 
@@ -56,6 +60,7 @@ class Report:
             "doing": self.doing,
             "newest_sequence": self.sequence,
             "unfinished": self.unfinished,
+            "differences": None if self.drift is None else list(self.drift),
             "problems": list(self.problems),
         }
 
@@ -79,6 +84,12 @@ def look(node: str, device: Device, state_folder: Path, owners: Sequence[Trace],
         open_one = unfinished(StateFolder(state_folder))
     except SliceplanError as error:
         problems.append(str(error))
+    drift = None
+    try:
+        applied = read_applied(StateFolder(state_folder))
+        drift = differences(gpus, applied.state) if applied and gpus else None
+    except SliceplanError as error:
+        problems.append(str(error))
     return Report(
         node,
         driver,
@@ -90,7 +101,8 @@ def look(node: str, device: Device, state_folder: Path, owners: Sequence[Trace],
         _json_file(StateFolder(state_folder), STATE, problems),
         sequence,
         None if open_one is None else {"goes": open_one.goes, "reason": open_one.turned_back},
-        problems,
+        drift,
+        tuple(dict.fromkeys(problems)),
     )
 
 

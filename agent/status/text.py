@@ -66,6 +66,11 @@ def _plan_lines(report: Report) -> Iterator[str]:
         yield f"Plan: {plan.get('source')}{number}, applied {report.applied.get('when')}"
     else:
         yield f"Plan: none; rolled back to what was there before, {report.applied.get('when')}"
+    if report.drift:
+        yield "! The node differs from what was applied; `sliceplan-agent run` or `apply` repairs it:"
+        yield from (f"    {text}" for text in report.drift)
+    elif report.drift is not None:
+        yield "The node has what was applied."
     if report.unfinished:
         reason = f" ({report.unfinished['reason']})" if report.unfinished["reason"] else ""
         yield f"! A transition has not ended; it goes {report.unfinished['goes']}{reason}."

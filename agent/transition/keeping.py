@@ -25,7 +25,7 @@ from .applied import Applied, read_applied, write_applied
 from .applying import Outcome, apply_transition, resume
 from .carrying_out import StepFailedError, read_state
 from .journal import unfinished
-from .lock import locked
+from .lock import alone
 from .preflight import Transition, plan_transition
 from .records import record_json
 from .session import Session
@@ -105,7 +105,7 @@ def _pause(session: Session, fetch: Callable[[], Wanted], rules: Rules, last: Ro
 def _is_another(session: Session, fetch: Callable[[], Wanted], plan: PlanReference | None) -> bool:
     try:
         wanted = fetch()
-        with locked(session.folder):
+        with alone(session):
             return not wanted(read_applied(session.folder)).plan.is_same(plan)
     except SliceplanError:
         return False
@@ -120,7 +120,7 @@ def look(
     """Makes one round, under the lock; nothing that goes wrong leaves it as an exception."""
     try:
         wanted = _asked(fetch)
-        with locked(session.folder):
+        with alone(session):
             return _look(session, wanted, owners, rules)
     except (SliceplanError, StepFailedError, OSError) as error:
         return Round("needs attention", str(error))

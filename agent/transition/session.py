@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from ..devices.device import Device
 from ..model.desired import Desired
@@ -64,3 +65,5 @@ class Session:
     Returns what a signed plan that was begun wants, raises InputError unless a trusted key signed it; None: this node
     takes plans that nobody signed.
     """
+    node_lock: Path | None = None
+    """File that every agent of the node locks, whatever its state folder; None: nobody else knows this node."""

@@ -29,6 +29,7 @@ def node(nvml_node, plan, trust, tmp_path, monkeypatch):
         "trusted_keys": str(keys),
         "state_dir": str(tmp_path / "state"),
         "run_dir": str(tmp_path / "run"),
+        "node_lock": str(tmp_path / "run" / "node.lock"),
         "allow_reset": True,
         "services": {"*": {"command": ["/bin/sleep", "600"], "runner": "process"}},
     }

@@ -278,7 +278,7 @@ NUMBERS = {
     "latency_ms": [0, 86_400_001, 1e300],
     "capacity_rps": [0, 1.1e12, 1e300],
     "rate_rps": [1.1e12, 1e300],
-    "memory_mib": [0, 82_000, *MUCH],
+    "memory_mib": [0, 82_000, *MUCH[1:]],
     "duty_cycle_ms": [0, 1, *MUCH],
     "gpus_used": [0.5],
     "cost_per_hour": [],

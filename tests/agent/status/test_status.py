@@ -11,10 +11,22 @@ from needs import NO_GPU, skip_without
 from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app
-from sliceplan.agent.devices.simulated.node import NodeRecord, SimulatedNode, write_node
+from sliceplan.agent.devices.simulated.node import NodeRecord, SimulatedNode, SimulatedNodeFile, write_node
 from sliceplan.agent.guarded_folder import GuardedFolder
+from sliceplan.agent.model.live import settled
 from sliceplan.agent.model.node import Service
-from sliceplan.agent.model.steps import CreateComputeInstance, CreateInstance, SetMigMode, StartMps, StartService
+from sliceplan.agent.model.steps import (
+    CreateComputeInstance,
+    CreateInstance,
+    DestroyInstance,
+    SetMigMode,
+    StartMps,
+    StartService,
+    StopMps,
+    StopService,
+)
+from sliceplan.agent.transition.applied import Applied, write_applied
+from sliceplan.agent.transition.state_folder import StateFolder
 from sliceplan.agent.trust.sequence import NewestRelease, remember
 
 HOPPER = "H100-80GB-SXM"
@@ -165,3 +177,47 @@ def test_status_loads_no_solver_and_no_cryptography(tmp_path):
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     assert run_alone(code=code).stdout.splitlines()[-1] == "[]"
+
+
+@pytest.fixture
+def applied(tmp_path, node_file):
+    """A node on which what it has was applied."""
+    assert node_file.endswith("node.json")
+    folder = StateFolder(tmp_path / "state")
+    folder.prepare()
+    node = SimulatedNodeFile(tmp_path / "node.json")
+    state = {0: settled(node.state())[0]}
+    node.apply(DestroyInstance(0, "1g.10gb", 0), 10)
+    write_applied(folder, Applied("2026-11-22T12:00:00Z", state, None, ""))
+    return node
+
+
+@pytest.mark.usefixtures("applied")
+def test_a_node_that_has_what_was_applied_says_so(status, node_file):
+    done = status("--device", node_file)
+    assert done.exit_code == 0, done.output
+    assert "The node has what was applied." in done.output
+    assert json.loads(status("--device", node_file, "--json").output)["differences"] == []
+
+
+def test_what_differs_from_what_was_applied_is_named_each_by_each(applied, status, node_file):
+    for step in (StopService(0, SERVICE), StopMps(0, 4), CreateInstance(0, "1g.10gb", 1)):
+        applied.apply(step, 10)
+    done = status("--device", node_file)
+    assert done.exit_code == 1
+    drift = [
+        "GPU 0: 1g.10gb at 1 is left over",
+        "GPU 0: the MPS daemon of the instance at 4 is missing",
+        "GPU 0: bert at 50 % in the instance at 4 is missing",
+    ]
+    assert "! The node differs from what was applied" in done.output
+    assert [line.strip() for line in done.output.splitlines() if line.startswith("    GPU 0: ")] == drift
+    assert json.loads(status("--device", node_file, "--json").output)["differences"] == drift
+
+
+def test_what_a_reboot_took_is_named(applied, status, node_file):
+    applied.reboot()
+    done = status("--device", node_file)
+    assert done.exit_code == 1
+    for text in ("MIG mode is off", "3g.40gb at 4 is missing", "bert at 50 % in the instance at 4 is missing"):
+        assert f"GPU 0: {text}" in done.output
