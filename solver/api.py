@@ -7,6 +7,7 @@ A time limit counts from the call. It holds for all that the call searches; what
 (incumbent.py). The answer is then built and verified, which for 2,000 services takes a few tenths of a second.
 """
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +34,7 @@ from .decided import DecidedGpu
 from .disputes import Dispute, disputes, without_claim
 from .formats.profile_files import shipped_profiles
 from .freed_memory import keep_freed_memory
-from .incumbent import Stopped, Watch, best_so_far
+from .incumbent import Stopped, Watch, best_so_far, interruptible_by
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.collector import collector_paused
 from .model.errors import Finding, InputError, described
@@ -117,7 +118,9 @@ def price(
     source: str | None = None,
 ) -> tuple[Plan, PriceReport | None]:
     """
-    Returns the exact plan and what each service costs in it; None: no plan was found. Else as `solve`.
+    Returns the exact plan and what each service costs in it. Else as `solve`.
+
+    None: no plan was found; or, where the plan has slice prices, no time was left to say what each service costs.
 
     InputError is raised also where there are no slice prices: with partitions that are kept free.
     """
@@ -125,8 +128,8 @@ def price(
     if problem.settings.keeps_spares:
         message = "keeps partitions free; slice prices are known for fleets without such partitions"
         raise InputError([Finding(source or problem.name, "settings", message)])
-    plan = _planned(task, _exact())
-    return plan, price_report(problem, plan, task.profiles)
+    plan = _planned(replace(task, deadline=task.part(1 - FOR_SERVICES)), _exact())
+    return plan, _reported(task, plan)
 
 
 @dataclass(frozen=True)
@@ -244,8 +247,11 @@ def compare(
     bounds = [plan.bound for plan in plans if plan.bound.cost_per_hour is not None]
     best = max(bounds, key=lambda bound: bound.cost_per_hour or 0.0, default=assembly.UNKNOWN_BOUND)
     not_run = tuple(planner.name for planner in chosen[len(rows) :])
-    services, error = _services(task, plans)
-    return Comparison(tuple(stand), best, services, not_run, disputed, error)
+    priced = next((plan for plan in plans if plan.prices is not None), None)
+    services, error = (None, None) if priced is None else _services(task.anew(), priced)
+    return Comparison(
+        tuple(stand), best, services, not_run, disputed, error, priced is not None and not services and not error
+    )
 
 
 def _row(task: "_Task", planner: Planner) -> Row:
@@ -257,13 +263,21 @@ def _row(task: "_Task", planner: Planner) -> Row:
         return failure(planner.name, error, time.perf_counter() - started)
 
 
-def _services(task: "_Task", plans: Sequence[Plan]) -> tuple[PriceReport | None, str | None]:
-    """Returns what each service costs in the first plan that has slice prices, or why that is not known."""
-    priced = next((plan for plan in plans if plan.prices is not None), None)
+def _services(task: "_Task", plan: Plan) -> tuple[PriceReport | None, str | None]:
+    """Returns what each service costs in a plan with slice prices, None if that takes too long, or how it failed."""
     try:
-        return price_report(task.resolved.problem, priced, task.profiles) if priced is not None else None, None
+        return _reported(task, plan), None
     except Exception as error:
         return None, described(error)
+
+
+def _reported(task: "_Task", plan: Plan) -> PriceReport | None:
+    """Returns what each service costs in a plan; None: it has no slice prices, or there was no time."""
+    with interruptible_by(threading.Event()):  # whoever interrupts a search wants to see what it found
+        report: PriceReport | None = best_so_far(
+            partial(price_report, task.resolved.problem, plan, task.profiles), lambda _: None, deadline=task.deadline
+        )
+        return report
 
 
 def _as_it_stands(row: Row, disputed: Mapping[str, Dispute]) -> Row:
@@ -320,6 +334,9 @@ class _Task:
 
 FOR_THE_CHOICE = 0.75
 """Part of the time for what headroom and shedding decide; the plan for that has the rest, at least."""
+
+FOR_SERVICES = 0.1
+"""Part of the time for what each service costs in a plan."""
 
 FOR_COMPARING = 0.2
 """Part of the time for the plan without spares or standby processes, of which only the cost is shown."""

@@ -38,6 +38,8 @@ class Failure:
 
 Row = Plan | Failure
 
+NO_TIME_FOR_SERVICES = "no time was left to work it out"
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -54,6 +56,13 @@ class Comparison:
     """By the planner that made the claim (disputes.py)."""
     services_error: str | None = None
     """Why it is not known what services cost; None: nothing went wrong."""
+    services_late: bool = False
+    """Whether no time was left to say what services cost."""
+
+    @property
+    def why_no_services(self) -> str | None:
+        """Why it is not known what services cost, though a plan has slice prices; None: it is known, or none has."""
+        return NO_TIME_FOR_SERVICES if self.services_late else self.services_error
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -90,7 +99,7 @@ class Comparison:
             "planners": [self._row_data(row) for row in self.rows],
             "not_run": list(self.not_run),
             "services": services,
-            "services_error": self.services_error,
+            "services_error": self.why_no_services,
         }
 
     def _prices_data(self) -> list[dict[str, Any]]:

@@ -4,11 +4,14 @@ What a defragmentation would win: the same services on the same fleet, with few 
 Imports the solvers only when called, so that a page may name the function and leave the work to a worker.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from .digest import reference
 from .formats.profile_files import shipped_profiles
+from .incumbent import best_so_far, offer
 from .model.defragmentation_report import DefragmentationReport, DefragmentationStep
 from .model.errors import InputError, NoPlanError, described
 from .model.plan import Plan, Status
@@ -33,7 +36,7 @@ def defragmentation(
     *,
     profiles: Sequence[Profile] | None = None,
     moves: Sequence[int] = MOVES,
-    time_limit_s: float = 3.0,
+    time_limit_s: float = 20.0,
 ) -> DefragmentationReport:
     """
     Returns the cheapest plans that move at most so many services, and the plan made anew, each with the way to it.
@@ -43,36 +46,63 @@ def defragmentation(
     moves
         Ascending. Those after one that reaches the bound are left out, as more moves win nothing.
     time_limit_s
-        Of each search.
+        Of all of it, each search has an equal part of what is left. The note says what there was no time for.
 
     Raises
     ------
     InputError
         If the problem refers to something unknown, or what runs cannot be as the plan says.
     """
-    from . import api
-
+    deadline = time.monotonic() + time_limit_s
     known = shipped_profiles() if profiles is None else profiles
+    report = DefragmentationReport(
+        cost_per_hour=_cost_per_hour(problem, running, known),
+        gpus_used=running.gpus_used,
+        bound_per_hour=None,
+        steps=(),
+        note=NO_TIME,
+    )
+    search = partial(_searched, report, _Search(problem, running, known, deadline), moves)
+    return best_so_far(search, lambda _: report, deadline=deadline)
+
+
+NO_TIME = "no time was left for more"
+
+
+def _searched(report: DefragmentationReport, search: "_Search", moves: Sequence[int]) -> DefragmentationReport:
+    """Returns the report; offers what it says so far."""
+    problem, running = search.problem, search.running
+    numbers = (*moves, None)
     say("plans anew, from nothing")
-    fresh = api.solve(problem, profiles=known, time_limit_s=time_limit_s, start=running)
+    fresh = search.anew(len(numbers) + 1)
     bound = fresh.bound.cost_per_hour
-    today = _cost_per_hour(problem, running, known)
-    best = _stays(problem, running, today)
+    anew = DefragmentationStep(most_moves=None, plan=fresh, moved=(), proven=fresh.status is Status.OPTIMAL)
+    best = _stays(problem, running, report.cost_per_hour)
     steps: list[DefragmentationStep] = []
     note = ""
-    search = _Search(problem, running, known, time_limit_s)
-    for most in (*moves, None):
+
+    def reported(*more: DefragmentationStep, why: str) -> DefragmentationReport:
+        return report.model_copy(update={"bound_per_hour": bound, "steps": (*steps, *more), "note": why})
+
+    def offered(*more: DefragmentationStep) -> None:
+        last = (anew,) if fresh.gpus and _is_cheaper(anew, (*steps, *more)[-1] if (*steps, *more) else best) else ()
+        so_far = reported(*more, *last, why=NO_TIME)
+        offer(lambda _: so_far)
+
+    offered()
+    for left, most in zip(range(len(numbers), 0, -1), numbers, strict=True):
         if _reaches(best, bound):
             break
         say("with any number of moves" if most is None else f"with at most {most} moves")
         try:
-            found = search.with_at_most(most)
+            found = search.with_at_most(most, left)
         except InputError as error:
             note = "; ".join(dict.fromkeys(finding.message for finding in error.findings))
             break
         except Exception as error:  # the other searches stand
             note, found = described(error), None
         if found is not None and found.plan is not None and _is_cheaper(found, best):
+            offered(found)
             best = search.with_way(found)
         # What fewer moves reach, more do too.
         if best is not None:
@@ -80,13 +110,12 @@ def defragmentation(
             steps.append(best.model_copy(update={"most_moves": most, "proven": proven}))
         elif found is not None:
             steps.append(found)
-    anew = DefragmentationStep(most_moves=None, plan=fresh, moved=(), proven=fresh.status is Status.OPTIMAL)
+        offered()
     if fresh.gpus and _is_cheaper(anew, best):
         steps = [step for step in steps if step.most_moves is not None]
+        offered(anew)
         steps.append(search.with_way(anew))
-    return DefragmentationReport(
-        cost_per_hour=today, gpus_used=running.gpus_used, bound_per_hour=bound, steps=tuple(steps), note=note
-    )
+    return reported(why=note)
 
 
 @dataclass(frozen=True)
@@ -96,9 +125,20 @@ class _Search:
     problem: Problem
     running: Plan
     profiles: Sequence[Profile]
-    time_limit_s: float
+    deadline: float
+    """As time.monotonic() has it."""
 
-    def with_at_most(self, most: int | None) -> DefragmentationStep | None:
+    def part(self, searches: int) -> float:
+        """Returns the seconds for the next of so many searches."""
+        return max(self.deadline - time.monotonic(), 0.0) / searches
+
+    def anew(self, searches: int) -> Plan:
+        """Returns the plan that is made from nothing, in the time for the first of so many searches."""
+        from . import api
+
+        return api.solve(self.problem, profiles=self.profiles, time_limit_s=self.part(searches), start=self.running)
+
+    def with_at_most(self, most: int | None, searches: int) -> DefragmentationStep | None:
         """Returns the cheapest plan found, without the way to it; None: none was found in time."""
         from .moving import replan
 
@@ -109,7 +149,7 @@ class _Search:
                 most_moves=most,
                 move_price=TIE_PRICE if most is None else None,
                 profiles=self.profiles,
-                time_limit_s=self.time_limit_s,
+                time_limit_s=self.part(searches),
             )
         except NoPlanError as error:
             return DefragmentationStep(most_moves=most, plan=None, moved=(), proven=True, reason=str(error))

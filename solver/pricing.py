@@ -53,6 +53,7 @@ def price_report(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> P
     slo_down = least_costs(tighter, price)
     rate_up = least_costs(resolved, price, 1 + CHANGE)
     move, to = _moves(covers, at)
+    taken = covers.taken
     names = [*(_size_name(resolved, int(k)) for k in sizes), *(f"{gpu} under MPS" for gpu in resolved.mps)]
     services = [
         ServiceCost(
@@ -63,7 +64,7 @@ def price_report(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> P
             rate_up_usd_per_hour=_added(rate_up[w], covers.floor[w]),
             slo_down_usd_per_hour=_added(slo_down[w], covers.floor[w]),
             move_usd_per_hour=_usd(move[w]) if to[w] >= 0 else None,
-            move_to=_named(covers.taken[to[w]], names) if to[w] >= 0 else None,
+            move_to=_named(taken[to[w]], names) if to[w] >= 0 else None,
         )
         for w, workload in enumerate(problem.workloads)
     ]

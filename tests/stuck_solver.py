@@ -8,33 +8,37 @@ from types import SimpleNamespace
 import pytest
 
 from sliceplan.solver import api, incumbent, moving
-from sliceplan.solver.exact import highs
 
 LATER_S = 1e9
 
 
 @contextmanager
-def stuck(*modules, after=0):
+def stuck(*modules, after=0, name="run_highs"):
     """
-    Makes `run_highs` of some modules never return; whoever waits for it finds every deadline over at once.
+    Makes `run_highs` of some modules, or another function, never return; who waits finds every deadline over at once.
 
-    `after`: so many programs are solved before that.
+    `after`: so many calls are answered before that.
     """
     moment, never = SimpleNamespace(ahead=0.0, calls=0), threading.Event()
 
-    def run_highs(*arguments, **options):
-        moment.calls += 1
-        if moment.calls <= after:
-            return highs.run_highs(*arguments, **options)
-        moment.ahead = LATER_S
-        never.wait()
-        raise RuntimeError("nobody waits for this")
+    def stuck_in(module):
+        real = getattr(module, name)
+
+        def call(*arguments, **options):
+            moment.calls += 1
+            if moment.calls <= after:
+                return real(*arguments, **options)
+            moment.ahead = LATER_S
+            never.wait()
+            raise RuntimeError("nobody waits for this")
+
+        return call
 
     with pytest.MonkeyPatch.context() as patch:
         clock = SimpleNamespace(monotonic=lambda: time.monotonic() + moment.ahead)
         patch.setattr(incumbent, "time", clock)
         for module in modules:
-            patch.setattr(module, "run_highs", run_highs)
+            patch.setattr(module, name, stuck_in(module))
         try:
             yield
         finally:

@@ -2,10 +2,13 @@
 
 import pytest
 from instances import problem_of
+from stuck_solver import stuck
 
+from sliceplan.solver import moving
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
-from sliceplan.solver.defragmentation import defragmentation
+from sliceplan.solver.defragmentation import NO_TIME, defragmentation
+from sliceplan.solver.exact import choosing_covers, replanning
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 
@@ -62,3 +65,29 @@ def test_a_service_that_may_not_stay_must_be_moved():
     assert "w0 must be" in none.reason
     assert all("w0" in step.moved or step.transition is None for step in rest)
     assert not check(other, rest[-1].plan, shipped_profiles())
+
+
+def test_at_its_time_limit_it_says_what_it_has_and_that_it_is_not_all():
+    running = solve(DEMO, "parvagpu-unoptimized")
+    whole = defragmentation(DEMO, running)
+    with stuck(replanning):
+        report = defragmentation(DEMO, running, time_limit_s=30)
+    assert report.note == NO_TIME
+    assert report.bound_per_hour == whole.bound_per_hour
+    (anew,) = report.steps
+    assert anew.plan.cost_per_hour == whole.steps[-1].plan.cost_per_hour
+    assert not check(DEMO, anew.plan, shipped_profiles())
+    with stuck(choosing_covers):
+        nothing = defragmentation(DEMO, running, time_limit_s=30)
+    assert (nothing.steps, nothing.note) == ((), NO_TIME)
+    assert (nothing.cost_per_hour, nothing.gpus_used) == (running.cost_per_hour, running.gpus_used)
+
+
+def test_its_searches_share_the_time_that_there_is(monkeypatch):
+    limits = []
+    monkeypatch.setattr(moving, "replan", lambda *_, time_limit_s, **__: limits.append(time_limit_s) or 1 / 0)
+    defragmentation(DEMO, solve(DEMO, "parvagpu-unoptimized"), time_limit_s=60)
+    assert len(limits) == 6
+    assert limits[0] <= 60 / 6
+    assert sum(limits) > 60  # what one leaves over, the next ones have
+    assert limits[-1] <= 60

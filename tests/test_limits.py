@@ -1,14 +1,21 @@
 """A search whose solver ignores the limit ends at it: with the best answer so far, its bound, and why it ended."""
 
+import json
+
 import pytest
 from igniter_instances import random_mps_problem
 from instances import MODELS, problem_of, random_problem, second_type, two_type_problem
 from plan_pairs import planned
 from stuck_solver import no_time, stuck
+from typer.testing import CliRunner
 from waiting import wait_until
 
 from sliceplan.solver import api
+from sliceplan.solver.cli import app
+from sliceplan.solver.commands.exit_codes import Exit
+from sliceplan.solver.comparison import NO_TIME_FOR_SERVICES
 from sliceplan.solver.exact import choosing_covers, cutting_stock, most_served, replanning, spare_plans
+from sliceplan.solver.formats.problem_files import write_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.incumbent import runs_on
 from sliceplan.solver.model.plan import Status
@@ -65,6 +72,29 @@ def test_a_bound_without_a_plan_is_an_answer_without_a_plan():
     assert (plan.status, plan.search.stopped, plan.gpus) == (Status.TIMEOUT, "time_limit", ())
     assert plan.bound.cost_per_hour > 0
     assert costs is None
+
+
+def test_a_plan_stands_where_no_time_is_left_to_say_what_its_services_cost(tmp_path):
+    problem = random_problem(6, seed=1)
+    with stuck(api, name="price_report"):
+        plan, costs = api.price(problem, time_limit_s=LIMIT_S)
+        compared = api.compare(problem, ["exact", "parvagpu"], time_limit_s=LIMIT_S)
+    assert (plan.status, costs) == (Status.OPTIMAL, None)
+    assert plan.prices is not None
+    assert [one.status for one in compared.plans] == [Status.OPTIMAL, Status.FEASIBLE]
+    assert (compared.services, compared.why_no_services) == (None, NO_TIME_FOR_SERVICES)
+    assert compared.is_sound
+    write_problem(problem, tmp_path / "problem.yaml")
+    with stuck(api, name="price_report"):
+        done = CliRunner().invoke(
+            app, ["price", str(tmp_path / "problem.yaml"), "--json", str(tmp_path / "costs.json")]
+        )
+    assert done.exit_code == Exit.LIMITED
+    assert f"What services cost is not known: {NO_TIME_FOR_SERVICES}" in " ".join(done.stderr.split())
+    written = json.loads((tmp_path / "costs.json").read_text())
+    assert written["prices"]["sizes"]
+    assert written["cost_per_hour"] == plan.cost_per_hour
+    assert (written["services"], written["services_error"]) == (None, NO_TIME_FOR_SERVICES)
 
 
 def test_what_is_proven_impossible_is_said_to_be_though_nobody_has_time_to_say_why():

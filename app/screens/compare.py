@@ -160,8 +160,8 @@ def _show_trouble(compared: Comparison) -> None:
         f"- **{one.claimed_by} is disputed**: it {literal(one.message)}. Its claim is not used."
         for one in compared.disputes.values()
     ]
-    if compared.services_error:
-        lines.append(f"- **What services cost** is not known: {literal(_shortened(compared.services_error))}")
+    if compared.why_no_services:
+        lines.append(f"- **What services cost** is not known: {literal(_shortened(compared.why_no_services))}")
     if lines:
         st.error("\n".join(["The input is not at fault: please report this. The other rows stand.", "", *lines]))
 

@@ -193,7 +193,8 @@ def _show_report(session: Session, answer: Answer, report: DefragmentationReport
             if report.bound_per_hour is None
             else f" (no plan costs less than ${report.bound_per_hour:,.2f} per hour)"
         )
-        st.info(f"Nothing was won{least}. {report.note}".replace("$", "\\$"))
+        note = f" Not everything was tried: {report.note}." if report.note else ""
+        st.info(f"Nothing was won{least}.{note}".replace("$", "\\$"))
     else:
         freed = report.gpus_used - best.plan.gpus_used
         gpus = f"{freed:,} GPU{'' if freed == 1 else 's'} freed and " if freed > 0 else ""
@@ -202,7 +203,7 @@ def _show_report(session: Session, answer: Answer, report: DefragmentationReport
             f"\\${saved:,.2f} per hour saved, \\${saved * HOURS_A_MONTH:,.0f} per month."
         )
         if report.note:
-            st.caption(f"Plans with few moves could not be tried: {report.note}.")
+            st.caption(f"Not everything was tried: {report.note}.")
     if not report.steps:
         return
     usd = st.column_config.NumberColumn(format="$%.2f")

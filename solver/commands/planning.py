@@ -155,7 +155,7 @@ def _trouble(comparison: "Comparison") -> Iterator[str]:
         yield f"{failed.planner} failed: {failed.message[:MOST_LETTERS]}{more}"
     for dispute in comparison.disputes.values():
         yield f"{dispute.claimed_by} is disputed: it {dispute.message}. Its claim is not used."
-    if comparison.services_error:
-        yield f"What services cost is not known: {comparison.services_error}"
+    if comparison.why_no_services:
+        yield f"What services cost is not known: {comparison.why_no_services}"
     if not comparison.is_sound:
         yield "The input is not at fault: please report this. The other rows stand."

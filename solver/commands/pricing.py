@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
-from .exit_codes import exit_code
+from .exit_codes import Exit, exit_code
 from .inputs import read_problem_and_profiles
 from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, write_json
 from .searching import searching
+
+UNKNOWN_COSTS = {"unattributed_usd_per_hour": None, "services": None}
 
 
 def price(
@@ -25,6 +27,7 @@ def price(
 ) -> None:
     """Show what each partition size and each service costs, and what changes would."""
     from .. import api
+    from ..comparison import NO_TIME_FOR_SERVICES
     from ..headline import headline
     from ..reasons import reasons
     from ..terminal import price_table, service_table
@@ -32,23 +35,31 @@ def price(
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching(f"pricing {len(parsed.workloads)} workloads"):
         plan, report = api.price(parsed, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem))
-    if plan.prices is None or report is None:
+    if plan.prices is None or plan.cost_per_hour is None:
         say_few(reasons(plan))
         say(headline(plan, plan.gap))
         raise typer.Exit(exit_code(plan))
     if json_file is not None:
+        known_costs = (
+            report.model_dump(mode="json") if report else {"cost_per_hour": plan.cost_per_hour} | UNKNOWN_COSTS
+        )
         data = {
             "problem": parsed.name,
             "prices": plan.prices.model_dump(mode="json"),
             "bound": plan.bound.model_dump(mode="json"),
-            **report.model_dump(mode="json"),
+            **known_costs,
+            "services_error": None if report else NO_TIME_FOR_SERVICES,
         }
         write_json(data, json_file)
     if not is_stdout(json_file):
         display(price_table(plan.prices))
-        display("")
-        display(service_table(report, most))
+        if report is not None:
+            display("")
+            display(service_table(report, most))
     say(headline(plan, plan.gap))
+    if report is None:
+        say(f"What services cost is not known: {NO_TIME_FOR_SERVICES}")
+        raise typer.Exit(Exit.LIMITED)
     adding = "whole GPUs and neighbours add" if plan.prices.shared else "whole GPUs add"
     say(
         f"The services' shares add up to it; ${report.unattributed_usd_per_hour:,.2f}/h of it is what {adding}, "
