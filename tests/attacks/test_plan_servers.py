@@ -261,6 +261,20 @@ def test_random_parts_of_answers_are_never_taken_for_a_plan(serving):
         assert source_of(server, 10).fetch().data == b"a plan"
 
 
+def test_a_name_is_looked_up_once_for_each_connection(serving, monkeypatch):
+    """A second look-up could lead elsewhere than the first one, which was asked what it is."""
+    asked, look_up = [], socket.getaddrinfo
+
+    def only_once(host, *arguments, **options):
+        asked.append(host)
+        return look_up("localhost" if asked.count(host) == 1 else "192.0.2.1", *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", only_once)
+    server = serving(lambda _, connection: connection.sendall(HEAD + b"a plan"))
+    assert source_of(server, 10).fetch().data == b"a plan"
+    assert asked == ["localhost"]
+
+
 def test_memory_stays_small_whatever_is_sent(serving):
     def huge(server, connection):
         connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
