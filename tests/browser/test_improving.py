@@ -1,7 +1,7 @@
 """A search that goes on, as one looks at it: the first plan with its gap at once, better ones, and Stop."""
 
 import pytest
-from browser_walk import go, look, press, settle
+from browser_walk import go, look, photograph, press, settle
 from igniter_instances import random_mps_problem
 from playwright.sync_api import expect
 
@@ -37,6 +37,7 @@ def test_the_first_plan_is_drawn_while_it_is_improved_and_stop_keeps_it(page, tm
         look(page, f"30-improving-{width}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.set_viewport_size({"width": 1280, "height": 1400})
+    photograph(page, "improving")
     page.get_by_test_id("stMain").get_by_role("button", name="Stop, keep the best so far").click()
     expect(page.get_by_text("Ended early: this is the best that was found until then.")).to_be_visible(timeout=40_000)
     expect(page.get_by_text("So far; being improved.")).to_have_count(0)
