@@ -10,6 +10,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from system_calls import fault
 
 from sliceplan.agent import cli
 from sliceplan.agent.devices.simulated.node import SimulatedNodeFile
@@ -286,3 +287,22 @@ def test_status_tells_of_a_transition_that_was_left_before_its_end(agent, place)
     assert "! A transition has not ended; it goes on.\n" in shown
     assert max(len(line) for line in shown.splitlines() if not line.startswith("Plan: ")) <= 80
     assert json.loads(agent("status", "--json").out)["unfinished"] == {"goes": "on", "reason": None}
+
+
+def test_a_disk_that_fills_up_half_way_ends_apply_with_what_to_do_and_exit_code_1(agent, place, plan):
+    with fault("full", 100):
+        done = agent("apply", "plan.json", "--unsigned", "--yes")
+    assert done.code == 1
+    assert "Stopped half-way, for what is done can no longer be noted: " in done.out
+    assert "No space left on device" in done.out
+    assert 0 < instances(place) < planned(plan)
+    assert agent("apply", "plan.json", "--unsigned", "--yes").code == 0
+    assert instances(place) == planned(plan)
+
+
+def test_a_disk_that_is_full_before_the_first_step_changes_nothing_and_is_no_wrong_input(agent, place):
+    agent("apply", "plan.json", "--unsigned", "--dry-run")
+    with fault("full", 8):
+        done = agent("apply", "plan.json", "--unsigned", "--yes")
+    assert (done.code, instances(place)) == (1, 0)
+    assert "cannot be written: No space left on device" in done.err

@@ -74,12 +74,33 @@ def test_a_failure_is_rolled_back_and_the_exit_code_says_so(place, lost):
     assert unfinished(StateFolder(place / "state")) is None
 
 
+NOISY = """
+import os, sys
+from sliceplan.agent.devices.simulated.node import SimulatedNodeFile
+apply = SimulatedNodeFile.apply
+
+def noisy(self, step, timeout_s):
+    for number in range(3):
+        try:
+            os.write(number, b"noise of a library")
+        except OSError:
+            pass
+    apply(self, step, timeout_s)
+
+SimulatedNodeFile.apply = noisy
+for number in range(3):
+    os.close(number)
+sys.stdout = sys.stderr = None
+"""
+
+
 def test_closed_standard_streams_lend_their_numbers_to_no_file(place):
-    """The journal would get the number of the standard output, and whatever is printed."""
-    closing = f"import os, sys\nfor number in range(3): os.close(number)\nsys.stdout = sys.stderr = None\n{AGENT}"
-    assert run(place, *APPLY, program=closing).returncode == 0
+    """A lock or the journal had the number of the standard output, and got whatever somebody wrote there."""
+    assert run(place, *APPLY, program=NOISY + AGENT).returncode == 0
     assert instances(place) == 2
     assert unfinished(StateFolder(place / "state")) is None
+    files = [path for path in place.rglob("*") if path.is_file()]
+    assert [path.name for path in files if b"noise" in path.read_bytes()] == []
 
 
 def test_a_question_that_nobody_sees_is_answered_with_no(place):
@@ -123,3 +144,16 @@ def test_the_end_of_the_terminal_is_no_end_of_a_transition(place):
         assert working.wait(WAIT_S) == 0
     assert instances(place) == 2
     assert unfinished(StateFolder(place / "state")) is None
+
+
+def test_the_end_of_the_terminal_ends_the_loop_after_the_step_that_is_running(place):
+    command = ("run", "plan.json", "--unsigned", "--allow-reset")
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW + AGENT, *command], stdout=subprocess.PIPE, text=True, **process(place)
+    ) as working:
+        while "applied" not in (line := working.stdout.readline()):
+            assert line, "it ended by itself"
+        working.send_signal(signal.SIGHUP)
+        said, _ = working.communicate(timeout=WAIT_S)
+    assert working.returncode == 0
+    assert "SIGHUP: stopping" in said

@@ -9,6 +9,7 @@ import sys
 import pytest
 from needs import ROOT_USER, reason
 
+from sliceplan.agent import guarded_folder
 from sliceplan.agent.devices.simulated.node import SimulatedNode
 from sliceplan.agent.following import desired_of
 from sliceplan.agent.guarded_folder import GuardedFolder
@@ -228,3 +229,12 @@ def test_status_names_what_is_planted_and_shows_the_rest(folder):
     assert report.gpus == node.state()
     assert len(report.problems) == 2
     assert GuardedFolder(folder.path).names() == [APPLIED, JOURNAL]
+
+
+def test_a_file_that_is_larger_than_any_of_the_agents_is_not_read_into_memory(folder, monkeypatch):
+    monkeypatch.setattr(guarded_folder, "MAX_BYTES", 1000)
+    folder.write(JOURNAL, b"1" * 1000)
+    assert len(folder.read(JOURNAL)) == 1000
+    folder.write(JOURNAL, b"1" * 1001)
+    with pytest.raises(InputError, match="is larger than"):
+        folder.read(JOURNAL)

@@ -1,6 +1,7 @@
 """A transition ends in the new state or in the old one, and says why; only a rollback that fails leaves another."""
 
 import json
+import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from random import Random
 
 import pytest
 from agent_states import random_live, random_pair
+from system_calls import text_of, watched
 
 from sliceplan.agent.devices.simulated.injection import FOREIGN_PID, Injection
 from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
@@ -302,6 +304,17 @@ def test_a_transition_that_was_stopped_goes_on(node, session_of, folder):
     assert resume(session, unfinished(folder)).end == "applied"
     assert differences(node.state(), OTHER) == []
     assert read_applied(folder).state == OTHER
+
+
+def test_who_takes_a_journal_up_writes_it_anew_before_anything_else(node, session_of, folder):
+    """After a sync that failed, a line that is read may be in memory alone."""
+    steps = iter([False] * 2)
+    bring(session_of(node, stop_asked=lambda: next(steps, True)), OTHER)
+    calls = []
+    with watched(lambda name, arguments: calls.append(text_of(name, arguments))):
+        assert resume(session_of(node), unfinished(folder)).end == "applied"
+    aside = f".journal.jsonl.{os.getpid()}.tmp"
+    assert calls[:5] == [f"{name} {aside}" for name in ("open", "fchmod", "pwrite", "fsync", "replace")]
 
 
 def test_a_reboot_in_the_middle_is_made_good(session_of, folder):
