@@ -22,7 +22,8 @@ from .policy import Access, HeaderLogin, OidcLogin, read_access
 ACCESS = "SLICEPLAN_ACCESS"
 """Environment variable with the path of the access file; unset: nobody logs in, on this machine only."""
 
-UPLOAD_MIB = 64
+UPLOAD_MIB = 5
+"""Largest file that the server takes from a browser; session/uploaded.py reads as much."""
 
 PAGE = Path(__file__).parents[1] / "main.py"
 

@@ -28,8 +28,8 @@ FIELDS = (PROBLEM, SAVED, CHANGES)
 MOST_CHARACTERS = 8000
 """Of all fields together; browsers, mail programs and proxies cut longer addresses."""
 
-MOST_BYTES = 2**20
-"""Of a field's JSON; 8,000 characters of honest JSON inflate to far less."""
+MOST_BYTES = 2**18
+"""Of a field's JSON, which 8,000 characters hold of some 2,000 services; more would be made to keep the page busy."""
 
 SOURCE = "link"
 
@@ -81,8 +81,10 @@ def link_of(query: Mapping[str, str]) -> Link | None:
 
 def _packed(record: Problem | WhatIf) -> str:
     data = record.model_dump(mode="json", exclude_defaults=True)
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).rstrip(b"=").decode()
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
+    if len(text) > MOST_BYTES:
+        raise TooLongError(f"the link would hold {len(text):,} bytes; at most {MOST_BYTES:,} are read")
+    return base64.urlsafe_b64encode(zlib.compress(text, 9)).rstrip(b"=").decode()
 
 
 def _unpacked(text: str, field: str) -> object:
@@ -94,7 +96,7 @@ def _unpacked(text: str, field: str) -> object:
     except (binascii.Error, ValueError, zlib.error) as error:
         raise _broken("cannot be read", field) from error
     if inflate.unconsumed_tail:
-        raise _broken(f"holds more than {MOST_BYTES // 2**20} MiB", field)
+        raise _broken(f"holds more than {MOST_BYTES // 2**10} KiB", field)
     if not inflate.eof or inflate.unused_data:
         raise _broken("cannot be read", field)
     try:

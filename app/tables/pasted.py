@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 import pandas as pd
@@ -16,6 +17,10 @@ Table = Literal["fleet", "workloads"]
 
 MOST_CHARACTERS = 5_000_000
 MOST_ROWS = 20_000
+MOST_COLUMNS = 100
+MOST_NAME = 200
+"""Characters of a cell of the first line that are looked at for a name."""
+
 LEAST_COLUMNS = 2
 """With fewer known names than this, the first line is no header."""
 
@@ -104,16 +109,17 @@ def read_table(text: str, table: Table, known: Mapping[str, Iterable[str]] | Non
         return Pasted(nothing, problems=(f"has {len(text):,} characters; at most {MOST_CHARACTERS:,} are read",))
     lines = text.lstrip("\ufeff").strip("\n\r").splitlines()
     separator = _separator(lines[0]) if lines else ","
+    if any(line.count(separator) >= MOST_COLUMNS for line in lines):
+        return Pasted(nothing, problems=(f"has more than {MOST_COLUMNS} columns; at most {MOST_COLUMNS} are read",))
+    reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=separator)
     try:
-        cells = [
-            row for row in csv.reader(io.StringIO("\n".join(lines)), delimiter=separator) if any(map(str.strip, row))
-        ]
+        cells = list(islice((row for row in reader if any(map(str.strip, row))), MOST_ROWS + 2))
     except csv.Error as error:
         return Pasted(nothing, problems=(f"cannot be read as a table: {error}",))
     if not cells:
         return Pasted(nothing, problems=("is empty; the first line names the columns, each further line is a row",))
     if len(cells) - 1 > MOST_ROWS:
-        return Pasted(nothing, problems=(f"has {len(cells) - 1:,} rows; at most {MOST_ROWS:,} are read",))
+        return Pasted(nothing, problems=(f"has more than {MOST_ROWS:,} rows; at most {MOST_ROWS:,} are read",))
     header, problems, notes = _columns(cells[0], table)
     if problems:
         return Pasted(nothing, problems=tuple(problems))
@@ -168,7 +174,7 @@ def _columns(header: list[str], table: Table) -> tuple[list[str | None], list[st
 
 def _column(cell: str, table: Table) -> tuple[str | None, str | None]:
     """Returns the column that a header cell names, or what is wrong with its unit."""
-    text = cell.strip().casefold()
+    text = cell[:MOST_NAME].strip().casefold()
     bracketed = CELL.fullmatch(text)
     text, unit = (bracketed[1], bracketed[2].replace(" ", "")) if bracketed else (text, "")
     plain = _letters(text)

@@ -2,16 +2,19 @@
 
 import difflib
 import json
+import reprlib
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from .collector import collector_paused
 from .errors import Finding, InputError
+from .first_wrong import Looked, until_wrong
 
 MAX_BYTES = 1024 * 1024 * 1024
 """Largest file that is read; a problem of 100,000 workloads takes about 15 MB."""
@@ -19,8 +22,19 @@ MAX_BYTES = 1024 * 1024 * 1024
 MAX_FINDINGS = 50
 """Findings of one kind beyond this are counted, not listed."""
 
+MOST_KEYS = 10_000
+"""Of one mapping; no record has mappings that grow with what is planned."""
+
 MOST_BITS = 1024
 """Of an integer that is shown; Python refuses to write out very long ones."""
+
+MOST_SHOWN = 60
+"""Characters of a value that a message shows."""
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 8
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = MOST_SHOWN
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 5 * MOST_SHOWN
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
@@ -40,6 +54,9 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             if key in seen:
                 raise yaml.MarkedYAMLError(problem=f"the key {key!r} stands twice", problem_mark=mark)
             seen.add(key)
+        if len(keys) > MOST_KEYS:
+            problem = f"a mapping has {len(keys):,} keys; no file of sliceplan has more than {MOST_KEYS:,}"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         return super().construct_mapping(node, deep=deep)
 
 
@@ -77,7 +94,7 @@ def read_text(path: Path) -> str:
 
 
 @collector_paused()
-def parse_text(text: str, source: str, *, is_json: bool | None = None) -> Any:
+def parse_text(text: str, source: str, *, is_json: bool | None = None, most_values: int | None = None) -> Any:
     """
     Parses YAML or JSON.
 
@@ -85,16 +102,22 @@ def parse_text(text: str, source: str, *, is_json: bool | None = None) -> Any:
     ----------
     is_json
         None: it is JSON if the source's name ends in .json.
+    most_values
+        Numbers, texts, lists and mappings that are read, in YAML keys as well; None: as many as there are. A value of
+        YAML takes some 10 us and 500 bytes until it is a record's, one of JSON a tenth of that.
 
     Raises
     ------
     InputError
-        If the text is neither, has an alias or a repeated key, or is nested too deeply.
+        If the text is neither, has an alias or a repeated key, is nested too deeply, or has too many values. The last
+        is found out before anything is built.
     """
     try:
         if source.endswith(".json") if is_json is None else is_json:
+            if most_values is not None and sum(map(text.count, ",[{")) > most_values:
+                raise ValueError(f"it has more than {most_values:,} values")
             return json.loads(text, object_pairs_hook=without_repeated_keys)
-        _refuse_aliases_and_depth(text)
+        _refuse_what_expands(text, most_values)
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -128,14 +151,21 @@ def parse_record(record: type[RecordT], data: Any, source: str) -> RecordT:
         message = f"is {found}; expected a mapping with the fields {', '.join(record.model_fields)}"
         raise InputError([Finding(source, "", message)])
     try:
-        return record.model_validate(data)
-    except ValidationError as error:
-        items = error.errors(include_url=False)
-        # A list whose only entries are wrong is also called too short; the entries say enough.
-        broken = {item["loc"][:-2] for item in items} | {item["loc"][:-1] for item in items}
-        items = [item for item in items if item["type"] != "too_short" or item["loc"] not in broken]
-        findings = [Finding(source, *_path_and_message(record, item)) for item in items]
-        raise InputError(grouped(findings)) from error
+        return cast(RecordT, until_wrong(record).validate_python(data))
+    except ValidationError as first:
+        looked, error = Looked(data, first), first
+    try:
+        record.model_validate(looked.data)
+    except ValidationError as complete:
+        error = complete
+    items = error.errors(include_url=False)
+    # A list whose only entries are wrong is also called too short; the entries say enough.
+    broken = {item["loc"][:end] for item in items for end in range(len(item["loc"]))}
+    items = [item for item in items if item["type"] != "too_short" or item["loc"] not in broken]
+    found = FirstFindings(source, is_part=looked.is_part)
+    for item in items:
+        found.add(partial(_path_and_message, record, item))
+    raise InputError(found.findings) from error
 
 
 def read_record(record: type[RecordT], path: Path) -> RecordT:
@@ -147,10 +177,44 @@ def closest(name: str, names: Iterable[str]) -> str:
     """Returns a hint at the known name nearest to an unknown one, or the known names if none is near."""
     known = list(names)
     folded = {item.casefold(): item for item in known}
-    if near := difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6):
+    if near := difflib.get_close_matches(name[:MOST_SHOWN].casefold(), folded, n=1, cutoff=0.6):
         return f"Did you mean {folded[near[0]]!r}?"
     shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
     return f"Known: {shown}." if known else "None is known."
+
+
+class FirstFindings:
+    """The first MAX_FINDINGS findings of one kind, and how many there were: the words of the others are not made."""
+
+    def __init__(self, source: str, *, is_part: bool = False) -> None:
+        """`is_part`: whether more may be wrong than will be added."""
+        self._source, self._is_part = source, is_part
+        self._first: list[Finding] = []
+        self._number = 0
+
+    def add(self, describe: Callable[[], tuple[str, str]]) -> None:
+        """Adds a finding; `describe` returns its path and message."""
+        self._number += 1
+        if self._number <= MAX_FINDINGS:
+            self._first.append(Finding(self._source, *describe()))
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Those that are said, with a last one for the others."""
+        rest = self._number - len(self._first)
+        if self._is_part:
+            more = f"and {f'at least {rest}' if rest else 'perhaps'} more findings; what follows was not looked at"
+        else:
+            more = f"and {rest} more findings of this kind" if rest else ""
+        return [*self._first, Finding(self._source, "", more)] if more else self._first
+
+
+def shown(value: Any) -> str:
+    """Returns a value as a message shows it: as Python writes it, cut; no more of it is written out than is shown."""
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value[: MOST_SHOWN + 1]) if isinstance(value, str) else _SHORT.repr(value)
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
 
 
 def grouped(findings: list[Finding]) -> list[Finding]:
@@ -161,11 +225,14 @@ def grouped(findings: list[Finding]) -> list[Finding]:
     return [*findings[:MAX_FINDINGS], Finding(findings[0].source, "", f"and {rest} more findings of this kind")]
 
 
-def _refuse_aliases_and_depth(text: str) -> None:
-    """Refuses, before anything is built, aliases (a few bytes of them expand without end) and deep nesting."""
-    depth = 0
+def _refuse_what_expands(text: str, most_values: int | None) -> None:
+    """Refuses, before anything is built, aliases (a few bytes expand without end), deep nesting, too many values."""
+    depth = values = 0
     for event in yaml.parse(text, Loader=_Loader):
         mark: Any = event.start_mark
+        values += isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent)
+        if most_values is not None and values > most_values:
+            raise yaml.MarkedYAMLError(None, None, f"it has more than {most_values:,} values", mark)
         if isinstance(event, yaml.AliasEvent):
             problem = f"the alias *{event.anchor} is not accepted; write the value out"
             raise yaml.MarkedYAMLError(None, None, problem, mark)
@@ -181,7 +248,9 @@ def without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(data) < len(pairs):
         last = {key: i for i, (key, _) in enumerate(pairs)}
         repeated = next(key for i, (key, _) in enumerate(pairs) if last[key] != i)
-        raise ValueError(f"the key {_shown(repeated)} stands twice")
+        raise ValueError(f"the key {shown(repeated)} stands twice")
+    if len(data) > MOST_KEYS:
+        raise ValueError(f"a mapping has {len(data):,} keys; no file of sliceplan has more than {MOST_KEYS:,}")
     return data
 
 
@@ -190,7 +259,7 @@ def _path_and_message(record: type[BaseModel], item: Any) -> tuple[str, str]:
     location = item["loc"]
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     kind, context = item["type"], item.get("ctx", {})
-    found = _shown(item["input"])
+    found = shown(item["input"])
     match kind:
         case "missing":
             return path, "is missing; it is required"
@@ -240,10 +309,3 @@ def _record_within(annotation: Any) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in getattr(annotation, "__args__", ()) if (found := _record_within(part))), None)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, int) and value.bit_length() > MOST_BITS:
-        return f"an integer of {value.bit_length()} bits"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

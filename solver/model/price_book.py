@@ -1,5 +1,6 @@
 """Price books: what one cloud asks in one region on one commitment, with source and date; files in profiles/prices."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import cache
@@ -8,6 +9,7 @@ from importlib.resources import files
 from pydantic import Field, field_validator, model_validator
 
 from .base import Name, Record
+from .lists import few
 from .parsing import parse_record, parse_text
 
 DEFAULT_BOOK = "aws-us-east-1"
@@ -46,9 +48,9 @@ class PriceBook(Record):
 
     @model_validator(mode="after")
     def _one_price_a_type(self) -> "PriceBook":
-        names = [price.gpu for price in self.prices]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"lists a GPU type twice: {', '.join(twice)}; one price per type")
+        times = Counter(price.gpu for price in self.prices)
+        if twice := sorted(name for name, number in times.items() if number > 1):
+            raise ValueError(f"lists a GPU type twice: {few(twice)}; one price per type")
         return self
 
     def price(self, gpu: str) -> ListPrice | None:

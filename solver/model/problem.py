@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from .base import Name, Record
+from .lists import few
 from .price_book import DEFAULT_BOOK, PriceBook, load_price_books
 
 Sharing = Literal["exclusive", "mig", "mps"]
@@ -89,7 +90,7 @@ class FleetEntry(Record):
             if self.count is not None and held != self.count:
                 raise ValueError(f"count is {self.count}, but the nodes hold {held}; they must agree")
             if repeated := _repeated(node.name for node in self.nodes):
-                raise ValueError(f"nodes are listed twice: {', '.join(repeated)}")
+                raise ValueError(f"nodes are listed twice: {few(repeated)}")
         return self
 
     @property
@@ -211,14 +212,14 @@ class Problem(Record):
     @model_validator(mode="after")
     def _names_are_unique(self) -> "Problem":
         if repeated := _repeated(workload.name for workload in self.workloads):
-            raise ValueError(f"workloads have the same name: {', '.join(repeated)}; names must be unique")
+            raise ValueError(f"workloads have the same name: {few(repeated)}; names must be unique")
         if repeated := _repeated(entry.gpu for entry in self.fleet):
-            raise ValueError(f"fleet lists a GPU type twice: {', '.join(repeated)}; one entry per type")
+            raise ValueError(f"fleet lists a GPU type twice: {few(repeated)}; one entry per type")
         owners = [(node.name, entry.gpu) for entry in self.fleet for node in entry.nodes or ()]
         if repeated := _repeated(name for name, _ in owners):
-            raise ValueError(f"nodes with GPUs of two types are not supported: {', '.join(repeated)}")
+            raise ValueError(f"nodes with GPUs of two types are not supported: {few(repeated)}")
         if repeated := _repeated([*load_price_books(), *(book.name for book in self.price_books)]):
-            raise ValueError(f"price_books: the name is taken: {', '.join(repeated)}; give each book a name of its own")
+            raise ValueError(f"price_books: the name is taken: {few(repeated)}; give each book a name of its own")
         return self
 
 

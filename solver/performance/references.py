@@ -8,11 +8,13 @@ everything that is wrong at once.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..model.catalogue import load_catalogue
 from ..model.errors import Finding
-from ..model.parsing import closest
+from ..model.lists import few
+from ..model.parsing import FirstFindings, closest, shown
 from ..model.problem import Problem
 
 
@@ -48,7 +50,7 @@ def findings_beside(data: Any, known: Iterable[tuple[str, str]], source: str) ->
     findings = unknown_references(found, known, source)
     names = Counter(_text(row.get("name")) for row in workloads)
     if repeated := [name for name, times in names.items() if name is not None and times > 1]:
-        message = f"workloads have the same name: {', '.join(repeated)}; names must be unique"
+        message = f"workloads have the same name: {few(repeated)}; names must be unique"
         findings.append(Finding(source, "", message))
     return findings
 
@@ -63,39 +65,45 @@ def unknown_references(references: References, known: Iterable[tuple[str, str]],
         Model and GPU type of each profile.
     """
     catalogue = load_catalogue()
-    fleet = [gpu for gpu in references.fleet if gpu in catalogue]
-    findings = [
-        Finding(source, f"fleet[{i}].gpu", f"is {gpu!r}; not in the catalogue. {closest(gpu, catalogue)}")
-        for i, gpu in enumerate(references.fleet)
-        if gpu is not None and gpu not in catalogue
-    ]
+    in_fleet = {gpu for gpu in references.fleet if gpu is not None}
+    fleet = [gpu for gpu in dict.fromkeys(references.fleet) if gpu in catalogue]
+    found = FirstFindings(source)
+    for i, gpu in enumerate(references.fleet):
+        if gpu is not None and gpu not in catalogue:
+            found.add(partial(_absent, f"fleet[{i}].gpu", gpu, "not in the catalogue", catalogue))
     gpus_of: dict[str, list[str]] = {}
     for profiled, gpu in known:
         gpus_of.setdefault(profiled, []).append(gpu)
     sound: set[tuple[str | None, tuple[str, ...] | None]] = set()
     for i, (model, allowed_gpus) in enumerate(zip(references.models, references.gpus, strict=True)):
-        asked_for = (model, None if allowed_gpus is None else tuple(allowed_gpus))
+        asked_for = (model, None if allowed_gpus is None else tuple(dict.fromkeys(allowed_gpus)))
         if asked_for in sound:
             continue
-        before = len(findings)
-        path = f"workloads[{i}]"
+        path, is_sound = f"workloads[{i}]", True
         for j, asked in enumerate(allowed_gpus or ()):
-            if asked not in references.fleet:
-                hint = closest(asked, fleet if asked in catalogue else [*fleet, *catalogue])
-                findings.append(Finding(source, f"{path}.gpus[{j}]", f"is {asked!r}; not in the fleet. {hint}"))
+            if asked not in in_fleet:
+                is_sound = False
+                hints = fleet if asked in catalogue else [*fleet, *catalogue]
+                found.add(partial(_absent, f"{path}.gpus[{j}]", asked, "not in the fleet", hints))
         if model is None:
             continue
+        allowed = fleet if allowed_gpus is None else [gpu for gpu in fleet if gpu in set(allowed_gpus)]
         if model not in gpus_of:
-            message = f"is {model!r}; there is no profile of this model. {closest(model, gpus_of)}"
-            findings.append(Finding(source, f"{path}.model", message))
-            continue
-        allowed = [gpu for gpu in fleet if allowed_gpus is None or gpu in allowed_gpus]
-        if allowed and not any(gpu in gpus_of[model] for gpu in allowed):
+            found.add(partial(_absent, f"{path}.model", model, "there is no profile of this model", gpus_of))
+        elif allowed and not any(gpu in gpus_of[model] for gpu in allowed):
             message = f"is {model!r}; profiled on {', '.join(gpus_of[model])}, not on {', '.join(allowed)}"
-            findings.append(Finding(source, f"{path}.model", message))
-        if len(findings) == before:
+            found.add(partial(_said, f"{path}.model", message))
+        elif is_sound:
             sound.add(asked_for)
-    return findings
+    return found.findings
+
+
+def _said(path: str, message: str) -> tuple[str, str]:
+    return path, message
+
+
+def _absent(path: str, name: str, why: str, known: Iterable[str]) -> tuple[str, str]:
+    return path, f"is {shown(name)}; {why}. {closest(name, known)}"
 
 
 def _rows(data: Any, key: str) -> list[Mapping[str, Any]]:

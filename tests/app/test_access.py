@@ -14,6 +14,7 @@ from sliceplan.app.access.header_login import header_user
 from sliceplan.app.access.identity import LoginError, Role, editor
 from sliceplan.app.access.policy import Access, HeaderLogin, read_access
 from sliceplan.app.access.starting import checked_access, is_local, streamlit_options
+from sliceplan.app.session.uploaded import MOST_MIB
 from sliceplan.solver.model.errors import InputError, MissingExtraError
 
 SECRET = "a secret that nobody guesses"
@@ -174,7 +175,12 @@ def test_a_login_by_a_provider_names_the_extra_that_it_takes(written, monkeypatc
 
 def test_streamlit_s_own_guards_stay_on(written):
     options = streamlit_options("localhost", 8501, open_browser=False, access=None)
-    for option in ("enableCORS=true", "enableXsrfProtection=true", "maxUploadSize=64", "allowedHosts=localhost"):
+    for option in (
+        "enableCORS=true",
+        "enableXsrfProtection=true",
+        f"maxUploadSize={MOST_MIB}",
+        "allowedHosts=localhost",
+    ):
         assert f"--server.{option}" in options
     assert "--runner.postScriptGC=false" in options
     behind = streamlit_options("0.0.0.0", 8501, open_browser=False, access=written(hosts=["planner.example.org"]))

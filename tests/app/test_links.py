@@ -82,7 +82,7 @@ def test_a_large_problem_does_not_fit_into_an_address():
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ({PROBLEM: packed(b"[" + b" " * 2**22 + b"]")}, "holds more than 1 MiB"),
+        ({PROBLEM: packed(b"[" + b" " * 2**22 + b"]")}, "holds more than 256 KiB"),
         ({PROBLEM: packed(b"[" * 100_000)}, "nested too deeply"),
         ({PROBLEM: packed({"version": 1})[:-9]}, "cannot be read"),
         ({PROBLEM: packed({"version": 1}) + "AAAA"}, "cannot be read"),
