@@ -1,7 +1,10 @@
 """The first plan under MPS: it holds, there is one wherever every service can be served, and nobody waits for it."""
 
 import time
+from collections import Counter
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,8 +13,9 @@ from instances import problem_of, random_problem
 from mps_draws import drawn, small_gpus
 
 from sliceplan.solver.check import check
+from sliceplan.solver.completed import completed
 from sliceplan.solver.exact import packed_residents
-from sliceplan.solver.exact.first_fleet import first_fleet
+from sliceplan.solver.exact.first_fleet import first_fleet, keeps_limits
 from sliceplan.solver.exact.fleet_answer import price_of
 from sliceplan.solver.exact.fleet_by_prices import fleet_prices
 from sliceplan.solver.exact.packed_residents import packed_on_each
@@ -41,7 +45,8 @@ def first(resolved):
 
 
 def assert_holds(resolved, gpus, profiles):
-    assert check(resolved.problem, unproven(resolved, gpus, SEARCH), profiles) == []
+    plan = completed(resolved.problem, unproven(resolved, gpus, SEARCH), profiles)
+    assert check(resolved.problem, plan, profiles) == []
 
 
 @pytest.mark.parametrize(
@@ -78,24 +83,32 @@ def test_it_holds_on_fleets_that_mix_kinds_of_sharing(problem):
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["small", "large", "absurd", "many-replicas"]))
 def test_it_packs_all_that_a_type_can_host_over_all_of_what_is_accepted(seed, family):
-    """Property: each GPU type that can host every service gets a packing, and its GPUs hold."""
+    """Property: each GPU type that alone can serve all, by iGniter's rules or freely, gets GPUs, and these hold."""
     with small_gpus():
         problem, profiles = drawn(seed, family)
-        # Counts and limits on replicas are not its own.
-        workloads = tuple(one.model_copy(update={"min_replicas": 1, "max_replicas": None}) for one in problem.workloads)
         fleet = tuple(entry.model_copy(update={"count": None}) for entry in problem.fleet)
-        problem = problem.model_copy(update={"workloads": workloads, "fleet": fleet})
+        problem = problem.model_copy(update={"fleet": fleet})
         try:
             resolved = resolve(problem, profiles)
         except InputError:
             return
-        able = {gpu for gpu, mps in resolved.mps.items() if isinstance(demands(resolved, mps), Demands)}
+        free = problem.settings.mps_rules == "free"
+        able = {
+            gpu
+            for gpu, mps in resolved.mps.items()
+            if (not unservable(only_on(resolved, gpu)) if free else isinstance(demands(resolved, mps), Demands))
+        }
         packed = packed_on_each(resolved)
         assert {gpus[0].gpu for gpus in packed} == able
         for gpus in packed:
-            assert {w for gpu in gpus for w in gpu.workloads} == set(range(len(workloads)))
-            if len(gpus) < 500:
+            assert {w for gpu in gpus for w in gpu.workloads} == set(range(len(problem.workloads)))
+            if len(gpus) < 500 and (free or keeps_limits(resolved, gpus)):
                 assert_holds(resolved, gpus, profiles)
+
+
+def only_on(resolved, gpu):
+    """Returns the problem on one type under MPS, no partition of which a service has for itself."""
+    return replace(resolved, mps={gpu: resolved.mps[gpu]}, capacity_rps=np.zeros_like(resolved.capacity_rps))
 
 
 def test_memory_and_clients_limit_what_is_packed_together():
@@ -105,6 +118,21 @@ def test_memory_and_clients_limit_what_is_packed_together():
     heavy = problem_of([{**tiny, "memory_mib": 5000}] * 5 + [tiny] * 2, fleet=FLEET)
     (packed,) = packed_on_each(resolve(heavy, shipped_profiles()))
     assert sorted(sum(w < 5 for w in gpu.workloads) for gpu in packed) == [2, 3]
+
+
+def test_services_for_which_igniters_batch_size_or_one_gpu_is_not_enough_are_packed_too():
+    """Freely: with another batch size, in parts, and with as many replicas as are asked for."""
+    services = [
+        {"model": "resnet50", "rate_rps": 900, "slo_ms": 25, "max_replicas": 1},
+        {"model": "ssd", "rate_rps": 900, "slo_ms": 200},
+        {"model": "alexnet", "rate_rps": 100, "slo_ms": 30, "min_replicas": 3},
+    ]
+    resolved = resolve(problem_of(services, fleet=FLEET), shipped_profiles())
+    gpus, _ = first(resolved)
+    assert_holds(resolved, gpus, shipped_profiles())
+    replicas = Counter(w for gpu in gpus for w in gpu.workloads)
+    assert replicas[0] == 1 < replicas[1]
+    assert replicas[2] == 3
 
 
 def test_counts_that_it_does_not_keep_leave_no_first_plan():
