@@ -1,7 +1,7 @@
 """The library's front door to what changes while services run: the way to another plan, and plans that move little."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +10,7 @@ from .check import check
 from .completed import completed
 from .formats.profile_files import shipped_profiles
 from .incumbent import best_so_far
-from .model.errors import Finding, InputError, NoPlanError
+from .model.errors import Finding, InputError, NoPlanError, NoTimeError
 from .model.plan import Plan
 from .model.problem import Problem
 from .model.profile import Profile
@@ -37,6 +37,7 @@ def transition(
     strategy: Strategy = "least-disturbance",
     durations: Durations = UNCHANGED,
     fixed_starts: bool = False,
+    time_limit_s: float | None = None,
     sources: tuple[str, str] = ("old plan", "new plan"),
 ) -> PlannedTransition:
     """
@@ -48,6 +49,8 @@ def transition(
         GPUs beside those of both plans that may be used on the way.
     fixed_starts
         Whether the new plan's MIG instances must start where it says.
+    time_limit_s
+        None: there is none. A way is an answer only when all of it is there and was replayed.
     sources
         Names of the two plans for error messages.
 
@@ -55,13 +58,30 @@ def transition(
     ------
     InputError
         If a plan has no GPUs, or GPUs that cannot be as it says.
+    NoTimeError
+        If the time limit came before the way was there.
     WrongTransitionError
         If the replay finds a mistake.
     """
     first, second = sources
     refuse_unusable({first: old, second if second != first else f"{second} (new)": new})
     refuse_used(idle, old, first)
-    planned = plan_transition(old, new, idle=idle, strategy=strategy, durations=durations, fixed_starts=fixed_starts)
+    way = partial(plan_transition, idle=idle, strategy=strategy, durations=durations, fixed_starts=fixed_starts)
+    if time_limit_s is None:
+        return _replayed(old, new, way)
+    deadline = time.monotonic() + time_limit_s
+    planned: PlannedTransition | None = best_so_far(
+        partial(_replayed, old, new, way), lambda _: None, deadline=deadline
+    )
+    if planned is None:
+        text = f"no way from {first} to {second} was found within {time_limit_s:g} s; give it more time"
+        raise NoTimeError(text)
+    return planned
+
+
+def _replayed(old: Plan, new: Plan, way: Callable[[Plan, Plan], PlannedTransition]) -> PlannedTransition:
+    """Returns the way from one plan to another, with every cut of its graph replayed."""
+    planned = way(old, new)
     if wrong := replay(old, planned.assigned, planned.transition):
         raise WrongTransitionError("; ".join(wrong[:5]))
     return planned

@@ -11,6 +11,9 @@ from sliceplan.solver import api, incumbent, moving
 
 LATER_S = 1e9
 
+FOR_EVER_S = 60.0
+"""Whoever waits so long has no deadline."""
+
 
 @contextmanager
 def stuck(*modules, after=0, name="run_highs"):
@@ -29,8 +32,8 @@ def stuck(*modules, after=0, name="run_highs"):
             if moment.calls <= after:
                 return real(*arguments, **options)
             moment.ahead = LATER_S
-            never.wait()
-            raise RuntimeError("nobody waits for this")
+            never.wait(FOR_EVER_S)
+            raise RuntimeError("nobody was to wait for this: a deadline was not passed on")
 
         return call
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.errors import Finding, InputError
+from ..model.errors import Finding, InputError, NoTimeError
 from ..model.transition import Durations, Strategy
 from .exit_codes import Exit, exit_code
 from .inputs import read_problem_and_profiles
@@ -43,6 +43,9 @@ def transition(
         bool,
         typer.Option("--keep-starts", help="Start the new plan's MIG instances where it says, not where it helps."),
     ] = False,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", min=0.1, help="Seconds until it gives up; default: none.")
+    ] = None,
     most: Annotated[int, typer.Option("--most", min=1, help="Show at most so many steps.")] = 60,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the transition as JSON; `-`: to stdout instead of the text.")
@@ -64,16 +67,21 @@ def transition(
 
     before, after = read_plan(old), read_plan(new)
     durations = DEFAULT.model_copy(update={"start_s": start_seconds, "drain_s": drain_seconds})
-    with spinner("planning the transition"):
-        planned = moving.transition(
-            before,
-            after,
-            idle=parse_spare(spare or ()),
-            strategy=strategy,
-            durations=durations,
-            fixed_starts=keep_starts,
-            sources=(str(old), str(new)),
-        )
+    try:
+        with spinner("planning the transition"):
+            planned = moving.transition(
+                before,
+                after,
+                idle=parse_spare(spare or ()),
+                strategy=strategy,
+                durations=durations,
+                fixed_starts=keep_starts,
+                time_limit_s=time_limit,
+                sources=(str(old), str(new)),
+            )
+    except NoTimeError as error:
+        say(str(error))
+        raise typer.Exit(Exit.NO_ANSWER) from None
     if stages_folder is not None:
         _write_stages(stages(before, planned), stages_folder)
     if output is not None:

@@ -4,6 +4,7 @@ The exceptions of sliceplan, and the findings that they carry.
     SliceplanError
     ├── InputError      what the user gave is wrong: exit code 2
     ├── NoPlanError     the input is right, but no plan exists for it: exit code 1
+    ├── NoTimeError     a time limit came before any answer: exit code 5
     └── MissingExtraError    an optional dependency is not installed: exit code 2
 """
 
@@ -71,6 +72,10 @@ class InputError(SliceplanError):
 
 class NoPlanError(SliceplanError):
     """A problem that is stated correctly but that no plan can satisfy."""
+
+
+class NoTimeError(SliceplanError):
+    """A time limit that came before any answer."""
 
 
 class MissingExtraError(SliceplanError):

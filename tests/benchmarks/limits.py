@@ -177,9 +177,46 @@ def replanned(problem: Problem, limit_s: float) -> Outcome:
     return Outcome(of_plan(plan).status, bool(plan.gpus), report.least_total_per_hour is not None)
 
 
+def swept(problem: Problem, limit_s: float) -> Outcome:
+    """A point of `sweep`, begun at the prices of the one before, as a worker solves it."""
+    from sliceplan.solver.formats.profile_files import shipped_profiles
+    from sliceplan.solver.sweeps.axes import parse_axes
+    from sliceplan.solver.sweeps.points import Sweep, solve_point
+
+    sweep = Sweep(problem, shipped_profiles(), parse_axes(["rate=0.9,1"], problem), limit_s)
+    point = solve_point(sweep.packed(), (1,), EARLIER["plan"].prices)
+    proven = point.stopped == "infeasible"
+    answer = point.cost_per_hour is not None or proven
+    return Outcome(f"{point.status}/{point.stopped}", answer, point.bound_per_hour is not None)
+
+
+def changed(problem: Problem, limit_s: float) -> Outcome:
+    """A moved slider on the page: another headroom, from the plan that is shown."""
+    from sliceplan.solver import api
+    from sliceplan.solver.model.what_if import WhatIf
+    from sliceplan.solver.sweeps.what_if import applied
+
+    return of_plan(api.solve(applied(problem, WhatIf(rate=1.05)), time_limit_s=limit_s, start=EARLIER["plan"]))
+
+
+def moved(_: Problem, limit_s: float) -> Outcome:
+    """`transition` to the plan of the same problem by the quickest planner of its kind."""
+    from sliceplan.solver import moving
+    from sliceplan.solver.model.errors import NoTimeError
+
+    try:
+        way = moving.transition(EARLIER["plan"], EARLIER["next"], time_limit_s=limit_s).transition
+    except NoTimeError:
+        return Outcome("no way in time", False, False)
+    return Outcome(f"{len(way.steps):,} steps", True, way.disturbed.fewest is not None)
+
+
 COMMANDS: dict[str, Call] = {
     "solve": solved("exact"),
     "start": started,
+    "sweep": swept,
+    "what-if": changed,
+    "transition": moved,
     "price": priced,
     "headroom": grown,
     "shed": shed,
@@ -191,7 +228,10 @@ COMMANDS: dict[str, Call] = {
 ON_MIG = ("mig", "few-mig", "infeasible")
 """Families that `replan` knows."""
 
-WITH_EARLIER = ("start", "replan")
+WITH_EARLIER = ("start", "replan", "sweep", "what-if", "transition")
+
+ONLY_CALLS = ("sweep", "what-if")
+"""A sweep has its limit for each point, and a what-if is no command."""
 
 EARLIER: dict[str, Any] = {}
 
@@ -204,6 +244,8 @@ def fits(command: str, family: str) -> bool:
         return family in ON_MIG
     if command == "price":
         return family != "spares"
+    if command == "transition":
+        return not family.startswith(("few", "infeasible", "spares"))
     if command.startswith("solve:"):
         return command.removeprefix("solve:") in api.planners_for(FAMILIES[family](4, 0))
     return True
@@ -222,12 +264,15 @@ def earlier(problem: Problem) -> Any:
 def called(command: str, family: str, size: int, seed: int, limit_s: float) -> dict[str, Any]:
     """Runs one call in this process."""
     from sliceplan.solver import api  # noqa: F401 - so that its import is not measured
+    from sliceplan.solver.capacity import scaled
     from sliceplan.solver.model.catalogue import load_catalogue
 
     load_catalogue()
     problem = FAMILIES[family](size, seed)
     if command in WITH_EARLIER:
         EARLIER["plan"] = earlier(problem)
+    if command == "transition":
+        EARLIER["next"] = earlier(scaled(problem, 1 / 0.9))
     call = solved(command.removeprefix("solve:")) if command.startswith("solve:") else COMMANDS[command]
     before, cpu_s = time.perf_counter(), time.process_time()
     outcome = call(problem, limit_s)
@@ -249,6 +294,8 @@ def command_line(command: str, folder: Path, limit_s: float) -> list[str]:
         words += ["--planner", planner]
     if name == "start":
         words += ["--start", str(folder / "earlier.json")]
+    if name == "transition":
+        return [name, str(folder / "earlier.json"), str(folder / "next.json"), "--time-limit", str(limit_s)]
     if name == "replan":
         words += ["--running", str(folder / "earlier.json")]
     if name in ("solve", "start", "replan", "headroom", "shed"):
@@ -258,6 +305,7 @@ def command_line(command: str, folder: Path, limit_s: float) -> list[str]:
 
 def commanded(command: str, family: str, size: int, seed: int, limit_s: float) -> dict[str, Any]:
     """Runs a whole command; its answer is what its exit code says."""
+    from sliceplan.solver.capacity import scaled
     from sliceplan.solver.formats.plan_files import write_plan
 
     problem = FAMILIES[family](size, seed)
@@ -266,6 +314,8 @@ def commanded(command: str, family: str, size: int, seed: int, limit_s: float) -
         write_problem(counted(problem) if command in ("headroom", "shed") else problem, folder / "problem.yaml")
         if command in WITH_EARLIER:
             write_plan(earlier(problem), folder / "earlier.json")
+        if command == "transition":
+            write_plan(earlier(scaled(problem, 1 / 0.9)), folder / "next.json")
         before, cpu = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         words = [sys.executable, "-m", "sliceplan.solver.cli", *command_line(command, folder, limit_s)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -301,7 +351,9 @@ def one_run(text: str) -> None:
 def runs(arguments: argparse.Namespace) -> Iterator[tuple[str, str, int, float]]:
     """Yields the runs of the matrix that are asked for."""
     sizes = [size for size in arguments.size or SIZES if size <= arguments.most]
-    matrix = product(arguments.command or COMMANDS, arguments.family or FAMILIES, sizes, arguments.limit or LIMITS_S)
+    whole = arguments.through == "command"
+    commands = [command for command in arguments.command or COMMANDS if not (whole and command in ONLY_CALLS)]
+    matrix = product(commands, arguments.family or FAMILIES, sizes, arguments.limit or LIMITS_S)
     yield from ((command, family, size, limit_s) for command, family, size, limit_s in matrix if fits(command, family))
 
 
