@@ -101,6 +101,7 @@ def test_the_loop_takes_a_planted_journal_for_what_needs_attention(place):
     [
         (lambda line: line["new"]["0"].update(services=[]), "another state than the signed plan"),
         (lambda line: line["new"].pop("0"), "another state than the signed plan"),
+        (lambda line: line["new"]["0"].update(mig_enabled=False), "another state than the signed plan"),
         (lambda line: line["new"].update({"1": line["new"]["0"]}), "another state than the signed plan"),
         (lambda line: line["plan"].update(sha256="0" * 64), "another plan than the signed one beside it"),
         (lambda line: line.update(plan=None), "a plan that nobody signed"),
@@ -113,6 +114,18 @@ def test_a_journal_that_leads_elsewhere_is_not_obeyed(place, edit, message):
     text = not_obeyed(place, message)
     assert text.startswith(str(place.folder.path / JOURNAL))
     assert "--discard-journal" in text
+
+
+def test_every_gpu_must_be_as_the_signed_plan_wants_it(place):
+    begin(place, place.agent.fetch()(None))
+    verified = place.agent.session.verified
+
+    def wants_more(data):
+        wanted = verified(data)
+        return replace(wanted, state={**wanted.state, 1: wanted.state[0]})
+
+    session = replace(place.agent.session, verified=wants_more)
+    not_obeyed(place, "another state than the signed plan", lambda _: resume(session, unfinished(place.folder)))
 
 
 def test_a_journal_is_not_obeyed_without_the_plan_that_it_carries_out(place, trust, plan):

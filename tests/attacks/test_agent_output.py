@@ -1,5 +1,6 @@
 """Nobody need hear what the agent does: what it began it ends, and the exit code says how."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -101,6 +102,44 @@ def test_closed_standard_streams_lend_their_numbers_to_no_file(place):
     assert unfinished(StateFolder(place / "state")) is None
     files = [path for path in place.rglob("*") if path.is_file()]
     assert [path.name for path in files if b"noise" in path.read_bytes()] == []
+
+
+def test_a_reader_that_stops_reading_holds_nothing_up_and_is_told_later_what_it_missed(place):
+    """A stopped terminal (Ctrl-S) kept a node half-way for as long as it was stopped."""
+    hurried = "import sliceplan.agent.saying\nsliceplan.agent.saying.PATIENCE_S = 0.1\n"
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    command = [sys.executable, "-c", hurried + WAITING + AGENT, *APPLY]
+    with subprocess.Popen(command, stdout=writing, **process(place)) as working:
+        os.close(writing)
+        while not (place / "all-done").exists():
+            assert working.poll() is None
+            time.sleep(0.02)
+        assert instances(place) == 2
+        os.set_blocking(reading, False)
+        said = os.read(reading, 1 << 20).decode()
+        os.set_blocking(reading, True)
+        (place / "read").touch()
+        with os.fdopen(reading) as output:
+            said += output.read()
+        assert working.wait(WAIT_S) == 0
+    assert "lines left out, which nobody read in time)" in said
+    assert said.endswith("Done: the node has the state wanted; it was read back in full.\n")
+
+
+WAITING = """
+import pathlib, time
+import sliceplan.agent.changing as changing
+end = changing._end
+
+def waiting(outcome):
+    pathlib.Path("all-done").touch()
+    while not pathlib.Path("read").exists():
+        time.sleep(0.02)
+    end(outcome)
+
+changing._end = waiting
+"""
 
 
 def test_a_question_that_nobody_sees_is_answered_with_no(place):
