@@ -10,6 +10,7 @@ from sliceplan.app.jobs.jobs import make_jobs_soon
 from sliceplan.app.parts.actions import show_actions
 from sliceplan.app.parts.login import admitted, show_identity
 from sliceplan.app.parts.pictures import choose_picture_format
+from sliceplan.app.parts.texts import listed
 from sliceplan.app.screens import compare, fragmentation, history, plan, profiles, transition, what_if, workloads
 from sliceplan.app.session.current import BROKEN_LINK, current_session
 from sliceplan.app.session.session import Session
@@ -54,7 +55,8 @@ def draw_page() -> None:
         choose_picture_format(session)
         show_identity(identity)
     if BROKEN_LINK in session.choices:
-        st.error(f"The link could not be opened, so this is the usual page. {session.choices[BROKEN_LINK]}")
+        why = listed(session.choices[BROKEN_LINK].splitlines())
+        st.error(f"The link could not be opened, so this is the usual page.\n\n{why}")
     st.title(chosen.title)
     chosen.run()
     make_jobs_soon()

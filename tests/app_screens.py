@@ -1,5 +1,7 @@
 """Runs one screen of the page by Streamlit's own test driver, with the sidebar and a session as the page gives them."""
 
+import re
+
 from streamlit.testing.v1 import AppTest
 
 from sliceplan.app.jobs.jobs import shared_jobs
@@ -59,5 +61,6 @@ def switch(page, name):
 
 
 def texts(elements):
-    """All texts of some elements in one."""
-    return " ".join(str(element.value) for element in elements)
+    """All texts of some elements in one, as one reads them: without what only makes them literal for Markdown."""
+    shown = " ".join(str(element.value) for element in elements)
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown).replace("\u2060", "")

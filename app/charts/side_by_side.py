@@ -12,6 +12,7 @@ from sliceplan.solver.model.transition import Transition, TransitionGpu
 
 from .colours import FREE, PALETTE, mixed, text_on
 from .extents import extents_of
+from .texts import in_chart
 
 GREYED = 0.65
 """Part of grey in the colour of what stays as it is."""
@@ -107,7 +108,7 @@ def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, onl
             "range": [len(rows) - 0.4, -0.6],
             "tickmode": "array",
             "tickvals": list(range(len(rows))),
-            "ticktext": [gpu.name for gpu in rows],
+            "ticktext": [in_chart(gpu.name) for gpu in rows],
             "tickfont": {"size": 12 if row_px > 16 else 10},
             "fixedrange": True,
             "showgrid": False,

@@ -9,6 +9,7 @@ from sliceplan.solver.model.transition import Transition, TransitionStep
 from sliceplan.solver.transition_text import duration, shortfall_in_words, step_in_words
 
 from .colours import MISSES
+from .texts import in_chart
 
 KINDS = {
     "change_mode": ("#5E4FA2", "change mode"),
@@ -108,7 +109,7 @@ def steps_chart(transition: Transition, window: tuple[float, float] | None = Non
             "range": [height, top - BETWEEN],
             "tickmode": "array",
             "tickvals": middles,
-            "ticktext": rows,
+            "ticktext": [in_chart(row) for row in rows],
             "tickfont": {"size": 12 if lane_px > 9 else 10},
             "fixedrange": True,
             "showgrid": False,

@@ -11,6 +11,7 @@ from sliceplan.solver.headline import headline
 from sliceplan.solver.model.problem import Problem
 
 from .comparing import compare_now
+from .texts import literal
 from .under_way import begin, show_under_way
 
 ASKED = "actions.asked"
@@ -20,7 +21,7 @@ ASKED = "actions.asked"
 def show_actions(session: Session) -> None:
     """Draws the problem's name, its answer in one line, the buttons, and what is under way; in the sidebar."""
     problem = session.problem
-    st.markdown(f"**{session.tables.name}**")
+    st.markdown(f"**{literal(session.tables.name)}**")
     solve, compare = st.columns(2)
     can_run = problem is not None
     # A callback notes the press before anything is drawn, so that whoever goes to another screen at once loses none. It
@@ -42,7 +43,7 @@ def show_actions(session: Session) -> None:
         try:
             asked(session, problem)
         except TooManyJobsError as error:
-            st.error(str(error))
+            st.error(literal(str(error)))
     if not can_run:
         st.caption("Something in the tables is wrong; the page *Workloads and fleet* says what.")
     show_under_way(session)
@@ -50,7 +51,7 @@ def show_actions(session: Session) -> None:
     answer = session.answer
     if answer is not None:
         outdated = " (of the problem before it was changed)" if session.is_outdated(answer.problem) else ""
-        st.caption(headline(answer.plan, answer.plan.gap) + outdated)
+        st.caption(literal(headline(answer.plan, answer.plan.gap)) + outdated)
 
 
 def ask(session: Session, begins: Callable[[Session, Problem], None]) -> None:

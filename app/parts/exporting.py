@@ -19,6 +19,7 @@ from sliceplan.solver.model.problem import Problem
 
 from .files import offer_file
 from .made_once import made_once
+from .texts import listed, literal
 
 FORMAT, NODES, IMAGES, UUIDS, REST = (f"taking.{what}" for what in ("format", "nodes", "images", "uuids", "rest"))
 """Where the session keeps what was entered."""
@@ -57,7 +58,7 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
         make = partial(_made, problem, plan, chosen, nodes, images, uuids, rest)
         made = made_once("export", (problem, plan, chosen, nodes, images, uuids, rest), make)
         if isinstance(made, InputError):
-            st.error("\n".join([f"`{chosen}` cannot be written:", "", *(f"- {finding}" for finding in made.findings)]))
+            st.error("\n".join([f"`{chosen}` cannot be written:", "", listed(map(str, made.findings))]))
             return
         _show(problem, plan, chosen, made)
 
@@ -101,7 +102,7 @@ def _asked_uuids(session: Session) -> tuple[tuple[str, bytes], ...]:
         session.choices[UUIDS] = tuple((file.name, file.getvalue()) for file in files)
     kept: tuple[tuple[str, bytes], ...] = session.choices.get(UUIDS, ())
     if kept and not files:
-        st.caption(f"Known from before: {', '.join(name for name, _ in kept)}.")
+        st.caption(f"Known from before: {literal(', '.join(name for name, _ in kept))}.")
     return kept
 
 
@@ -168,7 +169,7 @@ def _show(problem: Problem, plan: Plan, name: str, made: Export) -> None:
     if plan.violations:
         st.error("The plan misses SLOs, and so will this.")
     if made.warnings:
-        st.warning("\n".join(f"- {warning}" for warning in made.warnings))
+        st.warning(listed(made.warnings))
     files = made.files
     if len(files) == 1:
         (file, text) = next(iter(files.items()))

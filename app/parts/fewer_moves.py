@@ -12,6 +12,7 @@ from sliceplan.solver.reasons import reasons
 from sliceplan.solver.sweeps.points import used_profiles
 from sliceplan.solver.transition_text import moves_in_words
 
+from .texts import listed, literal
 from .under_way import begin
 
 PURPOSE = "replan"
@@ -59,7 +60,7 @@ def show_fewer_moves(session: Session, running: Answer) -> None:
                 most,
             )
         except TooManyJobsError as error:
-            st.error(str(error))
+            st.error(literal(str(error)))
             return
         session.results.pop(PURPOSE, None)
         begin(session, PURPOSE, job, problem)
@@ -73,17 +74,17 @@ def _show_answer(session: Session) -> None:
         return
     if result.value is None:
         if result.error:
-            st.error(result.error)
+            st.error(literal(result.error))
         elif result.was_cancelled:
             st.info("Stopped before there was a plan.")
         return
     found: Replanned = result.value
     plan, report = found.plan, found.report
-    st.markdown(f"**{headline(plan, plan.gap)}**")
+    st.markdown(f"**{literal(headline(plan, plan.gap))}**")
     if not plan.gpus:
-        st.markdown("\n".join(f"- {line}" for line in reasons(plan)))
+        st.markdown(listed(reasons(plan)))
         return
-    st.markdown(moves_in_words(report))
+    st.markdown(literal(moves_in_words(report)))
     answer = session.answer
     if answer is not None and reference(answer.problem) == reference(result.problem) and answer.plan is not plan:
         more = (plan.cost_per_hour or 0.0) - (answer.plan.cost_per_hour or 0.0)

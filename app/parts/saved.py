@@ -90,8 +90,12 @@ def _offer_plan(session: Session, identity: Identity, suffix: str) -> None:
     elif _is_saved(session, answer.plan):
         why_not = "This plan is saved; History has it."
     elif reference(answer.problem).sha256 != digest_at(shared_store(), session.saved_as):
-        why_not = f"The plan answers another problem than {session.saved_as}; save the problem and solve it."
-    with st.popover("Save plan", disabled=why_not is not None, help=why_not, key=f"save_plan_{suffix}"):
+        why_not = (
+            f"The plan answers another problem than {literal(str(session.saved_as))}; save the problem and solve it."
+        )
+    with st.popover(
+        "Save plan", disabled=why_not is not None, help=why_not and literal(why_not), key=f"save_plan_{suffix}"
+    ):
         note = st.text_input("What the plan is for", key=f"plan_note_{suffix}")
         if st.button("Save this plan", type="primary", key="save_this_plan") and session.saved_as is not None:
             attempt(partial(_save_plan, session, session.saved_as, note))

@@ -16,6 +16,7 @@ from sliceplan.solver.model.transition import Transition
 
 from .exporting import offer_exports
 from .files import offer_file
+from .texts import literal
 from .under_way import begin
 
 STEPS = "report_steps"
@@ -82,10 +83,10 @@ def _offer_steps(session: Session, answer: Answer, steps: Transition | None, tro
         )
         return
     if steps is not None:
-        st.caption(f"The report has {len(steps.steps)} steps from the running plan of {running.problem.name}.")
+        st.caption(f"The report has {len(steps.steps)} steps from the running plan of {literal(running.problem.name)}.")
         return
     if trouble:
-        st.error(f"The steps from the running plan could not be worked out: {trouble}")
+        st.error(f"The steps from the running plan could not be worked out: {literal(trouble)}")
     is_open = STEPS in session.open_jobs
     try:
         if st.button("Add the steps from the running plan to the report", key="take_steps", disabled=is_open):
@@ -97,7 +98,7 @@ def _offer_steps(session: Session, answer: Answer, steps: Transition | None, tro
             begin(session, STEPS, job, answer.problem)
             st.rerun()
     except TooManyJobsError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
 
 
 def _report(answer: Answer, running: Answer | None, steps: Transition | None, trouble: str | None) -> str:

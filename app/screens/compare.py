@@ -14,7 +14,7 @@ from sliceplan.app.parts.files import offer_file
 from sliceplan.app.parts.made_once import made_once
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
-from sliceplan.app.parts.texts import literal
+from sliceplan.app.parts.texts import listed, literal
 from sliceplan.app.parts.under_way import show_failure
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.tables import comparison as tables
@@ -64,7 +64,7 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
     try:
         facts = {one.name: one for one in known_planners()}
     except NotReadyError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
         return {}
     problem = session.problem
     able = [name for name, one in facts.items() if problem is None or one.plans(problem)]
@@ -106,11 +106,13 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
     exact = next((plan for plan in compared.plans if plan.planner == "exact" and plan.gpus), None)
     differences = made_once("compare.differences", (compared,), lambda: _differences(compared, exact))
     bound = compared.bound.cost_per_hour
-    st.subheader(_proven(compared))
+    st.subheader(literal(_proven(compared)))
     _show_trouble(compared)
     if compared.not_run:
         st.warning(f"Ended before their turn: {', '.join(compared.not_run)}.")
-    broken = [f"- **{plan.planner} does not hold**: {_late(plan)}" for plan in compared.plans if plan.violations]
+    broken = [
+        f"- **{plan.planner} does not hold**: {literal(_late(plan))}" for plan in compared.plans if plan.violations
+    ]
     if broken:
         st.error(
             "\n".join(["Planners that judge latencies by a model of their own, checked by the full one:", "", *broken])
@@ -236,7 +238,7 @@ def _reasons(compared: Comparison) -> None:
     with st.expander(f"Why {without} planner{'s have' if without > 1 else ' has'} no plan"):
         for planners, status, found in shared_reasons(compared.plans):
             more = len(found) - MOST_REASONS
-            lines = [f"- {line}" for line in found[:MOST_REASONS]]
+            lines = [listed(found[:MOST_REASONS])]
             lines += [f"- … and {more} more reasons"] if more > 0 else []
             st.markdown("\n".join([f"**{', '.join(planners)}**: {tables.VERDICTS[status]}", "", *lines]))
         st.caption("Only a proof says something of the problem. What a planner did not find or take, another may.")
@@ -268,7 +270,7 @@ def _one_planner(
         if plan is None:
             st.markdown(f"**{name}** failed; what went wrong stands above.")
             return
-        st.markdown(f"**{name}**: {headline(plan, compared.gap_to_bound(plan))}")
+        st.markdown(f"**{name}**: {literal(headline(plan, compared.gap_to_bound(plan)))}")
         if name in facts:
             own = " It judges latencies by a model of its own." if facts[name].own_model else ""
             st.caption(f"{facts[name].source}.{own}")

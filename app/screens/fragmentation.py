@@ -10,6 +10,7 @@ from sliceplan.app.parts.files import offer_file
 from sliceplan.app.parts.made_once import made_once
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.parts.under_way import begin, show_failure
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.app.tables.defragmentation import moves_in_words, steps_table, winnings_table
@@ -167,7 +168,7 @@ def _show_defragmentation(session: Session, answer: Answer) -> None:
             begin(session, PURPOSE, job, problem)
             st.rerun()
         except TooManyJobsError as error:
-            st.error(str(error))
+            st.error(literal(str(error)))
     found = session.results.get(PURPOSE)
     if found is None or session.choices.get(ASKED) is not plan or PURPOSE in session.open_jobs:
         return
@@ -194,7 +195,7 @@ def _show_report(session: Session, answer: Answer, report: DefragmentationReport
             else f" (no plan costs less than ${report.bound_per_hour:,.2f} per hour)"
         )
         note = f" Not everything was tried: {report.note}." if report.note else ""
-        st.info(f"Nothing was won{least}.{note}".replace("$", "\\$"))
+        st.info(literal(f"Nothing was won{least}.{note}"))
     else:
         freed = report.gpus_used - best.plan.gpus_used
         gpus = f"{freed:,} GPU{'' if freed == 1 else 's'} freed and " if freed > 0 else ""
@@ -203,7 +204,7 @@ def _show_report(session: Session, answer: Answer, report: DefragmentationReport
             f"\\${saved:,.2f} per hour saved, \\${saved * HOURS_A_MONTH:,.0f} per month."
         )
         if report.note:
-            st.caption(f"Not everything was tried: {report.note}.")
+            st.caption(f"Not everything was tried: {literal(report.note)}.")
     if not report.steps:
         return
     usd = st.column_config.NumberColumn(format="$%.2f")
@@ -242,7 +243,7 @@ def _show_way(session: Session, answer: Answer, step: DefragmentationStep) -> No
     way, plan = step.transition, step.plan
     if way is None or plan is None:
         return
-    st.markdown(f"**Moved:** {', '.join(step.moved) or 'no service'}")
+    st.markdown(f"**Moved:** {literal(', '.join(step.moved) or 'no service')}")
     for short in way.shortfalls:
         st.warning(
             f"{short.workload} has up to {short.missing_rps:,.0f} requests/s too few on the way, of "

@@ -12,6 +12,7 @@ from sliceplan.app.parts.made_once import made_once
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
 from sliceplan.app.parts.taking import offer_plan
+from sliceplan.app.parts.texts import listed, literal
 from sliceplan.app.parts.under_way import offer_stop, show_failure
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
@@ -50,10 +51,10 @@ def show(session: Session) -> None:
 def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool = False) -> None:
     """Draws a plan; `goes_on`: a search is improving it, so that it is not offered to be taken away."""
     warn_if_outdated(session, problem)
-    st.subheader(headline(plan, plan.gap))
+    st.subheader(literal(headline(plan, plan.gap)))
     _show_trouble(plan)
     if not plan.gpus:
-        st.markdown(in_plain_words(problem, plan).limit)
+        st.markdown(literal(in_plain_words(problem, plan).limit))
         return
     _show_worth(problem, plan, goes_on)
     _show_warnings(plan)
@@ -79,7 +80,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
 def _show_trouble(plan: Plan) -> None:
     """Shows what keeps the plan from being used, gravest first."""
     if plan.violations:
-        st.error("Do not deploy this plan: " + misses(plan) + ".")
+        st.error("Do not deploy this plan: " + literal(misses(plan)) + ".")
         table = pd.DataFrame([one.model_dump() for one in plan.violations]).sort_values("excess", ascending=False)
         st.dataframe(table.assign(excess=100 * table["excess"]), hide_index=True, column_config=EXCESS, width="stretch")
     if plan.unserved:
@@ -115,7 +116,7 @@ def _show_worth(problem: Problem, plan: Plan, goes_on: bool) -> None:
     lines = [("What to rent", words.bought), ("What it costs", words.cost), ("How good that is", words.proof)]
     lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
     lines += _extras(plan)
-    st.markdown("\n".join(f"- **{title}:** {text}".replace("$", "\\$") for title, text in lines if text))
+    st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
 
 
 def _extras(plan: Plan) -> list[tuple[str, str]]:
@@ -147,7 +148,7 @@ def _show_warnings(plan: Plan) -> None:
     noun = "thing" if len(plan.warnings) == 1 else "things"
     with st.expander(f"{len(plan.warnings):,} {noun} to know about these predictions"):
         shown = gravest_first(plan.warnings)[:MOST_WARNINGS]
-        lines = [f"- {warning}" for warning in shown]
+        lines = [listed(shown)]
         if len(plan.warnings) > len(shown):
             lines.append(f"- … and {len(plan.warnings) - len(shown):,} more; the plan file has them all")
         st.markdown("\n".join(lines))

@@ -12,6 +12,7 @@ from sliceplan.app.charts.profile import (
 )
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
+from sliceplan.app.parts.texts import listed
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.profile import coefficients_table, errors_table, footing_table, points_table
 from sliceplan.solver.footing import Footing, footings
@@ -230,7 +231,7 @@ def _show_footings(session: Session, marks: list[Footing]) -> None:
         st.success("No prediction goes beyond the measured batch sizes and shares.")
     other = [warning for warning in answer.plan.warnings if "extrapolates" not in warning]
     if other:
-        st.markdown("\n".join(f"- {warning}" for warning in other))
+        st.markdown(listed(other))
     st.subheader("All of them")
     st.dataframe(
         footing_table(marks),

@@ -18,6 +18,7 @@ from sliceplan.app.parts.made_once import made_once
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
 from sliceplan.app.parts.running import choose_running
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.parts.under_way import begin, give_up, show_failure, value_of
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.tables.transition import steps_table, strategies_table
@@ -104,7 +105,7 @@ def _show_next(session: Session) -> None:
     if answer is None:
         st.markdown("No plan yet. Press Solve.")
         return
-    st.markdown(f"**{answer.problem.name}**: {headline(answer.plan, answer.plan.gap)}")
+    st.markdown(f"**{literal(answer.problem.name)}**: {literal(headline(answer.plan, answer.plan.gap))}")
     warn_if_outdated(session, answer.problem)
 
 
@@ -166,7 +167,7 @@ def _ask(session: Session, running: Answer, answer: Answer, options: MoveOptions
 def _say_why_not(session: Session) -> None:
     result = session.results.get("transition")
     if result is not None and result.error:
-        st.error(result.error)
+        st.error(literal(result.error))
     elif result is not None and result.was_cancelled:
         st.info("Planning the transition was stopped before there was one.")
 
@@ -174,7 +175,7 @@ def _say_why_not(session: Session) -> None:
 def _show_moves(session: Session, moves: PlannedMoves, new: Plan) -> None:
     transition = moves.transition
     _show_figures(moves)
-    st.markdown(" ".join(summary_in_words(transition)))
+    st.markdown(literal(" ".join(summary_in_words(transition))))
     _show_risks(moves.risks)
     with st.expander("What differs between the two plans"):
         st.code(describe_plans(difference(moves.old, new), most=40), language=None)
@@ -220,9 +221,9 @@ def _show_risks(risks: tuple[Risk, ...]) -> None:
     for what in dict.fromkeys(risk.what for risk in risks):
         alike = [risk for risk in risks if risk.what == what]
         begin_with = f"{MARKS[alike[0].level]} {BADGES[alike[0].level]} **{what}**: "
-        lines += [begin_with + risk.text for risk in alike[:MOST_ALIKE]]
+        lines += [begin_with + literal(risk.text) for risk in alike[:MOST_ALIKE]]
         if rest := [name for risk in alike[MOST_ALIKE:] for name in risk.workloads]:
-            lines.append(f"{begin_with}and, less so, {few_names(rest)}")
+            lines.append(f"{begin_with}and, less so, {literal(few_names(rest))}")
     st.markdown("  \n".join(lines))
 
 
@@ -314,7 +315,7 @@ def _submit(
     try:
         job = shared_jobs().submit(session.user, purpose, title, function, asked.old, asked.new, asked.options)
     except TooManyJobsError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
         session.choices.pop(ASKED, None)
         return False
     session.results.pop(purpose, None)

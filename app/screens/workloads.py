@@ -7,6 +7,7 @@ import streamlit as st
 
 from sliceplan.app.parts.files import offer_file
 from sliceplan.app.parts.saved import saved_bar
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.stated import findings_of
 from sliceplan.app.tables.pasted import Table, csv_text
@@ -30,7 +31,7 @@ def show(session: Session) -> None:
     choose_beginning(session)
     edit_name(session)
     for text in elsewhere(findings_of(session)):
-        st.error(text)
+        st.error(literal(text))
     tables = session.tables
 
     _show_table(

@@ -10,6 +10,8 @@ from typing import Literal
 
 import pandas as pd
 
+from sliceplan.solver.formats.cells import as_written, no_formula
+
 from .pasted_numbers import UnreadableNumberError, decimal_mark, number_of
 from .problem import FLEET_COLUMNS, FLOATS, INTEGERS, WORKLOAD_COLUMNS, typed
 
@@ -140,8 +142,11 @@ def read_table(text: str, table: Table, known: Mapping[str, Iterable[str]] | Non
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """Returns a table as CSV that `read_table` reads."""
-    return frame.to_csv(index=False, lineterminator="\n")
+    """Returns a table as CSV that `read_table` reads, and that no spreadsheet takes for formulas."""
+    texts = frame.select_dtypes(exclude="number").columns
+    return frame.assign(**{name: frame[name].map(no_formula) for name in texts}).to_csv(
+        index=False, lineterminator="\n"
+    )
 
 
 def _separator(first: str) -> str:
@@ -220,7 +225,7 @@ def _row(
     if any(cell.strip() for cell in row[len(header) :]):
         wrong.append(f"{header[-1] or 'row'} has {len(row)} cells; the first line names {len(header)} columns")
     for name, raw in zip(header, row, strict=False):
-        cell = raw.strip()
+        cell = as_written(raw.strip())
         if name is None or not cell:
             continue
         if name in FLOATS | INTEGERS:

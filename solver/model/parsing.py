@@ -162,10 +162,10 @@ def parse_record(record: type[RecordT], data: Any, source: str) -> RecordT:
     # A list whose only entries are wrong is also called too short; the entries say enough.
     broken = {item["loc"][:end] for item in items for end in range(len(item["loc"]))}
     items = [item for item in items if item["type"] != "too_short" or item["loc"] not in broken]
-    found = FirstFindings(source, is_part=looked.is_part)
+    wrong = FirstFindings(source, is_part=looked.is_part)
     for item in items:
-        found.add(partial(_path_and_message, record, item))
-    raise InputError(found.findings) from error
+        wrong.add(partial(_path_and_message, record, item))
+    raise InputError(wrong.findings) from error
 
 
 def read_record(record: type[RecordT], path: Path) -> RecordT:

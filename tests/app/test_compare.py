@@ -179,7 +179,7 @@ def test_failed_and_disputed_planners_are_rows_and_the_rest_is_shown():
     assert not page.exception
     (said,) = [one.value for one in page.error]
     assert said.startswith("The input is not at fault")
-    assert "**best-split failed**: RuntimeError\\: \\`a\\` \\*b\\* \\$c\\$" in said
+    assert "**best-split failed**: RuntimeError: \\`a\\` \\*b\\* \\$c\\$" in said
     assert len(said) < 1200
     assert "**parvagpu is disputed**" in said
     assert "**What services cost** is not known" in said

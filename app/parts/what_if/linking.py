@@ -4,6 +4,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.session.links import Link, TooLongError, query_of
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.shared import problem_at, shared_store
@@ -32,7 +33,7 @@ def show_link(session: Session, problem: Problem, changes: WhatIf) -> None:
         return
     _, _, address, said = linked
     if said:
-        st.info(said)
+        st.info(literal(said))
         return
     st.caption("Whoever opens this address sees this what-if. It holds the problem and the changes, or names them.")
     st.code(address, language=None, wrap_lines=True, height=110)

@@ -11,6 +11,7 @@ from sliceplan.app.charts.layouts import layout_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError
 from sliceplan.app.parts.actions import solve_now
 from sliceplan.app.parts.pictures import show_picture
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.parts.under_way import show_failure
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.tables.what_if import moved_table
@@ -63,7 +64,7 @@ def show_live(session: Session) -> None:
         _ask_for_base(session)
         return
     if not answer.plan.gpus:
-        st.info("There is no plan to change: " + headline(answer.plan, answer.plan.gap))
+        st.info("There is no plan to change: " + literal(headline(answer.plan, answer.plan.gap)))
         return
     left, right = st.columns([1, 2], gap="medium")
     with left:
@@ -83,7 +84,7 @@ def _ask_for_base(session: Session) -> None:
             try:
                 solve_now(session, problem)
             except TooManyJobsError as error:
-                st.error(str(error))
+                st.error(literal(str(error)))
                 return
             st.rerun()
         if "solve" in session.open_jobs:
@@ -96,11 +97,13 @@ def _ask_for_base(session: Session) -> None:
 
 
 def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
-    st.markdown(f"**What if:** {description(changes)}" if not changes.is_empty else "**Move a slider to begin.**")
+    st.markdown(
+        f"**What if:** {literal(description(changes))}" if not changes.is_empty else "**Move a slider to begin.**"
+    )
     try:
         shown = replanned(session, base, changes)
     except InputError as error:
-        st.error("; ".join(f"{finding.path} {finding.message}" for finding in error.findings))
+        st.error(literal("; ".join(f"{finding.path} {finding.message}" for finding in error.findings)))
         return
     show_failure(session.results.get(PURPOSE) if not changes.is_empty else None)
     if shown is None:
@@ -112,7 +115,7 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
     _offer(session, shown, changes)
     if not shown.plan.gpus:
         for line in reasons(shown.plan)[:MOST_REASONS]:
-            st.warning(line)
+            st.warning(literal(line))
         return
     effect = _effect(session, base, shown)
     show_picture(session, effect.picture, "what-if-gpus")
@@ -123,7 +126,7 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
 
 def _show_figures(base: Answer, shown: Answer) -> None:
     old, new = base.plan, shown.plan
-    st.subheader(headline(new, new.gap))
+    st.subheader(literal(headline(new, new.gap)))
     cost, gpus, bound = st.columns(3)
     cost.metric("Cost per hour", _usd(new.cost_per_hour), _delta(new.cost_per_hour, old.cost_per_hour), "inverse")
     more = new.gpus_used - old.gpus_used
@@ -135,7 +138,7 @@ def _show_figures(base: Answer, shown: Answer) -> None:
         "off",
         help="no plan for this problem costs less per hour",
     )
-    st.caption(f"Beside the problem as it is: {headline(old, old.gap)}.")
+    st.caption(f"Beside the problem as it is: {literal(headline(old, old.gap))}.")
 
 
 def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:

@@ -7,6 +7,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.what_if_calls import mix_of
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.parts.under_way import begin, show_failure
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.what_if import candidate_table, candidates, mix_table
@@ -69,7 +70,7 @@ def _chosen_fleet(session: Session, problem: Problem) -> list[FleetEntry]:
         fleet = candidates(frame, problem)
     except InputError as error:
         for finding in error.findings:
-            st.error(str(finding))
+            st.error(literal(str(finding)))
         return []
     if not fleet:
         st.warning("Choose at least one GPU type.")
@@ -83,7 +84,7 @@ def _begin(session: Session, problem: Problem, fleet: list[FleetEntry]) -> None:
             session.user, "mix", f"{problem.name}: cheapest fleet", mix_of, problem, profiles, fleet
         )
     except TooManyJobsError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
         return
     begin(session, PURPOSE, job, problem)
     if PURPOSE in session.open_jobs:
@@ -94,7 +95,7 @@ def _show(session: Session, mix: FleetMix) -> None:
     if mix.cost_per_hour is None:
         proven = mix.status == "infeasible"
         st.subheader("No mix of these serves all services" if proven else "No mix was found that serves all services")
-        st.warning(mix.reason or "No plan was found.")
+        st.warning(literal(mix.reason or "No plan was found."))
     else:
         gpus = ", ".join(f"{count:,} x {gpu}" for gpu, count in mix.gpus.items())
         st.subheader(f"Cheapest fleet: {gpus}, ${mix.cost_per_hour:,.2f} per hour")

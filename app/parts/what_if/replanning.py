@@ -3,6 +3,7 @@
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.parts.under_way import begin, give_up, value_of
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -50,7 +51,7 @@ def _begin(session: Session, base: Answer, asked: Asked) -> bool:
     try:
         job = shared_jobs().submit_solve(session.user, asked.problem, profiles=shipped_profiles(), start=start)
     except TooManyJobsError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
         return False
     begin(session, PURPOSE, job, asked.problem, wait_s=WAIT_S)
     return True

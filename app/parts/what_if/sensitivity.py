@@ -7,6 +7,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.what_if_calls import sensitivities_of
 from sliceplan.app.parts.outdated import warn_if_outdated
 from sliceplan.app.parts.pictures import show_picture
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.parts.under_way import begin, show_failure
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -80,7 +81,7 @@ def _ask(session: Session, answer: Answer, change: float) -> None:
             change,
         )
     except TooManyJobsError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
         return
     session.choices[ASKED] = (answer.plan, change)
     session.results.pop(PURPOSE, None)

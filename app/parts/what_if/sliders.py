@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.session.session import Session
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.price_book import GpuPrice
@@ -76,7 +77,7 @@ def _of_service(
     workload: Workload, base: Problem, changes: WhatIf, key: str, found: dict[str, dict[str, float]]
 ) -> None:
     name = workload.name
-    st.caption(f"**{name}** ({workload.model})")
+    st.caption(f"**{literal(name)}** ({literal(workload.model)})")
     all_headroom = base.settings.headroom if changes.headroom is None else changes.headroom
     rate = _amount("Rate, requests/s", workload.rate_rps, changes.rates.get(name), MOST_RPS, f"{key}rate_{name}")
     slo = _amount("SLO, ms", workload.slo_ms, changes.slos.get(name), MOST_MS, f"{key}slo_{name}")

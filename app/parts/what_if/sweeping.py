@@ -9,6 +9,7 @@ from sliceplan.app.charts.sweep_curve import sweep_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, UnknownJobError, shared_jobs
 from sliceplan.app.parts.files import offer_file
 from sliceplan.app.parts.pictures import show_picture
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.parts.under_way import begin, show_failure
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.what_if import step_table
@@ -92,7 +93,7 @@ def _choose(session: Session, problem: Problem) -> tuple[Axis, ...] | None:
         axes = axes_of(texts, base)
     except InputError as error:
         for finding in error.findings:
-            st.error(" ".join(part for part in (finding.path, finding.message) if part))
+            st.error(literal(f"{finding.path} {finding.message}"))
         st.button("Sweep", type="primary", disabled=True, key="sweep")
         return None
     sweep = Sweep(base, shipped_profiles(), axes)
@@ -103,7 +104,7 @@ def _choose(session: Session, problem: Problem) -> tuple[Axis, ...] | None:
     # In a callback it begins before the page is drawn, which takes a moment.
     button.button("Sweep", type="primary", key="sweep", width="stretch", on_click=_begin, args=(session, sweep, about))
     if refused := session.choices.pop(REFUSED, None):
-        st.error(refused)
+        st.error(literal(refused))
     return axes
 
 
@@ -143,7 +144,7 @@ def _show_report(session: Session, swept: Swept) -> None:
     if session.problem is not None and session.is_outdated(swept.problem) and not swept.about:
         st.warning("The problem was changed since. What is shown here answers the earlier one; sweep again.")
     if swept.about:
-        st.caption(f"Swept: the what-if with {swept.about}.")
+        st.caption(f"Swept: the what-if with {literal(swept.about)}.")
     if report.missing:
         st.info(f"{len(report.points):,} of {len(report.points) + report.missing:,} points; the sweep was ended early.")
     show_picture(session, sweep_chart(report.axes, report.points, report.steps), "cost-curve")

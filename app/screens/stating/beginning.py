@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.session.session import Session, open_problem
 from sliceplan.app.session.uploaded import MOST_MIB, uploaded_problem
 from sliceplan.solver.formats.problem_files import example_problems
@@ -63,7 +64,7 @@ def show_findings(name: str, findings: tuple[Finding, ...]) -> None:
         return
     count = f"{len(findings)} thing{'s' if len(findings) > 1 else ''}"
     lines = [f"- {_plain(finding)}" for finding in findings]
-    st.error("\n".join([f"{_escaped(name)} was not opened; {count} must be put right:", "", *lines[:LISTED]]))
+    st.error("\n".join([f"{literal(name)} was not opened; {count} must be put right:", "", *lines[:LISTED]]))
     if rest := lines[LISTED:]:
         with st.expander(f"{len(rest)} more"):
             st.markdown("\n".join(rest))
@@ -71,12 +72,7 @@ def show_findings(name: str, findings: tuple[Finding, ...]) -> None:
 
 def _plain(finding: Finding) -> str:
     where = f"{finding.path} " if finding.path else ""
-    return _escaped(f"{where}{finding.message}".replace("\n", " "))
-
-
-def _escaped(text: str) -> str:
-    """Returns a text in which nothing is taken for Markdown: it is from somebody's file."""
-    return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|~$:" else char for char in text)
+    return literal(f"{where}{finding.message}")
 
 
 @st.cache_resource

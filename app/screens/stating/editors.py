@@ -19,6 +19,7 @@ import pandas as pd
 import streamlit as st
 from pydantic.fields import FieldInfo
 
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.session.stated import redo, state, undo
 from sliceplan.app.tables.edits import with_edits
@@ -128,11 +129,12 @@ def _paid(session: Session, books: Mapping[str, PriceBook]) -> str:
     book = books.get(session.tables.prices or DEFAULT_BOOK)
     if book is None:
         return "There is no such price book."
-    whose = f"{book.what}, read {book.dates}"
+    whose = literal(f"{book.what}, read {book.dates}")
     if session.problem is None:
         return whose
     costs = [
-        f"{price.gpu} \\${price.usd_per_hour:,.2f} ({price.date or 'your own'})" for price in prices_of(session.problem)
+        literal(f"{price.gpu} ${price.usd_per_hour:,.2f} ({price.date or 'your own'})")
+        for price in prices_of(session.problem)
     ]
     return f"{whose}. {', '.join(costs)}"
 

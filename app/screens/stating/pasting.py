@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.session.stated import state, stated
 from sliceplan.app.session.uploaded import MOST_MIB, text_of
@@ -52,11 +53,11 @@ def paste_table(session: Session, table: Table) -> None:
         return
     read = read_table(text, table, _known())
     for problem in read.problems:
-        st.error(problem)
+        st.error(literal(problem))
     if read.problems:
         return
     for note in read.notes:
-        st.caption(note)
+        st.caption(literal(note))
     old: pd.DataFrame = getattr(session.tables, table)
     show_marks(read.rows, _marks(session, table, read), "must be looked at")
     st.dataframe(

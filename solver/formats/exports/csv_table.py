@@ -9,6 +9,7 @@ import csv
 import io
 
 from ...model.plan import Plan
+from ..cells import Cell, no_formula
 from .planned_gpus import known_gpus
 from .target import Export, Options
 
@@ -34,8 +35,6 @@ COLUMNS = (
     "basis",
 )
 """The columns in their order, which later versions only add to."""
-
-Cell = str | int | float | None
 
 
 def export(plan: Plan, options: Options) -> Export:
@@ -71,10 +70,6 @@ def export(plan: Plan, options: Options) -> Export:
                     one.duty_cycle_ms,
                     served.basis,
                 )
-                writer.writerow([_safe(cell) for cell in row])
+                writer.writerow([no_formula(cell) for cell in row])
     warnings = (f"Partitions that are kept free have no row: {free}.",) if free else ()
     return Export({f"{plan.problem.name}.csv": text.getvalue()}, warnings)
-
-
-def _safe(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
