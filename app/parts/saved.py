@@ -12,11 +12,14 @@ from sliceplan.app.store.problems import latest_version
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.store.shared import digest_at, shared_store
 from sliceplan.solver.digest import reference
+from sliceplan.solver.formats.plan_files import dump_plan
+from sliceplan.solver.formats.problem_files import dump_problem
 from sliceplan.solver.model.errors import SliceplanError
 from sliceplan.solver.model.plan import Plan
 
 from .attempts import attempt, plain
 from .conflict import show_conflict
+from .files import offer_file
 from .saving import CONFLICT, save_version, show_save_as
 from .texts import literal
 
@@ -34,6 +37,19 @@ def saved_bar(session: Session) -> None:
         show_conflict(session)
     except SliceplanError as error:
         st.warning(f"Nothing can be saved now; the rest of the page works without. {literal(plain(error))}")
+        _offer_what_is_there(session)
+
+
+def _offer_what_is_there(session: Session) -> None:
+    """Draws buttons that give as files what could not be saved."""
+    with st.container(horizontal=True):
+        if (problem := session.problem) is not None:
+            offer_file(
+                "Download the problem", partial(dump_problem, problem), f"{problem.name}.yaml", key="unsaved_problem"
+            )
+        if (answer := session.answer) is not None:
+            name = f"{answer.problem.name}.plan.json"
+            offer_file("Download the plan", partial(dump_plan, answer.plan), name, key="unsaved_plan")
 
 
 def _show_bar(session: Session, identity: Identity) -> None:

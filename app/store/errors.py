@@ -4,6 +4,7 @@ What can go wrong with the store.
     StoreError
     ├── StoreUrlError       the URL names no database that the store can use
     ├── UnreachableError    nothing that answers as a database is there
+    ├── GoneError           the file was taken away, or emptied, since it was opened
     ├── LockedError         somebody else's transaction did not end in time
     ├── RightsError         the database may not be written, or not read
     ├── NewerSchemaError    a later sliceplan has upgraded the database
@@ -26,6 +27,10 @@ class StoreUrlError(StoreError):
 
 class UnreachableError(StoreError):
     """Nothing that answers as a database is there."""
+
+
+class GoneError(StoreError):
+    """The SQLite file was taken away, or emptied, since it was opened; no new one is made in its place."""
 
 
 class LockedError(StoreError):

@@ -14,6 +14,7 @@ from .errors import UnreachableError
 from .location import database_url, default_file, shown
 from .schema import bring_up_to_date
 from .transactions import BEGIN
+from .watched_file import watch
 
 WAIT_S = 10.0
 
@@ -49,6 +50,9 @@ def open_store(url: str | None = None, *, wait_s: float = WAIT_S) -> Engine:
     except BaseException:
         store.dispose()
         raise
+    if location.drivername == "sqlite" and "uri" not in location.query:
+        store.dispose()  # those that are open have not noted their file
+        watch(store, Path(str(location.database)).absolute())
     return store
 
 
@@ -97,14 +101,13 @@ def _require_folder(url: URL) -> None:
 def _postgresql(url: URL, wait_s: float) -> Engine:
     if find_spec("psycopg") is None:
         raise MissingExtraError("psycopg", "postgres")
-    # A server that was started again is found before a session begins, not within.
-    store = create_engine(
-        url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": max(2, round(wait_s))}
-    )
+    from .patient_postgresql import connect_arguments, connected
 
-    @event.listens_for(store, "connect")
-    def _limit_waiting(connection: Any, _record: Any) -> None:
-        connection.execute(f"SET lock_timeout = {max(1, round(1000 * wait_s))}")
-        connection.commit()
+    # A server that was started again is found before a session begins, not within.
+    store = create_engine(url, hide_parameters=True, pool_pre_ping=True, connect_args=connect_arguments(wait_s))
+
+    @event.listens_for(store, "do_connect")
+    def _connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
+        return connected(wait_s, *arguments, **options)
 
     return store

@@ -1,16 +1,22 @@
 """Where the store is, and what is said when it cannot be opened."""
 
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
 import traceback
+from contextlib import suppress
+from pathlib import Path
 
 import postgresql_server
 import pytest
 from instances import ROOT, problem_of
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
 
 from sliceplan.app.store import opening
-from sliceplan.app.store.errors import LockedError, RightsError, StoreUrlError, UnreachableError
+from sliceplan.app.store.errors import GoneError, LockedError, RightsError, StoreUrlError, UnreachableError
 from sliceplan.app.store.location import database_url, shown
 from sliceplan.app.store.opening import open_store
 from sliceplan.app.store.problems import problems, save_new_problem
@@ -160,3 +166,92 @@ def test_the_store_needs_neither_streamlit_nor_a_solver():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_file_that_is_deleted_under_a_running_page_is_said_to_be_gone_and_no_new_one_is_made(sqlite_url, tmp_path):
+    store, path = open_store(sqlite_url), tmp_path / "store.sqlite3"
+    save_new_problem(store, PROBLEM, author="ana")
+    for name in ("store.sqlite3", "store.sqlite3-wal", "store.sqlite3-shm"):
+        (tmp_path / name).rename(tmp_path / f"away-{name}") if (tmp_path / name).exists() else None
+    for _ in range(2):
+        with pytest.raises(GoneError, match=r"is gone .*no empty one is made in its place"):
+            save_new_problem(store, PROBLEM, author="ana", name="other")
+        with pytest.raises(GoneError, match="is gone"):
+            problems(store)
+    assert not path.exists()
+    for aside in tmp_path.glob("away-*"):
+        aside.rename(tmp_path / aside.name.removeprefix("away-"))
+    assert [found.name for found in problems(store)] == [PROBLEM.name]
+    store.dispose()
+
+
+def test_a_file_that_is_emptied_is_said_to_be_and_one_put_in_its_place_is_opened(sqlite_url, tmp_path):
+    store, path = open_store(sqlite_url), tmp_path / "store.sqlite3"
+    other = open_store(f"sqlite:///{tmp_path}/backup.sqlite3")
+    save_new_problem(other, PROBLEM, author="ana", name="from-the-backup")
+    other.dispose()
+    assert problems(store) == ()
+    os.truncate(path, 0)
+    with pytest.raises(GoneError, match="was emptied"):
+        problems(store)
+    assert path.stat().st_size == 0
+    for end in ("-wal", "-shm"):
+        (tmp_path / f"store.sqlite3{end}").unlink(missing_ok=True)
+    (tmp_path / "backup.sqlite3").replace(path)
+    assert [found.name for found in problems(store)] == ["from-the-backup"]
+    store.dispose()
+
+
+@pytest.fixture
+def stopped(postgresql):
+    """Returns a function that stops a server as a whole, as a machine that hangs does; it goes on after the test."""
+    pids = []
+
+    def stop():
+        main = int((postgresql / "data" / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        pids.extend([main, *map(int, children)])
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+
+    yield stop
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_a_server_that_stops_answering_holds_nobody_up(postgresql_url, stopped):
+    store = open_store(postgresql_url, wait_s=0.2)
+    assert problems(store) == ()
+    stopped()
+    with pytest.raises(UnreachableError, match="cannot be opened"):
+        problems(store)
+    tried = []
+    event.listen(store, "do_connect", lambda *_: tried.append("again"))
+    for _ in range(3):
+        with pytest.raises(UnreachableError, match="cannot be opened"):
+            problems(store)
+    assert not tried  # all others are told at once
+    store.dispose()
+
+
+def test_an_answer_that_does_not_come_ends_the_connection(postgresql_url):
+    store = open_store(postgresql_url, wait_s=0.2)
+    with store.connect() as connection:
+        pid = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(OperationalError, match="the server does not answer"):
+                connection.exec_driver_sql("SELECT 1")
+            assert connection.invalidated
+        finally:
+            os.kill(pid, signal.SIGCONT)
+    assert problems(store) == ()
+    store.dispose()
+
+
+def test_a_statement_that_takes_too_long_is_ended_by_the_server(postgresql_url):
+    store = open_store(postgresql_url, wait_s=0.2)
+    with store.connect() as connection, pytest.raises(OperationalError, match="statement timeout"):
+        connection.exec_driver_sql("SELECT pg_sleep(60)")
+    store.dispose()
