@@ -31,6 +31,7 @@ from ..model.problem import Sharing
 from ..performance.alone import alone_on
 from ..performance.igniter_rules import Demand, demands
 from ..performance.interference.least_shares import least_shares
+from ..performance.interference.prediction import Ints
 from ..performance.mps_sharing import MpsType
 from ..performance.resolve import FleetType, ResolvedProblem
 from .single_type import Placed, cheapest_single_type
@@ -141,16 +142,14 @@ class _Kinds:
         listed = sorted(range(len(shared)), key=lambda i: -shared[i].least_units)
         self.order = [numbers[key_of[i]] for i in listed]
 
-    def with_one_more(self, contents: Sequence[_Content], kind: int) -> list[_Content | None]:
-        """Returns each content with a workload of a kind beside its residents; None: they do not fit."""
-        width = max(len(content) for content in contents) + 1
-        shape = (len(contents), width)
-        chosen, start = np.full(shape, -1, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        for row, content in enumerate(contents):
-            for column, (resident, units) in enumerate((*content, (kind, self.units[kind]))):
-                chosen[row, column], start[row, column] = resident, units
+    def with_one_more(self, contents: "_Contents", slots: Ints, kind: int) -> tuple[Ints, np.ndarray]:
+        """Returns the least shares of contents with a workload of a kind, who comes last, and which of these fit."""
+        residents = contents.residents[slots]
+        width = int(residents.max()) + 1
+        last = residents[:, None] == np.arange(width)
+        chosen = np.where(last, kind, contents.kind[slots, :width])
         here = chosen >= 0
-        least, fits = least_shares(
+        return least_shares(
             self.mps.model,
             np.where(here, self._workload[chosen], -1),
             self._batch[chosen],
@@ -158,23 +157,7 @@ class _Kinds:
             self._required[chosen],
             unit_percent=self.mps.unit_percent,
             capacity_units=self.mps.capacity_units,
-            start=start,
-        )
-        return [
-            tuple(zip(chosen[row, here[row]].tolist(), least[row, here[row]].tolist(), strict=True))
-            if fits[row]
-            else None
-            for row in range(len(contents))
-        ]
-
-    def admits(self, content: _Content, kind: int) -> bool:
-        """Tells whether shares alone, memory and MPS clients leave room for one more of a kind."""
-        used = sum(units for _, units in content)
-        memory = sum(self.memory[resident] for resident, _ in content)
-        return (
-            used + self.units[kind] <= self.mps.capacity_units
-            and memory + self.memory[kind] <= self.mps.memory_mib
-            and len(content) < self.mps.clients
+            start=np.where(last, self.units[kind], contents.units[slots, :width]),
         )
 
     def named(self, gpus: Sequence[_Content], arrivals: Sequence[tuple[int, int]]) -> list[SharedGpu]:
@@ -195,42 +178,126 @@ class _Kinds:
         ]
 
 
+class _Contents:
+    """The different contents of open GPUs, each in a slot, and which GPUs have them; arrays have shape (slot, ...)."""
+
+    def __init__(self, kinds: _Kinds) -> None:
+        self._kinds = kinds
+        self._slot: dict[_Content, int] = {}
+        self.gpus: list[list[int]] = []
+        """Heaps of the numbers of the GPUs with each content."""
+        self.first = np.zeros(0, dtype=np.int64)
+        """The lowest of these; NOBODY: there are none now."""
+        self.used = np.zeros(0, dtype=np.int64)
+        self.memory = np.zeros(0)
+        self.residents = np.zeros(0, dtype=np.int64)
+        self.kind = np.zeros((0, 1), dtype=np.int64)
+        """Shape (slot, resident); -1: there is no such resident."""
+        self.units = np.zeros((0, 1), dtype=np.int64)
+
+    def add(self, content: _Content, number: int) -> None:
+        """Gives a GPU a content."""
+        slot = self._slot.setdefault(content, len(self.gpus))
+        if slot == len(self.gpus):
+            self.gpus.append([])
+            self._make_room(slot + 1, len(content) + 1)
+            self.used[slot] = sum(units for _, units in content)
+            self.memory[slot] = sum(self._kinds.memory[resident] for resident, _ in content)
+            self.residents[slot] = len(content)
+            self.kind[slot, : len(content)] = [resident for resident, _ in content]
+            self.units[slot, : len(content)] = [units for _, units in content]
+        heappush(self.gpus[slot], number)
+        self.first[slot] = self.gpus[slot][0]
+
+    def take(self, slot: int) -> int:
+        """Takes the first GPU with a content away, and returns its number."""
+        number = heappop(self.gpus[slot])
+        self.first[slot] = self.gpus[slot][0] if self.gpus[slot] else NOBODY
+        return number
+
+    def that_admit(self, kind: int) -> Ints:
+        """Returns the slots in which shares alone, memory and MPS clients leave room for a kind, first GPUs first."""
+        kinds, mps = self._kinds, self._kinds.mps
+        slots = np.flatnonzero(
+            (self.first < NOBODY)
+            & (self.used + kinds.units[kind] <= mps.capacity_units)
+            & (self.memory + kinds.memory[kind] <= mps.memory_mib)
+            & (self.residents < mps.clients)
+        )
+        return slots[np.argsort(self.first[slots])]
+
+    def _make_room(self, slots: int, width: int) -> None:
+        """Has the arrays hold so many slots, and contents of so many residents."""
+        more = max(slots, len(self.first)) if slots > len(self.first) else 0
+        wider = max(width - self.kind.shape[1], 0)
+        if more or wider:
+            self.kind = np.pad(self.kind, ((0, more), (0, wider)), constant_values=-1)
+            self.units = np.pad(self.units, ((0, more), (0, wider)))
+        if more:
+            self.first = np.pad(self.first, (0, more), constant_values=NOBODY)
+            self.used, self.memory = np.pad(self.used, (0, more)), np.pad(self.memory, (0, more))
+            self.residents = np.pad(self.residents, (0, more))
+
+
+NOBODY = 1 << 62
+"""A number that no GPU has."""
+
+_Known = dict[tuple[int, int], list[int] | None]
+"""Shares on the GPU of a slot with one more of a kind, by (slot, kind); None: they do not fit."""
+
+
 def _placed(kinds: _Kinds, fit: Fit) -> tuple[list[_Content], list[tuple[int, int]]]:
     """Returns the contents of the GPUs, in the order in which they were opened, and (kind, GPU) of each placement."""
     gpus: list[_Content] = []
     arrivals: list[tuple[int, int]] = []
-    by_content: dict[_Content, list[int]] = {}
-    grown: dict[tuple[_Content, int], _Content | None] = {}
+    contents = _Contents(kinds)
+    known: _Known = {}
     for kind in kinds.order:
-        open_contents = [content for content in by_content if kinds.admits(content, kind)]
-        if fit == "first-ignoring-interference":
-            grown |= {(content, kind): (*content, (kind, kinds.units[kind])) for content in open_contents}
-        elif unknown := [content for content in open_contents if (content, kind) not in grown]:
-            results = kinds.with_one_more(unknown, kind)
-            grown |= {(content, kind): result for content, result in zip(unknown, results, strict=True)}
-        hosts = [content for content in open_contents if grown[content, kind] is not None]
-        if not hosts:
+        host = _host(kinds, contents, kind, fit, known)
+        if host is None:
+            number = len(gpus)
             gpus.append(((kind, kinds.units[kind]),))
-            arrivals.append((kind, len(gpus) - 1))
-            heappush(by_content.setdefault(gpus[-1], []), len(gpus) - 1)
-            continue
-        if fit == "least-interference":
-            host = min(
-                hosts, key=lambda content: (_total(grown[content, kind]) - _total(content), by_content[content][0])
-            )
         else:
-            host = min(hosts, key=lambda content: by_content[content][0])
-        number = heappop(by_content[host])
+            slot, units = host
+            number = contents.take(slot)
+            gpus[number] = tuple(zip([*(resident for resident, _ in gpus[number]), kind], units, strict=True))
         arrivals.append((kind, number))
-        if not by_content[host]:
-            del by_content[host]
-        gpus[number] = grown[host, kind] or ()
-        heappush(by_content.setdefault(gpus[number], []), number)
+        contents.add(gpus[number], number)
     return gpus, arrivals
 
 
-def _total(content: _Content | None) -> int:
-    return sum(units for _, units in content or ())
+def _host(kinds: _Kinds, contents: _Contents, kind: int, fit: Fit, known: _Known) -> tuple[int, list[int]] | None:
+    """Returns the slot of the GPUs that take one more of a kind, and the shares there then; None: it fits on none."""
+    slots = contents.that_admit(kind)
+    if fit == "first-ignoring-interference" and slots.size:
+        own = contents.units[slots[0], : contents.residents[slots[0]]].tolist()
+        return int(slots[0]), [*own, kinds.units[kind]]
+    shares = _shares(kinds, contents, slots, kind, known) if slots.size else []
+    fitting = [(slot, units) for slot, units in shares if units is not None]
+    if not fitting:
+        return None
+    # Of equal growth the first GPU.
+    return fitting[0] if fit == "first" else min(fitting, key=lambda one: sum(one[1]) - int(contents.used[one[0]]))
+
+
+def _shares(
+    kinds: _Kinds, contents: _Contents, slots: Ints, kind: int, known: _Known
+) -> list[tuple[int, list[int] | None]]:
+    """Returns the shares in each of some slots with one more of a kind; None: they do not fit."""
+    if len(kinds.members[kind]) == 1:  # nobody asks again
+        return _found(kinds, contents, slots, kind)
+    unknown = [slot for slot in slots.tolist() if (slot, kind) not in known]
+    if unknown:
+        new = _found(kinds, contents, np.array(unknown, dtype=np.int64), kind)
+        known.update(((slot, kind), units) for slot, units in new)
+    return [(slot, known[slot, kind]) for slot in slots.tolist()]
+
+
+def _found(kinds: _Kinds, contents: _Contents, slots: Ints, kind: int) -> list[tuple[int, list[int] | None]]:
+    """As `_shares`, found anew for all slots at once."""
+    units, fits = kinds.with_one_more(contents, slots, kind)
+    rows = zip(slots.tolist(), units.tolist(), fits.tolist(), contents.residents[slots].tolist(), strict=True)
+    return [(slot, own[: residents + 1] if fit else None) for slot, own, fit, residents in rows]
 
 
 PLANNERS = (
