@@ -249,10 +249,11 @@ def test_what_a_device_cannot_write_is_a_failure_of_the_step(node, session_of, m
     assert "No space left on device" in outcome.reason
 
 
-def test_a_rollback_that_fails_is_stuck_says_what_to_do_and_is_tried_again(node, session_of, folder):
+def test_a_rollback_that_fails_is_stuck_says_what_to_do_and_is_tried_again(node, session_of, folder, clock):
     node.inject(Injection(3, "driver_error", times=100))
     outcome = bring(session_of(node), OTHER)
     assert outcome.end == "stuck"
+    assert clock.time == 0.5 + 1.0, "a longer pause before each further try"
     assert "and going back failed" in outcome.reason
     assert "sliceplan-agent rollback" in str(outcome)
     open_one = unfinished(folder)
@@ -391,6 +392,16 @@ def test_old_checkpoints_go_and_the_one_that_a_rollback_needs_stays(node, sessio
     left = {path.name for path in folder.path.glob("checkpoint-*.json")}
     assert needed in left
     assert len(left) <= 22
+
+
+def test_the_checkpoints_written_last_are_kept_whatever_their_names(folder):
+    """A clock that was set back, or a second in the same second, names a later one before an earlier one."""
+    names = [f"checkpoint-{number:02}.json" for number in range(30)]
+    for age, name in enumerate(names):
+        folder.write(name, b"{}")
+        os.utime(folder.path / name, (10_000 - age, 10_000 - age))
+    folder.forget_old_checkpoints("checkpoint-29.json")
+    assert folder.names() == [*names[:20], "checkpoint-29.json"]
 
 
 def test_gpus_of_the_last_plan_are_freed_and_those_of_none_left_alone(session_of):
