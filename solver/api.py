@@ -10,7 +10,7 @@ A time limit counts from the call. It holds for all that the call searches; what
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -317,6 +317,8 @@ class _Task:
     """As stated."""
     deadline: float
     """As time.monotonic() has it."""
+    cost_without: Mapping[str, float | None] = field(default_factory=dict)
+    """What the planner's plan costs without standby processes (`shadow`), without free partitions (`insurance`)."""
 
     @property
     def left_s(self) -> float:
@@ -373,18 +375,15 @@ def _planned(task: _Task, planner: Planner, known: Gpus = list, on_plan: OnPlan 
     if _refusal(task.resolved, planner):
         return _verified(task, planner)
     # First, as it is quick where there is little time: what a limit leaves out shall not be what the plan costs more.
-    without_shadow = _cost_without({"shadow_percent": 0.0}, task, planner) if asked.shadow_percent else None
-    without_spares = _cost_without(NO_SPARES, task, planner) if asked.keeps_spares else None
-    plan = _verified(task, planner, known, on_plan)
-    if asked.shadow_percent:
-        cost, extra = without_shadow, _more(plan.cost_per_hour, without_shadow)
-        shadow = ShadowCapacity(percent=asked.shadow_percent, cost_without_per_hour=cost, extra_cost_per_hour=extra)
-        plan = plan.model_copy(update={"shadow": shadow})
-    if asked.keeps_spares:
-        cost, extra = without_spares, _more(plan.cost_per_hour, without_spares)
-        insurance = Insurance(cost_without_per_hour=cost, extra_cost_per_hour=extra)
-        plan = plan.model_copy(update={"insurance": insurance})
-    return plan
+    without = {
+        field: _cost_without(changes, task, planner)
+        for field, changes, is_asked in (
+            ("shadow", {"shadow_percent": 0.0}, asked.shadow_percent > 0),
+            ("insurance", NO_SPARES, asked.keeps_spares),
+        )
+        if is_asked
+    }
+    return _verified(replace(task, cost_without=without), planner, known, on_plan)
 
 
 SPARE_PLANNERS = ("exact",)
@@ -399,6 +398,22 @@ def _cost_without(changes: Mapping[str, Any], task: _Task, planner: Planner) -> 
     changed = problem.model_copy(update={"settings": problem.settings.model_copy(update=changes)})
     resolved = resolve(changed, task.profiles)
     return _verified(replace(task, resolved=resolved, deadline=task.part(FOR_COMPARING)), planner).cost_per_hour
+
+
+def _with_extras(task: _Task, plan: Plan) -> Plan:
+    """Returns the plan with what its standby processes and its free partitions cost."""
+    asked = task.resolved.problem.settings
+    if plan.status is Status.REFUSED or not (asked.shadow_percent or asked.keeps_spares):
+        return plan
+    shadow, spares = map(task.cost_without.get, ("shadow", "insurance"))
+    cost, update = plan.cost_per_hour, dict[str, Any]()
+    if asked.shadow_percent:
+        update["shadow"] = ShadowCapacity(
+            percent=asked.shadow_percent, cost_without_per_hour=shadow, extra_cost_per_hour=_more(cost, shadow)
+        )
+    if asked.keeps_spares:
+        update["insurance"] = Insurance(cost_without_per_hour=spares, extra_cost_per_hour=_more(cost, spares))
+    return plan.model_copy(update=update)
 
 
 def _more(cost: float | None, than: float | None) -> float | None:
@@ -489,7 +504,7 @@ def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:
     """Measures a plan and verifies it."""
     problem = task.resolved.problem
     columns = plan_columns(problem, plan)
-    plan = completed(problem, plan, task.profiles, columns)
+    plan = _with_extras(task, completed(problem, plan, task.profiles, columns))
     violations = check(problem, plan, task.profiles, columns)
     broken = [_broken(violation) for violation in violations if violation.excess is not None]
     if broken and planner.own_model and len(broken) == len(violations):

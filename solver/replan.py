@@ -241,8 +241,11 @@ def _plan(
     gpus = _with_their_names(running, there, known, plan.gpus, numbers)
     gpus = _with_running_points(resolved, known, answer.kept or (), gpus, numbers)
     left = gap(plan.cost_per_hour, bound)
-    status = Status.OPTIMAL if left == 0.0 else Status.FEASIBLE
-    return plan.model_copy(update={"gpus": tuple(gpus), "bound": bound, "gap": left, "status": status})
+    if search.stopped == "proved" and left != 0.0:  # what is proven is the trade: moves keep the cost above its bound
+        search = search.model_copy(update={"stopped": "gap_left"})
+    status = Status.OPTIMAL if search.stopped == "proved" else Status.FEASIBLE
+    update = {"gpus": tuple(gpus), "bound": bound, "gap": left, "status": status, "search": search}
+    return plan.model_copy(update=update)
 
 
 def _decided(resolved: ResolvedProblem, known: Running, answer: Replanning) -> Iterator[tuple[CutGpu, int | None]]:

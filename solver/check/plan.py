@@ -15,9 +15,9 @@ import numpy as np
 
 from ..digest import reference
 from ..model.catalogue import load_catalogue
+from ..model.consistency import WITHOUT_PLAN
 from ..model.hardware import MigGeometry, MigProfile
-from ..model.plan import Plan, PlannedGpu, Status
-from ..model.prices import usd_per_hour_of
+from ..model.plan import Plan, PlannedGpu
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile, merged
 from ..performance.prediction import Prediction, predict, predict_whole
@@ -28,15 +28,8 @@ from .partitions import Predict, wrong_partitions
 from .prices import wrong_prices
 from .shares import wrong_shares
 from .spares import wrong_spares
-from .violation import RELATIVE, Violation, close, close_arrays
-
-ENDS_WITHOUT_PLAN = {
-    Status.INFEASIBLE: {"infeasible"},
-    Status.NONE_FOUND: {"heuristic_done", "gap_left"},
-    Status.REFUSED: {"refused"},
-    Status.TIMEOUT: {"time_limit", "interrupted"},
-}
-"""How searches end that give these answers; `infeasible` takes a proof."""
+from .totals import wrong_totals
+from .violation import Violation, close_arrays
 
 
 def check(
@@ -57,12 +50,12 @@ def check(
     if found:
         return found
     columns = plan_columns(problem, plan, columns)
-    found += _wrong_totals(problem, plan, columns)
+    found += wrong_totals(problem, plan, _used(plan, columns))
     found += wrong_prices(problem, plan)
     found += _wrong_fleet(problem, plan, columns)
     point = cache(partial(_point, by_key))
     found += _wrong_gpus(problem, plan, columns, by_key, point)
-    if plan.status in (Status.OPTIMAL, Status.FEASIBLE, Status.VIOLATING):
+    if plan.status not in WITHOUT_PLAN:
         found += _wrong_rates(problem, columns)
         found += wrong_spares(problem, plan, by_key)
     if all(one.excess is not None for one in found):
@@ -78,47 +71,6 @@ def _wrong_problem(problem: Problem, plan: Plan) -> Iterator[Violation]:
             f"answers the problem {plan.problem.name!r} (sha256 {plan.problem.sha256[:12]}…), "
             f"not {expected.name!r} (sha256 {expected.sha256[:12]}…)",
         )
-
-
-def _wrong_totals(problem: Problem, plan: Plan, columns: PlanColumns) -> Iterator[Violation]:
-    """Status, cost, bound and gap agree with each other and with the GPUs."""
-    if plan.gpus_used != len(plan.gpus):
-        yield Violation("plan", f"gpus_used is {plan.gpus_used}, but it lists {len(plan.gpus)} GPUs")
-    if plan.status in ENDS_WITHOUT_PLAN:
-        if plan.gpus or plan.cost_per_hour is not None:
-            yield Violation("plan", f"status is {plan.status}, but it has GPUs or a cost")
-        if plan.status is not Status.TIMEOUT and not plan.unserved:
-            yield Violation("plan", f"status is {plan.status}, but it names no unserved workload")
-        if plan.search.stopped not in ENDS_WITHOUT_PLAN[plan.status]:
-            yield Violation("plan", f"status is {plan.status}, but its search ended with {plan.search.stopped}")
-        return
-    if plan.unserved:
-        yield Violation("plan", f"status is {plan.status}, but {len(plan.unserved)} workloads are unserved")
-    if plan.bound.gpus is not None and plan.bound.gpus > plan.gpus_used and plan.status is not Status.VIOLATING:
-        yield Violation("plan", f"bound.gpus is {plan.bound.gpus}, but it uses {plan.gpus_used} GPUs")
-    prices = usd_per_hour_of(problem)
-    used = _used(plan, columns)
-    if any(prices.get(gpu) is None for gpu in used):
-        return  # reported with the fleet
-    cost = sum((prices[gpu] or 0.0) * times for gpu, times in used.items())
-    if plan.cost_per_hour is None or not close(plan.cost_per_hour, cost):
-        yield Violation("plan", f"cost_per_hour is {plan.cost_per_hour}, but its GPUs cost {cost:.6f}")
-    if plan.status is Status.VIOLATING and (plan.gap is not None or not plan.violations):
-        yield Violation("plan", "status is violating, but it states a gap or names no violation")
-    bound = plan.bound.cost_per_hour
-    if plan.status is Status.VIOLATING:
-        return
-    if bound is None:
-        if plan.status is Status.OPTIMAL or plan.gap is not None:
-            yield Violation("plan", f"status is {plan.status} and gap {plan.gap}, but no bound is given")
-        return
-    if bound > cost * (1 + RELATIVE):
-        yield Violation("plan", f"its bound {bound:.6f} is above its cost {cost:.6f}")
-    gap = max(0.0, cost - bound) / bound if bound else None
-    if gap is not None and (plan.gap is None or abs(plan.gap - gap) > RELATIVE):
-        yield Violation("plan", f"gap is {plan.gap}, but cost and bound give {gap:.6f}")
-    if plan.status is Status.OPTIMAL and not close(bound, cost):
-        yield Violation("plan", f"status is optimal, but the bound {bound:.6f} is below the cost {cost:.6f}")
 
 
 def _used(plan: Plan, columns: PlanColumns) -> dict[str, int]:

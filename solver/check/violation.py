@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-RELATIVE = 1e-6
-"""Tolerance for figures that were computed twice."""
+from ..model.rounding import RELATIVE as RELATIVE
+from ..model.rounding import close as close
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,6 @@ class Violation:
     def __str__(self) -> str:
         about = f"{self.where} {self.workload}" if self.workload else self.where
         return f"{about}: {self.message}"
-
-
-def close(one: float, other: float) -> bool:
-    """Tells whether two figures agree but for rounding."""
-    return one == other or abs(one - other) <= RELATIVE * max(abs(one), abs(other))
 
 
 def close_arrays(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -18,6 +18,9 @@ from .world import SLACK, Event, World
 BETWEEN = "a stage on the way to another plan; what it costs is not planned"
 
 
+MISSES = "the plan that it leads to misses SLOs (status violating)"
+
+
 def stages(old: Plan, planned: PlannedTransition) -> list[Plan]:
     """
     Returns the plans to go through, in their order; the last is the new plan, and the old one is not among them.
@@ -131,6 +134,7 @@ def _plan(
                 partitions=tuple(partitions),
             )
         )
+    missing = (MISSES,) if planned.assigned.violations else ()
     return planned.assigned.model_copy(
         update={
             "status": Status.FEASIBLE,
@@ -140,7 +144,8 @@ def _plan(
             "gap": None,
             "search": Search(stopped="heuristic_done", time_limit_s=None, solver=None),
             "gpus": tuple(gpus),
-            "warnings": (f"stage {number} of {count}: {BETWEEN}",),
+            "violations": (),
+            "warnings": (f"stage {number} of {count}: {BETWEEN}", *missing),
             "metrics": None,
             "prices": None,
             "insurance": None,

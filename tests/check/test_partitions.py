@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from instances import random_problem
 
 from sliceplan.solver.api import solve
-from sliceplan.solver.check.plan import _wrong_fleet, _wrong_totals, check
+from sliceplan.solver.check.plan import _used, _wrong_fleet, check
+from sliceplan.solver.check.totals import wrong_totals
 from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -94,7 +95,7 @@ def test_a_damaged_plan_is_judged_as_by_the_plain_version(data):
     if any(not share.serves or share.serves[0].batch == 10**30 for share in shares):
         return  # shares are judged one GPU after the other, by check/shares.py; this is about all else
     columns = plan_columns(problem, wrong)
-    around = [*_wrong_totals(problem, wrong, columns), *_wrong_fleet(problem, wrong, columns)]
+    around = [*wrong_totals(problem, wrong, _used(wrong, columns)), *_wrong_fleet(problem, wrong, columns)]
     profiles = shipped_profiles()
     found = [one for one in check(problem, wrong, profiles) if not one.message.startswith("metrics")]
     assert found == [*around, *wrong_gpus_and_rates(problem, wrong, profiles)]

@@ -167,9 +167,9 @@ def test_words_that_do_not_fit_the_end_of_the_search_do_not_pass_check():
     plan = solve(problem)
     for status in (Status.INFEASIBLE, Status.NONE_FOUND, Status.REFUSED, Status.TIMEOUT):
         for stopped in ("proved", *WITHOUT_PLAN):
-            other = plan.model_copy(
-                update={"status": status, "search": plan.search.model_copy(update={"stopped": stopped})}
-            )
+            limit_s = 30.0 if stopped == "time_limit" else None
+            search = Search(stopped=stopped, time_limit_s=limit_s, solver=None)
+            other = plan.model_copy(update={"status": status, "search": search})
             assert bool(check(problem, other, shipped_profiles())) == (WITHOUT_PLAN.get(stopped) is not status)
 
 

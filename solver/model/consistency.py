@@ -1,0 +1,161 @@
+"""
+What a plan says of itself that cannot be so together, whatever problem it answers.
+
+Who has the problem recomputes the plan (`check`, which asks here first); whoever has the plan alone (a picture, a
+transition, an export, an agent) can at least refuse one whose own statements contradict each other. Whether its GPUs
+can be divided as it says is division.py's question.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from operator import attrgetter
+
+from .division import Wrong
+from .errors import Finding, InputError
+from .parsing import grouped
+from .plan import Plan, PlannedGpu, Search, Served, Status
+from .rounding import RELATIVE, close
+
+WITH_SOME_PLAN = ("gap_left", "gap_reached", "heuristic_done", "time_limit", "interrupted")
+
+STOPPED: Mapping[Status, Collection[str]] = {
+    Status.OPTIMAL: ("proved",),
+    Status.FEASIBLE: WITH_SOME_PLAN,
+    Status.VIOLATING: WITH_SOME_PLAN,
+    Status.INFEASIBLE: ("infeasible",),
+    Status.NONE_FOUND: ("heuristic_done", "gap_left"),
+    Status.REFUSED: ("refused",),
+    Status.TIMEOUT: ("time_limit", "interrupted"),
+}
+"""How searches end that give these answers: only one that ended with a proof is `optimal` or `infeasible`."""
+
+WITHOUT_PLAN = (Status.INFEASIBLE, Status.NONE_FOUND, Status.REFUSED, Status.TIMEOUT)
+
+
+def refuse_contradictions(plan: Plan, source: str) -> None:
+    """Raises InputError if a plan contradicts itself, with every finding."""
+    findings = [Finding(source, *wrong) for wrong in (*contradictions(plan), *contradictory_figures(plan))]
+    if findings:
+        raise InputError(grouped(findings))
+
+
+def contradictions(plan: Plan) -> Iterator[Wrong]:
+    """Yields what a plan says of all of itself that cannot be so together: path of a field, and why."""
+    if plan.gpus_used != len(plan.gpus):
+        yield "gpus_used", f"is {plan.gpus_used}, but it lists {len(plan.gpus)} GPUs"
+    yield from _wrong_end(plan.status, plan.search)
+    yield from _without_plan(plan) if plan.status in WITHOUT_PLAN else _with_plan(plan)
+    yield from _repeated("unserved", (one.workload for one in plan.unserved))
+    yield from _wrong_bound(plan)
+    yield from _wrong_differences(plan)
+    yield from _wrong_violations(plan)
+    listed = [] if plan.metrics is None else list(map(attrgetter("id"), plan.metrics.gpus))
+    if plan.metrics is not None and listed != list(map(attrgetter("id"), plan.gpus)):
+        yield "metrics.gpus", "does not list the ids of the plan's GPUs in their order"
+
+
+def contradictory_figures(plan: Plan) -> Iterator[Wrong]:
+    """Yields the figures of services that cannot be so together: more than the capacity, a sum that is none."""
+    for i, gpu in enumerate(plan.gpus):
+        for j, partition in enumerate(gpu.partitions):
+            for k, served in enumerate(partition.serves):
+                yield from _wrong_figures(plan, served, f"gpus[{i}].partitions[{j}].serves[{k}]")
+
+
+def _wrong_end(status: Status, search: Search) -> Iterator[Wrong]:
+    if search.stopped not in STOPPED[status]:
+        ends = " or ".join(STOPPED[status])
+        yield "search.stopped", f"is {search.stopped}, but status is {status}: its search ended with {ends}"
+    if search.stopped == "time_limit" and search.time_limit_s is None:
+        yield "search.time_limit_s", "is null, but the search ended with time_limit"
+    if search.stopped == "refused" and search.time_limit_s is not None:
+        yield "search.time_limit_s", f"is {search.time_limit_s:g}, but the search never began (refused)"
+
+
+def _without_plan(plan: Plan) -> Iterator[Wrong]:
+    """What an answer without a plan cannot have, and must have."""
+    for field in ("gpus", "cost_per_hour", "gap", "violations", "metrics", "prices"):
+        if getattr(plan, field) not in (None, ()):
+            yield field, f"is given, but status is {plan.status}, which is without a plan"
+    if plan.status is not Status.TIMEOUT and not plan.unserved:
+        yield "unserved", f"names no unserved workload, but status is {plan.status}"
+
+
+def _with_plan(plan: Plan) -> Iterator[Wrong]:
+    if plan.unserved:
+        yield "unserved", f"names {len(plan.unserved)} workloads, but status is {plan.status}"
+    if plan.status is Status.VIOLATING and not plan.violations:
+        yield "violations", "is empty, but status is violating"
+    if plan.status is not Status.VIOLATING and plan.violations:
+        yield "violations", f"names {len(plan.violations)}, but status is {plan.status}"
+
+
+def _wrong_bound(plan: Plan) -> Iterator[Wrong]:
+    """Bound, cost and gap; a violating plan serves less than it should, so a bound says nothing of its cost."""
+    bound, cost = plan.bound.cost_per_hour, plan.cost_per_hour
+    if plan.status is Status.VIOLATING:
+        if plan.gap is not None:
+            yield "gap", f"is {plan.gap}, but status is violating: a plan that misses SLOs has none"
+        return
+    if plan.status in WITHOUT_PLAN:
+        return
+    if plan.bound.gpus is not None and plan.bound.gpus > plan.gpus_used:
+        yield "bound.gpus", f"is {plan.bound.gpus}, but it uses {plan.gpus_used} GPUs"
+    if bound is None or cost is None:
+        if plan.gap is not None:
+            yield "gap", f"is {plan.gap}, but {'the bound' if bound is None else 'the cost'} is null"
+        if plan.status is Status.OPTIMAL:
+            yield "bound.cost_per_hour", "is null, or the cost is, but status is optimal"
+        return
+    if bound > cost * (1 + RELATIVE):
+        yield "bound.cost_per_hour", f"is {bound:.6f}; its bound is above its cost {cost:.6f}"
+    gap = max(0.0, cost - bound) / bound if bound else None
+    if (plan.gap is None) != (gap is None) or (
+        plan.gap is not None and gap is not None and abs(plan.gap - gap) > RELATIVE
+    ):
+        yield "gap", f"is {plan.gap}, but cost and bound give {gap}"
+    if plan.status is Status.OPTIMAL and not close(bound, cost):
+        yield "status", f"is optimal, but the bound {bound:.6f} is below the cost {cost:.6f}"
+
+
+def _wrong_differences(plan: Plan) -> Iterator[Wrong]:
+    """What standby processes and free partitions add is the difference of two costs, of which one may be missing."""
+    for field in ("shadow", "insurance"):
+        stated = getattr(plan, field)
+        if stated is None:
+            continue
+        without, cost, extra = stated.cost_without_per_hour, plan.cost_per_hour, stated.extra_cost_per_hour
+        known = without is not None and cost is not None
+        path = f"{field}.extra_cost_per_hour"
+        if (extra is not None) != known:
+            yield path, f"is {extra}, but the costs are {cost} and, without, {without}"
+        elif known and not abs(extra - (cost - without)) <= RELATIVE * max(cost, without):
+            yield path, f"is {extra:.6f}, but the costs differ by {cost - without:.6f}"
+
+
+def _wrong_violations(plan: Plan) -> Iterator[Wrong]:
+    """Violations are of GPUs of the plan and of services there."""
+    on: Mapping[str, PlannedGpu] = {gpu.id: gpu for gpu in plan.gpus} if plan.violations else {}
+    for i, one in enumerate(plan.violations):
+        gpu = on.get(one.gpu)
+        if gpu is None:
+            yield f"violations[{i}].gpu", f"is {one.gpu!r}, which is no GPU of the plan"
+        elif one.workload is not None:
+            served = {served.workload for partition in gpu.partitions for served in partition.serves}
+            if one.workload not in served:
+                yield f"violations[{i}].workload", f"is {one.workload!r}, which {one.gpu} does not serve"
+
+
+def _wrong_figures(plan: Plan, served: Served, path: str) -> Iterator[Wrong]:
+    too_much = served.rate_rps > served.capacity_rps * (1 + RELATIVE)
+    if too_much and plan.status is not Status.VIOLATING:
+        yield f"{path}.rate_rps", f"is {served.rate_rps:g}, more than its capacity_rps of {served.capacity_rps:g}"
+    if served.causes_ms is not None and not close(sum(served.causes_ms.values()), served.latency_ms):
+        total = sum(served.causes_ms.values())
+        yield f"{path}.causes_ms", f"add up to {total:g}; latency_ms is {served.latency_ms:g}"
+
+
+def _repeated(field: str, names: Iterable[str]) -> Iterator[Wrong]:
+    for name, times in Counter(names).items():
+        if times > 1:
+            yield field, f"names {name} {times} times"
