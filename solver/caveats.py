@@ -1,11 +1,13 @@
 """What a plan's predictions rest on, in words: extrapolations beyond what was measured, and estimates."""
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from .model.interference import Interference
 from .model.plan import Plan
 from .model.problem import Problem, Sharing
 from .model.profile import Profile, merged
+from .model.rounding import RELATIVE
 
 
 def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterator[str]:
@@ -19,11 +21,10 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterat
         The profiles that the plan was made with; a later one wins over an earlier one of the same model and GPU.
     """
     by_key = merged(profiles)
-    model_of = {workload.name: workload.model for workload in problem.workloads}
+    apart = [gpu for gpu in plan.gpus if gpu.sharing != "mig"]
+    model_of = {workload.name: workload.model for workload in problem.workloads} if apart else {}
     estimated: dict[tuple[str, str, str], None] = {}
-    for gpu in plan.gpus:
-        if gpu.sharing == "mig":
-            continue
+    for gpu in apart:
         for partition in gpu.partitions:
             for served in partition.serves:
                 profile = by_key.get((model_of.get(served.workload, ""), gpu.gpu))
@@ -34,9 +35,10 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterat
                     estimated[profile.model, gpu.gpu, known.estimated_from] = None
                 percent = partition.sm_percent or 100.0
                 yield from _extrapolations(f"{served.workload} on {gpu.id}", known, served.batch, percent)
+    models = dict.fromkeys(map(attrgetter("model", "gpus"), problem.workloads))
     for entry in problem.fleet:
+        asked = dict.fromkeys(model for model, gpus in models if gpus is None or entry.gpu in gpus)
         for sharing in entry.sharing:
-            asked = dict.fromkeys(w.model for w in problem.workloads if w.gpus is None or entry.gpu in w.gpus)
             unknown = [model for model in asked if not _known(by_key.get((model, entry.gpu)), sharing)]
             if unknown:
                 kind = {"mig": "under MIG", "mps": "under MPS", "exclusive": "used whole"}[sharing]
@@ -67,7 +69,7 @@ def _known(profile: Profile | None, sharing: Sharing) -> bool:
 
 def _extrapolations(where: str, known: Interference, batch: int, percent: float) -> Iterator[str]:
     extent = known.measured
-    if not extent.min_percent <= percent <= extent.max_percent:
+    if not extent.min_percent * (1 - RELATIVE) <= percent <= extent.max_percent * (1 + RELATIVE):
         yield (
             f"{where}: a share of {percent:g} % extrapolates; measured were {extent.min_percent:g} to "
             f"{extent.max_percent:g} %"

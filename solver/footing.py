@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from .model.plan import Partition, Plan, PlannedGpu, Served
 from .model.problem import Problem
 from .model.profile import Profile, Quality, merged
+from .model.rounding import RELATIVE
 
 
 @dataclass(frozen=True)
@@ -106,5 +107,5 @@ def _beyond(extent: MeasuredExtent, batch: int, percent: float | None) -> Iterat
         yield f"a batch of {batch}; measured were {least} to {greatest}"
     if percent is not None and extent.percent is not None:
         low, high = extent.percent
-        if not low <= percent <= high:
+        if not low * (1 - RELATIVE) <= percent <= high * (1 + RELATIVE):
             yield f"a share of {percent:g} %; measured were {low:g} to {high:g} %"

@@ -18,7 +18,7 @@ ALLOWED = {
     "model": {"model"},
     "performance": {"model", "performance"},
     "formats": {"model", "performance", "geometry", "formats"},
-    "check": {"model", "performance", "digest", "plan_columns", "check"},
+    "check": {"model", "performance", "caveats", "digest", "plan_columns", "check"},
     "plan_columns": {"model"},
     "caveats": {"model"},
     "differences": {"model", "differences"},

@@ -6,7 +6,7 @@ that planners use to choose operating points or places is imported here, so that
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import combinations
 from operator import attrgetter, itemgetter
@@ -30,6 +30,7 @@ from .shares import wrong_shares
 from .spares import wrong_spares
 from .totals import wrong_totals
 from .violation import Violation, close_arrays
+from .words import wrong_violations, wrong_warnings
 
 
 def check(
@@ -45,6 +46,7 @@ def check(
     columns
         The plan's columns, if they were read before; they say nothing that the plan does not.
     """
+    profiles = tuple(profiles)
     by_key = merged(profiles)
     found = list(_wrong_problem(problem, plan))
     if found:
@@ -59,7 +61,12 @@ def check(
         found += _wrong_rates(problem, columns)
         found += wrong_spares(problem, plan, by_key)
     if all(one.excess is not None for one in found):
-        found += wrong_metrics(plan, columns, by_key)
+        # What is said of a plan that is right, or misses SLOs only.
+        found += [
+            *wrong_violations(plan, found),
+            *wrong_metrics(plan, columns, by_key),
+            *wrong_warnings(problem, plan, profiles),
+        ]
     return found
 
 
@@ -90,12 +97,14 @@ def _wrong_fleet(problem: Problem, plan: Plan, columns: PlanColumns) -> Iterator
             yield Violation("plan", f"uses {gpu_type}, which is not in the fleet")
         elif entry.available is not None and used > entry.available:
             yield Violation("plan", f"uses {used} x {gpu_type}, but there are {entry.available}")
-    ids, nodes = list(map(attrgetter("id"), plan.gpus)), list(map(attrgetter("node"), plan.gpus))
+    ids = list(map(attrgetter("id"), plan.gpus))
     for gpu_id, times in Counter(ids).items() if len(set(ids)) < len(ids) else ():
         if times > 1:
             yield Violation(gpu_id, f"is listed {times} times")
-    on_nodes = nodes.count(None) < len(nodes)
-    places = Counter((gpu.node, gpu.index) for gpu in plan.gpus if gpu.node is not None) if on_nodes else Counter()
+    yield from _wrong_ids(plan, columns, ids)
+    placed = list(map(attrgetter("node", "index"), plan.gpus))
+    on_nodes = placed.count((None, None)) < len(placed)
+    places = Counter(place for place in placed if place[0] is not None) if on_nodes else Counter()
     for (node, index), times in places.items():
         if times > 1:
             yield Violation("plan", f"GPU {index} of node {node} is used {times} times")
@@ -110,7 +119,10 @@ def _wrong_fleet(problem: Problem, plan: Plan, columns: PlanColumns) -> Iterator
                 yield Violation(gpu.id, f"has sm_percent {partition.sm_percent:g}, but is not shared by mps")
     examples = (plan.gpus[example] for example in columns.example.tolist())
     wrong = any(gpu.gpu in entries and gpu.sharing not in entries[gpu.gpu].sharing for gpu in examples)
-    for gpu in plan.gpus if wrong or places else ():
+    for gpu in plan.gpus if wrong or on_nodes else ():
+        if (gpu.node is None) != (gpu.index is None):
+            yield Violation(gpu.id, f"has node {gpu.node} and index {gpu.index}; expected both or neither")
+            continue
         entry = entries.get(gpu.gpu)
         if entry is None:
             continue
@@ -118,8 +130,19 @@ def _wrong_fleet(problem: Problem, plan: Plan, columns: PlanColumns) -> Iterator
             yield Violation(gpu.id, f"is shared by {gpu.sharing}; the fleet allows {', '.join(entry.sharing)}")
         if entry.nodes is not None and gpu.node is not None:
             count = next((node.count for node in entry.nodes if node.name == gpu.node), 0)
-            if gpu.index is None or gpu.index >= count:
+            if (gpu.index or 0) >= count:
                 yield Violation(gpu.id, f"is GPU {gpu.index} of node {gpu.node}, which has {count} of this type")
+
+
+def _wrong_ids(plan: Plan, columns: PlanColumns, ids: Sequence[str]) -> Iterator[Violation]:
+    """GPUs are named by their type and a number, or a name of a node's."""
+    begins = [f"{plan.gpus[example].gpu}/" for example in columns.example.tolist()]
+    of_gpu = list(map(begins.__getitem__, columns.division.tolist()))
+    if all(map(str.startswith, ids, of_gpu)):
+        return
+    for gpu_id, begin in zip(ids, of_gpu, strict=True):
+        if not gpu_id.startswith(begin):
+            yield Violation(gpu_id, f"is the id of a {begin[:-1]}: expected {begin} and its number")
 
 
 def _wrong_gpus(

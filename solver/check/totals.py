@@ -42,13 +42,10 @@ def _wrong_bound_of_gpus(plan: Plan, prices: set[float]) -> Iterator[Violation]:
 
 
 def _wrong_unserved(problem: Problem, plan: Plan) -> Iterator[Violation]:
-    """Who is unserved is in the problem; a planner that does not take the problem serves nobody."""
-    named = {one.workload for one in plan.unserved}
-    known = {workload.name for workload in problem.workloads} if named else set()
-    for name in sorted(named - known):
-        yield Violation("plan", f"unserved names {name!r}, which is not in the problem")
-    if plan.status is Status.REFUSED and known - named:
-        yield Violation("plan", f"unserved lacks {len(known - named)} workloads, but status is refused")
+    known = {workload.name for workload in problem.workloads} if plan.unserved else set()
+    for one in plan.unserved:
+        if one.workload not in known:
+            yield Violation("plan", f"unserved names {one.workload!r}, which is not in the problem")
 
 
 def _wrong_extras(problem: Problem, plan: Plan) -> Iterator[Violation]:

@@ -81,7 +81,6 @@ def test_the_plan_itself_holds(problem):
         (IMPOSSIBLE, put("unserved", value=[]), "unserved names no unserved workload"),
         (IMPOSSIBLE, put("gap", value=0.0), "gap is given, but status is infeasible"),
         (IMPOSSIBLE, put("cost_per_hour", value=1.0), "cost_per_hour is given, but status is infeasible"),
-        (NOT_TAKEN, put("unserved", value=lambda them: them[:1]), "unserved lacks 1 workloads, but status is refused"),
         (NOT_TAKEN, put("search", "time_limit_s", value=30.0), "search.time_limit_s is 30"),
         (SPARE, put("search", value=NO_LIMIT), "search.time_limit_s is null"),
     ],
