@@ -25,7 +25,7 @@ from ..plan_columns import UNKNOWN, Ints, PlanColumns, plan_columns
 from .basis import bases
 from .metrics import wrong_metrics
 from .partitions import Predict, wrong_partitions
-from .prices import wrong_prices
+from .prices import wrong_gpu_prices, wrong_slice_prices
 from .shares import wrong_shares
 from .spares import wrong_spares
 from .totals import wrong_totals
@@ -53,7 +53,7 @@ def check(
         return found
     columns = plan_columns(problem, plan, columns)
     found += wrong_totals(problem, plan, _used(plan, columns))
-    found += wrong_prices(problem, plan)
+    found += [*wrong_gpu_prices(problem, plan), *wrong_slice_prices(problem, plan)]
     found += _wrong_fleet(problem, plan, columns)
     point = cache(partial(_point, by_key))
     found += _wrong_gpus(problem, plan, columns, by_key, point)

@@ -75,6 +75,23 @@ def _most(gpu: str, unit: int, occupied: int, left: Amounts) -> tuple[int, int]:
     return compute, memory
 
 
+def most_worth(gpu: str, usd: Mapping[str, float]) -> float:
+    """Returns the most that the instances of an empty GPU are worth together; `usd`: what each MIG profile is worth."""
+    wanted = [kind for kind in _kinds(gpu) if usd.get(kind.name, 0.0) > 0]
+
+    @cache
+    def most(unit: int, left: Amounts) -> float:
+        if unit == _geometry(gpu).placement_units:
+            return 0.0
+        found = most(unit + 1, left)
+        for kind in wanted:
+            if unit in kind.starts and min(rest := _less(left, kind.needs)) >= 0:
+                found = max(found, usd[kind.name] + most(unit + kind.memory, rest))
+        return found
+
+    return most(0, _limits(gpu))
+
+
 def _most_of_one(kind: _Kind, occupied: int, left: Amounts) -> int:
     """Returns how many instances of one profile could be added at once."""
     number = 0

@@ -1,0 +1,78 @@
+"""`check` finds prices of partitions that are no solution of the dual program, or of sizes that nobody offers."""
+
+import pytest
+from instances import problem_of
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.check import check
+from sliceplan.solver.check.room import most_worth
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.geometry import placement_rules, valid_layouts
+from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.plan import Plan
+
+MIXED = example_problems()["mixed"]
+"""A100 under MIG, V100 and T4 under MPS or whole; there are too few T4, so they have a rent."""
+CUT = problem_of([{"model": "resnet50", "rate_rps": 900, "slo_ms": 200}])
+PLANS = {problem.name: solve(problem).model_dump_json() for problem in (MIXED, CUT)}
+A100, T4 = "A100-80GB", "T4"
+
+
+def found(problem, change):
+    plan = Plan.model_validate_json(PLANS[problem.name]).model_dump(mode="json")
+    change(plan["prices"])
+    said = [str(one) for one in check(problem, Plan.model_validate(plan), shipped_profiles())]
+    return [one for one in said if "prices" in one]
+
+
+def size(prices, gpu, mig_profile):
+    return next(one for one in prices["sizes"] if (one["gpu"], one["mig_profile"]) == (gpu, mig_profile))
+
+
+def dearer(gpu, mig_profile, times):
+    def change(prices):
+        size(prices, gpu, mig_profile)["usd_per_hour"] *= times
+
+    return change
+
+
+def other_size(**fields):
+    return lambda prices: prices["sizes"][0].update(fields)
+
+
+@pytest.mark.parametrize("problem", [MIXED, CUT], ids=lambda problem: problem.name)
+def test_the_prices_of_the_exact_planner_are_right(problem):
+    assert Plan.model_validate_json(PLANS[problem.name]).prices.rents
+    assert found(problem, dict.copy) == []
+
+
+@pytest.mark.parametrize(
+    ("problem", "change", "message"),
+    [
+        (CUT, dearer(A100, "1g.10gb", 1.001), "a A100-80GB, of which there is no limit, is worth"),
+        (CUT, dearer(A100, "7g.80gb", 1 + 1e-5), "a A100-80GB, of which there is no limit, is worth"),
+        (CUT, lambda prices: prices["rents"].update({A100: 0.01}), "prices.rents has 0.010000 for A100-80GB"),
+        (CUT, lambda prices: prices["rents"].clear(), "prices.rents lacks A100-80GB"),
+        (CUT, lambda prices: prices["shared"].update({A100: 1.0}), "prices.shared lists A100-80GB: expected nothing"),
+        (CUT, lambda prices: prices["sizes"].append(prices["sizes"][0]), "2 times"),
+        (CUT, other_size(mig_profile="9g.90gb"), "prices.sizes lists A100-80GB 9g.90gb, which the fleet does not"),
+        (CUT, other_size(mig_profile=None), "prices.sizes lists whole A100-80GB, which the fleet does not offer"),
+        (CUT, other_size(gpu="no-such-gpu"), "prices.sizes lists no-such-gpu"),
+        (MIXED, lambda prices: prices["rents"].update({T4: 0.0}), "prices.rents has 0.000000 for T4"),
+        (MIXED, lambda prices: prices["rents"].update({T4: -1.0}), "prices.rents has -1.000000 for T4"),
+        (MIXED, lambda prices: prices["shared"].pop(T4), "prices.shared lacks T4"),
+        (MIXED, lambda prices: prices["shared"].update({T4: -0.5}), "prices.shared has -0.5 for T4"),
+    ],
+)
+def test_wrong_prices_of_partitions_are_found(problem, change, message):
+    assert any(message in one for one in found(problem, change)), found(problem, change)
+
+
+@pytest.mark.parametrize("gpu", ["A100-80GB", "A30-24GB", "RTX-PRO-5000-48GB"])
+def test_the_worth_of_a_gpu_is_that_of_its_dearest_layout(gpu):
+    rules = placement_rules(load_catalogue()[gpu].mig)
+    for turn in range(4):
+        usd = {rule.name: ((7 * i + 3 * turn) % 11) / (9 - turn) for i, rule in enumerate(rules.profiles)}
+        dearest = max(sum(usd[placement.profile] for placement in layout) for layout in valid_layouts(rules))
+        assert most_worth(gpu, usd) == pytest.approx(dearest)
