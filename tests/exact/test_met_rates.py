@@ -132,3 +132,19 @@ def test_a_search_that_ends_while_it_excludes_has_no_plan_and_keeps_its_bound():
     result = solved_with_rates_met(model, [row], solve_once)
     assert len(ends) == 2
     assert not result.has_primal_feasible_solution()
+
+
+def test_what_may_be_left_out_may_still_be_once_its_partitions_are_excluded():
+    model = mathopt.Model()
+    whole, served = model.add_integer_variable(lb=0, ub=1), model.add_binary_variable()
+    row = model.add_linear_constraint((1 - 5e-8) * whole - served >= 0)
+    model.maximize(served - 0.25 * whole)
+    solves = []
+
+    def solve_once():
+        solves.append(run_highs(model, 60, absolute_gap=None))
+        return solves[-1]
+
+    result = solved_with_rates_met(model, [row], solve_once)
+    assert solves[0].variable_values(served) > 0.5
+    assert (result.variable_values(served), result.variable_values(whole)) == (0, 0)
