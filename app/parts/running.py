@@ -11,6 +11,7 @@ from sliceplan.solver.formats.live_state.nvidia_smi import read_instances
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.headline import headline
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.consistency import refuse_contradictions
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.parsing import parse_record, parse_text
 from sliceplan.solver.model.plan import Plan
@@ -122,6 +123,7 @@ def _read(
     """Returns the plan that a file holds or stands for, and notes; raises InputError."""
     if kind == PLAN:
         plan = parse_record(Plan, parse_text(text, source, is_json=True), source)
+        refuse_contradictions(plan, source)
         if not plan.gpus:
             raise InputError([Finding(source, "gpus", "is empty; a plan that runs has GPUs")])
         return plan, ()

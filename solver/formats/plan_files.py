@@ -2,13 +2,28 @@
 
 from pathlib import Path
 
+from ..model.consistency import refuse_contradictions
 from ..model.parsing import parse_record, parse_text, read_text
 from ..model.plan import Plan
 from .text_files import write_text
 
 
 def read_plan(path: Path) -> Plan:
-    """Reads a plan, which is JSON whatever its name ends in; raises InputError with every finding if it is none."""
+    """
+    Reads a plan, which is JSON whatever its name ends in.
+
+    Raises
+    ------
+    InputError
+        With every finding, if it is no plan or contradicts itself.
+    """
+    plan = read_as_stated(path)
+    refuse_contradictions(plan, str(path))
+    return plan
+
+
+def read_as_stated(path: Path) -> Plan:
+    """Reads a plan that may contradict itself, to be told all that is wrong with it; else as `read_plan`."""
     source = str(path)
     return parse_record(Plan, parse_text(read_text(path), source, is_json=True), source)
 

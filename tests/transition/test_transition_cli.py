@@ -73,7 +73,9 @@ def test_wrong_input_is_refused_with_every_finding(tmp_path):
     data["gpus"][2]["gpu"] = "A100-80"
     broken, empty = tmp_path / "broken.json", tmp_path / "empty.json"
     broken.write_text(json.dumps(data))
-    empty.write_text(json.dumps({**data, "gpus": [], "gpus_used": 0}))
+    nothing = dict.fromkeys(("cost_per_hour", "gap", "metrics", "prices")) | {"gpus": [], "gpus_used": 0}
+    end = {"stopped": "time_limit", "time_limit_s": 1.0, "solver": None}
+    empty.write_text(json.dumps({**data, **nothing, "status": "timeout", "search": end}))
     assert_refused(
         sliceplan("transition", broken, empty),
         f"{broken}: gpus[0].partitions[1] (1g.10gb at 0) overlaps partitions[0] (1g.10gb at 0)",

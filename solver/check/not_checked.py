@@ -1,0 +1,41 @@
+"""
+What `check` takes on trust of all that a plan says, and why. Everything else is recomputed, and a test changes every
+field of plans to see it found (tests/check/test_every_field.py).
+"""
+
+import re
+
+from ..model.plan import Plan
+
+TOP = re.compile(r"[.\[]")
+"""What ends the name of a field of the plan itself."""
+
+NOT_CHECKED = {
+    "planner": "any planner may make any plan",
+    "runtime_s": "a duration cannot be repeated",
+    "search.stopped": "it goes with the status; which of several such ends it was, nobody else can know",
+    "search.time_limit_s": "it may have been given on the command line",
+    "search.solver": "words",
+    "bound.cost_per_hour": "that no plan costs less: the proof is not repeated; the bound is at most the cost",
+    "bound.gpus": "likewise; it is what the bound on the cost pays",
+    "bound.method": "words",
+    "unserved": "that no plan serves them, why, and whether there are more; their names are in the problem",
+    "prices": "that they prove the bound; they are a solution of the dual program",
+    "shadow.cost_without_per_hour": "the cost of another plan, which is not here",
+    "shadow.extra_cost_per_hour": "likewise; it is the difference to the cost",
+    "insurance.cost_without_per_hour": "the cost of another plan, which is not here",
+    "insurance.extra_cost_per_hour": "likewise; it is the difference to the cost",
+    "gpus[].partitions[].serves[].batch": "whether mps_rules igniter allows it; its latency and throughput are checked",
+}
+"""Path of a field of a plan -> what of it is not checked."""
+
+
+NULL_SAYS_NOTHING = ("bound.gpus", "prices", "gpu_prices")
+"""Fields of which null makes a plan say less, and nothing wrong; gpu_prices is null in plans of before it was kept."""
+
+
+def not_checked(plan: Plan) -> str:
+    """Returns what of a plan is not checked as text, a line a field; fields of which it says nothing are left out."""
+    stated = {path: reason for path, reason in NOT_CHECKED.items() if getattr(plan, TOP.split(path)[0])}
+    width = max(map(len, stated))
+    return "\n".join(f"  {path:<{width}}  {reason}" for path, reason in stated.items())
