@@ -1,9 +1,35 @@
-"""Streamlit's server, with all of the page loaded before it listens: nobody who opens the page waits for that."""
+"""
+Streamlit's server behind the page's own rules (access/guarding.py).
 
+All of the page is loaded before it listens: nobody who opens the page waits for that.
+"""
+
+import os
 from importlib import import_module
+from pathlib import Path
 
+from starlette.middleware import Middleware
 from streamlit.web.cli import main
+from streamlit.web.server.starlette import starlette_app
+
+from sliceplan.app.access.guarding import Guard, kept_by_streamlit
+from sliceplan.app.access.policy import read_access
+from sliceplan.app.access.starting import ACCESS
+
+
+def guard_the_server() -> None:
+    """Puts the rules before everything that Streamlit does with a request."""
+    stated = os.environ.get(ACCESS)
+    hosts = read_access(Path(stated)).hosts if stated else ()
+    streamlit_s = starlette_app.create_streamlit_middleware
+
+    def guarded() -> list[Middleware]:
+        return [Middleware(Guard, kept=kept_by_streamlit, hosts=hosts), *streamlit_s()]
+
+    starlette_app.create_streamlit_middleware = guarded
+
 
 if __name__ == "__main__":
     import_module("sliceplan.app.page")
+    guard_the_server()
     main(prog_name="streamlit")

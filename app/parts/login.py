@@ -1,8 +1,10 @@
 """Who is there: the first thing that the page asks, and the last line of its sidebar."""
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from sliceplan.app.access.current import can_log_in, current_identity
+from sliceplan.app.access.guarding import ADMITTED
 from sliceplan.app.access.identity import Identity, LoginError
 from sliceplan.solver.model.errors import InputError
 
@@ -11,9 +13,14 @@ from .texts import literal
 
 def admitted() -> Identity | None:
     """Returns who uses the page; None: nobody who may, and the page says so and what they can do."""
+    context = get_script_run_ctx()
+    session = "" if context is None else context.session_id
     try:
-        return current_identity()
+        identity = current_identity()
+        ADMITTED.add(session)
+        return identity
     except LoginError as error:
+        ADMITTED.discard(session)
         st.title("sliceplan")
         st.warning(literal(str(error)))
     except InputError as error:

@@ -11,9 +11,6 @@ from typing import Any
 
 import psycopg
 
-LOOK_S = 0.1
-"""How often a connection that waits looks at the time."""
-
 
 def connect_arguments(wait_s: float) -> dict[str, int]:
     """Returns what libpq is told: how long to connect, and when a network that answers nothing counts as gone."""
@@ -50,8 +47,8 @@ class _Patient(psycopg.Connection[Any]):
     wait_s = float("inf")
     """How long any answer may take; a connection that had none in time is closed."""
 
-    def wait(self, gen: Generator[Any, Any, Any], interval: float = LOOK_S) -> Any:
-        return super().wait(self._in_time(gen), interval)
+    def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **options: Any) -> Any:
+        return super().wait(self._in_time(gen), *arguments, **options)
 
     def _in_time(self, waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         deadline = time.monotonic() + self.wait_s
