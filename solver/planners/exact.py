@@ -198,7 +198,12 @@ def _prices(resolved: ResolvedProblem, price: Floats, rent: Floats, shared: dict
 
 
 def _bound(resolved: ResolvedProblem, cost: float | None, method: str) -> Bound:
-    """Returns the bound on the cost; on the number of GPUs too where all cost the same."""
+    """
+    Returns the bound on the cost; on the number of GPUs too where all cost the same.
+
+    A program that was ended before its first relaxation was solved gives one that is not above 0, which says nothing.
+    """
+    cost = cost if cost is not None and cost > 0 else None
     prices = {entry.price_per_hour for entry in resolved.fleet}
     gpus = round(cost / prices.pop()) if cost is not None and len(prices) == 1 else None
     return Bound(cost_per_hour=cost, gpus=gpus, method=method)

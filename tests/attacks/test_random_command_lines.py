@@ -8,6 +8,11 @@ from command_line import assert_refused, sliceplan
 from instances import ROOT
 from load_tests import metrics
 
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.planners.exact import _bound
+
 PLAN = ROOT / "plans" / "demo.plan.json"
 
 TOO_LONG = "x" * 300
@@ -48,3 +53,18 @@ def test_names_of_a_model_that_are_no_texts_are_no_name(file):
     load = file(data, "load.txt")
     done = sliceplan("import-measurements", "aiperf", load, "--gpu", "A100-80GB", "--sm-percent", "100", "-o", "out")
     assert_refused(done, "--model: is missing")
+
+
+@pytest.mark.parametrize("name", ["\x00", "-a", "a b", "x" * 64])
+def test_a_node_whose_name_is_none_is_refused_in_a_sentence(file, name):
+    state = {"capacity": {"nvidia.com/mig-3g.40gb": "2"}}
+    node = {"kind": "Node", "metadata": {"name": name, "labels": {"nvidia.com/gpu.count": "1"}}, "status": state}
+    done = sliceplan("import-state", "node-json", file(node, "node.json"), "--gpu", "A100-80GB", "--idle")
+    assert_refused(done, "name of the node is ", "expected 1 to 63 letters")
+
+
+@pytest.mark.parametrize(("cost", "bound"), [(-3.43, None), (0.0, None), (None, None), (6.86, 6.86)])
+def test_a_bound_that_says_nothing_is_none(cost, bound):
+    """A search that was ended at its very beginning failed on the negative bound of its solver."""
+    resolved = resolve(example_problems()["demo"], shipped_profiles())
+    assert _bound(resolved, cost, "test").cost_per_hour == bound

@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
+from pydantic import TypeAdapter, ValidationError
+
 from ...geometry import Placement, fits, placement_rules
+from ...model.base import Name
 from ...model.catalogue import load_catalogue
 from ...model.errors import Finding, InputError
 from ...model.hardware import Gpu, MigProfile
-from ...model.parsing import closest, grouped
+from ...model.parsing import closest, grouped, shown
 from ...model.plan import Bound, Partition, Plan, PlannedGpu, ProblemReference, Search, Served, Status
 
 GpuTypes = Mapping[int | None, str]
@@ -106,13 +109,14 @@ def running_plan(
     Raises
     ------
     InputError
-        If no GPU is cut or shared.
+        If no GPU is cut or shared, or the node's name is none.
     """
     if not state.gpus:
         message = (
             "shows no GPU that is cut by MIG or shared by MPS; a transition from there needs no plan to start from"
         )
         raise InputError([Finding(source, "", message)])
+    _check_name(node, source)
     notes = [*state.assumptions, *state.notes]
     running = _running(services, node)
     gpus = []
@@ -165,6 +169,14 @@ def running_plan(
         metrics=None,
     )
     return plan, tuple(notes)
+
+
+def _check_name(node: str, source: str) -> None:
+    try:
+        TypeAdapter(Name).validate_python(node)
+    except ValidationError as error:
+        right = "1 to 63 letters, digits, '.', '_' and '-', a letter or digit at both ends"
+        raise InputError([Finding(source, "name of the node", f"is {shown(node)}; expected {right}")]) from error
 
 
 def joined(earlier: Plan, later: Plan, source: str) -> Plan:
