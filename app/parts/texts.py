@@ -13,8 +13,8 @@ from sliceplan.solver.model.errors import printable
 SIGNS = re.compile(r"([\\`*_\[\]<>#|~$&])")
 
 
-LINKED = re.compile(r":(?=//|[\w+-]+[:/\[])|@(?=[\w-])|www(?=\.)", re.IGNORECASE)
-"""What is a link, an address, an emoji or an icon even where each of its signs is escaped."""
+LINKED = re.compile(r":(?=//|[\w+-]+[:/\[])|www(?=\.)", re.IGNORECASE)
+"""What is a link, an emoji or an icon even where each of its signs is escaped; the names of people are addresses."""
 
 JOINER = "\u2060"
 """Has no width, and joins what stands on both sides of it."""

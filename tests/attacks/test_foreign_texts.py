@@ -44,7 +44,7 @@ def test_texts_of_a_problem_neither_steer_a_terminal_nor_are_markup(file):
 
 
 MARKDOWN = (
-    "http://evil.example/x www.evil.example a@evil.example ![p](http://evil.example/p.png) [l](http://evil.example) "
+    "http://evil.example/x www.evil.example ![p](http://evil.example/p.png) [l](http://evil.example) "
     "<b>bold</b> `code` $x$ :red[red] :material/home: :smile: **strong** ~~gone~~ # title"
 )
 
@@ -80,7 +80,7 @@ def test_a_link_that_cannot_be_opened_puts_nothing_of_its_own_on_the_page(page):
         page, packed(json.dumps({**GOOD, "fleet": [{"gpu": "A100-80GB", "sharing": [MARKDOWN[:50]]}]}))
     )
     assert "could not be opened" in text
-    assert "http:\u2060//evil.example/x www\u2060.evil.example a@\u2060evil" in text
+    assert "http:\u2060//evil.example/x www\u2060.evil.example" in text
     assert not found
     text, found = shown_by(page, packed(json.dumps({**GOOD, MARKDOWN[60:]: 1})))
     assert ":\u2060material/home:" in text
