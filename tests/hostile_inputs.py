@@ -1,4 +1,4 @@
-"""Files and links that are made to keep their reader busy: few bytes, as many mistakes as fit."""
+"""Files and links that are made to keep their reader busy, or to put something of their own on the page."""
 
 import base64
 import json
@@ -7,6 +7,11 @@ import zlib
 from small_problem import GOOD
 
 WORKLOAD = GOOD["workloads"][0]
+
+MARKDOWN = (
+    "http://evil.example/x www.evil.example ![p](http://evil.example/p.png) [l](http://evil.example) "
+    "<b>bold</b> `code` $x$ :red[red] :material/home: :smile: **strong** ~~gone~~ # title"
+)
 
 
 def hostile_problems(size):

@@ -1,0 +1,44 @@
+"""What links state is literal on the page: nothing of theirs becomes an element."""
+
+import json
+
+import pytest
+from hostile_inputs import MARKDOWN, packed
+from small_problem import GOOD
+
+pytestmark = pytest.mark.browser
+
+
+def shown_by(browser, address, query):
+    """Returns what the page shows of a link: its text, and everything foreign that became an element."""
+    tab = browser.new_page()
+    tab.goto(f"{address}/?problem={query}")
+    tab.get_by_text("Runs today").or_(tab.get_by_text("Fleet", exact=True)).first.wait_for(timeout=60_000)
+    tab.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')", timeout=60_000)
+    found = tab.evaluate(
+        "[...document.querySelectorAll('a, img, strong, code, del, .katex, [role=img]')]"
+        ".map(one => one.outerHTML).filter(html => /evil|home icon|strong>strong|code>code|>gone|katex/.test(html))"
+    )
+    text = tab.inner_text("body")
+    tab.close()
+    return text, found
+
+
+def test_a_link_that_cannot_be_opened_puts_nothing_of_its_own_on_the_page(browser, address):
+    """What it states was rendered as Markdown: foreign links and pictures in the page's own boxes."""
+    fleet = [{"gpu": "A100-80GB", "sharing": [MARKDOWN[:50]]}]
+    text, found = shown_by(browser, address, packed(json.dumps({**GOOD, "fleet": fleet})))
+    assert "could not be opened" in text
+    assert "http:\u2060//evil.example/x www\u2060.evil.example" in text
+    assert not found
+    text, found = shown_by(browser, address, packed(json.dumps({**GOOD, MARKDOWN[60:]: 1})))
+    assert ":\u2060material/home:" in text
+    assert not found
+
+
+def test_texts_of_a_problem_that_is_right_are_literal_too(browser, address):
+    price = {"gpu": "A100-80GB", "usd_per_gpu_hour": 1, "date": "2026-11", "source": MARKDOWN}
+    book = {"name": "mine", "cloud": MARKDOWN, "region": "r", "commitment": "c", "prices": [price]}
+    text, found = shown_by(browser, address, packed(json.dumps({**GOOD, "prices": "mine", "price_books": [book]})))
+    assert "![p](http:\u2060//evil.example/p.png)" in text
+    assert not found
