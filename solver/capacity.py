@@ -12,14 +12,18 @@ Shedding
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
+from math import inf
 from typing import Literal
 
 from .decided import DecidedGpu
 from .exact.decoding import cut_gpus
 from .exact.decomposition import solve_by_prices
+from .exact.first_fleet import first_fleet
+from .exact.fleet_by_prices import fleet_prices
 from .exact.most_valuable import MostValuable, most_valuable
 from .exact.shared_fleet import solve_shared_fleet
 from .exact.spare_capacity import spare_rules
@@ -39,7 +43,7 @@ LARGEST, SMALLEST = 1e6, 1e-6
 """Factors beyond which nothing is tried."""
 
 GLANCE = 0.05
-"""How close the factor to begin at comes to what iGniter has a plan for, as a part of it."""
+"""How close the factor to begin at comes to what there is a plan for within a moment, as a part of it."""
 
 Outcome = Literal["fits", "too_much", "unknown"]
 
@@ -153,7 +157,7 @@ def _outcome(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple
         return "too_much", list
     left = max(deadline - time.monotonic(), 0.05) / 2
     if resolved.mps:
-        if (plan := next(within_limits(grown, placed_on_each(grown)), None)) is not None:
+        for plan in chain(_first_plans(grown, deadline), within_limits(grown, placed_on_each(grown))):
             return "fits", partial(list, plan)
         found = solve_shared_fleet(grown, hosted, time_limit_s=left)
         if found.gpus is not None:
@@ -170,16 +174,24 @@ def _outcome(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple
     return "too_much" if answer.stopped == "infeasible" else "unknown", list
 
 
+def _first_plans(resolved: ResolvedProblem, deadline: float) -> Iterator[Sequence[DecidedGpu]]:
+    """Yields the plan that is found within a moment, if there is one."""
+    prices = fleet_prices(resolved, deadline=deadline)
+    first = first_fleet(resolved, prices, deadline=deadline) if prices.bound < inf else None
+    if first is not None:
+        yield first
+
+
 def _first_factor(resolved: ResolvedProblem, deadline: float) -> float:
     """
-    Returns 1, or about the greatest factor up to it for which iGniter has a plan, to begin at.
+    Returns 1, or about the greatest factor up to it for which there is a plan within a moment, to begin at.
 
     A program that is to prove that a factor is too much may take all the time that there is; a plan takes it none.
     """
 
     def fits(factor: float) -> bool:
         grown = replace(resolved, required_rps=resolved.required_rps * factor)
-        return not unservable(grown) and next(within_limits(grown, placed_on_each(grown)), None) is not None
+        return not unservable(grown) and any(True for _ in _first_plans(grown, deadline))
 
     found = 1.0
     while not fits(found):

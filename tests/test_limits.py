@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from igniter_instances import random_mps_problem
+from igniter_instances import V100, random_mps_problem
 from instances import MODELS, problem_of, random_problem, second_type, two_type_problem
 from plan_pairs import planned
 from stuck_solver import no_time, stuck
@@ -115,6 +115,17 @@ def test_headroom_keeps_the_factor_that_was_found_and_its_plan():
     assert found.plan.status is Status.FEASIBLE
     assert found.plan.search.stopped == "time_limit"
     assert found.plan.gpus_used <= 7
+
+
+def test_headroom_of_a_mixed_fleet_has_a_factor_before_any_program_is_solved():
+    """No GPU type alone can serve all services, so no heuristic for one type has a plan."""
+    services = [*random_problem(6, seed=1).workloads, *random_mps_problem(6, 0).workloads]
+    workloads = [one.model_dump(mode="json", exclude={"name"}) for one in services]
+    fleet = [{"gpu": "A100-80GB", "sharing": ["mig"], "count": 6}, {"gpu": V100, "sharing": ["mps"], "count": 6}]
+    with stuck(choosing_covers, cutting_stock):
+        found = api.headroom(problem_of(workloads, fleet=fleet), time_limit_s=LIMIT_S)
+    assert found.report.factor >= 1
+    assert found.plan.gpus
 
 
 def test_shedding_keeps_the_choice_that_was_found_and_its_bound():
