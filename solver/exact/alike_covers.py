@@ -59,7 +59,7 @@ class AlikeCovers:
         by_cost = np.lexsort((cost, self.owner))
         number = np.minimum(self.number, most)
         counts = self.counts[by_cost[ranges(self.first, number)]]
-        return _grouped(counts, np.cumsum(number) - number, number, self.group)
+        return grouped_sets(counts, np.cumsum(number) - number, number, self.group)
 
     def known_at(self, known: Ints) -> Ints:
         """Returns the position of a cover of each workload's own, shape (workload, size); -1: it has no such cover."""
@@ -70,10 +70,10 @@ def alike_covers(covers: Covers) -> AlikeCovers:
     """Returns the groups of workloads with the same covers, without what GPUs under MPS would carry."""
     first = covers.first()
     number = np.diff(np.append(first, len(covers.workload)))
-    return _grouped(covers.counts, first, number, np.arange(len(first)))
+    return grouped_sets(covers.counts, first, number, np.arange(len(first)))
 
 
-def _grouped(counts: Ints, first: Ints, number: Ints, of_workload: Ints) -> AlikeCovers:
+def grouped_sets(counts: Ints, first: Ints, number: Ints, of_workload: Ints) -> AlikeCovers:
     """
     Returns the groups of workloads with the same covers.
 

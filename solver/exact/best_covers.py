@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from .choosing_covers import Choice, ChosenCovers
+from .cost_steps import NO_GAP
 from .near_covers import NearCovers
 from .proof import is_within
 from .rounded_covers import rounded_covers
@@ -59,6 +60,7 @@ def best_covers(
     supply: Supply,
     choose: Choose,
     *,
+    known: ChosenCovers | None = None,
     target: float,
     gap: float,
     fewest_slices: bool,
@@ -70,6 +72,8 @@ def best_covers(
 
     Parameters
     ----------
+    known
+        A plan to begin with; None: there is none. One of the same cost is taken instead where slices count.
     target
         Cost of which it is proven that no plan costs less, or with which any plan will do; the search ends at it.
     gap
@@ -79,9 +83,13 @@ def best_covers(
     deadline
         As time.monotonic() has it.
     """
-    best: ChosenCovers | None = None
+    best = known
     first: ChosenCovers | None = None  # of a look: the answer only where no program gives one
     limited = False
+
+    def is_better(one: ChosenCovers, other: ChosenCovers) -> bool:
+        return one.cost < other.cost or (fewest_slices and other is known and one.cost <= other.cost * (1 + NO_GAP))
+
     for program in _programs(near, supply, fewest_slices, deadline):
         left = deadline - time.monotonic()
         limited |= program is None or left <= 0
@@ -98,7 +106,7 @@ def best_covers(
                 on_better(first)
             choice = choose_these(time_limit_s=(deadline - time.monotonic()) / 2)
         limited |= choice.limited
-        if choice.covers is not None and (best is None or choice.covers.cost < best.cost):
+        if choice.covers is not None and (best is None or is_better(choice.covers, best)):
             best = choice.covers
             on_better(best)
         if best is not None and is_within(max(gap, program.enough), best.cost, target):

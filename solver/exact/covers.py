@@ -55,11 +55,14 @@ class Demands:
     most: Ints
     shared: Floats | None = None
     """f: GPUs of each type under MPS that the rate takes, shape (workload, type); inf: not there; None: no types."""
+    kind: Ints | None = None
+    """Workloads of one kind differ in their rates alone, shape (workload,); None: not known."""
 
     def of(self, rows: Ints) -> "Demands":
         """Returns the demands of some workloads."""
         shared = None if self.shared is None else self.shared[rows]
-        return Demands(self.part[rows], self.least[rows], self.most[rows], shared)
+        kind = None if self.kind is None else self.kind[rows]
+        return Demands(self.part[rows], self.least[rows], self.most[rows], shared, kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +126,7 @@ def position_of(wanted: Ints, counts: Ints, first: Ints, number: Ints) -> Ints:
     return found
 
 
-def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Covers:
+def cheapest_covers(demands: Demands, price: Floats, slack: float | Floats = 0.0) -> Covers:
     """
     Returns for each workload every cover that costs at most (1 + slack) times its cheapest.
 
@@ -133,8 +136,11 @@ def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Cove
         Every workload must have a cover.
     price
         Shape (size,), above 0; then for each type under MPS the price of a GPU.
+    slack
+        The same for all, or of shape (workload,).
     """
     workloads = len(demands.least)
+    slack = np.broadcast_to(np.asarray(slack, dtype=np.float64), workloads)
     chunks = [np.arange(at, min(at + CHUNK, workloads)) for at in range(0, max(workloads, 1), CHUNK)]
     if len(chunks) == 1:
         return _enumerated(demands, price, slack, chunks[0])
@@ -143,7 +149,7 @@ def cheapest_covers(demands: Demands, price: Floats, slack: float = 0.0) -> Cove
         return _joined(list(threads.map(partial(_enumerated, demands, price, slack), chunks)))
 
 
-def _enumerated(demands: Demands, price: Floats, slack: float, rows: Ints) -> Covers:
+def _enumerated(demands: Demands, price: Floats, slack: Floats, rows: Ints) -> Covers:
     """Enumerates the covers of some workloads; in halves where there are too many partial ones."""
     own = demands.of(rows)
     sizes = demands.part.shape[1]
@@ -151,12 +157,12 @@ def _enumerated(demands: Demands, price: Floats, slack: float, rows: Ints) -> Co
     if not len(rows):
         return Covers(rows, np.zeros((0, sizes), dtype=np.int64), np.zeros(0), _shares(own, price, rows, np.zeros(0)))
     rate_price = None if own.shared is None else np.min(own.shared * price[sizes:], axis=1)
-    found = _within(own, of_size, rate_price, slack)
+    found = _within(own, of_size, rate_price, slack[rows])
     if found is not None:
         workload, counts, cost = found
         first = np.searchsorted(workload, np.arange(len(rows)))
         floor = np.minimum.reduceat(cost, first)
-        kept = np.flatnonzero(cost <= floor[workload] * (1 + slack) * (1 + TOLERANCE))
+        kept = np.flatnonzero(cost <= floor[workload] * (1 + slack[rows][workload]) * (1 + TOLERANCE))
         workload, counts = workload[kept], counts[kept]
         rest = 1 - (counts * own.part[workload]).sum(axis=1)
         return Covers(rows[workload], counts, floor, _shares(own, price, workload, rest))
@@ -201,7 +207,7 @@ def _fluid(demands: Demands, price: Floats, rate_price: Floats | None) -> Floats
 
 
 def _within(
-    demands: Demands, price: Floats, rate_price: Floats | None, slack: float
+    demands: Demands, price: Floats, rate_price: Floats | None, slack: Floats
 ) -> tuple[Ints, Ints, Floats] | None:
     """
     Returns workload, counts and cost of every cover within a good one's cost times 1 + slack; None: too many.

@@ -2,8 +2,10 @@
 The MIG cutting stock at any scale: prices, covers at these prices, and the whole program only for the last gap.
 
 1. slice_prices.py finds the prices with the greatest lower bound.
-2. best_covers.py makes an integer plan of the covers that are cheapest at them, or nearly.
-3. If that costs more than the bound allows, and the problem is small enough, the program of cutting_stock.py searches
+2. whole_gpus/ makes them exact, and whole GPUs and covers of them that cost what they prove, or nearly.
+3. best_covers.py looks for cheaper plans by programs over covers, and for those that take the fewest slices, where
+   there are few workloads.
+4. If that costs more than the bound allows, and the problem is small enough, the program of cutting_stock.py searches
    for the rest of the time. Its bound joins the one of the prices.
 
 The bound is valid at any moment (slice_prices.py), so a time limit or an interruption costs quality, never the proof.
@@ -28,6 +30,8 @@ from .proof import ended
 from .shared_program import NO_SHARES
 from .slice_prices import best_prices
 from .supply_and_demand import demands_of, known_covers, known_prices, most_to_pay, supply_of
+from .whole_gpus.mixed_demand import NEAR_ENOUGH
+from .whole_gpus.whole_plan import proven_at, whole_plan
 
 PRICES = (
     "Lagrangian bound at the slice prices (solver/exact/slice_prices.py): no cut of a GPU is worth more than the GPU, "
@@ -96,23 +100,16 @@ def solve_by_prices(
         answer = CuttingStockAnswer("infeasible", "slice prices: the bound passes the cost of all GPUs", *NOTHING)
         return DecomposedAnswer(answer, PRICES, price, priced.rent)
     steps = cost_steps(resolved)
+    proven = proven_at(demands, supply, priced, steps)
     bound = steps.next_cost(priced.bound)
+    if proven is not None:
+        bound = max(bound, steps.step * proven.least_steps)
     report(f"exact: no plan costs less than ${bound:,.2f}/h")
     answered = partial(_answer, patterns, bound=bound, gap=resolved.gap)
     on_answer(DecomposedAnswer(answered(None, limited=True), PRICES, price, priced.rent))
     small = len(demands.least) <= MOST_FOR_SLICES and not any_plan
     keeps = MOST_FOR_SLICES < len(demands.least) <= MOST_FOR_KNOWN_COVERS  # with fewer, fewest slices count more
     known = known_covers(resolved, sizes) if keeps else None
-    near = near_covers(priced.covers, priced.price, alone=np.zeros(0, dtype=np.int64), known=known)
-    choose = partial(
-        choose_covers,
-        supply=supply,
-        least_cost=bound,
-        steps=steps,
-        any_plan=any_plan,
-        gap=resolved.gap,
-        slices=np.array([slices_of(resolved, resolved.sizes[k]) for k in sizes], float) if small else None,
-    )
 
     def of_all_sizes(chosen: ChosenCovers) -> ChosenCovers:
         partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
@@ -125,10 +122,29 @@ def solve_by_prices(
             report(f"exact: a plan of ${chosen.cost:,.2f}/h, none costs less than ${bound:,.2f}/h")
             on_answer(DecomposedAnswer(answer, PRICES, price, priced.rent))
 
+    first = None
+    if proven is not None and (whole := whole_plan(supply, proven, deadline=deadline)) is not None:
+        first = ChosenCovers(whole.partitions(known), whole.cuts, steps.step * whole.steps)
+        better(first)
+    near_enough = first is not None and first.cost <= bound + NEAR_ENOUGH * float(supply.cost.min())
+    if first is not None and (any_plan or (near_enough and not small)):
+        answer = answered(of_all_sizes(first), limited=False)
+        return DecomposedAnswer(answer, PRICES, price, priced.rent)
+    near = near_covers(priced.covers, priced.price, alone=np.zeros(0, dtype=np.int64), known=known)
+    choose = partial(
+        choose_covers,
+        supply=supply,
+        least_cost=bound,
+        steps=steps,
+        any_plan=any_plan,
+        gap=resolved.gap,
+        slices=np.array([slices_of(resolved, resolved.sizes[k]) for k in sizes], float) if small else None,
+    )
     found = best_covers(
         near,
         supply,
         choose,
+        known=first,
         target=np.inf if any_plan else bound,
         gap=resolved.gap,
         fewest_slices=small,

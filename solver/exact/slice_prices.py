@@ -16,9 +16,11 @@ GPUs, as a fractional plan of the same cost.
 
 GPUs shared by MPS are sizes too, each a GPU of its own, of which workloads take parts as a fluid (covers.py).
 
-Many workloads: good prices come from a sample, better ones from a larger sample; then every workload's covers that
-could be cheapest in a small box around them are listed once, and only the different sets of such covers are looked at
-again.
+Prices of partitions alone: covers are listed at the best prices known, which gives L there; the prices where the covers
+listed so far promise most (pooled_covers.py) come next, until nothing more is promised. Good first prices come from a
+sample of the workloads, better ones from larger samples, so all of them are listed a few times. Services of great rates
+have countless covers near any prices that are not good, so in the smallest sample each is taken for several of a part
+of its rate.
 """
 
 import time
@@ -31,28 +33,49 @@ from scipy.optimize import linprog
 from ..performance.interference.prediction import Floats, Ints
 from .alike_covers import AlikeCovers, alike_covers
 from .covers import Demands, cheapest_covers
+from .listed_covers import ListedCovers, listed_covers
+from .pooled_covers import PooledCovers
 
 PRECISION = 1e-7
 """Part of the bound that better prices could still add when the search stops."""
 
 MOST_ROUNDS = 200
 
+SAMPLES = (250, 2_000, 16_000)
+"""Workloads from which the first prices of a larger problem come, and better ones."""
+
+LARGER = 2.5
+"""Times a sample from which on it is one."""
+
 SAMPLE = 2_000
-"""Workloads from which the first prices of a larger problem come."""
+"""The same where GPUs may be shared by MPS."""
 
-LARGE_SAMPLE = 16_000
-"""Workloads from which better prices of a still larger problem come, so that the covers of all are listed but once."""
+MOST_ENUMERATED = 8_000
+"""Workloads whose covers are enumerated anew at all prices, up to which prices that are not unique are raised, too."""
 
-BOX = 0.015
-"""How far prices may move, up or down, from where the covers of a larger problem were listed."""
+LISTED = 0.002
+"""How much dearer than the cheapest cover one may be and still be listed for the search."""
 
-SLACK = 2 * BOX / (1 - BOX)
-"""
-How much dearer than the cheapest cover one may be and still be listed, for any that could be cheapest within BOX.
+SLACK = 0.03
+"""The same for programs over covers, where there are not too many."""
 
-A cover that costs more than (1 + SLACK) times the cheapest costs at least (1 - BOX) (1 + SLACK) = 1 + BOX times it in
-the box, and the cheapest one at most that.
-"""
+MOST_LISTED = 300_000
+"""Covers from which on those for programs are too many."""
+
+BOX = 0.05
+"""How far prices may move, up or down, from where covers were listed last."""
+
+MANY_PARTITIONS = 6
+"""Partitions of its largest size from which on a workload has so many covers that an eighth of the slack will do."""
+
+MOST_COVERS = 60
+"""Covers that a workload may have at a slack, on average, before a smaller one is taken."""
+
+COUNTED = 100
+"""Workloads of which the covers are counted for that."""
+
+FEW_PARTITIONS = 3
+"""Partitions of its largest size that a workload of the smallest sample takes at most."""
 
 MOST_RAISES = 10
 """Rounds in which prices are raised at the same bound."""
@@ -83,10 +106,17 @@ class PricedDemand:
     """Shape (type,): USD per hour by which the scarcity of a GPU type raises its partitions; 0: enough of them."""
     bound: float
     """Lower bound on the cost per hour of any plan."""
-    covers: AlikeCovers
-    """Every cover that could be cheapest near these prices, by partitions alone."""
+    listed: ListedCovers
+    """Every cover that is nearly the cheapest at these prices, by partitions alone."""
+    slack: float
+    """Part of the cheapest's cost by which a cover may be dearer and is listed."""
     converged: bool
     """Whether better prices could add no more than PRECISION of the bound."""
+
+    @property
+    def covers(self) -> AlikeCovers:
+        """The listed covers."""
+        return self.listed.covers
 
 
 def best_prices(
@@ -115,23 +145,44 @@ def _best_prices(
     demands: Demands, supply: Supply, *, start: Floats | None, enough: float, deadline: float
 ) -> PricedDemand:
     """The same where the cheapest GPU costs 1: linear programs have tolerances that are no parts of anything."""
-    workloads = len(demands.least)
     price = _feasible(supply, _proportional(supply) if start is None else np.maximum(start, 0.0))
-    if workloads > 4 * SAMPLE:
-        part, fewer, most = _sample(demands, supply, SAMPLE, enough)
-        price = _ascend(_Enumerated(part), fewer, price, deadline, precision=1e-5, enough=most).price
-    if workloads > 4 * SAMPLE and demands.shared is None:
-        if workloads > 4 * LARGE_SAMPLE:
-            part, fewer, most = _sample(demands, supply, LARGE_SAMPLE, enough)
-            price = _listed(part, fewer, price, deadline, precision=1e-5, enough=most)[0].price
-        search, covers = _listed(demands, supply, price, deadline, precision=PRECISION, enough=enough)
+    if demands.shared is not None:
+        search = _enumerated(demands, supply, price, enough=enough, deadline=deadline)
+        covers = alike_covers(cheapest_covers(demands, search.price, SLACK))
+        listed = ListedCovers(covers, np.zeros(0, dtype=np.int64), np.zeros((0, demands.part.shape[1])))
+        return PricedDemand(search.price, search.rent, search.bound, listed, SLACK, search.converged)
+    workloads = len(demands.least)
+    for size in (size for size in SAMPLES if workloads > LARGER * size):
+        part, fewer, most = _sample(demands, supply, size, enough)
+        weight = None
+        if size == SAMPLES[0]:
+            part, weight = _in_parts(part)
+        price = _ascend(_Enumerated(part, weight), fewer, price, deadline, precision=1e-5, enough=most).price
+    if workloads > MOST_ENUMERATED:
+        search = _pooled(demands, supply, price, deadline, enough=enough)
     else:
         enumerated = _Enumerated(demands)
         search = _ascend(enumerated, supply, price, deadline, precision=PRECISION, enough=enough)
-        if workloads <= 4 * SAMPLE:
-            search = _highest(enumerated, supply, search, deadline)
-        covers = alike_covers(cheapest_covers(demands, search.price, SLACK))
-    return PricedDemand(search.price, search.rent, search.bound, covers, search.converged)
+        search = _highest(enumerated, supply, search, deadline)
+    listed, slack = covers_for_programs(demands, search.price)
+    return PricedDemand(search.price, search.rent, search.bound, listed, slack, search.converged)
+
+
+def covers_for_programs(demands: Demands, price: Floats) -> tuple[ListedCovers, float]:
+    """Returns covers near the cheapest, not too many, and the part by which they may be dearer."""
+    slack = _slack(demands, price, SLACK, MOST_LISTED / len(demands.least))
+    return listed_covers(demands, price, slack), float(slack.min())
+
+
+def _enumerated(demands: Demands, supply: Supply, price: Floats, *, enough: float, deadline: float) -> "_Search":
+    """Returns the best prices where GPUs may be shared by MPS."""
+    workloads = len(demands.least)
+    if workloads > 4 * SAMPLE:
+        part, fewer, most = _sample(demands, supply, SAMPLE, enough)
+        price = _ascend(_Enumerated(part), fewer, price, deadline, precision=1e-5, enough=most).price
+    enumerated = _Enumerated(demands)
+    search = _ascend(enumerated, supply, price, deadline, precision=PRECISION, enough=enough)
+    return search if workloads > 4 * SAMPLE else _highest(enumerated, supply, search, deadline)
 
 
 def _sample(demands: Demands, supply: Supply, size: int, enough: float) -> tuple[Demands, Supply, float]:
@@ -143,61 +194,60 @@ def _sample(demands: Demands, supply: Supply, size: int, enough: float) -> tuple
     return demands.of(rows), fewer, enough * part
 
 
-def _listed(
-    demands: Demands, supply: Supply, price: Floats, deadline: float, *, precision: float, enough: float
-) -> tuple["_Search", AlikeCovers]:
-    """
-    Lists the covers near some prices, and anew near the best ones found as long as better ones lie beyond.
+def _in_parts(demands: Demands) -> tuple[Demands, Floats]:
+    """Returns workloads of great rates as several of a part of the rate each, and how many each stands for."""
+    times = np.ceil(1 / (FEW_PARTITIONS * demands.part.max(axis=1)))
+    return replace(demands, part=np.minimum(demands.part * times[:, None], 1.0), kind=None), times
 
-    Prices that stay where they are are the best, although the search may have gone to the edge of the box and back:
-    where nobody wants a size, many prices of it are equally good.
-    """
+
+def _slack(demands: Demands, price: Floats, slack: float, most_covers: float) -> Floats:
+    """Returns how much dearer than the cheapest a cover of each workload may be to be listed, shape (workload,)."""
+    rows = np.unique(np.linspace(0, len(demands.least) - 1, COUNTED).astype(np.int64))
+    few, many = demands.of(rows), 1 / demands.part.max(axis=1) > MANY_PARTITIONS
     while True:
-        listed = _Listed(demands, price)
-        search = _ascend(listed, supply, price, deadline, precision=precision, enough=enough)
-        stays = np.array_equal(search.price, price)
-        if search.converged or stays or search.bound > enough or time.monotonic() > deadline:
-            return search, listed.covers
-        price = search.price
+        own = np.where(many, slack / 8, slack)
+        covers = cheapest_covers(few, price, own[rows])
+        if slack == 0.0 or len(covers.workload) + 1000 * len(covers.unlisted) <= most_covers * len(rows):
+            return own
+        slack = slack / 4 if slack > LISTED / 8 else 0.0
+
+
+def _pooled(demands: Demands, supply: Supply, price: Floats, deadline: float, *, enough: float) -> "_Search":
+    """Returns the best prices of many workloads from good ones; the module says how."""
+    pool = PooledCovers(len(demands.least))
+    limited = np.flatnonzero(np.isfinite(supply.available))
+    best = _Search(price, _least_rent(supply, price), -np.inf, False, [])
+    for _ in range(MOST_ROUNDS):
+        listed = listed_covers(demands, price, _slack(demands, price, LISTED, MOST_COVERS))
+        pool.add(listed)
+        rent = _least_rent(supply, price)
+        value = float(listed.covers.members @ listed.least_cost(price))
+        bound = value - float(supply.available[limited] @ rent[limited])
+        if bound > best.bound:
+            best = _Search(price, rent, bound, False, best.demands)
+        if time.monotonic() > deadline or best.bound > enough * (1 + 1e-6):
+            break
+        pool.box = (best.price * (1 - BOX), best.price * (1 + BOX))
+        hoped = _ascend(pool, supply, best.price, deadline, precision=PRECISION / 100, enough=np.inf)
+        if hoped.bound - best.bound <= PRECISION * max(abs(best.bound), 1e-9):
+            return replace(best, converged=True, demands=hoped.demands)
+        price = hoped.price
+    return best
 
 
 class _Enumerated:
-    """Evaluates prices by enumerating the covers anew."""
+    """Evaluates prices by enumerating the covers anew, of workloads that stand for a number of them each."""
 
-    def __init__(self, demands: Demands) -> None:
+    def __init__(self, demands: Demands, weight: Floats | None = None) -> None:
         self._demands = demands
+        self._weight = np.ones(len(demands.least)) if weight is None else weight
         self.box: tuple[Floats, Floats] | None = None
 
     def demand(self, price: Floats) -> tuple[float, Floats]:
         """Returns the cost of the cheapest covers, and the partitions of each size that they take."""
         covers = cheapest_covers(self._demands, price)
         chosen = covers.taken[covers.first()]
-        return float(covers.floor.sum()), np.asarray(chosen.sum(axis=0), dtype=np.float64)
-
-
-class _Listed:
-    """Evaluates prices within a box, by the covers listed there, those of workloads with the same covers at once."""
-
-    def __init__(self, demands: Demands, centre: Floats) -> None:
-        covers = cheapest_covers(demands, centre, SLACK)
-        self.box = (centre * (1 - BOX), centre * (1 + BOX))
-        # Where covers were too many to list, another one may be cheaper than the one that is; none is than a fluid.
-        self._one_of_many = covers.counts[covers.first()[covers.unlisted]]
-        self._part = demands.part[covers.unlisted]
-        self.covers = alike_covers(covers)
-        self._counts = self.covers.counts.astype(np.float64)
-
-    def demand(self, price: Floats) -> tuple[float, Floats]:
-        cost = self._counts @ price
-        chosen = self.covers.first_where(cost <= self.covers.least(cost))
-        demand = self.covers.members @ self._counts[chosen]
-        return float(demand @ price) - self._more_than_a_fluid(price), demand
-
-    def _more_than_a_fluid(self, price: Floats) -> float:
-        """Returns what the listed covers of workloads with too many of them cost beyond a fluid."""
-        with np.errstate(divide="ignore"):
-            fluid = np.min(price / self._part, axis=1, initial=np.inf)
-        return float(np.maximum(self._one_of_many @ price - fluid, 0.0).sum())
+        return float(self._weight @ covers.floor), np.asarray(self._weight @ chosen, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +288,7 @@ def _highest(covers: _Enumerated, supply: Supply, search: _Search, deadline: flo
 
 
 def _ascend(
-    covers: _Enumerated | _Listed,
+    covers: _Enumerated | PooledCovers,
     supply: Supply,
     price: Floats,
     deadline: float,

@@ -36,12 +36,23 @@ def supply_of(resolved: ResolvedProblem, patterns: Sequence[Pattern], sizes: Int
 def demands_of(resolved: ResolvedProblem, sizes: Ints) -> Demands:
     """Returns what partitions of these sizes, and GPUs under MPS, carry of each workload's rate."""
     workloads = resolved.problem.workloads
+    capacity = resolved.capacity_rps[:, sizes]
+    least = np.array([workload.min_replicas for workload in workloads], dtype=np.int64)
+    most = np.array([workload.max_replicas or NO_LIMIT for workload in workloads], dtype=np.int64)
     return Demands(
-        np.minimum(resolved.capacity_rps[:, sizes] / resolved.required_rps[:, None], 1.0),
-        np.array([workload.min_replicas for workload in workloads], dtype=np.int64),
-        np.array([workload.max_replicas or NO_LIMIT for workload in workloads], dtype=np.int64),
+        np.minimum(capacity / resolved.required_rps[:, None], 1.0),
+        least,
+        most,
         fluid_of(resolved) if resolved.mps else None,
+        _kinds(capacity, least, most),
     )
+
+
+def _kinds(capacity: Floats, least: Ints, most: Ints) -> Ints:
+    """Returns for each workload the number of its kind: all but its rate is the same."""
+    rows = np.ascontiguousarray(np.column_stack([capacity, least, np.minimum(most, 2**52)]))
+    columns = [(f"{column}", rows.dtype) for column in range(rows.shape[1])]
+    return np.asarray(np.unique(rows.view(columns).ravel(), return_inverse=True)[1], dtype=np.int64)
 
 
 def most_to_pay(resolved: ResolvedProblem) -> float:

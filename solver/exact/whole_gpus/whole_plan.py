@@ -1,0 +1,94 @@
+"""
+From slice prices to a plan of whole GPUs that costs what they prove, at any number of workloads.
+
+1. whole_prices.py makes the prices exact, and with them the bound and which covers are tied.
+2. mixed_demand.py finds whole GPUs of that cost which carry a mixture of cheapest covers.
+3. even_rounding.py gives each workload a cover of the mixture; some tens of partitions are then short, and others
+   spare.
+4. shortage.py exchanges covers and cuts until none is short.
+
+Each step is of the size of the lists of covers and of a few rows; none is a program over workloads.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...performance.interference.prediction import Ints
+from ..alike_covers import AlikeCovers
+from ..cost_steps import CostSteps
+from ..covers import Demands
+from ..dealing_covers import deal
+from ..near_covers import Classes
+from ..slice_prices import PricedDemand, Supply, covers_for_programs
+from .even_rounding import evenly_rounded
+from .mixed_demand import mixed_demand
+from .shortage import Decision, repaired
+from .whole_prices import ProvenCovers, are_listed, proven_covers, whole_prices
+
+TURNS = (0.0, 0.5, 0.25, 0.75)
+"""Where the sampling starts, one after the other until a plan is found."""
+
+SHORTEST = (300, 1_000)
+"""Exchanges of which all sums of two are formed, first and where no turn gave a plan."""
+
+
+@dataclass(frozen=True, eq=False)
+class WholePlan:
+    """Whole GPUs, and how many workloads of each group take which cover."""
+
+    covers: AlikeCovers
+    steps: int
+    """What it costs."""
+    times: Ints
+    """Shape (cover,)."""
+    cuts: Ints
+    """Shape (cut,)."""
+
+    def partitions(self, kept: Ints | None) -> Ints:
+        """
+        Returns the partitions that each workload takes, shape (workload, size).
+
+        Parameters
+        ----------
+        kept
+            Covers that workloads are to keep where theirs are taken as often, the same shape; None: there are none.
+        """
+        covers, partitions = (
+            self.covers,
+            np.zeros((len(self.covers.group), self.covers.counts.shape[1]), dtype=np.int64),
+        )
+        member = np.argsort(covers.group, kind="stable")
+        deal(Classes(member, covers.members, covers.counts, covers.number), self.times, kept, partitions)
+        return partitions
+
+
+def proven_at(demands: Demands, supply: Supply, priced: PricedDemand, steps: CostSteps) -> ProvenCovers | None:
+    """Returns what prices prove when they are whole; None: costs are not counted in steps, or they are too many."""
+    if not steps.whole:
+        return None
+    price = priced.price / steps.step
+    prices = whole_prices(price, supply, np.rint(supply.cost / steps.step).astype(np.int64), priced.covers)
+    if prices is None:
+        return None
+    listed = priced.listed
+    if not are_listed(prices, price, priced.slack, listed.covers):
+        listed = covers_for_programs(demands, prices.in_steps)[0]
+    return proven_covers(prices, supply, listed)
+
+
+def whole_plan(supply: Supply, proven: ProvenCovers, *, deadline: float) -> WholePlan | None:
+    """Returns a plan whose cost is that of a mixture; None: none was found. `deadline` as time.monotonic() has it."""
+    mixed = mixed_demand(supply, proven)
+    if mixed is None:
+        return None
+    for number in SHORTEST:
+        for turn in TURNS:
+            rounded = Decision(evenly_rounded(proven.covers, mixed, turn), mixed.cuts)
+            found = repaired(rounded, supply, proven, to_waste=proven.to_waste(mixed.steps), number=number)
+            if found is not None:
+                return WholePlan(proven.covers, mixed.steps, found.times, found.cuts)
+            if time.monotonic() > deadline:
+                return None
+    return None

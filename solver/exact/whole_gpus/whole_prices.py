@@ -1,0 +1,197 @@
+"""
+Slice prices in whole numbers: the bound that they prove, and which covers reach it, without any rounding.
+
+At a vertex of the dual (slice_prices.py) some cuts of GPUs are worth just what the GPU costs and some workloads have
+several cheapest covers. These equations have small whole coefficients, so the prices are fractions of a small
+denominator, of which a solver of linear programs gives the first ten digits. With the cost of a GPU of type g as c_g
+steps (cost_steps.py), let Q be the least number for which all Q p_k are whole but for the solver's rounding, and
+
+    P_k = Q p_k,   C_g = Q c_g,   M_g = max(0, max_q a_q P - C_g)        (without a count M_g must be 0)
+
+    L = sum_w min { P n : n covers w }  -  sum_g N_g M_g
+
+The argument of slice_prices.py holds for any prices >= 0 whose cuts are worth no more than the GPU and its rent, so for
+these: no plan costs less than L / Q steps, hence none less than ceil(L / Q) steps. All of it is in integers; were Q or
+P badly chosen, L would be low, never wrong. Which covers carry a rate is as exact as covers.py, and no more.
+
+A cover is tied where it is as cheap as its workload's cheapest in these integers. By complementary slackness a plan
+that costs L / Q steps consists of tied covers, of cuts that are worth what they cost, and leaves no partition of a
+price above 0 unused; what a plan of T steps may waste of all that together is T Q - L.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...performance.interference.prediction import Floats, Ints
+from ..alike_covers import AlikeCovers
+from ..listed_covers import ListedCovers, fluid_cost
+from ..slice_prices import Supply
+
+MOST_PARTS = 200_000
+"""Denominators that are tried."""
+
+ROUNDING = 2e-5
+"""How far a multiple of a price may be from a whole number and be taken for it."""
+
+NEAR = 1e-4
+"""Part of a cover's cost by which it may be dearer than the cheapest for its partitions to count as wanted."""
+
+MOST = 2**62
+"""Beyond this no sum is made of 64-bit integers."""
+
+
+@dataclass(frozen=True, eq=False)
+class WholePrices:
+    """Prices in parts of a step. Shapes (size,), (type,) and (cut,)."""
+
+    parts: int
+    """Q: parts of a step."""
+    price: Ints
+    """P, all above 0."""
+    rent: Ints
+    """M."""
+    gpu_cost: Ints
+    """c: steps that a GPU costs, by cut."""
+    unused: Ints
+    """By how much each cut is worth less than the GPU and its rent."""
+
+    @property
+    def in_steps(self) -> Floats:
+        """The prices, in steps."""
+        return np.asarray(self.price / self.parts, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class ProvenCovers:
+    """Covers of all workloads at exact prices, and what these prove. Shape (cover,)."""
+
+    prices: WholePrices
+    covers: AlikeCovers
+    reduced: Ints
+    """By how much each cover is dearer than its group's cheapest; 0: tied."""
+    bound: int
+    """L."""
+
+    @property
+    def least_steps(self) -> int:
+        """Steps below which there is no plan."""
+        return -(-self.bound // self.prices.parts)
+
+    def to_waste(self, steps: int) -> int:
+        """Returns what a plan of so many steps may waste."""
+        return steps * self.prices.parts - self.bound
+
+    @property
+    def tied(self) -> NDArray[np.bool_]:
+        """Shape (cover,)."""
+        return np.asarray(self.reduced == 0)
+
+
+def whole_prices(price: Floats, supply: Supply, gpu_cost: Ints, covers: AlikeCovers) -> WholePrices | None:
+    """
+    Returns prices near the given ones, in whole numbers; None: there are none, or their sums would leave 64 bits.
+
+    Parameters
+    ----------
+    price
+        Shape (size,), in steps.
+    gpu_cost
+        Shape (cut,), in steps.
+    covers
+        The cheapest at these prices, of each workload, and others.
+    """
+    wanted = _wanted(price, covers)
+    parts = _parts(price)
+    if not _is_whole(price, parts):
+        # Sizes that nobody wants have any price that the cuts leave room for, and rounding may not make them cheap.
+        parts = _parts(price[wanted])
+        parts *= MOST_PARTS // parts
+    cost = gpu_cost * parts
+    limited = np.isfinite(supply.available)[supply.gpu_type]
+    for rounding in (ROUNDING, 0.0):
+        rounded = np.floor(price * parts + rounding).astype(np.int64)
+        if rounding:
+            rounded[wanted] = np.rint(price[wanted] * parts).astype(np.int64)
+        if ((supply.instances @ rounded <= cost) | limited).all():
+            break
+    else:
+        return None
+    rounded = _raised(rounded, np.flatnonzero(~wanted), supply, cost)
+    if not (rounded > 0).all() or not _stays_within(rounded, cost, supply, covers):
+        return None
+    rent = np.zeros(len(supply.available), dtype=np.int64)
+    np.maximum.at(rent, supply.gpu_type, supply.instances @ rounded - cost)
+    unused = cost + rent[supply.gpu_type] - supply.instances @ rounded
+    return WholePrices(parts, rounded, rent, gpu_cost, unused)
+
+
+def are_listed(prices: WholePrices, price: Floats, slack: float, covers: AlikeCovers) -> bool:
+    """
+    Tells whether covers within a slack of the cheapest at other prices contain the cheapest at these.
+
+    Let no price be lower by more than a part d. A cover that is not listed cost more than 1 + slack times the cheapest,
+    so here it costs more than (1 - d) (1 + slack) times that; it is not the cheapest where a listed one costs less.
+
+    Parameters
+    ----------
+    price
+        Shape (size,), in steps: the other prices.
+    """
+    lower = max(float((1 - prices.in_steps / price).max()), 0.0)
+    before = np.minimum.reduceat(covers.counts @ price, covers.first)
+    now = np.minimum.reduceat(covers.counts @ prices.in_steps, covers.first)
+    return bool((now <= (1 - lower) * (1 + slack) * before * (1 - 1e-9)).all())
+
+
+def proven_covers(prices: WholePrices, supply: Supply, listed: ListedCovers) -> ProvenCovers:
+    """Returns what prices prove. Of each workload the cheapest cover at these prices is listed."""
+    covers = listed.covers
+    cost = covers.counts @ prices.price
+    cheapest = np.minimum.reduceat(cost, covers.first)
+    least = cheapest.copy()
+    if listed.unlisted.size:
+        fluid = np.floor(fluid_cost(listed.part, prices.price.astype(np.float64)) * (1 - 1e-9)).astype(np.int64)
+        least[listed.groups_unlisted] = np.minimum(least[listed.groups_unlisted], fluid)
+    limited = np.flatnonzero(np.isfinite(supply.available))
+    scarce = int(supply.available[limited].astype(np.int64) @ prices.rent[limited])
+    return ProvenCovers(prices, covers, cost - cheapest[covers.owner], int(covers.members @ least) - scarce)
+
+
+def _wanted(price: Floats, covers: AlikeCovers) -> NDArray[np.bool_]:
+    """Tells which sizes some cover that is nearly the cheapest takes."""
+    cost = covers.counts @ price
+    return np.asarray((covers.counts[cost <= covers.least(cost) * (1 + NEAR)] > 0).any(axis=0))
+
+
+def _parts(price: Floats) -> int:
+    """Returns the least denominator of some prices; the one that comes nearest where none fits."""
+    off = np.zeros(MOST_PARTS)
+    parts = np.arange(1, MOST_PARTS + 1)
+    for one in price.tolist():
+        multiple = one * parts
+        np.maximum(off, np.abs(multiple - np.rint(multiple)), out=off)
+    fits = np.flatnonzero(off <= ROUNDING)
+    return int(parts[fits[0] if fits.size else np.argmin(off)])
+
+
+def _is_whole(price: Floats, parts: int) -> bool:
+    return bool((np.abs(price * parts - np.rint(price * parts)) <= ROUNDING).all())
+
+
+def _stays_within(price: Ints, cost: Ints, supply: Supply, covers: AlikeCovers) -> bool:
+    """Tells whether all sums stay below 2^62."""
+    dearest = max(float(np.max(covers.counts @ price.astype(np.float64), initial=0.0)), float(cost.max()))
+    counted = supply.available[np.isfinite(supply.available)]
+    return 2 * dearest * (len(covers.group) + float(counted.sum()) + 1) < MOST
+
+
+def _raised(price: Ints, unwanted: Ints, supply: Supply, cost: Ints) -> Ints:
+    """Returns the prices with those of sizes that nobody wants as high as the cuts leave room, one after the other."""
+    price = price.copy()
+    for k in unwanted.tolist():
+        holds = np.flatnonzero(supply.instances[:, k])
+        room = (cost[holds] - supply.instances[holds] @ price) // supply.instances[holds, k]
+        price[k] += max(int(room.min()), 0) if holds.size else 0
+    return price

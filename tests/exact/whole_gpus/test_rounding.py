@@ -1,0 +1,146 @@
+"""Rounding a mixture of covers, and repairing what it is short of: against brute force on small cases."""
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sliceplan.solver.exact.alike_covers import AlikeCovers
+from sliceplan.solver.exact.slice_prices import Supply
+from sliceplan.solver.exact.whole_gpus import shortage
+from sliceplan.solver.exact.whole_gpus.even_rounding import evenly_rounded
+from sliceplan.solver.exact.whole_gpus.mixed_demand import MixedDemand, mixed_demand
+from sliceplan.solver.exact.whole_gpus.shortage import Decision, repaired
+from sliceplan.solver.exact.whole_gpus.whole_prices import ProvenCovers, WholePrices
+
+SIZES = 2
+CUTS = np.array([[4, 0], [2, 1], [0, 2]])
+PRICE = np.array([1, 2])
+COVER = st.tuples(st.integers(0, 6), st.integers(0, 4)).filter(any)
+GROUP = st.tuples(st.integers(1, 9), st.lists(COVER, min_size=1, max_size=4, unique=True))
+
+
+def supply_of(available=np.inf):
+    return Supply(CUTS, np.zeros(3, dtype=np.int64), np.full(3, 4.0), np.array([available]))
+
+
+def proven_of(groups):
+    """Returns the covers of some groups at whole prices, as the module under test gets them."""
+    counts = np.array([cover for _, covers in groups for cover in covers])
+    number = np.array([len(covers) for _, covers in groups])
+    covers = AlikeCovers(
+        np.repeat(np.arange(len(groups)), [members for members, _ in groups]),
+        counts,
+        np.cumsum(number) - number,
+        number,
+    )
+    prices = WholePrices(1, PRICE, np.zeros(1, dtype=np.int64), np.full(3, 4), 4 - CUTS @ PRICE)
+    cost = counts @ PRICE
+    least = np.minimum.reduceat(cost, covers.first)
+    return ProvenCovers(prices, covers, cost - least[covers.owner], int(covers.members @ least))
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(GROUP, min_size=1, max_size=6),
+    st.lists(st.floats(0.01, 1.0), min_size=1, max_size=5),
+    st.floats(0, 1),
+    st.randoms(use_true_random=False),
+)
+def test_rounding_gives_every_member_one_cover_and_is_off_by_less_than_one(groups, parts, turn, draw):
+    proven = proven_of(groups)
+    part = np.array(parts) / sum(parts)
+    covers = proven.covers
+    taken = np.array(
+        [[f + draw.randrange(int(n)) for f, n in zip(covers.first, covers.number, strict=True)] for _ in parts]
+    )
+    times = evenly_rounded(covers, MixedDemand(np.zeros(3, dtype=np.int64), 0, part, taken), turn)
+    assert (times >= 0).all()
+    assert np.add.reduceat(times, covers.first).tolist() == covers.members.tolist()
+    if len(set(taken[:, 0])) == len(parts):
+        assert np.abs(times[taken[:, 0]] - covers.members[0] * part).max() < 1 + 1e-6
+
+
+def changes(decision, proven):
+    """Returns all exchanges that there are, as (old, new, change of r), by the definition of the module."""
+    covers, found = proven.covers, []
+    for old in np.flatnonzero(decision.times):
+        own = covers.owner[old]
+        for new in range(covers.first[own], covers.first[own] + covers.number[own]):
+            if new != old:
+                found.append((old, new, covers.counts[old] - covers.counts[new]))
+    behind = len(covers.counts)
+    for q in np.flatnonzero(decision.cuts):
+        found += [(behind + q, behind + o, CUTS[o] - CUTS[q]) for o in range(len(CUTS)) if o != q]
+    return found
+
+
+def can_be_repaired(decision, proven, most):
+    """Tells whether up to so many exchanges leave nothing short, by trying all of them."""
+    every = changes(decision, proven)
+    spare = decision.spare(supply_of(), proven.covers)
+    there = decision.there
+    for number in range(most + 1):
+        for chosen in combinations_with_replacement(range(len(every)), number):
+            after = there.copy()
+            for i in chosen:
+                after[every[i][0]] -= 1
+                after[every[i][1]] += 1
+            changed = sum((every[i][2] for i in chosen), np.zeros(SIZES, dtype=np.int64))
+            if (after >= 0).all() and (spare + changed >= 0).all():
+                return True
+    return False
+
+
+@settings(max_examples=200)
+@given(st.lists(GROUP, min_size=1, max_size=3), st.lists(st.integers(0, 4), min_size=3, max_size=3), st.data())
+def test_what_two_exchanges_can_repair_is_repaired_and_nothing_else_changes(groups, cuts, data):
+    proven = proven_of(groups)
+    covers = proven.covers
+    times = np.zeros(len(covers.counts), dtype=np.int64)
+    for first, number, members in zip(covers.first, covers.number, covers.members, strict=True):
+        for _ in range(members):
+            times[first + data.draw(st.integers(0, int(number) - 1))] += 1
+    decision = Decision(times, np.array(cuts))
+    to_waste = 4 * sum(cuts) - proven.bound
+    assume(to_waste >= 0)
+    after = repaired(decision, supply_of(), proven, to_waste=to_waste, number=100)
+    if after is None:
+        assert not can_be_repaired(decision, proven, 2)
+        return
+    assert (after.spare(supply_of(), covers) >= 0).all()
+    assert after.cuts.sum() == sum(cuts)
+    assert (after.times >= 0).all()
+    assert (after.cuts >= 0).all()
+    assert np.add.reduceat(after.times, covers.first).tolist() == covers.members.tolist()
+
+
+def test_a_remedy_of_four_exchanges_is_met_in_the_middle(monkeypatch):
+    """On two GPUs only the dearest cuts carry anything, and only when all four have the other cover."""
+    monkeypatch.setattr(shortage, "MOST_STEPS", 0)
+    proven = proven_of([(4, [(3, 0), (0, 1)])])
+    decision = Decision(np.array([4, 0]), np.array([0, 0, 2]))
+    assert decision.spare(supply_of(), proven.covers).tolist() == [-12, 4]
+    assert not can_be_repaired(decision, proven, 3)
+    after = repaired(decision, supply_of(), proven, to_waste=0, number=50)
+    assert after.times.tolist() == [0, 4]
+    assert after.spare(supply_of(), proven.covers).tolist() == [0, 0]
+
+
+@settings(max_examples=60)
+@given(st.lists(GROUP, min_size=1, max_size=5), st.sampled_from([np.inf, 3.0, 12.0, 40.0]))
+def test_whole_gpus_carry_their_mixture_at_no_less_than_is_proven(groups, available):
+    proven, supply = proven_of(groups), supply_of(available)
+    mixed = mixed_demand(supply, proven)
+    if mixed is None:
+        assert available * 4 < proven.bound + 4 * len(groups) + 8
+        return
+    assert mixed.part.sum() == pytest.approx(1.0)
+    assert mixed.steps == 4 * mixed.cuts.sum() >= proven.least_steps
+    assert mixed.cuts.sum() <= available
+    demand = mixed.part @ np.array([proven.covers.members @ proven.covers.counts[taken] for taken in mixed.taken])
+    assert (mixed.cuts @ CUTS >= demand - 1e-5).all()
+    for taken in mixed.taken:
+        assert (proven.covers.owner[taken] == np.arange(len(groups))).all()

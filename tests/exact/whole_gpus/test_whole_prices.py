@@ -1,0 +1,128 @@
+"""Exact prices: what they prove holds against enumeration, at good prices and at any others."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mig_draws import small_problem
+from mig_oracle import TooManyError, least_cost
+
+from sliceplan.solver.exact.cost_steps import cost_steps
+from sliceplan.solver.exact.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.cutting_stock import patterns_of
+from sliceplan.solver.exact.listed_covers import listed_covers
+from sliceplan.solver.exact.slice_prices import Supply, best_prices
+from sliceplan.solver.exact.supply_and_demand import demands_of, supply_of
+from sliceplan.solver.exact.whole_gpus import whole_prices as module
+from sliceplan.solver.exact.whole_gpus.whole_plan import proven_at
+from sliceplan.solver.exact.whole_gpus.whole_prices import are_listed, proven_covers, whole_prices
+from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.performance.unservable import unservable
+
+
+def stated(problem, profiles):
+    """Returns supply, demands and cost steps of a problem that may have a plan; None: some service cannot be served."""
+    resolved = resolve(problem, profiles)
+    if unservable(resolved):
+        return None
+    patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
+    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
+    return supply_of(resolved, patterns, sizes), demands_of(resolved, sizes), cost_steps(resolved)
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_no_plan_costs_less_than_whole_prices_prove(block):
+    """At the best prices, and at prices that are off by anything."""
+    proven = 0
+    for seed in range(16 * block, 16 * block + 16):
+        problem, profiles = small_problem(seed)
+        found = stated(problem, profiles)
+        if found is None:
+            continue
+        try:
+            least = least_cost(problem, profiles)
+        except TooManyError:
+            continue
+        if least is None:
+            continue
+        supply, demands, steps = found
+        priced = best_prices(demands, supply, start=None, enough=np.inf, deadline=np.inf)
+        bound = proven_at(demands, supply, priced, steps)
+        if bound is None:
+            continue
+        proven += 1
+        step = Fraction(f"{steps.step:.12g}")
+        least *= 1 + Fraction(1, 10**9)  # prices are read to 12 digits
+        assert bound.least_steps * step <= least
+        assert bound.bound * step / bound.prices.parts >= Fraction(priced.bound) * (1 - Fraction(1, 10**4))
+        draw = np.random.default_rng(seed)
+        worse = priced.price * draw.uniform(0.2, 1.0, len(priced.price)) / steps.step
+        gpu_cost = np.rint(supply.cost / steps.step).astype(np.int64)
+        prices = whole_prices(worse, supply, gpu_cost, priced.covers)
+        if prices is not None:
+            again = listed_covers(demands, prices.in_steps, np.zeros(len(demands.least)))
+            assert proven_covers(prices, supply, again).least_steps * step <= least
+    assert proven >= 4
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(st.lists(st.floats(0.05, 1.0), min_size=3, max_size=3), min_size=1, max_size=4),
+    st.lists(st.integers(20, 400), min_size=3, max_size=3),
+    st.lists(st.floats(-0.02, 0.02), min_size=3, max_size=3),
+    st.sampled_from([0.0, 0.005, 0.03]),
+)
+def test_covers_that_are_said_to_be_listed_are(parts, whole, moves, slack):
+    demands = Demands(np.array(parts), np.ones(len(parts), dtype=np.int64), np.full(len(parts), NO_LIMIT))
+    supply = Supply(np.eye(3, dtype=np.int64), np.zeros(3, dtype=np.int64), np.full(3, 500.0), np.array([np.inf]))
+    gpu_cost = np.full(3, 500)
+    rational = np.array(whole, dtype=np.float64)
+    price = rational * (1 + np.array(moves))
+    listed = listed_covers(demands, price, np.full(len(parts), slack))
+    prices = whole_prices(rational, supply, gpu_cost, listed.covers)
+    if prices is None or not are_listed(prices, price, slack, listed.covers):
+        return
+    least = cheapest_covers(demands, prices.in_steps).floor
+    now = np.minimum.reduceat(listed.covers.counts @ prices.in_steps, listed.covers.first)[listed.covers.group]
+    assert now == pytest.approx(least, rel=1e-9)
+
+
+def test_some_covers_are_said_to_be_listed():
+    demands = Demands(np.array([[0.3, 0.7]]), np.array([1]), np.array([NO_LIMIT]))
+    price = np.array([1.0, 2.0]) * (1 + 1e-7)
+    supply = Supply(np.array([[2, 0], [0, 1]]), np.zeros(2, dtype=np.int64), np.full(2, 2.0), np.array([np.inf]))
+    listed = listed_covers(demands, price, np.array([0.01]))
+    prices = whole_prices(price, supply, np.array([2, 2]), listed.covers)
+    assert prices.price.tolist() == [1, 2]
+    assert prices.parts == 1
+    assert are_listed(prices, price, 0.01, listed.covers)
+    assert not are_listed(prices, price, 0.0, listed.covers)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.integers(1, 5000), min_size=1, max_size=7), st.integers(1, 900))
+def test_a_fraction_is_found_again(numerators, denominator):
+    price = np.array(numerators) / denominator * (1 + 1e-12)
+    parts = module._parts(price)
+    exact = [Fraction(one, denominator) for one in numerators]
+    assert parts <= denominator
+    assert [Fraction(round(one * parts), parts) for one in price] == pytest.approx(exact, abs=module.ROUNDING)
+
+
+def test_prices_of_a_size_that_nobody_wants_are_raised_as_far_as_the_cuts_leave_room():
+    supply = Supply(
+        np.array([[2, 0, 0], [1, 1, 0], [0, 0, 1]]), np.zeros(3, dtype=np.int64), np.full(3, 10.0), np.array([np.inf])
+    )
+    assert module._raised(np.array([5, 1, 1]), np.array([1, 2]), supply, np.full(3, 10)).tolist() == [5, 5, 10]
+
+
+def test_sums_beyond_64_bits_are_left_to_floats(monkeypatch):
+    demands = Demands(np.array([[0.3, 0.7]]), np.array([1]), np.array([NO_LIMIT]))
+    supply = Supply(np.array([[2, 0], [0, 1]]), np.zeros(2, dtype=np.int64), np.full(2, 4.0), np.array([np.inf]))
+    listed = listed_covers(demands, np.array([1.0, 2.0]), np.array([0.01]))
+    stated = np.array([1.0, 2.0]), supply, np.array([4, 4]), listed.covers
+    assert whole_prices(*stated) is not None
+    monkeypatch.setattr(module, "MOST", 15)
+    assert whole_prices(*stated) is None
