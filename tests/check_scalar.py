@@ -1,19 +1,64 @@
-"""`check` of a plan's GPUs and rates, one partition after the other: slow and plain, to compare with."""
+"""
+`check` of a plan's cut and whole GPUs and of its rates, one partition after the other: slow and plain, to compare with.
+
+It imports nothing of what it judges, its tolerance is its own, and GPUs under MPS are not its matter.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from sliceplan.solver.check.plan import _misplaced
-from sliceplan.solver.check.shares import wrong_shares
-from sliceplan.solver.check.violation import RELATIVE, Violation, close
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.hardware import Gpu, MigProfile
 from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu, Served
 from sliceplan.solver.model.problem import Problem, Workload
 from sliceplan.solver.model.profile import Profile, merged
 from sliceplan.solver.performance.prediction import Prediction, predict, predict_whole
+
+RELATIVE = 1e-6
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Something that is wrong, as `check` says it."""
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}"
+
+
+def close(one, other):
+    """Tells whether two figures agree to a millionth of the greater one."""
+    return abs(one - other) <= RELATIVE * max(abs(one), abs(other))
+
+
+def misplaced(geometry, instances):
+    """Yields what is wrong with instances together, each a start and a MIG profile: unit by unit, and by counting."""
+    for start, profile in instances:
+        if start not in profile.starts:
+            yield f"{profile.name} starts at {start}; legal starts are {', '.join(map(str, profile.starts))}"
+    units = [set(range(start, start + profile.memory_slices)) for start, profile in instances]
+    for i, (start, profile) in enumerate(instances):
+        for j in range(i + 1, len(instances)):
+            if units[i] & units[j]:
+                other_start, other = instances[j]
+                yield f"{profile.name} at {start} overlaps {other.name} at {other_start}"
+    slices = sum(profile.compute_slices for _, profile in instances)
+    if slices > geometry.compute_slices:
+        yield f"takes {slices} compute slices; there are {geometry.compute_slices}"
+    names = [profile.name for _, profile in instances]
+    for name in dict.fromkeys(names):
+        most = geometry.profile(name).max_count
+        if names.count(name) > most:
+            yield f"has {names.count(name)} x {name}; at most {most} fit"
+    there = geometry.full.engines
+    for engine in ("dec", "enc", "jpeg", "ofa"):
+        taken = sum((profile.engines or {}).get(engine, 0) for _, profile in instances)
+        if there is not None and taken > there.get(engine, 0):
+            yield f"takes {taken} {engine.upper()} engines; there are {there.get(engine, 0)}"
 
 
 def wrong_gpus_and_rates(problem, plan, profiles) -> list[Violation]:
@@ -39,7 +84,6 @@ def _wrong_gpu(asked: _Asked, gpu: PlannedGpu) -> Iterator[Violation]:
         yield Violation(gpu.id, f"{gpu.gpu} is not in the catalogue")
         return
     if gpu.sharing == "mps":
-        yield from wrong_shares(asked.problem, asked.workloads, gpu, facts, asked.profiles)
         return
     if gpu.sharing == "exclusive":
         yield from _wrong_whole(asked, gpu, facts)
@@ -53,7 +97,7 @@ def _wrong_gpu(asked: _Asked, gpu: PlannedGpu) -> Iterator[Violation]:
         instances.append((partition.start, profile))
         yield from _wrong_partition(asked, gpu, facts, partition, profile)
     if facts.mig is not None:
-        yield from (Violation(gpu.id, message) for message in _misplaced(facts.mig, instances))
+        yield from (Violation(gpu.id, message) for message in misplaced(facts.mig, instances))
 
 
 def _wrong_whole(asked: _Asked, gpu: PlannedGpu, facts: Gpu) -> Iterator[Violation]:

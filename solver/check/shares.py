@@ -18,6 +18,9 @@ from ..performance.interference.igniter import IgniterModel
 from .basis import basis_beside
 from .violation import RELATIVE, Violation, close
 
+FAR_TOO_LARGE = 10**9
+"""Batches beyond this are predicted as this: a damaged plan may state more than an integer of a machine holds."""
+
 
 def wrong_shares(
     problem: Problem,
@@ -40,7 +43,7 @@ def wrong_shares(
     model = IgniterModel.of(coefficients[0].gpu, [one.model for one in coefficients])
     figures = model.predict(
         np.arange(len(served)),
-        np.array([one.batch for one in served], dtype=np.int64),
+        np.array([min(one.batch, FAR_TOO_LARGE) for one in served], dtype=np.int64),
         np.array([partition.sm_percent or 0.0 for partition in gpu.partitions]),
     )
     if cut is not None:

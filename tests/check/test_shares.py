@@ -59,6 +59,7 @@ def twice_in_one_share(plan):
         (set_served(basis="estimated"), "states the basis estimated; the profile's is fitted"),
         (set_served(memory_mib=12.0), "states 12.0 MiB of memory"),
         (set_served(processes=2), "knows one a share"),
+        (set_served(batch=10**30), "ms; the interference model gives"),
         (set_served(latency_ms=1.0), "states 1 ms; the interference model gives"),
         (set_served(capacity_rps=1.0), "states 1 req/s; the model gives"),
         (set_served(causes_ms=None), "other causes"),
