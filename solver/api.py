@@ -38,7 +38,7 @@ from .incumbent import Stopped, Watch, best_so_far, interruptible_by
 from .model.capacity_report import HeadroomReport, Shed, ShedReport
 from .model.collector import collector_paused
 from .model.errors import Finding, InputError, described
-from .model.plan import Insurance, Plan, PlanViolation, Prices, Search, ShadowCapacity, Status
+from .model.plan import Plan, PlanViolation, Prices, Search, Status
 from .model.price_report import PriceReport
 from .model.problem import Problem
 from .model.profile import Profile
@@ -400,26 +400,6 @@ def _cost_without(changes: Mapping[str, Any], task: _Task, planner: Planner) -> 
     return _verified(replace(task, resolved=resolved, deadline=task.part(FOR_COMPARING)), planner).cost_per_hour
 
 
-def _with_extras(task: _Task, plan: Plan) -> Plan:
-    """Returns the plan with what its standby processes and its free partitions cost."""
-    asked = task.resolved.problem.settings
-    if plan.status is Status.REFUSED or not (asked.shadow_percent or asked.keeps_spares):
-        return plan
-    shadow, spares = map(task.cost_without.get, ("shadow", "insurance"))
-    cost, update = plan.cost_per_hour, dict[str, Any]()
-    if asked.shadow_percent:
-        update["shadow"] = ShadowCapacity(
-            percent=asked.shadow_percent, cost_without_per_hour=shadow, extra_cost_per_hour=_more(cost, shadow)
-        )
-    if asked.keeps_spares:
-        update["insurance"] = Insurance(cost_without_per_hour=spares, extra_cost_per_hour=_more(cost, spares))
-    return plan.model_copy(update=update)
-
-
-def _more(cost: float | None, than: float | None) -> float | None:
-    return None if cost is None or than is None else cost - than
-
-
 def _verified(task: _Task, planner: Planner, known: Gpus = list, on_plan: OnPlan | None = None) -> Plan:
     with collector_paused():
         return _run_and_checked(task, planner, known, on_plan)
@@ -504,7 +484,7 @@ def _checked(task: _Task, planner: Planner, plan: Plan) -> Plan:
     """Measures a plan and verifies it."""
     problem = task.resolved.problem
     columns = plan_columns(problem, plan)
-    plan = _with_extras(task, completed(problem, plan, task.profiles, columns))
+    plan = completed(problem, plan, task.profiles, columns, task.cost_without)
     violations = check(problem, plan, task.profiles, columns)
     broken = [_broken(violation) for violation in violations if violation.excess is not None]
     if broken and planner.own_model and len(broken) == len(violations):

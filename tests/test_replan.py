@@ -164,3 +164,11 @@ def test_what_cannot_be_replanned_is_refused_with_every_reason():
         replan(after, running)
     assert "fleet[1].sharing allows mps" in str(refused.value)
     assert "keeps partitions free" in str(refused.value)
+
+
+def test_a_problem_with_standby_processes_is_replanned():
+    """They are a matter of GPUs under MPS, of which replanning has none; what they add is not known."""
+    problem = problem_of([{"model": "bert", "rate_rps": 10, "slo_ms": 500}], shadow_percent=10)
+    plan, _ = replan(problem, solve(problem))
+    assert plan.shadow.percent == 10
+    assert plan.shadow.extra_cost_per_hour is None
