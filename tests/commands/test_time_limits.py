@@ -16,7 +16,7 @@ from sliceplan.solver import api, moving
 from sliceplan.solver.check import check
 from sliceplan.solver.cli import COMMANDS, app
 from sliceplan.solver.commands.exit_codes import Exit
-from sliceplan.solver.exact import choosing_covers, cutting_stock, most_served, replanning
+from sliceplan.solver.exact import cutting_stock, decomposition, most_served, replanning
 from sliceplan.solver.formats.plan_files import read_plan, write_plan
 from sliceplan.solver.formats.problem_files import read_problem, write_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles, write_profiles
@@ -31,7 +31,7 @@ STUCK = {
     "compare": {"modules": (cutting_stock,)},
     "price": {"modules": (api,), "name": "price_report"},
     "sweep": {"modules": (cutting_stock,)},
-    "headroom": {"modules": (choosing_covers,), "after": 1},
+    "headroom": {"modules": (decomposition,), "name": "whole_plan", "after": 1},
     "shed": {"modules": (most_served,)},
     "replan": {"modules": (replanning,)},
     "transition": {"modules": (moving,), "name": "plan_transition"},

@@ -254,7 +254,7 @@ def test_plan_without_shares_says_nothing_of_mps(frame, tmp_path):
 def test_more_processes_than_a_gpu_takes_clients_do_not_reach_the_plan(frame, tmp_path):
     done = agent_plan(tmp_path, planned(frame, gpu(part("a", 50.0, processes=25), part("b", 50.0, processes=24))))
     assert done.exit_code == 1
-    assert "49 MPS clients on the whole GPU; at most 48" in done.output
+    assert "gpus[0] has 49 processes; A100-80GB takes at most 48 MPS clients" in str(done.exception)
 
 
 def test_json_steps_hold_the_service(frame, tmp_path):
