@@ -32,5 +32,6 @@ PricesOption = Annotated[
     ),
 ]
 TimeLimitOption = Annotated[
-    float | None, typer.Option("--time-limit", min=0.1, help="Seconds for the solver; default: the problem's.")
+    float | None,
+    typer.Option("--time-limit", min=0.1, max=86_400, help="Seconds for the solver; default: the problem's."),
 ]

@@ -68,3 +68,10 @@ def test_a_bound_that_says_nothing_is_none(cost, bound):
     """A search that was ended at its very beginning failed on the negative bound of its solver."""
     resolved = resolve(example_problems()["demo"], shipped_profiles())
     assert _bound(resolved, cost, "test").cost_per_hour == bound
+
+
+@pytest.mark.parametrize("limit", ["1e999", "inf", "nan", "1e10", "-1"])
+def test_a_time_limit_that_is_no_time_is_refused(limit):
+    """An endless one failed where a solver takes it as an integer."""
+    done = sliceplan("solve", ROOT / "plans" / "demo.yaml", "--time-limit", limit)
+    assert_refused(done, "--time-limit")
