@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from sliceplan.app.parts.texts import literal
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.live_state.live_gpus import LiveState, running_plan
@@ -45,9 +46,9 @@ def choose_running(session: Session) -> None:
     elif running.plan.cost_per_hour is None:
         count = running.plan.gpus_used
         noun = "GPU" if count == 1 else "GPUs"
-        st.markdown(f"**{running.plan.problem.name}**: {count} {noun}, as read from the node")
+        st.markdown(f"**{literal(running.plan.problem.name)}**: {count} {noun}, as read from the node")
     else:
-        st.markdown(f"**{running.plan.problem.name}**: {headline(running.plan, running.plan.gap)}")
+        st.markdown(f"**{literal(running.plan.problem.name)}**: {literal(headline(running.plan, running.plan.gap))}")
     take, clear = st.columns(2)
     can_take = answer is not None and bool(answer.plan.gpus) and (running is None or answer.plan is not running.plan)
     take.button(
@@ -65,7 +66,7 @@ def choose_running(session: Session) -> None:
     with st.expander("Or upload what runs"):
         _offer_upload(session)
     for note in session.choices.get(NOTES, ()):
-        st.caption(note)
+        st.caption(literal(note))
 
 
 def _take_last(session: Session) -> None:
@@ -114,7 +115,7 @@ def _offer_upload(session: Session) -> None:
     file, findings = session.choices.get(WRONG, ("", ()))
     if upload is not None and upload.file_id == file:
         for finding in findings:
-            st.error(finding)
+            st.error(literal(finding))
 
 
 def _read(

@@ -10,6 +10,7 @@ from sliceplan.app.session.session import OpenJob, Result, Session
 from sliceplan.solver.model.problem import Problem
 
 from .improving import is_better_known, nothing_is_shown, words_of
+from .texts import literal
 
 QUICK_S = 0.6
 """So long a click waits for its result, which then comes at once, without a word of progress."""
@@ -86,7 +87,7 @@ def show_failure(result: Result | None) -> None:
     if result is None:
         return
     if result.error:
-        st.error(result.error)
+        st.error(literal(result.error))
     elif result.was_cancelled:
         st.info("Ended early: this is the best that was found until then.")
 

@@ -6,14 +6,19 @@ import json
 
 import pandas as pd
 import pytest
+from app_screens import screen, session_with
 from command_line import sliceplan
 from hostile_inputs import MARKDOWN
 from instances import ROOT
 
 from sliceplan.app.charts.texts import in_chart
+from sliceplan.app.parts.running import NOTES
 from sliceplan.app.parts.texts import literal
+from sliceplan.app.session.session import Answer, Result
 from sliceplan.app.tables.pasted import csv_text, read_table
 from sliceplan.app.tables.problem import WORKLOAD_COLUMNS
+from sliceplan.solver.formats.plan_files import read_plan
+from sliceplan.solver.formats.problem_files import example_problems
 
 PLAN = ROOT / "plans" / "demo.plan.json"
 
@@ -52,3 +57,20 @@ def test_cells_of_a_table_are_no_formulas_and_come_back_as_they_were(text):
     assert model[0] not in "=+-@"
     assert rate == "-1.5"
     assert read_table(written, "workloads").rows.loc[0, "model"] == text
+
+
+def test_what_runs_and_why_a_search_failed_are_shown_as_they_stand():
+    problem = example_problems()["demo"]
+    session = session_with(problem)
+    plan = read_plan(PLAN)
+    named = plan.model_copy(update={"problem": plan.problem.model_copy(update={"name": MARKDOWN[:60]})})
+    session.running = Answer(problem, named)
+    session.choices[NOTES] = (MARKDOWN,)
+    session.results["solve"] = Result(problem, None, error=MARKDOWN)
+    for name in ("transition", "plan"):
+        page = screen(name, session).run()
+        shown = [one.value for of_kind in (page.markdown, page.caption, page.error) for one in of_kind]
+        foreign = [text for text in shown if "evil" in text]
+        assert literal(MARKDOWN) in foreign
+        assert not [text for text in foreign if "://evil" in text or "![p]" in text]
+        assert name == "plan" or any(literal(MARKDOWN[:60]) in text for text in foreign)
