@@ -14,7 +14,7 @@ from sliceplan.solver import api
 from sliceplan.solver.cli import app
 from sliceplan.solver.commands.exit_codes import Exit
 from sliceplan.solver.comparison import NO_TIME_FOR_SERVICES
-from sliceplan.solver.exact import choosing_covers, cutting_stock, most_served, replanning, spare_plans
+from sliceplan.solver.exact import choosing_covers, cutting_stock, decomposition, most_served, replanning, spare_plans
 from sliceplan.solver.formats.problem_files import write_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.incumbent import runs_on
@@ -109,7 +109,7 @@ def test_what_is_proven_impossible_is_said_to_be_though_nobody_has_time_to_say_w
 
 def test_headroom_keeps_the_factor_that_was_found_and_its_plan():
     problem = with_count(random_problem(10, seed=1), 7)
-    with stuck(choosing_covers, after=1):
+    with stuck(decomposition, after=1, name="whole_plan"):
         found = api.headroom(problem, time_limit_s=LIMIT_S)
     assert (found.report.factor, found.report.factor_limit) == (1.0, 2.0)
     assert found.plan.status is Status.FEASIBLE

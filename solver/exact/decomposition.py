@@ -123,8 +123,9 @@ def solve_by_prices(
             on_answer(DecomposedAnswer(answer, PRICES, price, priced.rent))
 
     first = None
-    if proven is not None and (whole := whole_plan(supply, proven, deadline=deadline)) is not None:
-        first = ChosenCovers(whole.partitions(known), whole.cuts, steps.step * whole.steps)
+    # A known plan is kept where that is as cheap, which the programs of best_covers look at first.
+    if known is None and proven is not None and (whole := whole_plan(supply, proven, deadline=deadline)) is not None:
+        first = ChosenCovers(whole.partitions(None), whole.cuts, steps.step * whole.steps)
         better(first)
     near_enough = first is not None and first.cost <= bound + NEAR_ENOUGH * float(supply.cost.min())
     if first is not None and (any_plan or (near_enough and not small)):

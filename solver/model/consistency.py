@@ -34,6 +34,9 @@ WITHOUT_PLAN = (Status.INFEASIBLE, Status.NONE_FOUND, Status.REFUSED, Status.TIM
 
 def refuse_contradictions(plan: Plan, source: str) -> None:
     """Raises InputError if a plan contradicts itself, with every finding."""
+    if plan.status is Status.INFEASIBLE and plan.search.stopped in STOPPED[Status.NONE_FOUND]:
+        # A file of before there was a word for that; whoever shows it says that nothing is proven.
+        plan = plan.model_copy(update={"status": Status.NONE_FOUND})
     findings = [Finding(source, *wrong) for wrong in (*contradictions(plan), *contradictory_figures(plan))]
     if findings:
         raise InputError(grouped(findings))

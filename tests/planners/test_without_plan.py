@@ -219,7 +219,7 @@ def test_a_plan_file_of_before_there_were_these_words_is_read_and_claims_nothing
     assert "it is not proven that there is none" in " ".join(shown.stdout.split())
     checked = sliceplan("check", file(problem.model_dump(mode="json")), path)
     assert checked.returncode == 2
-    assert "status is infeasible, but its search ended with heuristic_done" in checked.stderr
+    assert "is heuristic_done, but status is infeasible: its search ended with infeasible" in checked.stderr
 
 
 def test_reasons_that_are_the_same_are_said_once():
