@@ -146,7 +146,8 @@ class User:
         elif kind == "alert" and element.alert.format == element.alert.ERROR:
             self.errors.append(element.alert.body)
         elif kind in ("markdown", "heading"):
-            self.texts.append(getattr(element, kind).body)
+            # As one reads it: Markdown's signs are escaped, and links are broken by signs that nobody sees.
+            self.texts.append(getattr(element, kind).body.replace("\\", "").replace("\u2060", ""))
 
     def _repeat_from_now(self, fragment: str, interval_s: float) -> None:
         if fragment in self.timers:
