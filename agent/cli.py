@@ -12,20 +12,20 @@ from typing import Annotated
 import typer
 
 from ..solver.model.errors import Finding, InputError, SliceplanError
-from .changing import Config, Device, Node, State, apply, rollback, run
+from .commands.changing import Config, Device, Node, State, apply, rollback, run
+from .commands.simulating import happen, make
 from .devices.simulated.node import SimulatedNode
-from .durable_files import NotWrittenError
+from .files.durable_files import NotWrittenError
 from .model.device_error import DeviceError
 from .model.live import LiveNode
 from .model.node import NodeState, unused
 from .model.plan_files import node_share, read_plan
-from .opening import Words, open_agent
 from .saying import hold_standard_descriptors, lead_nowhere, say_error
+from .setup.opening import Words, open_agent
 from .showing.terminal import transition_data, transition_text
-from .simulating import happen, make
 from .transition.applied import read_applied
-from .transition.carrying_out import StepFailedError, read_state
-from .transition.preflight import Transition, plan_transition
+from .transition.preflight import NodeTransition, plan_transition
+from .transition.step_executor import StepFailedError, read_state
 
 app = typer.Typer(
     name="sliceplan-agent",
@@ -107,7 +107,7 @@ def simulate(
     happen(path, reboot, busy or [], fail or [])
 
 
-def _from_plan(desired: NodeState, running: NodeState, source: Path | None) -> Transition:
+def _from_plan(desired: NodeState, running: NodeState, source: Path | None) -> NodeTransition:
     """Returns the transition of a node that runs a plan, or nothing; GPUs that only that plan has are freed."""
     wanted = {index: desired.get(index, unused(gpu)) for index, gpu in {**running, **desired}.items()}
     try:
@@ -131,7 +131,7 @@ def status(
     ] = False,
 ) -> None:
     """Show GPUs, instances, processes, MPS daemons and services of this node, and who else changes them."""
-    from .status.command import show_catalogue, show_status
+    from .commands.status import show_catalogue, show_status
 
     words = Words(config, node, device, state)
     raise typer.Exit(show_catalogue() if catalogue else show_status(words, as_json))
@@ -150,7 +150,7 @@ def keygen(
     print(f"key id {name}")
 
 
-def _show(node: str, transition: Transition) -> None:
+def _show(node: str, transition: NodeTransition) -> None:
     for line in transition_text(node, transition):
         print(line)
 

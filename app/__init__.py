@@ -1,0 +1,1 @@
+"""The page: problems stated, plans shown and compared. Holds no algorithm."""

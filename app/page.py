@@ -7,13 +7,20 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from sliceplan.app.jobs.jobs import make_jobs_soon
-from sliceplan.app.parts.actions import show_actions
-from sliceplan.app.parts.login import admitted, show_identity
-from sliceplan.app.parts.pictures import choose_picture_format
-from sliceplan.app.parts.texts import listed
-from sliceplan.app.screens import compare, fragmentation, history, plan, profiles, transition, what_if, workloads
+from sliceplan.app.screens.compare import screen as compare
+from sliceplan.app.screens.fragmentation import screen as fragmentation
+from sliceplan.app.screens.history import screen as history
+from sliceplan.app.screens.plan import screen as plan
+from sliceplan.app.screens.profiles import screen as profiles
+from sliceplan.app.screens.transition import screen as transition
+from sliceplan.app.screens.what_if import screen as what_if
+from sliceplan.app.screens.workloads import screen as workloads
 from sliceplan.app.session.current import BROKEN_LINK, current_session
 from sliceplan.app.session.session import Session
+from sliceplan.app.widgets.actions import show_actions
+from sliceplan.app.widgets.login import admitted, show_identity
+from sliceplan.app.widgets.pictures import choose_picture_format
+from sliceplan.app.widgets.texts import listed
 
 ICON = Path(__file__).with_name("icon.svg")
 

@@ -1,0 +1,1 @@
+"""Example problems with their plans."""

@@ -1,0 +1,1 @@
+"""GPUs, measured models and prices, as data."""

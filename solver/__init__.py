@@ -1,0 +1,1 @@
+"""The planner: a library and a command line."""

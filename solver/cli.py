@@ -43,8 +43,8 @@ from .commands import (
 from .commands.destinations import looking_first
 from .commands.exit_codes import Exit
 from .commands.standard_output import minding_its_output
-from .incumbent import runs_on
 from .model.errors import InputError, MissingExtraError, SliceplanError, printable
+from .runtime.interruption import runs_on
 from .starting import INTERRUPTED
 
 app = typer.Typer(

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from importlib import import_module
 from types import FrameType
+from typing import TextIO
 
 IMPORTING = "<frozen importlib"
 """Begins the file of every frame that imports."""
@@ -36,9 +37,30 @@ def started(module: str) -> Callable[[], None]:
     return main
 
 
+def keep_output_ours() -> None:
+    """
+    Leaves the standard output to what Python prints; what libraries print by themselves goes to the standard error.
+
+    HiGHS has a line of its own for some programs, which no option silences; at the end of a plan it is no JSON.
+    """
+    before = sys.stdout
+    if before is None:  # it was closed: nobody reads it
+        sys.stdout = _left_open(os.open(os.devnull, os.O_WRONLY), "utf-8", "replace", 1)
+        return
+    own = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = _left_open(own, before.encoding, before.errors, 1 if before.line_buffering else -1)
+
+
+def _left_open(descriptor: int, encoding: str, errors: str | None, buffering: int) -> TextIO:
+    """Returns a stream that is open until the process ends, as Python's own are."""
+    return open(descriptor, "w", encoding=encoding, errors=errors, buffering=buffering, closefd=False)
+
+
 def sliceplan() -> None:
     """Runs `sliceplan`."""
     main = started("sliceplan.solver.cli")
+    keep_output_ours()
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return main()  # whoever started it wants none
     signal.signal(signal.SIGINT, interrupted)

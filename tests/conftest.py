@@ -5,7 +5,8 @@ import os
 
 import pytest
 from hypothesis import settings
-from needs import skipped_lines
+from support.chromium import CHROMIUM, running_chromium
+from support.needs import BROWSER, skip_without, skipped_lines
 
 # Continuous integration draws the same examples at every run; elsewhere hypothesis draws new ones. No example has a
 # time limit of its own: on a busy machine any of them may wait.
@@ -24,6 +25,17 @@ def file(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """The browser of all tests of a process, for Playwright runs only once in it."""
+    if CHROMIUM is None:
+        if os.environ.get("CI"):
+            pytest.fail("no chromium; `sh .ci/test` installs it")
+        skip_without(BROWSER)
+    with running_chromium() as chromium:
+        yield chromium
 
 
 def pytest_terminal_summary(terminalreporter):

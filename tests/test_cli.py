@@ -6,9 +6,9 @@ import sys
 
 import jsonschema
 import pytest
-from command_line import assert_refused, sliceplan
-from instances import ROOT, second_type, two_type_problem
-from small_problem import GOOD, changed
+from problems.instances import ROOT, second_type, two_type_problem
+from problems.small_problem import GOOD, changed
+from support.command_line import assert_refused, sliceplan
 
 from sliceplan.solver.formats.profile_files import write_profiles
 

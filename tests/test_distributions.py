@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from instances import ROOT
+from problems.instances import ROOT
 
 NAME = "sliceplan-{version}".format(**tomllib.loads((ROOT / "pyproject.toml").read_text())["project"])
 

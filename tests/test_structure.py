@@ -1,4 +1,4 @@
-"""The tree keeps the arrows of its imports, its package list and its generated files."""
+"""The tree keeps its rooms, the arrows of its imports, its package list and its generated files."""
 
 import ast
 import re
@@ -7,77 +7,96 @@ import sys
 import tomllib
 
 import pytest
-from instances import ROOT
+from problems.instances import ROOT
 
 from sliceplan.solver.formats.schemas import RECORDS, schema_text
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-# Who may import whom, by folder or module below solver/.
-ALLOWED = {
-    "model": {"model"},
-    "performance": {"model", "performance"},
-    "formats": {"model", "performance", "geometry", "formats"},
-    "check": {"model", "performance", "caveats", "digest", "plan_columns", "check"},
-    "plan_columns": {"model"},
-    "caveats": {"model"},
-    "differences": {"model", "differences"},
-    "metrics": {"model", "performance", "geometry", "plan_columns"},
-    "waste": {"model", "metrics", "plan_columns"},
-    "geometry": {"model"},
-    "exact": {"model", "performance", "geometry", "deadline", "decided", "exact", "progress"},
-    "capacity": {"model", "performance", "decided", "exact", "planners", "incumbent", "progress"},
-    "pricing": {"model", "performance", "exact"},
-    "planners": {
-        "model",
-        "performance",
-        "geometry",
-        "assembly",
-        "decided",
-        "exact",
-        "incumbent",
-        "planners",
-        "progress",
+TOPS = ("agent", "app", "plans", "profiles", "solver")
+"""The folders that are packages below `sliceplan`."""
+
+# Who may import whom, by folder below solver/; "room.module": of that room this module only. The order is that of the
+# arrows: a room knows rooms above it.
+SOLVER = {
+    "model": set(),
+    "runtime": set(),
+    "performance": {"model"},
+    "differences": {"model"},
+    "wording": {"model"},
+    "metrics": {"model", "performance", "wording"},
+    "formats": {"model", "performance"},
+    "check": {"model", "performance", "metrics.caveats", "metrics.plan_columns"},
+    "transition": {"model", "performance", "wording"},
+    "workers": {"model", "runtime"},
+    "allocation": {"model", "performance", "metrics"},
+    "comparison": {"model", "allocation"},
+    "exact": {"model", "performance", "runtime", "allocation.allocated"},
+    "planners": {"model", "performance", "runtime", "allocation", "exact"},
+    "analysis": {"model", "performance", "runtime", "allocation", "exact", "planners"},
+    "api": {
+        *("model", "performance", "runtime", "formats", "metrics", "allocation", "check", "comparison", "transition"),
+        *("planners", "analysis"),
     },
-    "workers": {"incumbent", "progress", "workers"},
-    "sweeps": {"api", "digest", "incumbent", "model", "performance", "pricing", "progress", "sweeps", "workers"},
-    "decided": {"performance"},
-    "deadline": set(),
-    "incumbent": {"deadline"},
-    "progress": set(),
-    "replan": {"model", "performance", "assembly", "decided", "exact", "incumbent"},
-    "transition": {"model", "performance", "geometry", "transition"},
-    "transition_text": {"model"},
-    "transition_risks": {"model", "transition", "transition_text"},
+    "what_if": {"model", "performance", "runtime", "workers", "formats", "analysis", "api"},
+    "commands": {
+        *("model", "performance", "runtime", "workers", "formats", "wording", "check", "comparison", "transition"),
+        *("analysis", "api", "what_if"),
+    },
 }
 
+# The same below solver/exact/. What proves, in the loose modules, is for all; the cross-check shares no model with any.
+PROOF = {"cost_lattice", "met_rates", "proof"}
+EXACT = {
+    "backends": set(),
+    "covers": set(),
+    "cross_check": set(),
+    "mps": set(),
+    "mig": {"backends", "mps", *PROOF},
+    "dual": {"covers", "mig", "mps"},
+    "primal": {"backends", "covers", "dual", "mps", *PROOF},
+    "whole_gpus": {"backends", "covers", "dual", "primal", *PROOF},
+    "fleet": {"backends", "covers", "dual", "mig", "mps", "primal", "whole_gpus", *PROOF},
+    "shedding": {"backends", "covers", "dual", "fleet", "mig", "mps", *PROOF},
+    "replanning": {"backends", "covers", "dual", "fleet", "mig", *PROOF},
+}
 
-# The same below agent/; what is not listed (command line, configuration) may import all of these.
+# The same below agent/.
 AGENT = {
-    "model": {"model"},
-    "durable_files": {"model"},
-    "ownership": {"model"},
-    "guarded_folder": {"durable_files", "ownership"},
-    "processes": {"model"},
-    "trust": {"model", "durable_files", "guarded_folder", "ownership", "trust"},
-    "services": {"model", "guarded_folder", "processes", "trust", "services"},
-    "devices": {"model", "durable_files", "processes", "services", "devices"},
-    "transition": {"model", "durable_files", "guarded_folder", "ownership", "devices", "transition"},
-    "showing": {"model", "devices", "transition", "showing"},
+    "model": set(),
+    "files": set(),
+    "deploy": set(),
+    "system": {"model"},
+    "trust": {"model", "files"},
+    "services": {"model", "files", "system", "trust"},
+    "devices": {"model", "files", "system", "services"},
+    "transition": {"model", "files", "devices"},
+    "showing": {"model", "devices", "transition"},
+    "status": {"model", "system", "trust", "devices", "transition"},
+    "setup": {"model", "files", "system", "trust", "services", "devices", "transition", "saying"},
+    "commands": {"model", "devices", "transition", "showing", "status", "setup", "saying"},
 }
 
-
-# The same below app/: what is above Streamlit (screens, parts) and what does not know it (tables, charts).
+# The same below app/: what is above Streamlit (screens, widgets) and what does not know it (tables, charts).
 APP = {
-    "store": {"store"},
-    "jobs": {"jobs"},
-    "tables": {"store", "tables"},
-    "charts": {"charts"},
-    "session": {"jobs", "store", "tables", "session"},
-    "access": {"access", "store"},
-    "report": {"charts", "report"},
-    "parts": {"access", "charts", "jobs", "parts", "report", "session", "store", "tables"},
+    "store": set(),
+    "jobs": set(),
+    "charts": set(),
+    "tables": {"store"},
+    "session": {"jobs", "store", "tables"},
+    "access": {"store"},
+    "report": {"charts"},
+    "widgets": {"access", "jobs", "session"},
+    "screens": {"access", "charts", "jobs", "report", "session", "store", "tables", "widgets"},
 }
+
+ROOMS = {"solver": SOLVER, "solver/exact": EXACT, "agent": AGENT, "app": APP}
+
+LOOSE = {"solver": 5, "solver/exact": 6, "agent": 3, "app": 3, "app/screens": 0, "tests": 5}
+"""How many modules may lie beside the rooms of a folder: one that is alone in its kind, as the command line is."""
+
+KNOW_THE_AGENT = {"api/exporting.py", "commands/signing.py"}
+"""The modules of the solver that write what agents take."""
 
 
 def imported(path):
@@ -93,15 +112,65 @@ def imported(path):
                 yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.parametrize("part", ALLOWED)
-def test_imports_within_the_solver_point_one_way(part):
-    folder = ROOT / "solver" / part
-    files = folder.rglob("*.py") if folder.is_dir() else [folder.with_suffix(".py")]
-    for path in files:
+def rooms_of(folder):
+    """Returns the names of the packages in a folder."""
+    return {path.parent.name for path in (ROOT / folder).glob("*/__init__.py")}
+
+
+@pytest.mark.parametrize(
+    ("folder", "room"), [(folder, room) for folder, rooms in ROOMS.items() for room in rooms], ids=str
+)
+def test_imports_between_the_rooms_point_one_way(folder, room):
+    home = f"sliceplan.{folder.replace('/', '.')}."
+    allowed = {room, *ROOMS[folder][room]}
+    for path in (ROOT / folder / room).rglob("*.py"):
         for name in imported(path):
-            parts = name.split(".")
-            assert parts[1] == "solver", f"{path} imports {name}"
-            assert parts[2] in ALLOWED[part], f"{path} imports {name}"
+            if name.startswith(home):
+                inside = name.removeprefix(home)
+                assert any(f"{inside}.".startswith(f"{one}.") for one in allowed), f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("folder", ROOMS)
+def test_every_room_says_whom_it_knows(folder):
+    assert set(ROOMS[folder]) == rooms_of(folder)
+
+
+@pytest.mark.parametrize("folder", [folder for folder in ROOMS if folder != "app"])
+def test_rooms_know_no_rooms_below_them(folder):
+    """What a table allows has no circle, as each room is allowed only what stands before it."""
+    seen = {path.stem for path in (ROOT / folder).glob("*.py")}
+    for room, allowed in ROOMS[folder].items():
+        assert {name.partition(".")[0] for name in allowed} <= seen, room
+        seen.add(room)
+
+
+@pytest.mark.parametrize(("folder", "most"), LOOSE.items())
+def test_few_modules_lie_beside_the_rooms(folder, most):
+    loose = sorted(path.name for path in (ROOT / folder).glob("*.py") if path.name != "__init__.py")
+    assert len(loose) <= most, loose
+
+
+def test_every_package_says_what_it_is_for():
+    inits = [path for top in TOPS for path in (ROOT / top).rglob("__init__.py")]
+    silent = [str(path.relative_to(ROOT)) for path in inits if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert silent == []
+
+
+def test_the_tests_of_a_room_are_in_the_folder_of_its_name():
+    """Beside them: programs and wholes (attacks, docs, mutation, ...), and what tests share."""
+    shared = {"oracles", "problems", "stand_ins", "support"}
+    wholes = {"attacks", "benchmarks", "browser", "docs", "mutation", "published"}
+    folders = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").glob("*/**/*.py")}
+    assert folders <= rooms_of("solver") | {"agent", "app"} | shared | wholes
+    for top in ("agent", "app", "exact"):
+        rooms = rooms_of("solver/exact" if top == "exact" else top)
+        assert {path.parent.name for path in (ROOT / "tests" / top).glob("*/*.py")} <= rooms
+
+
+def test_the_solver_imports_neither_page_nor_agent():
+    for path in (ROOT / "solver").rglob("*.py"):
+        known = "sliceplan.solver", *(["sliceplan.agent"] * (str(path.relative_to(ROOT / "solver")) in KNOW_THE_AGENT))
+        assert not [name for name in imported(path) if not name.startswith(known)], path
 
 
 def test_the_agent_imports_nothing_of_the_solver_but_its_model():
@@ -110,28 +179,17 @@ def test_the_agent_imports_nothing_of_the_solver_but_its_model():
             assert name.startswith(("sliceplan.agent", "sliceplan.solver.model")), f"{path} imports {name}"
 
 
-@pytest.mark.parametrize("part", AGENT)
-def test_imports_within_the_agent_point_one_way(part):
-    folder = ROOT / "agent" / part
-    files = folder.rglob("*.py") if folder.is_dir() else [folder.with_suffix(".py")]
-    for path in files:
-        for name in imported(path):
-            parts = name.split(".")
-            assert parts[1] != "agent" or parts[2] in AGENT[part], f"{path} imports {name}"
-
-
-@pytest.mark.parametrize("part", APP)
-def test_imports_within_the_page_point_one_way(part):
-    for path in (ROOT / "app" / part).rglob("*.py"):
-        for name in imported(path):
-            parts = name.split(".")
-            assert parts[1] != "app" or parts[2] in APP[part], f"{path} imports {name}"
-
-
 @pytest.mark.parametrize("part", ["charts", "jobs", "report", "store", "tables"])
 def test_what_streamlit_shows_does_not_know_it(part):
     for path in (ROOT / "app" / part).rglob("*.py"):
         assert "streamlit" not in path.read_text(), path
+
+
+def test_no_screen_imports_another():
+    for path in (ROOT / "app" / "screens").rglob("*.py"):
+        own = ".".join(("sliceplan", *path.relative_to(ROOT).parts[:3]))
+        for name in imported(path):
+            assert not name.startswith("sliceplan.app.screens.") or name.startswith(f"{own}."), f"{path} imports {name}"
 
 
 WRITES = re.compile(r"app\.store\.(problems|plans|sweeps)\.(save|restore|archive|unarchive)_")
@@ -147,11 +205,6 @@ def test_only_what_asks_for_the_role_writes_to_the_store():
             assert not {f"sliceplan.app.store.{module}" for module in modules} & set(imported(path)), path
 
 
-def test_no_part_of_the_solver_imports_the_page():
-    for path in (ROOT / "solver").rglob("*.py"):
-        assert not [name for name in imported(path) if name.startswith("sliceplan.app")], path
-
-
 def test_only_the_command_line_imports_its_commands():
     commands = ROOT / "solver" / "commands"
     for path in (ROOT / "solver").rglob("*.py"):
@@ -160,11 +213,7 @@ def test_only_the_command_line_imports_its_commands():
 
 
 def test_every_package_is_listed_for_the_wheel():
-    folders = {
-        path.parent
-        for top in ("agent", "app", "plans", "profiles", "solver")
-        for path in (ROOT / top).rglob("__init__.py")
-    }
+    folders = {path.parent for top in TOPS for path in (ROOT / top).rglob("__init__.py")}
     names = {".".join(("sliceplan", *folder.relative_to(ROOT).parts)) for folder in folders}
     assert set(PYPROJECT["tool"]["setuptools"]["packages"]) == names
 

@@ -1,0 +1,1 @@
+"""Files to run the agent with: configuration, systemd unit, container file."""

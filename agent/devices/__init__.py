@@ -1,0 +1,1 @@
+"""The GPUs of a node: behind NVML, or simulated."""

@@ -10,10 +10,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import processes
 from ..model.device_error import DeviceError
 from ..model.node import Slot, slot_name
 from ..model.service_environment import daemon_environment, mps_folder
+from ..system import processes
 
 CONTROL = "nvidia-cuda-mps-control"
 

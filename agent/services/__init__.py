@@ -1,0 +1,1 @@
+"""Services of a node: started, stopped, watched."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from ..model.device_error import DeviceError
-from ..processes import run_tool
+from ..system.processes import run_tool
 from .template import HealthCheck
 
 

@@ -13,7 +13,7 @@ from ..model.device_error import DeviceError
 from ..model.live import RunningService
 from ..model.node import Service, Slot, service_id, service_text
 from ..model.service_environment import service_environment
-from ..processes import boot_id
+from ..system.processes import boot_id
 from . import plain, systemd
 from .health import wait_until_healthy
 from .launch import Launch, SlotDevice, launches, standby_launches

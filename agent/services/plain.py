@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from .. import processes
 from ..model.device_error import DeviceError
+from ..system import processes
 from .launch import MARK, Launch
 
 POLL_S = 0.05

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ...solver.model.base import Name, Record
 from ...solver.model.parsing import parse_record
-from ..guarded_folder import GuardedFolder
+from ..files.guarded_folder import GuardedFolder
 from ..model.node import Service, Slot, service_id
 from ..trust.strict_json import parse_json
 from .launch import Launch

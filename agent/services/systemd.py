@@ -1,7 +1,7 @@
 """Services as transient units of systemd, which restarts them when they fail and keeps their log in the journal."""
 
 from ..model.device_error import DeviceError
-from ..processes import run_tool
+from ..system.processes import run_tool
 from .launch import Launch
 
 TOOL_S = 30.0

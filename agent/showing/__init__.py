@@ -1,0 +1,1 @@
+"""What a transition will do, for a person or as a script."""

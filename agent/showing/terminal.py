@@ -9,11 +9,11 @@ from ...solver.model.words import counted
 from ..model.live import settled
 from ..model.step_text import describe
 from ..model.steps import Step, interrupts_gpu
-from ..transition.preflight import Transition
+from ..transition.preflight import NodeTransition
 from .commands import MPS_NOTES, commands_of
 
 
-def transition_text(node: str, transition: Transition) -> Iterator[str]:
+def transition_text(node: str, transition: NodeTransition) -> Iterator[str]:
     """Yields the lines that show a transition: the summary, resets and mode changes first, then every step."""
     yield from _summary(node, transition)
     yield from _warnings(transition)
@@ -35,7 +35,7 @@ def transition_text(node: str, transition: Transition) -> Iterator[str]:
         yield "The node has the planned state already; there is nothing to do."
 
 
-def transition_data(node: str, transition: Transition) -> dict[str, Any]:
+def transition_data(node: str, transition: NodeTransition) -> dict[str, Any]:
     """Returns the same for machines."""
     return {
         "version": 1,
@@ -49,7 +49,7 @@ def transition_data(node: str, transition: Transition) -> dict[str, Any]:
     }
 
 
-def _summary(node: str, transition: Transition) -> Iterator[str]:
+def _summary(node: str, transition: NodeTransition) -> Iterator[str]:
     """Yields how much is wanted and how much of it is there already."""
     wanted = transition.new
     there = settled({index: gpu for index, gpu in transition.live.items() if index in wanted})
@@ -67,7 +67,7 @@ def _counts(instances: int, services: int) -> str:
     return " and ".join([*counts, counted(services, "service")])
 
 
-def _warnings(transition: Transition) -> Iterator[str]:
+def _warnings(transition: NodeTransition) -> Iterator[str]:
     if disruptive := transition.interrupted_gpus:
         yield f"! MIG mode changes on GPU {_listed(disruptive)}: stop everything that runs there first."
     if reset := transition.reset_gpus:
@@ -84,7 +84,7 @@ def _listed(indices: list[int]) -> str:
     return ", ".join(map(str, indices))
 
 
-def _step_data(step: Step, transition: Transition) -> dict[str, Any]:
+def _step_data(step: Step, transition: NodeTransition) -> dict[str, Any]:
     return {
         "kind": type(step).__name__,
         **asdict(step),

@@ -1,0 +1,1 @@
+"""What `sliceplan-agent status` finds out and says."""

@@ -13,7 +13,7 @@ from ..model.device_error import DeviceError
 from ..model.differences import differences
 from ..model.live import LiveNode
 from ..model.node import service_id
-from ..owners import Trace
+from ..system.other_managers import Trace
 from ..transition.applied import read_applied
 from ..transition.journal import unfinished
 from ..transition.state_folder import APPLIED, STATE, StateFolder

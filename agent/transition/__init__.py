@@ -1,0 +1,1 @@
+"""Steps carried out behind a journal, read back, and undone on failure."""

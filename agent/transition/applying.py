@@ -10,20 +10,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..durable_files import NotWrittenError
+from ..files.durable_files import NotWrittenError
 from ..model.desired import PlanReference
 from ..model.differences import differences
 from ..model.node import NodeState
 from ..model.steps import steps_between
 from .applied import Applied, read_applied, write_applied
-from .carrying_out import StepFailedError, StopAskedError, carry_out, read_state
 from .checkpoint import Checkpoint, write_checkpoint
 from .dry_run import resets_needed
 from .hooks import run_hooks
 from .journal import Begun, Ended, Journal, Purpose, Stuck, TurnedBack, Unfinished
-from .preflight import Transition
+from .preflight import NodeTransition
 from .session import Session
 from .state_folder import SIGNED
+from .step_executor import StepFailedError, StopAskedError, carry_out, read_state
 from .vouching import refuse_another_way_back, refuse_unvouched
 
 ADVICE = (
@@ -67,7 +67,7 @@ class Outcome:
 
 def apply_transition(
     session: Session,
-    transition: Transition,
+    transition: NodeTransition,
     plan: PlanReference | None,
     purpose: Purpose = "apply",
     rolled_back: PlanReference | None = None,

@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...solver.model.errors import Finding, InputError
-from ..durable_files import make_folder
-from ..ownership import open_own
+from ..files.durable_files import make_folder
+from ..files.ownership import open_own
 from .session import Session
 from .state_folder import LOCK, StateFolder
 

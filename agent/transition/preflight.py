@@ -16,7 +16,7 @@ from .dry_run import dry_run
 
 
 @dataclass(frozen=True)
-class Transition:
+class NodeTransition:
     """The way from what a node has to what is wanted of it."""
 
     live: LiveNode
@@ -40,7 +40,7 @@ class Transition:
         return sorted({step.gpu_index for step in self.steps if isinstance(step, ResetGpu)})
 
 
-def plan_transition(live: LiveNode, desired: NodeState, applied: Applied | None = None) -> Transition:
+def plan_transition(live: LiveNode, desired: NodeState, applied: Applied | None = None) -> NodeTransition:
     """Returns the transition to the desired state, with all GPUs that the agent looks after."""
     freed = {
         index: unused(state)
@@ -49,13 +49,13 @@ def plan_transition(live: LiveNode, desired: NodeState, applied: Applied | None 
     }
     wanted = dict(sorted({**freed, **desired}.items()))
     if unknown := tuple(_wrong_gpus(live, wanted)):
-        return Transition(live, {}, wanted, (), (), unknown)
+        return NodeTransition(live, {}, wanted, (), (), unknown)
     own = {index: live[index] for index in wanted}
     # Whether others leave in time is not a question of the rules.
     tried = dry_run({index: replace(gpu, clients=()) for index, gpu in own.items()}, wanted)
     impossible = (*([tried.refused] if tried.refused else []), *tried.differences)
     busy = tuple(dict.fromkeys(text for step in tried.steps for text in _busy(step, live)))
-    return Transition(live, settled(own), wanted, tried.steps, busy, impossible)
+    return NodeTransition(live, settled(own), wanted, tried.steps, busy, impossible)
 
 
 def clients_in_the_way(step: Step, live: LiveNode) -> list[Client]:

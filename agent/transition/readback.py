@@ -33,34 +33,38 @@ def broken_promise(step: Step, before: LiveNode, after: LiveNode, known: Mapping
     if index not in after:
         return f"GPU {index} is gone"
     gpu = after[index]
-    return _own_promise(step, gpu, known) or _bystanders(step, before[index], gpu, known)
+    kept, otherwise = _own_promise(step, gpu, known)
+    return _bystanders(step, before[index], gpu, known) if kept else otherwise
 
 
-def _own_promise(step: Step, gpu: LiveGpu, known: Mapping[Slot, str]) -> str | None:
+def _own_promise(step: Step, gpu: LiveGpu, known: Mapping[Slot, str]) -> tuple[bool, str]:
+    """Returns whether a GPU is as the step promises, and what there is to say if it is not."""
     match step:
         case SetMigMode(enabled=enabled):
-            return None if gpu.mig_pending == enabled else f"MIG mode is not to turn {'on' if enabled else 'off'}"
+            return gpu.mig_pending == enabled, f"MIG mode is not to turn {'on' if enabled else 'off'}"
         case ResetGpu():
-            return None if gpu.mig_pending == gpu.mig_enabled else "MIG mode still waits for a reset"
+            return gpu.mig_pending == gpu.mig_enabled, "MIG mode still waits for a reset"
         case CreateInstance(start=start, profile=profile):
-            return None if _is(gpu.instance(start), profile) else f"there is no {profile} at {start}"
+            return _is(gpu.instance(start), profile), f"there is no {profile} at {start}"
         case CreateComputeInstance(start=start, profile=profile):
-            return _usable(step, gpu.instance(start), profile, known)
+            missing = _usable(step, gpu.instance(start), profile, known)
+            return missing is None, missing or ""
         case DestroyComputeInstance(start=start, profile=profile):
             instance = gpu.instance(start)
-            return f"{profile} at {start} still has a compute instance" if instance and instance.ci_ids else None
+            gone = instance is None or not instance.ci_ids
+            return gone, f"{profile} at {start} still has a compute instance"
         case DestroyInstance(start=start, profile=profile):
-            return f"{profile} at {start} is still there" if gpu.instance(start) else None
+            return gpu.instance(start) is None, f"{profile} at {start} is still there"
         case StartMps(start=start):
-            return None if start in gpu.mps_starts else f"{place_text(start)} has no MPS daemon"
+            return start in gpu.mps_starts, f"{place_text(start)} has no MPS daemon"
         case StopMps(start=start):
-            return f"{place_text(start)} still has an MPS daemon" if start in gpu.mps_starts else None
+            return start not in gpu.mps_starts, f"{place_text(start)} still has an MPS daemon"
         case StartService(service=service) | CheckHealth(service=service):
             runs = any(one.service == service and one.healthy is not False for one in gpu.services)
-            return None if runs else f"{service_text(service)} does not run with its settings"
+            return runs, f"{service_text(service)} does not run with its settings"
         case StopService(service=service):
             runs = any(running.service.identity == service.identity for running in gpu.services)
-            return f"{service_text(service)} still runs" if runs else None
+            return not runs, f"{service_text(service)} still runs"
 
 
 def _is(instance: LiveInstance | None, profile: str) -> bool:

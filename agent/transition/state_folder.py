@@ -16,8 +16,8 @@ one.
 
 from fnmatch import fnmatch
 
-from ..durable_files import NotWrittenError
-from ..guarded_folder import GuardedFolder
+from ..files.durable_files import NotWrittenError
+from ..files.guarded_folder import GuardedFolder
 
 JOURNAL = "journal.jsonl"
 DISCARDED = "journal-discarded.jsonl"

@@ -1,0 +1,1 @@
+"""Which plans a node takes: signed, newest, from where."""

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from ..ownership import OTHERS_READ_OR_WRITE, OTHERS_WRITE, open_to_everybody, unsafe
+from ..files.ownership import OTHERS_READ_OR_WRITE, OTHERS_WRITE, open_to_everybody, unsafe
 from .strict_json import refusal
 
 REPAIRS = {OTHERS_WRITE: "go-w", OTHERS_READ_OR_WRITE: "600"}

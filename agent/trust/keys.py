@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ...solver.model.errors import InputError, MissingExtraError
-from ..durable_files import sync_folder, write_all
-from ..ownership import OTHERS_READ_OR_WRITE, OTHERS_WRITE, open_to_everybody
+from ..files.durable_files import sync_folder, write_all
+from ..files.ownership import OTHERS_READ_OR_WRITE, OTHERS_WRITE, open_to_everybody
 from .guarded_files import read_guarded
 from .strict_json import refusal
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..ownership import open_to_everybody
+from ..files.ownership import open_to_everybody
 from .strict_json import MAX_BYTES, refusal
 
 

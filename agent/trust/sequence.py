@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ...solver.model.base import Record
 from ...solver.model.parsing import parse_record
-from ..guarded_folder import GuardedFolder
+from ..files.guarded_folder import GuardedFolder
 from .strict_json import MAX_INTEGER, parse_json, refusal
 
 if TYPE_CHECKING:

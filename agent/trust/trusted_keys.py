@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...solver.model.errors import InputError
-from ..ownership import findings_on_the_way_to
+from ..files.ownership import findings_on_the_way_to
 from .keys import key_id, read_public
 from .strict_json import refusal
 

@@ -158,7 +158,7 @@ def main() -> None:
         environment[ACCESS] = str(given.access.absolute())
     # The server would otherwise take a header's word for the address that a connection comes from.
     environment["FORWARDED_ALLOW_IPS"] = ""
-    os.execve(sys.executable, [sys.executable, "-m", "sliceplan.app.serving", "run", str(PAGE), *options], environment)
+    os.execve(sys.executable, [sys.executable, "-m", "sliceplan.app.server", "run", str(PAGE), *options], environment)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Pictures, as figures that know nothing of the page."""

@@ -4,7 +4,7 @@ from math import log10
 
 import plotly.graph_objects as go
 
-from sliceplan.solver.comparison import Comparison
+from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.plan import Plan, Status
 
 from .colours import MISSES, PALETTE

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from sliceplan.solver.metrics.slice_map import MemorySlice, SliceState, slices_of
 from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu, Served
 from sliceplan.solver.model.problem import Problem
-from sliceplan.solver.slots import Slot, SlotState, slots_of
 
 from .extents import Extent, extents_of, free_share
 
@@ -62,10 +62,10 @@ def _blocks_of_gpu(gpu: PlannedGpu, promises: _Promises) -> list[Block]:
 
 
 def _free_blocks(gpu: PlannedGpu) -> Iterator[Block]:
-    slots = slots_of(gpu)
-    for is_free, room in groupby(slots, lambda slot: slot.state in (SlotState.FREE, SlotState.OUT_OF_REACH)):
+    slices = slices_of(gpu)
+    for is_free, room in groupby(slices, lambda one: one.state in (SliceState.FREE, SliceState.OUT_OF_REACH)):
         if is_free:
-            yield _free_slices(gpu.id, len(slots), list(room))
+            yield _free_slices(gpu.id, len(slices), list(room))
     if share := free_share(gpu):
         hover = f"free: {share.size} of the SMs of {gpu.id}"
         yield Block(gpu.id, share.start, share.width, (), "free", hover, is_partition=False)
@@ -108,13 +108,13 @@ def _figures(served: Served, slo_ms: Mapping[str, float]) -> list[str]:
     return [*lines, f"load {load:.0%}: {served.rate_rps:,.0f} of {served.capacity_rps:,.0f} requests/s"]
 
 
-def _free_slices(gpu_id: str, units: int, slots: Sequence[Slot]) -> Block:
-    start, end = slots[0].index, slots[-1].index + 1
-    profiles = list(dict.fromkeys(name for slot in slots for name in slot.profiles))
-    reachable = any(slot.state is SlotState.FREE for slot in slots)
-    slices = f"memory slice {start}" if end - start == 1 else f"memory slices {start} to {end - 1}"
+def _free_slices(gpu_id: str, units: int, slices: Sequence[MemorySlice]) -> Block:
+    start, end = slices[0].index, slices[-1].index + 1
+    profiles = list(dict.fromkeys(name for one in slices for name in one.profiles))
+    reachable = any(one.state is SliceState.FREE for one in slices)
+    words = f"memory slice {start}" if end - start == 1 else f"memory slices {start} to {end - 1}"
     room = f"room for {', '.join(profiles)}" if reachable else "no MIG profile can start here"
     size = "free" if reachable else "out of reach"
-    hover = f"free: {slices} of {gpu_id}<br>{room}"
+    hover = f"free: {words} of {gpu_id}<br>{room}"
     width = (end - start) / units
     return Block(gpu_id, start / units, width, (), size, hover, reachable, is_partition=False)

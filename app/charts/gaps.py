@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from sliceplan.solver.comparison import Comparison
-from sliceplan.solver.headline import missed_slos
+from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.wording.summary import missed_slos
 
 from .colours import MISSES, PALETTE
 
@@ -43,28 +43,7 @@ def gap_chart(comparison: Comparison) -> go.Figure:
         hovertemplate="%{y}: %{x:.1f} % above the proven bound<extra></extra>",
     )
     if broken:
-        figure.add_bar(
-            name="does not hold",
-            orientation="h",
-            y=[plan.planner for plan, _ in broken],
-            x=[gap for _, gap in broken],
-            marker={
-                "color": BROKEN,
-                "line": {"color": MISSES, "width": 2},
-                "pattern": {"shape": "/", "fgcolor": MISSES},
-            },
-            customdata=[_missing(plan) for plan, _ in broken],
-            hovertemplate="%{y}: %{x:.1f} % against the bound, but %{customdata}<extra></extra>",
-        )
-        for plan, gap in broken:
-            figure.add_annotation(
-                x=max(gap, 0.0),
-                y=plan.planner,
-                text=f"does not hold: {_missing(plan)}",
-                showarrow=False,
-                xanchor="left",
-                xshift=4,
-            )
+        _add_broken(figure, broken)
     figure.add_vline(x=0, line={"color": PALETTE[7], "width": 2})
     order = [plan.planner for plan in comparison.plans if plan.planner in {name for name, _ in known}]
     order += [plan.planner for plan, _ in broken]
@@ -77,6 +56,31 @@ def gap_chart(comparison: Comparison) -> go.Figure:
         yaxis={"autorange": "reversed", "fixedrange": True, "categoryorder": "array", "categoryarray": order},
     )
     return figure
+
+
+def _add_broken(figure: go.Figure, broken: Sequence[tuple[Plan, float]]) -> None:
+    figure.add_bar(
+        name="does not hold",
+        orientation="h",
+        y=[plan.planner for plan, _ in broken],
+        x=[gap for _, gap in broken],
+        marker={
+            "color": BROKEN,
+            "line": {"color": MISSES, "width": 2},
+            "pattern": {"shape": "/", "fgcolor": MISSES},
+        },
+        customdata=[_missing(plan) for plan, _ in broken],
+        hovertemplate="%{y}: %{x:.1f} % against the bound, but %{customdata}<extra></extra>",
+    )
+    for plan, gap in broken:
+        figure.add_annotation(
+            x=max(gap, 0.0),
+            y=plan.planner,
+            text=f"does not hold: {_missing(plan)}",
+            showarrow=False,
+            xanchor="left",
+            xshift=4,
+        )
 
 
 def _range(known: Sequence[tuple[str, float]], broken: Sequence[tuple[Plan, float]]) -> tuple[float, float]:

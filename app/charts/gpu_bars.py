@@ -69,23 +69,9 @@ def gpu_bars(
     """
     rows, columns = _rows(gpus)
     is_grid = columns > 1
-    place = {gpu.id: (row, column) for row, (_, own) in enumerate(rows) for column, gpu in enumerate(own)}
-    scale = CELL if is_grid else 1.0
-    gap = GAP * columns
     figure = go.Figure()
-    insets = [min(gap, 0.2 * bar.width * scale) for bar in bars]
-    figure.add_bar(
-        orientation="h",
-        showlegend=False,
-        y=[place[bar.gpu_id][0] for bar in bars],
-        base=[round(place[bar.gpu_id][1] + bar.start * scale, 5) for bar in bars],
-        x=[round(bar.width * scale - inset, 5) for bar, inset in zip(bars, insets, strict=True)],
-        width=0.82,
-        marker=_marker([bar.look for bar in bars], 3 if is_grid else 4),
-        hovertext=[bar.hover for bar in bars],
-        hovertemplate="%{hovertext}<extra></extra>",
-        **({"textposition": "none"} if is_grid else _texts(bars)),
-    )
+    place = {gpu.id: (row, column) for row, (_, own) in enumerate(rows) for column, gpu in enumerate(own)}
+    _add_bars(figure, bars, place, columns)
     for name, look in legend:
         figure.add_bar(name=name, x=[None], y=[None], marker=_marker([look], 2), hoverinfo="skip")
     ticks = [label if is_grid else labels.get(own[0].id, own[0].id) for label, own in rows]
@@ -117,6 +103,25 @@ def gpu_bars(
         uniformtext={"minsize": 9, "mode": "hide"} if not is_grid else {},
     )
     return figure
+
+
+def _add_bars(figure: go.Figure, bars: Sequence[Bar], place: Mapping[str, tuple[int, int]], columns: int) -> None:
+    """Adds the bars at the row and column of their GPUs."""
+    is_grid = columns > 1
+    scale = CELL if is_grid else 1.0
+    insets = [min(GAP * columns, 0.2 * bar.width * scale) for bar in bars]
+    figure.add_bar(
+        orientation="h",
+        showlegend=False,
+        y=[place[bar.gpu_id][0] for bar in bars],
+        base=[round(place[bar.gpu_id][1] + bar.start * scale, 5) for bar in bars],
+        x=[round(bar.width * scale - inset, 5) for bar, inset in zip(bars, insets, strict=True)],
+        width=0.82,
+        marker=_marker([bar.look for bar in bars], 3 if is_grid else 4),
+        hovertext=[bar.hover for bar in bars],
+        hovertemplate="%{hovertext}<extra></extra>",
+        **({"textposition": "none"} if is_grid else _texts(bars)),
+    )
 
 
 def _marker(looks: Sequence[Look], outline: int) -> dict[str, object]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from sliceplan.solver.service_figures import ServiceFigures
+from sliceplan.solver.metrics.service_figures import ServiceFigures
 
 from .colours import FREE, MISSES, PALETTE, WASTED
 

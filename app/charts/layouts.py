@@ -4,7 +4,7 @@ from collections import Counter
 
 import plotly.graph_objects as go
 
-from sliceplan.solver.layouts import layouts
+from sliceplan.solver.metrics.layouts import layouts
 from sliceplan.solver.model.plan import Plan
 
 from .colours import PALETTE

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from sliceplan.solver.metrics.cost_breakdown import CostBreakdown
 from sliceplan.solver.model.plan import Plan, Status
-from sliceplan.solver.waste import Waste
 
 from .colours import PALETTE
 
@@ -16,18 +16,18 @@ PARTS = (
     ("kept_free", "kept free", PALETTE[3], "."),
     ("fragmentation", "fragmentation", PALETTE[7], "x"),
 )
-"""Field of Waste, its name, colour and hatching, so that no one has to tell colours apart."""
+"""Field of CostBreakdown, its name, colour and hatching, so that no one has to tell colours apart."""
 
 ROW_HEIGHT = 30
 
 
-def money_chart(plans: Sequence[Plan], wastes: Mapping[str, Waste]) -> go.Figure:
+def money_chart(plans: Sequence[Plan], breakdowns: Mapping[str, CostBreakdown]) -> go.Figure:
     """Returns one bar a planner with a plan, in USD per hour: as long as its cost, cut by what is paid for."""
-    own = [plan for plan in plans if plan.planner in wastes]
+    own = [plan for plan in plans if plan.planner in breakdowns]
     names = [_name(plan) for plan in own]
     figure = go.Figure()
     for field, name, colour, hatching in PARTS:
-        usd = [getattr(wastes[plan.planner], field) for plan in own]
+        usd = [getattr(breakdowns[plan.planner], field) for plan in own]
         if not any(amount > 1e-9 for amount in usd):
             continue
         parts = [

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from sliceplan.solver.footing import Footing
+from sliceplan.solver.metrics.prediction_evidence import PredictionEvidence
 from sliceplan.solver.model.interference import Interference
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.performance.interference.igniter import IgniterModel
@@ -39,7 +39,7 @@ def sizes_of(profile: Profile) -> list[str]:
     return sorted(named, key=lambda name: (int(name.partition("g")[0]), name))
 
 
-def batches_chart(profile: Profile, processes: int, figure: Figure, marks: Iterable[Footing]) -> go.Figure:
+def batches_chart(profile: Profile, processes: int, figure: Figure, marks: Iterable[PredictionEvidence]) -> go.Figure:
     """Returns a line for each MIG profile over the batch size, with so many processes on the partition."""
     chart = go.Figure()
     for size, colour in zip(sizes_of(profile), PALETTE, strict=False):
@@ -77,7 +77,9 @@ def batches_chart(profile: Profile, processes: int, figure: Figure, marks: Itera
     return chart
 
 
-def shares_chart(profile: Profile, batches: Sequence[int], figure: Figure, marks: Iterable[Footing]) -> go.Figure:
+def shares_chart(
+    profile: Profile, batches: Sequence[int], figure: Figure, marks: Iterable[PredictionEvidence]
+) -> go.Figure:
     """Returns a line for each batch size over the share of the GPU, the model alone; dashed where it extrapolates."""
     chart = go.Figure()
     known = profile.interference
@@ -117,7 +119,7 @@ def shares_chart(profile: Profile, batches: Sequence[int], figure: Figure, marks
     return chart
 
 
-def batches_surface(profile: Profile, processes: int, figure: Figure, marks: Iterable[Footing]) -> go.Figure:
+def batches_surface(profile: Profile, processes: int, figure: Figure, marks: Iterable[PredictionEvidence]) -> go.Figure:
     """Returns a heat map of batch size by MIG profile; empty where nothing was measured or fitted."""
     here = [mark for mark in marks if mark.mig_profile is not None and mark.processes == processes]
     sizes = sizes_of(profile)
@@ -136,7 +138,7 @@ def batches_surface(profile: Profile, processes: int, figure: Figure, marks: Ite
     return _surface([str(batch) for batch in batches], sizes, cells, stars, "batch size", figure)
 
 
-def shares_surface(profile: Profile, figure: Figure, marks: Iterable[Footing]) -> go.Figure:
+def shares_surface(profile: Profile, figure: Figure, marks: Iterable[PredictionEvidence]) -> go.Figure:
     """Returns a heat map of batch size by share of the GPU, the model alone; only within what was measured."""
     known = profile.interference
     if known is None:
@@ -173,7 +175,7 @@ def _surface(
     columns: Sequence[str],
     rows: Sequence[str],
     cells: Sequence[Sequence[float | None]],
-    stars: Sequence[tuple[str, str, Footing]],
+    stars: Sequence[tuple[str, str, PredictionEvidence]],
     axis: str,
     figure: Figure,
 ) -> go.Figure:
@@ -218,7 +220,7 @@ def _surface(
     return chart
 
 
-def _add_marks(chart: go.Figure, at: Sequence[float], marks: Sequence[Footing], figure: Figure) -> None:
+def _add_marks(chart: go.Figure, at: Sequence[float], marks: Sequence[PredictionEvidence], figure: Figure) -> None:
     if marks:
         chart.add_scatter(
             name="in the plan",
@@ -231,7 +233,7 @@ def _add_marks(chart: go.Figure, at: Sequence[float], marks: Sequence[Footing], 
         )
 
 
-def _mark_words(mark: Footing) -> str:
+def _mark_words(mark: PredictionEvidence) -> str:
     lines = [
         f"<b>{mark.workload}</b> on {mark.on}, {mark.partition}",
         f"batch {mark.batch}, processes {mark.processes}",

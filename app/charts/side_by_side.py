@@ -48,6 +48,10 @@ class _Piece:
     stays: bool
 
 
+_Sides = tuple[list[_Piece], list[_Piece]]
+"""Partitions before and after."""
+
+
 def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, only_changed: bool = False) -> go.Figure:
     """
     Returns the picture.
@@ -59,41 +63,18 @@ def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, onl
     only_changed
         Leave out the GPUs on which everything stays as it is.
     """
-    before, after = ({gpu.id: gpu for gpu in plan.gpus} for plan in (old, assigned))
-    rows: list[TransitionGpu] = []
-    sides: tuple[list[_Piece], list[_Piece]] = ([], [])
-    for gpu in transition.gpus:
-        was, becomes = before.get(gpu.old_id or ""), after.get(gpu.assigned_id or "")
-        if was is None and becomes is None:
-            continue
-        kept = staying(was, becomes) if was and becomes else (frozenset[int](), frozenset[int]())
-        if only_changed and was and becomes and len(kept[0]) == len(was.partitions) == len(becomes.partitions):
-            continue
-        for side, one, stays in ((sides[0], was, kept[0]), (sides[1], becomes, kept[1])):
-            if one is not None:
-                side += _pieces(one, len(rows), stays)
-        rows.append(gpu)
+    rows, sides = _rows(transition, old, assigned, only_changed)
     services = sorted({piece.service for side in sides for piece in side if piece.service is not None})
     colours = dict(zip(services, cycle(VIVID), strict=False))
     figure = go.Figure()
     row_px = 44 if len(rows) <= 12 else 30 if len(rows) <= 40 else 16
     # A legend of hundreds says nothing, and each trace takes the browser time.
-    if has_legend := len(services) <= MOST_IN_LEGEND:
-        groups: list[tuple[str | None, ...]] = [(service,) for service in (*services, None)]
-    else:
-        groups = [(*services, None)]
-    for group in groups:
-        shown = not has_legend
-        own = [
-            (axis, [piece for piece in side if not has_legend or piece.service in group])
-            for axis, side in (("x", sides[0]), ("x2", sides[1]))
-        ]
-        # The first one names the service: that in which something changes, so that its colour is the full one.
-        for axis, pieces in sorted(own, key=lambda one: all(piece.stays for piece in one[1])):
-            if pieces:
-                bars = _bars(pieces, group[0] or "kept free", colours, axis, row_px)
-                figure.add_trace(bars.update(showlegend=not shown))
-                shown = True
+    has_legend = len(services) <= MOST_IN_LEGEND
+    for service in (*services, None) if has_legend else ():
+        own = tuple([piece for piece in side if piece.service == service] for side in sides)
+        _add_bars(figure, own, service or "kept free", colours, row_px, in_legend=True)
+    if not has_legend:
+        _add_bars(figure, sides, services[0], colours, row_px, in_legend=False)
     top = 40 + (LEGEND_ROW_PX * -(-(len(services) + 1) // IN_LEGEND_ROW) if has_legend else 0)
     hidden = {"visible": False, "range": [0, 1], "fixedrange": True}
     figure.update_layout(
@@ -122,6 +103,43 @@ def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, onl
         ],
     )
     return figure
+
+
+def _rows(transition: Transition, old: Plan, assigned: Plan, only_changed: bool) -> tuple[list[TransitionGpu], _Sides]:
+    """Returns the GPUs that are shown, a row each, and the partitions on them before and after."""
+    before, after = ({gpu.id: gpu for gpu in plan.gpus} for plan in (old, assigned))
+    rows: list[TransitionGpu] = []
+    was_there: list[_Piece] = []
+    will_be_there: list[_Piece] = []
+    for gpu in transition.gpus:
+        was, becomes = before.get(gpu.old_id or ""), after.get(gpu.assigned_id or "")
+        if was is None and becomes is None:
+            continue
+        kept = staying(was, becomes) if was and becomes else (frozenset[int](), frozenset[int]())
+        if only_changed and was and becomes and len(kept[0]) == len(was.partitions) == len(becomes.partitions):
+            continue
+        for side, one, stays in ((was_there, was, kept[0]), (will_be_there, becomes, kept[1])):
+            if one is not None:
+                side += _pieces(one, len(rows), stays)
+        rows.append(gpu)
+    return rows, (was_there, will_be_there)
+
+
+def _add_bars(
+    figure: go.Figure,
+    sides: Sequence[Sequence[_Piece]],
+    name: str,
+    colours: Mapping[str, str],
+    row_px: int,
+    *,
+    in_legend: bool,
+) -> None:
+    """Adds the partitions of both sides; of a legend's two traces the first names them."""
+    # That in which something changes comes first, so that the colour in the legend is the full one.
+    own = [(axis, pieces) for axis, pieces in zip(("x", "x2"), sides, strict=True) if pieces]
+    for axis, pieces in sorted(own, key=lambda one: all(piece.stays for piece in one[1])):
+        figure.add_trace(_bars(pieces, name, colours, axis, row_px).update(showlegend=in_legend))
+        in_legend = False
 
 
 def _bars(pieces: Sequence[_Piece], name: str, colours: Mapping[str, str], axis: str, row_px: int) -> go.Bar:

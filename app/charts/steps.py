@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
 from sliceplan.solver.model.transition import Transition, TransitionStep
-from sliceplan.solver.transition_text import duration, shortfall_in_words, step_in_words
+from sliceplan.solver.wording.transition_text import duration, shortfall_in_words, step_in_words
 
 from .colours import MISSES
 from .texts import in_chart
@@ -48,8 +49,7 @@ def steps_chart(transition: Transition, window: tuple[float, float] | None = Non
         Only steps that run within this time, in seconds from the beginning, and their GPUs; None: all.
     """
     since, until = window or (0.0, transition.estimated_s)
-    inside = [step for step in transition.steps if step.ends_s >= since and step.starts_s <= until]
-    steps = sorted(inside, key=lambda step: (step.starts_s, step.id))
+    steps = _within(transition, since, until)
     active = {step.gpu for step in steps}
     rows = [gpu.name for gpu in transition.gpus if gpu.name in active]
     lane_px = _lane_px(steps, len(rows))
@@ -58,53 +58,27 @@ def steps_chart(transition: Transition, window: tuple[float, float] | None = Non
     by_id = {step.id: step for step in transition.steps}
     figure = go.Figure()
     for kind, (colour, words) in KINDS.items():
-        own = [step for step in steps if step.kind == kind]
-        if not own:
-            continue
-        figure.add_bar(
-            name=words,
-            orientation="h",
-            y=[at[step.id] for step in own],
-            base=[step.starts_s for step in own],
-            x=[max(step.ends_s - step.starts_s, least) for step in own],
-            width=0.9,
-            marker={
-                "color": colour,
-                "line": {
-                    "color": [MISSES if step.needs_reset else "#FFFFFF" for step in own],
-                    "width": [2.5 if step.needs_reset else 0.5 for step in own],
-                },
-                # On a bar of a few pixels, a pattern is all that one would see.
-                "pattern": {
-                    "shape": ["/" if step.temporary and lane_px >= HATCHED_PX else "" for step in own],
-                    "fgcolor": "#FFFFFF",
-                    "fillmode": "overlay",
-                    "solidity": 0.25,
-                },
-            },
-            customdata=[_hover(step, by_id) for step in own],
-            hovertemplate="%{customdata}<extra></extra>",
-        )
+        if own := [step for step in steps if step.kind == kind]:
+            figure.add_bar(
+                name=words,
+                orientation="h",
+                y=[at[step.id] for step in own],
+                base=[step.starts_s for step in own],
+                x=[max(step.ends_s - step.starts_s, least) for step in own],
+                width=0.9,
+                marker={"color": colour, **_outlines(own, hatched=lane_px >= HATCHED_PX)},
+                customdata=[_hover(step, by_id) for step in own],
+                hovertemplate="%{customdata}<extra></extra>",
+            )
     top = _add_shortfalls(figure, transition, (since, until), -(-LABEL_PX // lane_px))
     if top < 0:
         middles, rows = [(top - 1 - BETWEEN) / 2, *middles], ["below its rate", *rows]
-    seconds = max(until - since, 1.0)
-    every = _tick_s(seconds)
-    first = math.ceil(since / every)
-    ticks = [every * i for i in range(first, int(until / every) + 1)]
     figure.update_layout(
         barmode="overlay",
         height=int(130 + lane_px * (height - top)),
         margin={"l": 10, "r": 10, "t": 70, "b": 10},
         legend={"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0},
-        xaxis={
-            "side": "top",
-            "range": [since, until + 0.01 * seconds],
-            "tickmode": "array",
-            "tickvals": ticks,
-            "ticktext": [duration(tick) for tick in ticks],
-            "fixedrange": True,
-        },
+        xaxis=_time_axis(since, until),
         yaxis={
             "range": [height, top - BETWEEN],
             "tickmode": "array",
@@ -116,6 +90,43 @@ def steps_chart(transition: Transition, window: tuple[float, float] | None = Non
         },
     )
     return figure
+
+
+def _within(transition: Transition, since: float, until: float) -> list[TransitionStep]:
+    """Returns the steps that run within a time, the earliest first."""
+    inside = [step for step in transition.steps if step.ends_s >= since and step.starts_s <= until]
+    return sorted(inside, key=lambda step: (step.starts_s, step.id))
+
+
+def _time_axis(since: float, until: float) -> dict[str, Any]:
+    seconds = max(until - since, 1.0)
+    every = _tick_s(seconds)
+    ticks = [every * i for i in range(math.ceil(since / every), int(until / every) + 1)]
+    return {
+        "side": "top",
+        "range": [since, until + 0.01 * seconds],
+        "tickmode": "array",
+        "tickvals": ticks,
+        "ticktext": [duration(tick) for tick in ticks],
+        "fixedrange": True,
+    }
+
+
+def _outlines(steps: Sequence[TransitionStep], *, hatched: bool) -> dict[str, Any]:
+    """Returns how bars are drawn apart from their colour: red where a GPU is reset, hatched where one is temporary."""
+    return {
+        "line": {
+            "color": [MISSES if step.needs_reset else "#FFFFFF" for step in steps],
+            "width": [2.5 if step.needs_reset else 0.5 for step in steps],
+        },
+        # On a bar of a few pixels, a pattern is all that one would see.
+        "pattern": {
+            "shape": ["/" if step.temporary and hatched else "" for step in steps],
+            "fgcolor": "#FFFFFF",
+            "fillmode": "overlay",
+            "solidity": 0.25,
+        },
+    }
 
 
 def lanes(spans: Iterable[tuple[float, float]]) -> list[int]:

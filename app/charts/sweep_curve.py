@@ -2,9 +2,9 @@
 
 import plotly.graph_objects as go
 
-from sliceplan.solver.model.sweep_report import Axis, Step, SweepPoint
+from sliceplan.solver.model.sweep_report import Axis, CostStep, SweepPoint
 from sliceplan.solver.model.words import short_status
-from sliceplan.solver.sweeps.steps import description
+from sliceplan.solver.what_if.steps import description
 
 from .colours import PALETTE
 
@@ -33,12 +33,12 @@ def axis_title(axis: Axis) -> str:
     return of_all if axis.of is None else of_one.format(axis.of)
 
 
-def sweep_chart(axes: tuple[Axis, ...], points: tuple[SweepPoint, ...], steps: tuple[Step, ...] = ()) -> go.Figure:
+def sweep_chart(axes: tuple[Axis, ...], points: tuple[SweepPoint, ...], steps: tuple[CostStep, ...] = ()) -> go.Figure:
     """Returns the picture of the points that there are so far."""
     return _curve(axes[0], points, steps) if len(axes) == 1 else _map(axes, points)
 
 
-def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[Step, ...]) -> go.Figure:
+def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[CostStep, ...]) -> go.Figure:
     reasons: dict[tuple[int, ...], str] = {}
     for step in steps:
         reasons[step.dearer] = f"+${step.added_per_hour:,.2f}/h: {description(step)}"
@@ -78,6 +78,20 @@ def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[Step, ...]) 
             customdata=[_hover(point, None) for point in without],
             hovertemplate="%{customdata}<extra></extra>",
         )
+    _add_notes(figure, axis, points, steps)
+    figure.update_layout(
+        height=430,
+        margin={"l": 10, "r": 20, "t": 10, "b": 10},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
+        xaxis={"title": axis_title(axis), "range": _padded(axis.values)},
+        # Without points no scale is known.
+        yaxis={"title": "USD per hour", "tickprefix": "$", "rangemode": "tozero", "showticklabels": bool(points)},
+    )
+    return figure
+
+
+def _add_notes(figure: go.Figure, axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[CostStep, ...]) -> None:
+    """Adds who forces the highest steps."""
     by_index = {point.index: point for point in points}
     highest = sorted(steps, key=lambda step: -step.added_per_hour)[:MOST_NOTES]
     for number, step in enumerate(sorted(highest, key=lambda step: step.dearer)):
@@ -98,15 +112,6 @@ def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[Step, ...]) 
             ay=-26 - 18 * (number % 2),
             font={"size": 11},
         )
-    figure.update_layout(
-        height=430,
-        margin={"l": 10, "r": 20, "t": 10, "b": 10},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
-        xaxis={"title": axis_title(axis), "range": _padded(axis.values)},
-        # Without points no scale is known.
-        yaxis={"title": "USD per hour", "tickprefix": "$", "rangemode": "tozero", "showticklabels": bool(points)},
-    )
-    return figure
 
 
 def _map(axes: tuple[Axis, ...], points: tuple[SweepPoint, ...]) -> go.Figure:

@@ -1,0 +1,1 @@
+"""Long work outside of the page's threads."""

@@ -19,21 +19,21 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
-from sliceplan.solver.comparison import Comparison, Row
+from sliceplan.solver.comparison.rows import Comparison, Row
 from sliceplan.solver.model.errors import Finding, InputError, SliceplanError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sweep_report import SweepPoint, SweepReport
 from sliceplan.solver.planners.facts import PlannerFacts
-from sliceplan.solver.sweeps.executors import CLUSTER, Workers, cluster_workers
-from sliceplan.solver.sweeps.points import Sweep, used_profiles
-from sliceplan.solver.sweeps.steps import explained, rising
-from sliceplan.solver.sweeps.sweeping import sweep_report, swept
+from sliceplan.solver.what_if.points import Sweep, used_profiles
+from sliceplan.solver.what_if.steps import explained, rising
+from sliceplan.solver.what_if.sweeping import sweep_report, swept
+from sliceplan.solver.workers.executors import CLUSTER, Workers, cluster_workers
 from sliceplan.solver.workers.pool import WorkerPool, cores
 
 from .job import Job, JobStatus, State
-from .kept import Limits, outdated
+from .retention import Limits, outdated
 from .so_far import so_far
 
 KEPT_FREE = 1
@@ -214,7 +214,7 @@ class Jobs:
 
 def _announced(function: Callable[..., Any], arguments: Sequence[Any]) -> bytes:
     """Calls a function in a worker, after a word that shows that it runs; returns its pickled result."""
-    from sliceplan.solver.progress import report
+    from sliceplan.solver.runtime.progress import report
 
     report("begins")
     return pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
@@ -222,7 +222,7 @@ def _announced(function: Callable[..., Any], arguments: Sequence[Any]) -> bytes:
 
 def _solve(problem: Problem, planner: str, options: dict[str, Any]) -> Plan:
     from sliceplan.solver import api
-    from sliceplan.solver.progress import watcher
+    from sliceplan.solver.runtime.progress import watcher
 
     looks = watcher()
     on_plan = None if looks is None else lambda plan: looks(so_far(plan))
@@ -233,7 +233,7 @@ def _compare(
     problem: Problem, profiles: Sequence[Profile], planners: Sequence[str] | None, time_limit_s: float | None
 ) -> Comparison:
     from sliceplan.solver import api
-    from sliceplan.solver.progress import report
+    from sliceplan.solver.runtime.progress import report
 
     names, done = [name for name in api.planners_for(problem) if planners is None or name in planners], 0
     if not names:

@@ -14,7 +14,7 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.replan_report import ReplanReport
 from sliceplan.solver.model.transition import Durations, Transition
-from sliceplan.solver.transition_risks import Risk, risks
+from sliceplan.solver.transition.risks import Risk, risks
 
 QUICK_STEPS = 500
 """Up to so many steps, the published strategy is tried at once; beyond, only when somebody asks for it."""
@@ -76,8 +76,8 @@ class Replanned:
 
 def plan_moves(old: Plan, new: Plan, options: MoveOptions) -> PlannedMoves:
     """Returns the way from one plan to another; raises InputError if one of them cannot run."""
-    from sliceplan.solver import moving
-    from sliceplan.solver.progress import report
+    from sliceplan.solver.api import moving
+    from sliceplan.solver.runtime.progress import report
 
     planned = moving.transition(old, new, **_options(options))
     transition = planned.transition
@@ -92,7 +92,7 @@ def plan_moves(old: Plan, new: Plan, options: MoveOptions) -> PlannedMoves:
 
 def exchange_moves(old: Plan, new: Plan, options: MoveOptions) -> Transition:
     """Returns the transition by exchange-and-compact; errors as for `moving.transition`."""
-    from sliceplan.solver import moving
+    from sliceplan.solver.api import moving
 
     return moving.transition(old, new, strategy="exchange-and-compact", **_options(options)).transition
 
@@ -116,7 +116,7 @@ def replan(
     most_moves: int | None,
 ) -> Replanned:
     """Returns the plan that trades cost for moves; arguments and errors as for `moving.replan`."""
-    from sliceplan.solver import moving
+    from sliceplan.solver.api import moving
 
     plan, report = moving.replan(
         problem,

@@ -1,8 +1,9 @@
 """
 The best plan so far of a solve that goes on, as it travels from its worker to whoever looks.
 
-The search names what it has (solver/incumbent.py), a worker builds and verifies it beside the search and sends it, and
-the job keeps the latest. Its figures are there to be read; the plan itself stays packed until a screen shows it.
+The search names what it has (solver/runtime/interruption.py), a worker builds and verifies it beside the search and
+sends it, and the job keeps the latest. Its figures are there to be read; the plan itself stays packed until a screen
+shows it.
 """
 
 import pickle

@@ -7,11 +7,11 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from sliceplan.solver.formats.plan_files import dump_plan
-from sliceplan.solver.headline import headline
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.transition import Transition
-from sliceplan.solver.transition_text import summary
+from sliceplan.solver.wording.summary import plan_summary
+from sliceplan.solver.wording.transition_text import summary
 
 from . import rows, words
 from .fleet_picture import colour_rules, fleet_pictures
@@ -50,7 +50,7 @@ def plan_report(
         plan=plan,
         made_at=made_at,
         version=version,
-        headline=headline(plan, plan.gap),
+        headline=plan_summary(plan, plan.gap),
         costs=rows.cost_rows(problem, plan),
         hours=rows.HOURS_OF_MONTH,
         pictures=[Markup(picture) for picture in fleet_pictures(plan, problem)],

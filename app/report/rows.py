@@ -9,7 +9,7 @@ from sliceplan.solver.model.price_book import GpuPrice
 from sliceplan.solver.model.prices import price_words, prices_of
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.transition import Transition
-from sliceplan.solver.transition_text import duration, step_in_words
+from sliceplan.solver.wording.transition_text import duration, step_in_words
 
 HOURS_OF_MONTH = 730
 

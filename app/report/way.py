@@ -6,6 +6,6 @@ from sliceplan.solver.model.transition import Transition
 
 def way_between(running: Plan, plan: Plan) -> Transition:
     """Returns the steps; for a worker process, as it loads the solvers. Raises InputError as `moving.transition`."""
-    from sliceplan.solver import moving
+    from sliceplan.solver.api import moving
 
     return moving.transition(running, plan, sources=("the plan that runs today", "this plan")).transition

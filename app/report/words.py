@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from sliceplan.solver.headline import misses
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.summary import misses
 
 VERDICTS = {
     Status.OPTIMAL: "Proven: no plan for this problem costs less.",

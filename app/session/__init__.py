@@ -1,0 +1,1 @@
+"""What one browser works on."""

@@ -5,10 +5,10 @@ import streamlit as st
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.errors import SliceplanError
 
-from .kept import KEPT
+from .deep_link import opened_session
 from .links import FIELDS
-from .opened import opened_session
 from .session import Session, tables_of
+from .snapshots import KEPT
 
 WORK = "work"
 """Names the session in the page's address."""

@@ -7,8 +7,8 @@ import pandas as pd
 
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.tables.problem import fleet_table, workload_table
-from sliceplan.solver.comparison import Comparison
-from sliceplan.solver.digest import reference
+from sliceplan.solver.comparison.rows import Comparison
+from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.problem import Problem, Settings
@@ -30,7 +30,7 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class Step:
+class TablesState:
     """A state of the tables that undo or redo goes back to."""
 
     tables: Tables
@@ -82,9 +82,9 @@ class Session:
     """By purpose: solve, compare, sweep and others; a new job of a purpose takes the place of the old one."""
     results: dict[str, Result] = field(default_factory=dict)
     """The last result by purpose."""
-    past: tuple[Step, ...] = ()
+    past: tuple[TablesState, ...] = ()
     """What the tables were before each change, for undo, latest last."""
-    future: tuple[Step, ...] = ()
+    future: tuple[TablesState, ...] = ()
     """Undone changes, for redo, next last."""
     editor: int = 0
     """Number of the editors' present start; another one gives fresh widgets."""
@@ -124,7 +124,7 @@ def open_problem(session: Session, problem: Problem, saved_as: VersionKey | None
 
 def change_tables(session: Session, tables: Tables, problem: Problem | None, *, opens: bool = False) -> None:
     """Notes changed tables and what they state, and keeps the earlier ones for undo."""
-    session.past = (*session.past, Step(session.tables, session.saved_as, opens))[-MOST_UNDONE:]
+    session.past = (*session.past, TablesState(session.tables, session.saved_as, opens))[-MOST_UNDONE:]
     session.future = ()
     session.tables, session.problem = tables, problem
 

@@ -1,0 +1,1 @@
+"""Problems, plans and sweeps in a database: versions that never change."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Engine
 
-from ...solver.digest import reference
+from ...solver.model.digest import reference
 from ...solver.model.errors import Finding, InputError
 from ...solver.model.plan import Plan
 from .archiving import is_archived, put_away, take_back

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import IntegrityError
 
-from ...solver.digest import reference
+from ...solver.model.digest import reference
 from ...solver.model.problem import Problem
 from .archiving import is_archived, put_away, take_back
 from .conflicts import ConflictError, conflict_between

@@ -28,7 +28,7 @@ class Version:
     restored_from: int | None
     """Number of the version whose content it repeats; None: it is no restored one."""
     sha256: str
-    """Digest of the problem (solver/digest.py), as plans name it."""
+    """Digest of the problem (solver/model/digest.py), as plans name it."""
     author: str
     saved_at: datetime
     """UTC."""

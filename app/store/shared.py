@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 
 from sqlalchemy import Engine
 
-from ...solver.digest import reference
+from ...solver.model.digest import reference
 from ...solver.model.problem import Problem
 from .problems import load_problem
 from .records import VersionKey

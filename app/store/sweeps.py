@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Engine
 
-from ...solver.digest import reference
+from ...solver.model.digest import reference
 from ...solver.model.errors import Finding, InputError
 from ...solver.model.parsing import parse_record
 from ...solver.model.sweep_report import SweepReport

@@ -1,0 +1,1 @@
+"""Tables, as frames that know nothing of the page."""

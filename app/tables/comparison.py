@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from sliceplan.solver.comparison import Comparison, Failure
+from sliceplan.solver.comparison.rows import Comparison, Failure
 from sliceplan.solver.differences.plans import Place, PlanDifference
-from sliceplan.solver.headline import missed_slos
+from sliceplan.solver.metrics.cost_breakdown import CostBreakdown
 from sliceplan.solver.model.plan import Plan, Status
-from sliceplan.solver.waste import Waste
+from sliceplan.solver.wording.summary import missed_slos
 
 VERDICTS = {
     Status.OPTIMAL: "proven cheapest",
@@ -27,7 +27,7 @@ WASTED = {
     "internal slack": "internal_slack",
     "fragmentation": "fragmentation",
 }
-"""Column -> field of Waste."""
+"""Column -> field of CostBreakdown."""
 
 
 FAILED, DISPUTED = "FAILED", "DISPUTED"
@@ -48,15 +48,15 @@ COLUMNS = [
 
 def comparison_table(
     comparison: Comparison,
-    wastes: Mapping[str, Waste] | None = None,
+    breakdowns: Mapping[str, CostBreakdown] | None = None,
     differences: Mapping[str, PlanDifference] | None = None,
 ) -> pd.DataFrame:
     """
     Returns one row a planner; parts and gaps in percent, NaN where there is no plan, no bound or a failure.
 
-    `wastes` and `differences` (from the exact plan) are by planner; what is missing there is NaN.
+    `breakdowns` and `differences` (from the exact plan) are by planner; what is missing there is NaN.
     """
-    wastes, differences = wastes or {}, differences or {}
+    breakdowns, differences = breakdowns or {}, differences or {}
     rows = []
     for plan in comparison.rows:
         if isinstance(plan, Failure):
@@ -74,7 +74,7 @@ def comparison_table(
                 "missed SLOs": len(missed) if plan.gpus else None,
                 "worst miss": 100 * max(missed.values()) if missed else None,
                 "time (s)": plan.runtime_s,
-                **_percents(plan, wastes.get(plan.planner)),
+                **_percents(plan, breakdowns.get(plan.planner)),
                 "placed otherwise": None if differs is None else len(differs.moved),
             }
         )
@@ -110,7 +110,7 @@ def partition_table(difference: PlanDifference, planner: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["GPU", "partition", "exact", planner, "difference"])
 
 
-def _percents(plan: Plan, spent: Waste | None) -> dict[str, float | None]:
+def _percents(plan: Plan, spent: CostBreakdown | None) -> dict[str, float | None]:
     if spent is None or not plan.cost_per_hour:
         return dict.fromkeys(WASTED)
     return {column: 100 * getattr(spent, field) / plan.cost_per_hour for column, field in WASTED.items()}

@@ -4,7 +4,7 @@ import pandas as pd
 
 from sliceplan.solver.model.defragmentation_report import DefragmentationReport, DefragmentationStep
 from sliceplan.solver.model.transition import Transition, TransitionStep
-from sliceplan.solver.plain_words import HOURS_A_MONTH
+from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 
 WORDS = {
     "change_mode": "change the mode",

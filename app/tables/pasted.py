@@ -106,27 +106,15 @@ def read_table(text: str, table: Table, known: Mapping[str, Iterable[str]] | Non
     known
         Names of a column's values; one that differs by capitals only is read as the known one.
     """
-    nothing = pd.DataFrame(columns=list(COLUMNS[table]))
-    if len(text) > MOST_CHARACTERS:
-        return Pasted(nothing, problems=(f"has {len(text):,} characters; at most {MOST_CHARACTERS:,} are read",))
-    lines = text.lstrip("\ufeff").strip("\n\r").splitlines()
-    separator = _separator(lines[0]) if lines else ","
-    if any(line.count(separator) >= MOST_COLUMNS for line in lines):
-        return Pasted(nothing, problems=(f"has more than {MOST_COLUMNS} columns; at most {MOST_COLUMNS} are read",))
-    reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=separator)
     try:
-        cells = list(islice((row for row in reader if any(map(str.strip, row))), MOST_ROWS + 2))
-    except csv.Error as error:
-        return Pasted(nothing, problems=(f"cannot be read as a table: {error}",))
-    if not cells:
-        return Pasted(nothing, problems=("is empty; the first line names the columns, each further line is a row",))
-    if len(cells) - 1 > MOST_ROWS:
-        return Pasted(nothing, problems=(f"has more than {MOST_ROWS:,} rows; at most {MOST_ROWS:,} are read",))
-    header, problems, notes = _columns(cells[0], table)
-    if problems:
-        return Pasted(nothing, problems=tuple(problems))
-    if len(cells) == 1:
-        return Pasted(nothing, problems=("has a line of column names, but no row below it",))
+        cells, separator = _cells(text)
+        header, problems, notes = _columns(cells[0], table)
+        if problems:
+            raise _NoTableError(*problems)
+        if len(cells) == 1:
+            raise _NoTableError("has a line of column names, but no row below it")
+    except _NoTableError as error:
+        return Pasted(pd.DataFrame(columns=list(COLUMNS[table])), problems=error.args)
     numeric = [j for j, name in enumerate(header) if name in FLOATS | INTEGERS]
     mark = decimal_mark(row[j] for row in cells[1:] for j in numeric if j < len(row))
     if mark is None and separator == ";":
@@ -139,6 +127,30 @@ def read_table(text: str, table: Table, known: Mapping[str, Iterable[str]] | Non
         marks.append("; ".join(wrong))
     frame = typed(pd.DataFrame(rows, columns=list(COLUMNS[table])))
     return Pasted(frame, tuple(marks), notes=tuple(notes), columns=tuple(name for name in header if name))
+
+
+class _NoTableError(Exception):
+    """What is wrong with all of a text: a sentence an argument."""
+
+
+def _cells(text: str) -> tuple[list[list[str]], str]:
+    """Returns the cells of each line that has some, the names of the columns first, and what stands between them."""
+    if len(text) > MOST_CHARACTERS:
+        raise _NoTableError(f"has {len(text):,} characters; at most {MOST_CHARACTERS:,} are read")
+    lines = text.lstrip("\ufeff").strip("\n\r").splitlines()
+    separator = _separator(lines[0]) if lines else ","
+    if any(line.count(separator) >= MOST_COLUMNS for line in lines):
+        raise _NoTableError(f"has more than {MOST_COLUMNS} columns; at most {MOST_COLUMNS} are read")
+    reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=separator)
+    try:
+        cells = list(islice((row for row in reader if any(map(str.strip, row))), MOST_ROWS + 2))
+    except csv.Error as error:
+        raise _NoTableError(f"cannot be read as a table: {error}") from error
+    if not cells:
+        raise _NoTableError("is empty; the first line names the columns, each further line is a row")
+    if len(cells) - 1 > MOST_ROWS:
+        raise _NoTableError(f"has more than {MOST_ROWS:,} rows; at most {MOST_ROWS:,} are read")
+    return cells, separator
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from sliceplan.solver.headline import missed_slos
+from sliceplan.solver.metrics.service_figures import ServiceFigures, kind_of
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.prices import usd_per_hour_of
 from sliceplan.solver.model.problem import Problem
-from sliceplan.solver.service_figures import ServiceFigures, kind_of
+from sliceplan.solver.wording.summary import missed_slos
 
 MOST_NAMED = 3
 """GPUs of a service that are named; of more, their number."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from sliceplan.solver.footing import Footing
+from sliceplan.solver.metrics.prediction_evidence import PredictionEvidence
 from sliceplan.solver.model.base import Record
 from sliceplan.solver.model.fit_error import FitError
 from sliceplan.solver.model.profile import Profile
@@ -114,7 +114,7 @@ def coefficients_table(*records: Record) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def footing_table(footings: Iterable[Footing]) -> pd.DataFrame:
+def evidence_table(evidence: Iterable[PredictionEvidence]) -> pd.DataFrame:
     """Returns one row an operating point of a plan: where it is, what was measured there, what lies beyond."""
     columns = ["service", "model", "GPU", "partition", "batch", "processes", "latency (ms)", "basis"]
     rows = [
@@ -131,7 +131,7 @@ def footing_table(footings: Iterable[Footing]) -> pd.DataFrame:
             _range(one.extent.batch if one.extent else None, ""),
             _range(one.extent.percent if one.extent else None, " %"),
         )
-        for one in footings
+        for one in evidence
     ]
     return pd.DataFrame(rows, columns=[*columns, "extrapolates to", "measured batches", "measured shares"])
 

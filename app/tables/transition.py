@@ -3,7 +3,7 @@
 import pandas as pd
 
 from sliceplan.solver.model.transition import Transition
-from sliceplan.solver.transition_text import step_in_words
+from sliceplan.solver.wording.transition_text import step_in_words
 
 
 def steps_table(transition: Transition) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from sliceplan.solver.model.prices import book_of, price_of
 from sliceplan.solver.model.problem import FleetEntry, Problem
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sweep_report import FleetMix, SweepReport
-from sliceplan.solver.sweeps.steps import description
+from sliceplan.solver.what_if.steps import description
 
 
 def moved_table(moved: Sequence[Move]) -> pd.DataFrame:

@@ -1,5 +1,5 @@
 """
-Verification of a plan's metrics (definitions: solver/metrics.py), whose code is not used here.
+Verification of a plan's metrics (definitions: solver/metrics/plan_metrics.py), whose code is not used here.
 
 The sums are taken again over the plan's columns, what is left of a cut GPU is found by another algorithm (room.py), and
 power and frequency come with the latencies of their GPU (shares.py). Two figures are those of performance/ in both: the
@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..metrics.plan_columns import Floats, PlanColumns
 from ..model.catalogue import load_catalogue
 from ..model.plan import GpuCut, Metrics, Plan
 from ..model.profile import Profile
 from ..performance.prediction import peak_at_share_rps, peak_rps
-from ..plan_columns import Floats, PlanColumns
 from .room import room
 from .violation import RELATIVE, Violation
 

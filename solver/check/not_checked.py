@@ -13,6 +13,7 @@ TOP = re.compile(r"[.\[]")
 NOT_CHECKED = {
     "planner": "any planner may make any plan",
     "runtime_s": "a duration cannot be repeated",
+    "made_by": "any version may have made it",
     "search.stopped": "it goes with the status; which of several such ends it was, nobody else can know",
     "search.time_limit_s": "it may have been given on the command line",
     "search.solver": "words",
@@ -30,8 +31,8 @@ NOT_CHECKED = {
 """Path of a field of a plan -> what of it is not checked."""
 
 
-NULL_SAYS_NOTHING = ("bound.gpus", "prices", "gpu_prices")
-"""Fields of which null makes a plan say less, and nothing wrong; gpu_prices is null in plans of before it was kept."""
+NULL_SAYS_NOTHING = ("bound.gpus", "prices", "gpu_prices", "made_by")
+"""Fields of which null makes a plan say less, and nothing wrong; gpu_prices and made_by are null in plans of before."""
 
 
 def not_checked(plan: Plan) -> str:

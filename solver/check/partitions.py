@@ -13,12 +13,12 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ..metrics.plan_columns import UNKNOWN, Floats, Ints, PartitionKind, PlanColumns
 from ..model.catalogue import load_catalogue
 from ..model.plan import Plan, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Quality
 from ..performance.prediction import Prediction
-from ..plan_columns import UNKNOWN, Floats, Ints, Kind, PlanColumns
 from .basis import BasisOf
 from .violation import RELATIVE, Violation, close_arrays
 
@@ -255,7 +255,7 @@ def _different(columns: Sequence[Ints]) -> tuple[list[tuple[int, ...]], Ints]:
     return list(zip(*(column[example].tolist() for column in columns), strict=True)), number
 
 
-def _offered(problem: Problem, kinds: Sequence[Kind], kind: Ints) -> tuple[Floats, Floats]:
+def _offered(problem: Problem, kinds: Sequence[PartitionKind], kind: Ints) -> tuple[Floats, Floats]:
     """Returns of every row how many processes its partition allows, and its memory in MiB; nan: unknown."""
     offers = np.full((2, len(kinds)), np.nan)
     for k in np.unique(kind).tolist():

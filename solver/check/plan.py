@@ -6,23 +6,24 @@ that planners use to choose operating points or places is imported here, so that
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import combinations
 from operator import attrgetter, itemgetter
 
 import numpy as np
 
-from ..digest import reference
+from ..metrics.plan_columns import UNKNOWN, Ints, PlanColumns, plan_columns
 from ..model.catalogue import load_catalogue
 from ..model.consistency import WITHOUT_PLAN
+from ..model.digest import reference
 from ..model.hardware import MigGeometry, MigProfile
 from ..model.plan import Plan, PlannedGpu
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile, merged
 from ..performance.prediction import Prediction, predict, predict_whole
-from ..plan_columns import UNKNOWN, Ints, PlanColumns, plan_columns
 from .basis import bases
+from .fleet import used_gpus, wrong_fleet
 from .metrics import wrong_metrics
 from .partitions import Predict, wrong_partitions
 from .prices import wrong_gpu_prices, wrong_slice_prices
@@ -52,9 +53,9 @@ def check(
     if found:
         return found
     columns = plan_columns(problem, plan, columns)
-    found += wrong_totals(problem, plan, _used(plan, columns))
+    found += wrong_totals(problem, plan, used_gpus(plan, columns))
     found += [*wrong_gpu_prices(problem, plan), *wrong_slice_prices(problem, plan)]
-    found += _wrong_fleet(problem, plan, columns)
+    found += wrong_fleet(problem, plan, columns)
     point = cache(partial(_point, by_key))
     found += _wrong_gpus(problem, plan, columns, by_key, point)
     if plan.status not in WITHOUT_PLAN:
@@ -78,71 +79,6 @@ def _wrong_problem(problem: Problem, plan: Plan) -> Iterator[Violation]:
             f"answers the problem {plan.problem.name!r} (sha256 {plan.problem.sha256[:12]}…), "
             f"not {expected.name!r} (sha256 {expected.sha256[:12]}…)",
         )
-
-
-def _used(plan: Plan, columns: PlanColumns) -> dict[str, int]:
-    """Returns how many GPUs of each type a plan uses."""
-    used: Counter[str] = Counter()
-    for example, alike in zip(columns.example.tolist(), np.bincount(columns.division).tolist(), strict=True):
-        used[plan.gpus[example].gpu] += alike
-    return used
-
-
-def _wrong_fleet(problem: Problem, plan: Plan, columns: PlanColumns) -> Iterator[Violation]:
-    """GPUs are of the fleet, no more than there are, each named and placed once."""
-    entries = {entry.gpu: entry for entry in problem.fleet}
-    for gpu_type, used in _used(plan, columns).items():
-        entry = entries.get(gpu_type)
-        if entry is None:
-            yield Violation("plan", f"uses {gpu_type}, which is not in the fleet")
-        elif entry.available is not None and used > entry.available:
-            yield Violation("plan", f"uses {used} x {gpu_type}, but there are {entry.available}")
-    ids = list(map(attrgetter("id"), plan.gpus))
-    for gpu_id, times in Counter(ids).items() if len(set(ids)) < len(ids) else ():
-        if times > 1:
-            yield Violation(gpu_id, f"is listed {times} times")
-    yield from _wrong_ids(plan, columns, ids)
-    placed = list(map(attrgetter("node", "index"), plan.gpus))
-    on_nodes = placed.count((None, None)) < len(placed)
-    places = Counter(place for place in placed if place[0] is not None) if on_nodes else Counter()
-    for (node, index), times in places.items():
-        if times > 1:
-            yield Violation("plan", f"GPU {index} of node {node} is used {times} times")
-    duty_cycles = list(map(attrgetter("duty_cycle_ms"), columns.partitions))
-    turns = duty_cycles.count(None) < len(duty_cycles)
-    shares = any(percent is not None for *_, percent in columns.kinds)
-    for gpu in plan.gpus if turns or shares else ():
-        for partition in gpu.partitions:
-            if partition.duty_cycle_ms is not None:
-                yield Violation(gpu.id, f"has duty_cycle_ms {partition.duty_cycle_ms:g}; here no services take turns")
-            if partition.sm_percent is not None and gpu.sharing != "mps":
-                yield Violation(gpu.id, f"has sm_percent {partition.sm_percent:g}, but is not shared by mps")
-    examples = (plan.gpus[example] for example in columns.example.tolist())
-    wrong = any(gpu.gpu in entries and gpu.sharing not in entries[gpu.gpu].sharing for gpu in examples)
-    for gpu in plan.gpus if wrong or on_nodes else ():
-        if (gpu.node is None) != (gpu.index is None):
-            yield Violation(gpu.id, f"has node {gpu.node} and index {gpu.index}; expected both or neither")
-            continue
-        entry = entries.get(gpu.gpu)
-        if entry is None:
-            continue
-        if gpu.sharing not in entry.sharing:
-            yield Violation(gpu.id, f"is shared by {gpu.sharing}; the fleet allows {', '.join(entry.sharing)}")
-        if entry.nodes is not None and gpu.node is not None:
-            count = next((node.count for node in entry.nodes if node.name == gpu.node), 0)
-            if (gpu.index or 0) >= count:
-                yield Violation(gpu.id, f"is GPU {gpu.index} of node {gpu.node}, which has {count} of this type")
-
-
-def _wrong_ids(plan: Plan, columns: PlanColumns, ids: Sequence[str]) -> Iterator[Violation]:
-    """GPUs are named by their type and a number, or a name of a node's."""
-    begins = [f"{plan.gpus[example].gpu}/" for example in columns.example.tolist()]
-    of_gpu = list(map(begins.__getitem__, columns.division.tolist()))
-    if all(map(str.startswith, ids, of_gpu)):
-        return
-    for gpu_id, begin in zip(ids, of_gpu, strict=True):
-        if not gpu_id.startswith(begin):
-            yield Violation(gpu_id, f"is the id of a {begin[:-1]}: expected {begin} and its number")
 
 
 def _wrong_gpus(

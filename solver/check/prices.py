@@ -3,9 +3,9 @@ Verification of the prices of a plan: of its GPUs, and of partitions where the p
 
 What a GPU costs: amount, price book, date and factor are those of the problem, type by type.
 
-What a partition is worth is a claim of the planner (exact/slice_prices.py). Of it is checked that the prices are a
-solution of the dual program: no cut of a GPU is worth more than the GPU and the rent of its type, and a rent is what
-makes that so, at the least; where GPUs are unlimited it is 0. That they prove the bound is not checked.
+What a partition is worth is a claim of the planner (exact/dual/lagrangian_dual.py). Of it is checked that the prices
+are a solution of the dual program: no cut of a GPU is worth more than the GPU and the rent of its type, and a rent is
+what makes that so, at the least; where GPUs are unlimited it is 0. That they prove the bound is not checked.
 """
 
 from collections import Counter

@@ -15,6 +15,7 @@ from ..model.plan import GpuCut, Partition, PlannedGpu, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from ..performance.interference.igniter import IgniterModel
+from ..performance.interference.prediction import SharedPrediction
 from .basis import basis_beside
 from .violation import RELATIVE, Violation, close
 
@@ -54,21 +55,31 @@ def wrong_shares(
                 yield Violation(gpu.id, f"metrics: {name} is {said}; the interference model gives {figure:.6g}")
     for i, (one, owner) in enumerate(zip(served, owners, strict=True)):
         where = f"{gpu.id} {one.workload}"
-        latency_ms, capacity_rps = float(figures.latency_ms[i]), float(figures.throughput_rps[i])
-        if not close(latency_ms, one.latency_ms):
-            yield Violation(where, f"states {one.latency_ms:.6g} ms; the interference model gives {latency_ms:.6g} ms")
-        if not close(capacity_rps, one.capacity_rps):
-            yield Violation(where, f"states {one.capacity_rps:.6g} req/s; the model gives {capacity_rps:.6g}")
-        parts = {cause: float(part[i]) for cause, part in figures.causes_ms.items()}
-        if one.causes_ms is None or parts.keys() != one.causes_ms.keys() or not _same(parts, one.causes_ms):
-            yield Violation(where, "states other causes of its latency than the interference model gives")
-        fitted = profiles[owner.model, gpu.gpu].interference
-        if fitted is not None and one.basis != (basis := basis_beside(fitted)):
-            yield Violation(where, f"states the basis {one.basis}; the profile's is {basis}")
-        memory_mib = owner.memory_mib or (fitted.memory_mib if fitted else None)
-        if memory_mib != one.memory_mib:
-            yield Violation(where, f"states {one.memory_mib} MiB of memory; problem and profile give {memory_mib}")
-        yield from _broken_slo(problem, gpu.id, owner, one, latency_ms, capacity_rps)
+        yield from _wrong_prediction(where, one, figures, i)
+        yield from _wrong_origin(where, one, owner, profiles[owner.model, gpu.gpu].interference)
+        figure_ms, figure_rps = float(figures.latency_ms[i]), float(figures.throughput_rps[i])
+        yield from _broken_slo(problem, gpu.id, owner, one, figure_ms, figure_rps)
+
+
+def _wrong_prediction(where: str, one: Served, figures: SharedPrediction, i: int) -> Iterator[Violation]:
+    """Latency, its causes and capacity are those that the full model gives the i-th resident."""
+    latency_ms, capacity_rps = float(figures.latency_ms[i]), float(figures.throughput_rps[i])
+    if not close(latency_ms, one.latency_ms):
+        yield Violation(where, f"states {one.latency_ms:.6g} ms; the interference model gives {latency_ms:.6g} ms")
+    if not close(capacity_rps, one.capacity_rps):
+        yield Violation(where, f"states {one.capacity_rps:.6g} req/s; the model gives {capacity_rps:.6g}")
+    parts = {cause: float(part[i]) for cause, part in figures.causes_ms.items()}
+    if one.causes_ms is None or parts.keys() != one.causes_ms.keys() or not _same(parts, one.causes_ms):
+        yield Violation(where, "states other causes of its latency than the interference model gives")
+
+
+def _wrong_origin(where: str, one: Served, owner: Workload, fitted: Interference | None) -> Iterator[Violation]:
+    """What a prediction rests on, and the memory that is taken, are those of profile and problem."""
+    if fitted is not None and one.basis != (basis := basis_beside(fitted)):
+        yield Violation(where, f"states the basis {one.basis}; the profile's is {basis}")
+    memory_mib = owner.memory_mib or (fitted.memory_mib if fitted else None)
+    if memory_mib != one.memory_mib:
+        yield Violation(where, f"states {one.memory_mib} MiB of memory; problem and profile give {memory_mib}")
 
 
 def _same(one: Mapping[str, float], other: Mapping[str, float]) -> bool:

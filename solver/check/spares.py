@@ -1,8 +1,8 @@
 """
 Verification of partitions that are kept free: every case of trouble is tried, or a sample where there are too many.
 
-Recourse as in exact/spare_capacity.py, whose code is not used here: what runs stays; a free partition of a size takes
-one partition of that size.
+Recourse as in exact/mig/spare_capacity.py, whose code is not used here: what runs stays; a free partition of a size
+takes one partition of that size.
 """
 
 import random

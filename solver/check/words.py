@@ -8,7 +8,7 @@ plan that was made just now they are the same in any case.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..caveats import caveats
+from ..metrics.caveats import caveats
 from ..model.plan import Plan, Status
 from ..model.problem import Problem
 from ..model.profile import Profile

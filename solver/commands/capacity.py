@@ -37,8 +37,8 @@ def headroom(
 ) -> None:
     """Show by which factor all rates can grow on the GPUs that there are."""
     from .. import api
-    from ..capacity import SMALLEST
-    from ..headline import headline
+    from ..analysis.capacity import SMALLEST
+    from ..wording.summary import plan_summary
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching("looking for the greatest factor that fits"):
@@ -60,7 +60,7 @@ def headroom(
         why = f", because of the limits of {report.first_short}" if report.first_short else ""
         say(f"Proven: {report.factor_limit:.5f} times is too much{why}.")
     if found.plan is not None:
-        say(headline(found.plan, found.plan.gap))
+        say(plan_summary(found.plan, found.plan.gap))
     is_close = report.factor_limit is not None and report.factor_limit <= (report.factor or 0.0) * CLOSE
     if report.factor is None:
         raise typer.Exit(Exit.NO_ANSWER)
@@ -78,7 +78,7 @@ def shed(
 ) -> None:
     """Show which services to leave out, at least value, so that the rest fits on the GPUs that there are."""
     from .. import api
-    from ..headline import headline
+    from ..wording.summary import plan_summary
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching("looking for the least valuable services to leave out"):
@@ -97,7 +97,7 @@ def shed(
         least = "no choice loses less" if is_least else f"no choice loses less than {report.least_value_lost:g}"
         say(f"Value lost: {report.value_lost:g}; proven: {least}.")
     if found.plan is not None:
-        say(headline(found.plan, found.plan.gap))
+        say(plan_summary(found.plan, found.plan.gap))
     raise typer.Exit(Exit.DONE if is_least and not _is_interrupted(found.plan) else Exit.LIMITED)
 
 

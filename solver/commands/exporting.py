@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..export_formats import export_formats, values_by_name
+from ..api.exporting import export_formats, values_by_name
 from ..formats.exports.target import Gpus, Options
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest
@@ -27,8 +27,8 @@ def assign(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
 ) -> None:
     """Assign the GPUs of a plan to named nodes."""
-    from ..assign import assign as assigned
-    from ..assign import parse_supply
+    from ..formats.exports.assign import assign as assigned
+    from ..formats.exports.assign import parse_supply
     from ..formats.plan_files import dump_plan, read_plan, write_plan
 
     answer = assigned(read_plan(plan), [parse_supply(text) for text in nodes])
@@ -114,8 +114,8 @@ def export(
 
 def _problem_of(answer: Plan, plan: Path, problem: Path, profiles: list[Path] | None) -> Problem:
     """Reads the problem and refuses it if the plan answers another one."""
-    from ..digest import made_with, reference
     from ..formats.problem_files import read_problem
+    from ..model.digest import made_with, reference
 
     parsed = read_problem(problem, known_profiles(profiles))
     if reference(parsed) != answer.problem and made_with(parsed, answer) is None:

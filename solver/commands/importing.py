@@ -62,7 +62,7 @@ def _import_parvagpu(path: Path, fit: bool) -> "list[Profile]":
 def _import_igniter(path: Path) -> "list[Profile]":
     """Fits iGniter's coefficients and prints the residual of every point."""
     from ..formats.igniter import igniter_profiles
-    from ..terminal import residual_table
+    from .terminal import residual_table
 
     profiles, residuals = igniter_profiles(path)
     rows = [(name, residual) for name, of_name in residuals.items() for residual in of_name]

@@ -29,7 +29,7 @@ def gpus(
     from ..model.catalogue import load_catalogue
     from ..model.parsing import closest
     from ..model.price_book import DEFAULT_BOOK, load_price_books
-    from ..terminal import gpu_table
+    from .terminal import gpu_table
 
     known, books = load_catalogue(), load_price_books()
     if name is None:
@@ -54,7 +54,7 @@ def price_books(
     import yaml
 
     from ..model.price_book import load_price_books
-    from ..terminal import price_book_table
+    from .terminal import price_book_table
 
     books = load_price_books()
     if name is None:
@@ -67,7 +67,7 @@ def price_books(
 def list_profiles(profiles: ProfilesOption = None) -> None:
     """List the model profiles and their quality."""
     from ..model.profile import merged
-    from ..terminal import profile_table
+    from .terminal import profile_table
 
     display(profile_table(merged(known_profiles(profiles)).values()))
 

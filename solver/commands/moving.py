@@ -59,11 +59,11 @@ def transition(
     ] = None,
 ) -> None:
     """Show the steps from the running plan to another, below no service's rate where there is room."""
-    from .. import moving
+    from ..api import moving
     from ..formats.plan_files import read_plan, write_plan
     from ..transition.inputs import parse_spare
     from ..transition.stages import stages
-    from ..transition_text import draw_transition
+    from ..wording.transition_text import draw_transition
 
     before, after = read_plan(old), read_plan(new)
     durations = DEFAULT.model_copy(update={"start_s": start_seconds, "drain_s": drain_seconds})
@@ -126,13 +126,13 @@ def replan(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was traded as JSON.")] = None,
 ) -> None:
     """Find the plan for changed rates that trades cost against moved services."""
-    from .. import moving
+    from ..api import moving
     from ..formats.plan_files import dump_plan, read_plan, write_plan
-    from ..headline import headline
     from ..model.errors import NoPlanError
-    from ..reasons import reasons
-    from ..terminal import draw_plan
-    from ..transition_text import moves_in_words
+    from ..wording.reasons import reasons
+    from ..wording.summary import plan_summary
+    from ..wording.transition_text import moves_in_words
+    from .terminal import draw_plan
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     before = read_plan(running)
@@ -160,7 +160,7 @@ def replan(
         sys.stdout.write(dump_plan(plan))
     if json_file is not None:
         write_json(report.model_dump(mode="json"), json_file)
-    say(headline(plan, plan.gap))
+    say(plan_summary(plan, plan.gap))
     say_few(reasons(plan))
     if plan.gpus:
         say(fill(moves_in_words(report), 80, break_long_words=False, break_on_hyphens=False))

@@ -18,6 +18,6 @@ def ui(
     ] = None,
 ) -> None:
     """Open the planner in the browser (on localhost, or behind a login)."""
-    from ..web import serve
+    from .web import serve
 
     serve(port, open_browser=browser, address=address, access=access)

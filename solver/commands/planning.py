@@ -15,7 +15,7 @@ from .output import display, is_stdout, say, say_few, write_json
 from .searching import searching
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison, Row
+    from ..comparison.rows import Comparison, Row
     from ..model.plan import Plan
 
 
@@ -34,9 +34,9 @@ def solve(
     """Find the cheapest plan for a problem."""
     from .. import api
     from ..formats.plan_files import dump_plan, read_plan, write_plan
-    from ..headline import headline, so_far_in_words
-    from ..reasons import reasons
-    from ..terminal import draw_plan
+    from ..wording.reasons import reasons
+    from ..wording.summary import plan_summary, so_far_in_words
+    from .terminal import draw_plan
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     earlier = read_plan(start) if start is not None else None
@@ -63,7 +63,7 @@ def solve(
             display(draw_plan(plan, most=12))
     else:
         sys.stdout.write(dump_plan(plan))
-    say(headline(plan, plan.gap))
+    say(plan_summary(plan, plan.gap))
     say_few(reasons(plan))
     say_few([f"{found.gpu} {found.workload or ''}".strip() + f": {found.message}" for found in plan.violations])
     say_few([f"note: {warning}" for warning in plan.warnings])
@@ -84,8 +84,8 @@ def compare(
     """Put planners side by side, with the gap of each to the proven bound."""
     from .. import api
     from ..model.prices import price_words, prices_of
-    from ..reasons import shared_reasons
-    from ..terminal import compare_table
+    from ..wording.reasons import shared_reasons
+    from .terminal import compare_table
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     names = planner or list(api.planners_for(parsed))

@@ -27,17 +27,17 @@ def price(
 ) -> None:
     """Show what each partition size and each service costs, and what changes would."""
     from .. import api
-    from ..comparison import NO_TIME_FOR_SERVICES
-    from ..headline import headline
-    from ..reasons import reasons
-    from ..terminal import price_table, service_table
+    from ..comparison.rows import NO_TIME_FOR_SERVICES
+    from ..wording.reasons import reasons
+    from ..wording.summary import plan_summary
+    from .terminal import price_table, service_table
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching(f"pricing {len(parsed.workloads)} workloads"):
         plan, report = api.price(parsed, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem))
     if plan.prices is None or plan.cost_per_hour is None:
         say_few(reasons(plan))
-        say(headline(plan, plan.gap))
+        say(plan_summary(plan, plan.gap))
         raise typer.Exit(exit_code(plan))
     if json_file is not None:
         known_costs = (
@@ -56,7 +56,7 @@ def price(
         if report is not None:
             display("")
             display(service_table(report, most))
-    say(headline(plan, plan.gap))
+    say(plan_summary(plan, plan.gap))
     if report is None:
         say(f"What services cost is not known: {NO_TIME_FOR_SERVICES}")
         raise typer.Exit(Exit.LIMITED)

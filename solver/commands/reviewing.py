@@ -20,8 +20,8 @@ def check(
     """Verify a plan against its problem, independently of any planner."""
     from ..check import check as violations_of
     from ..check.not_checked import not_checked
-    from ..digest import made_with
     from ..formats.plan_files import read_as_stated
+    from ..model.digest import made_with
     from ..performance.resolve import resolve
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
@@ -50,15 +50,15 @@ def show(
 ) -> None:
     """Draw a plan's GPUs in the terminal."""
     from ..formats.plan_files import read_plan
-    from ..headline import headline
     from ..model.catalogue import load_catalogue
-    from ..terminal import draw_plan
+    from ..wording.summary import plan_summary
+    from .terminal import draw_plan
 
     answer = read_plan(plan)
     unknown = sorted({gpu.gpu for gpu in answer.gpus} - set(load_catalogue()))
     if unknown:
         raise InputError([Finding(str(plan), "gpus", f"GPU types not in the catalogue: {', '.join(unknown)}")])
     display(draw_plan(answer, most))
-    display(headline(answer, answer.gap))
+    display(plan_summary(answer, answer.gap))
     for warning in answer.warnings[:MOST_LINES]:
         display(f"  note: {warning}")

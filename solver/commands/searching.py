@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from ..incumbent import interruptible_by
-from ..progress import listening
+from ..runtime.interruption import interruptible_by
+from ..runtime.progress import listening
 from .output import say, spinner
 
 

@@ -15,9 +15,9 @@ from .output import display, is_stdout, say, write_json
 from .searching import searching
 
 if TYPE_CHECKING:
-    from ..model.sweep_report import Axis, Step, SweepPoint, SweepReport
-    from ..sweeps.executors import Workers
-    from ..sweeps.points import Sweep
+    from ..model.sweep_report import Axis, CostStep, SweepPoint, SweepReport
+    from ..what_if.points import Sweep
+    from ..workers.executors import Workers
 
 
 def sweep(
@@ -46,9 +46,9 @@ def sweep(
     if is_stdout(csv_file) and is_stdout(json_file):
         raise InputError([Finding("--csv and --json", "", "both are `-`; only one of them can go to stdout")])
     from ..model.prices import price_words
-    from ..sweeps.axes import parse_axes
-    from ..sweeps.executors import workers
-    from ..sweeps.points import Sweep
+    from ..what_if.axes import parse_axes
+    from ..what_if.points import Sweep
+    from ..workers.executors import workers
 
     with workers() as crew:  # they load the solvers while the files are read
         parsed, known = read_problem_and_profiles(problem, profiles, prices)
@@ -60,7 +60,7 @@ def sweep(
     if json_file is not None:
         write_json(report.model_dump(mode="json"), json_file)
     if not (is_stdout(csv_file) or is_stdout(json_file)):
-        from ..sweeps.curve import curve_table
+        from ..what_if.curve import curve_table
 
         display(curve_table(report))
     say(f"Costs are at {price_words(report.gpu_prices)}.")
@@ -70,14 +70,14 @@ def sweep(
 
 
 def _report(asked: "Sweep", crew: "Workers", explain: bool, update: Callable[[str], object]) -> "SweepReport":
-    from ..sweeps.steps import explained, rising
-    from ..sweeps.sweeping import sweep_report, swept
+    from ..what_if.steps import explained, rising
+    from ..what_if.sweeping import sweep_report, swept
 
     points: list[SweepPoint] = []
     for point in swept(asked, crew):
         points.append(point)
         update(f"{len(points):,} of {asked.points:,} points; {_brief(asked.axes, point)}")
-    steps: list[Step] = []
+    steps: list[CostStep] = []
     if explain:
         of = len(rising(points))
         for step in explained(asked, points, crew):
@@ -107,7 +107,7 @@ def _write_csv(report: "SweepReport", path: Path) -> None:
 
 def _notes(report: "SweepReport", explain: bool) -> list[str]:
     """Returns what is to be said beside the table."""
-    from ..sweeps.steps import rising
+    from ..what_if.steps import rising
 
     points = report.points
     total = len(points) + report.missing

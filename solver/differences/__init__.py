@@ -1,0 +1,1 @@
+"""What differs between two problems or two plans, and merging of two edits."""

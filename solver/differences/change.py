@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["added", "removed", "changed", "reordered"]
+ChangeKind = Literal["added", "removed", "changed", "reordered"]
 
 
 @dataclass(frozen=True)
 class Change:
     """What stands at one place before and after; values are as in the files (JSON)."""
 
-    kind: Kind
+    kind: ChangeKind
     """added, removed: an entry of a list, as a workload. reordered: a list, whose old and new order of names it has."""
     path: tuple[str, ...]
     """Where: `("settings", "headroom")`, `("workloads", "search", "rate_rps")`; entries of lists go by their names."""

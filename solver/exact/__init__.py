@@ -1,0 +1,1 @@
+"""Proven optima and bounds: formulations, and searches over them."""

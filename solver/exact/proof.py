@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from .cost_steps import NO_GAP
+from .cost_lattice import NO_GAP
 
 Ended = Literal["proved", "gap_reached", "gap_left", "time_limit", "infeasible"]
 """

@@ -1,0 +1,1 @@
+"""Records: problems, profiles, plans, transitions, hardware; what they mean alone, without any search."""

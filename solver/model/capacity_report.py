@@ -1,4 +1,4 @@
-"""What a fixed fleet can carry; how the figures are found is in solver/capacity.py."""
+"""What a fixed fleet can carry; how the figures are found is in solver/analysis/capacity.py."""
 
 from pydantic import Field
 

@@ -118,7 +118,7 @@ class SizePrice(Record):
 
 
 class Prices(Record):
-    """The slice prices at which the bound was proven (solver/exact/slice_prices.py)."""
+    """The slice prices at which the bound was proven (solver/exact/dual/lagrangian_dual.py)."""
 
     sizes: tuple[SizePrice, ...]
     rents: dict[str, float] = Field(
@@ -160,7 +160,7 @@ class GpuCut(Record):
 
 
 class Metrics(Record):
-    """How well the plan uses what it pays for; the definitions are in solver/metrics.py."""
+    """How well the plan uses what it pays for; the definitions are in solver/metrics/plan_metrics.py."""
 
     internal_slack: float | None
     external_fragmentation: float | None
@@ -210,4 +210,9 @@ class Plan(Record):
         default=None,
         description="what a GPU of each type of the fleet costs and who says so, in the order of the fleet; "
         "null: a plan of before these were kept, or one read from a node",
+    )
+    made_by: str | None = Field(
+        default=None,
+        max_length=100,
+        description="program and version that made it, as `sliceplan 0.2.0`; null: a plan of before 0.2.0",
     )

@@ -1,4 +1,4 @@
-"""What partitions and services cost at the slice prices; how the figures are computed is in solver/pricing.py."""
+"""What partitions and services cost at the slice prices; how they are computed is in solver/analysis/pricing.py."""
 
 from pydantic import Field
 

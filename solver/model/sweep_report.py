@@ -47,7 +47,7 @@ class SweepPoint(Record):
     prices: Prices | None = Field(default=None, description="slice prices; null: none are known")
 
 
-class Step(Record):
+class CostStep(Record):
     """A rise of the cost between neighbouring points of one axis, and what forces it."""
 
     cheaper: tuple[int, ...] = Field(description="index of the cheaper point")
@@ -56,7 +56,7 @@ class Step(Record):
     gpus: dict[str, int] = Field(description="GPU type -> how many more; negative: fewer")
     cause: Literal["alone", "together", "fleet", "unknown"] = Field(
         description="alone: any one of the services forces a rise by its own change; together: only all of them do; "
-        "fleet: prices or counts changed, no service did; unknown: see solver/sweeps/steps.py"
+        "fleet: prices or counts changed, no service did; unknown: see solver/what_if/steps.py"
     )
     services: tuple[Name, ...]
     proven: bool = Field(description="a bound shows that the cheaper cost cannot do; else only the best plan found")
@@ -69,7 +69,7 @@ class SweepReport(Record):
     problem: ProblemReference
     axes: tuple[Axis, ...] = Field(min_length=1, max_length=2)
     points: tuple[SweepPoint, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[CostStep, ...]
     missing: int = Field(ge=0, description="points that were not solved because the sweep was ended")
     gpu_prices: tuple[GpuPrice, ...] = Field(
         default=(), description="what the GPUs of the problem cost, before an axis changes it, and who says so"

@@ -49,7 +49,7 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class Demands:
+class IgniterDemands:
     """What iGniter's rules place on GPUs of one type."""
 
     shared: tuple[Demand, ...]
@@ -60,7 +60,7 @@ class Demands:
 
 def demands(
     resolved: ResolvedProblem, mps: MpsType, workloads: Iterable[int] | None = None
-) -> Demands | list[Unserved]:
+) -> IgniterDemands | list[Unserved]:
     """
     Returns what is to be placed on GPUs of one type, or the workloads that cannot be.
 
@@ -86,7 +86,7 @@ def demands(
             continue
         dedicated += replicas
         shared.append(rest)
-    return unserved or Demands(tuple(shared), tuple(dedicated))
+    return unserved or IgniterDemands(tuple(shared), tuple(dedicated))
 
 
 def appropriate_batches(mps: MpsType, workload: Ints, limit_ms: Floats, required_rps: Floats) -> Ints:

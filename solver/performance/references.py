@@ -6,7 +6,7 @@ everything that is wrong at once.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -65,8 +65,8 @@ def unknown_references(references: References, known: Iterable[tuple[str, str]],
         Model and GPU type of each profile.
     """
     catalogue = load_catalogue()
-    in_fleet = {gpu for gpu in references.fleet if gpu is not None}
     fleet = [gpu for gpu in dict.fromkeys(references.fleet) if gpu in catalogue]
+    in_fleet = {gpu for gpu in references.fleet if gpu is not None}
     found = FirstFindings(source)
     for i, gpu in enumerate(references.fleet):
         if gpu is not None and gpu not in catalogue:
@@ -79,23 +79,40 @@ def unknown_references(references: References, known: Iterable[tuple[str, str]],
         asked_for = (model, None if allowed_gpus is None else tuple(dict.fromkeys(allowed_gpus)))
         if asked_for in sound:
             continue
-        path, is_sound = f"workloads[{i}]", True
-        for j, asked in enumerate(allowed_gpus or ()):
-            if asked not in in_fleet:
-                is_sound = False
-                hints = fleet if asked in catalogue else [*fleet, *catalogue]
-                found.add(partial(_absent, f"{path}.gpus[{j}]", asked, "not in the fleet", hints))
-        if model is None:
-            continue
+        unknown = _unknown_gpus(f"workloads[{i}]", allowed_gpus or (), in_fleet, fleet)
         allowed = fleet if allowed_gpus is None else [gpu for gpu in fleet if gpu in set(allowed_gpus)]
-        if model not in gpus_of:
-            found.add(partial(_absent, f"{path}.model", model, "there is no profile of this model", gpus_of))
-        elif allowed and not any(gpu in gpus_of[model] for gpu in allowed):
-            message = f"is {model!r}; profiled on {', '.join(gpus_of[model])}, not on {', '.join(allowed)}"
-            found.add(partial(_said, f"{path}.model", message))
-        elif is_sound:
-            sound.add(asked_for)
+        if model is not None:
+            unknown += _without_profile(f"workloads[{i}]", model, allowed, gpus_of)
+            if not unknown:
+                sound.add(asked_for)
+        for tell in unknown:
+            found.add(tell)
     return found.findings
+
+
+Tell = Callable[[], tuple[str, str]]
+"""Says, when it is called, which field is wrong and why: only the first findings are put into words."""
+
+
+def _unknown_gpus(path: str, allowed: Sequence[str], in_fleet: Collection[str], fleet: Sequence[str]) -> list[Tell]:
+    """Returns what there is to say of the types that a workload may use."""
+    catalogue = load_catalogue()
+    everywhere = [*fleet, *catalogue]
+    return [
+        partial(_absent, f"{path}.gpus[{j}]", name, "not in the fleet", fleet if name in catalogue else everywhere)
+        for j, name in enumerate(allowed)
+        if name not in in_fleet
+    ]
+
+
+def _without_profile(path: str, model: str, allowed: Sequence[str], gpus_of: Mapping[str, Sequence[str]]) -> list[Tell]:
+    """Returns what there is to say of a model without a profile on the types that it may use."""
+    if model not in gpus_of:
+        return [partial(_absent, f"{path}.model", model, "there is no profile of this model", gpus_of)]
+    if allowed and not any(gpu in gpus_of[model] for gpu in allowed):
+        message = f"is {model!r}; profiled on {', '.join(gpus_of[model])}, not on {', '.join(allowed)}"
+        return [partial(_said, f"{path}.model", message)]
+    return []
 
 
 def _said(path: str, message: str) -> tuple[str, str]:

@@ -17,8 +17,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ..assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
-from ..decided import CutGpu, DecidedGpu, SharedGpu
+from ..allocation.allocated import AllocatedGpu, CutGpu, MpsGpu
+from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
 from ..model.plan import Plan, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.igniter_rules import alone_units, appropriate_batches
@@ -126,7 +126,7 @@ class _Search:
 
     def __init__(self, resolved: ResolvedProblem, lanes: Sequence[_Lane]) -> None:
         self._resolved, self._lanes = resolved, lanes
-        self._known: dict[tuple[int, tuple[int, ...]], list[DecidedGpu] | None] = {}
+        self._known: dict[tuple[int, tuple[int, ...]], list[AllocatedGpu] | None] = {}
 
     def best(self) -> _Assignment | None:
         """Returns the cheapest assignment found; None: none keeps the limits."""
@@ -149,7 +149,7 @@ class _Search:
                 break
         return current if np.isfinite(price) else None
 
-    def gpus(self, assignment: _Assignment) -> list[DecidedGpu]:
+    def gpus(self, assignment: _Assignment) -> list[AllocatedGpu]:
         """Returns the GPUs of an assignment."""
         return [gpu for lane, members in enumerate(assignment) for gpu in self._placed(lane, members) or ()]
 
@@ -184,13 +184,13 @@ class _Search:
                 return np.inf
         return total
 
-    def _placed(self, lane: int, members: tuple[int, ...]) -> list[DecidedGpu] | None:
+    def _placed(self, lane: int, members: tuple[int, ...]) -> list[AllocatedGpu] | None:
         key = (lane, members)
         if key not in self._known:
             self._known[key] = self._place(self._lanes[lane], members)
         return self._known[key]
 
-    def _place(self, lane: _Lane, members: tuple[int, ...]) -> list[DecidedGpu] | None:
+    def _place(self, lane: _Lane, members: tuple[int, ...]) -> list[AllocatedGpu] | None:
         if not members:
             return []
         if not np.isfinite(lane.cost[list(members)]).all():
@@ -206,9 +206,9 @@ class _Search:
         return [_renumbered(gpu, members) for gpu in gpus]
 
 
-def _renumbered(gpu: DecidedGpu, members: Sequence[int]) -> DecidedGpu:
+def _renumbered(gpu: AllocatedGpu, members: Sequence[int]) -> AllocatedGpu:
     """Returns a GPU of a part of the problem with the numbers that its workloads have in the whole."""
-    if isinstance(gpu, SharedGpu):
+    if isinstance(gpu, MpsGpu):
         return replace(gpu, residents=tuple(replace(r, workload=members[r.workload]) for r in gpu.residents))
     return CutGpu(gpu.gpu, tuple(s._replace(workload=members[s.workload]) for s in gpu.segments), gpu.starts)
 

@@ -7,21 +7,21 @@ from math import ceil, log10
 
 import numpy as np
 
-from ..assembly import UNKNOWN_BOUND, assemble, without_plan
-from ..decided import DecidedGpu, SharedGpu
-from ..exact.decoding import alike_gpus
-from ..exact.decomposition import DecomposedAnswer, solve_by_prices
-from ..exact.fleet_answer import FleetAnswer
-from ..exact.fleet_by_prices import FleetPrices
-from ..exact.shared_fleet import solve_shared_fleet
-from ..exact.shortfall import shortfall
-from ..exact.spare_capacity import SpareRules, spare_rules
-from ..exact.spare_fleet import SpareAnswer, solve_with_spares
-from ..incumbent import offer
+from ..allocation.allocated import AllocatedGpu, MpsGpu
+from ..allocation.assembly import UNKNOWN_BOUND, assemble, without_plan
+from ..exact.fleet.decomposition import DecomposedAnswer, solve_by_prices
+from ..exact.fleet.fleet_answer import FleetAnswer
+from ..exact.fleet.fleet_by_prices import FleetPrices
+from ..exact.fleet.mixed_fleet import solve_mixed_fleet
+from ..exact.fleet.spare_fleet import SpareAnswer, solve_with_spares
+from ..exact.mig.decoding import alike_gpus
+from ..exact.mig.spare_capacity import SpareRules, spare_rules
+from ..exact.shedding.shortfall import shortfall
 from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem
+from ..runtime.interruption import offer
 from .igniter import hosted, placed_on_each, within_limits
 
 RENT = 1e-9
@@ -67,7 +67,7 @@ class Exact:
         resolved: ResolvedProblem,
         search: Search,
         deadline: float,
-        known: Iterable[Sequence[SharedGpu]] = (),
+        known: Iterable[Sequence[MpsGpu]] = (),
         bound: Bound = UNKNOWN_BOUND,
     ) -> Plan:
         """Says why there is no plan, as far as there is time; offers what can be said so far."""
@@ -140,7 +140,7 @@ class Exact:
             offer(lambda stopped: self._assembled_fleet(resolved, first, search(stopped=stopped)))
 
         known = within_limits(resolved, placed_on_each(resolved))
-        answer = solve_shared_fleet(resolved, hosted, known, on_answer=offered, time_limit_s=time_limit_s)
+        answer = solve_mixed_fleet(resolved, hosted, known, on_answer=offered, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None and answer.stopped != "time_limit":
             bound = _bound(resolved, answer.cost_bound, answer.method)
@@ -164,7 +164,7 @@ class Exact:
 
 
 def unproven(
-    resolved: ResolvedProblem, gpus: Sequence[DecidedGpu], search: Search, bound: Bound = UNKNOWN_BOUND
+    resolved: ResolvedProblem, gpus: Sequence[AllocatedGpu], search: Search, bound: Bound = UNKNOWN_BOUND
 ) -> Plan:
     """Returns a plan of known GPUs, for a search that is ended before it has a better one."""
     return assemble(resolved, gpus, planner=Exact.name, status=Status.FEASIBLE, bound=bound, search=search)

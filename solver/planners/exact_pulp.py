@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from ..assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, refused, without_plan
-from ..exact.interval_packing import solve_interval_packing
-from ..exact.interval_program import coupled_sizes
+from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, refused, without_plan
+from ..exact.cross_check.interval_packing import solve_interval_packing
+from ..exact.cross_check.interval_program import coupled_sizes
 from ..model.plan import Bound, Plan, Search, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
 
 METHOD = (
-    "cheapest solution of the interval formulation (solver/exact/interval_program.py) by CBC's branch and cut, "
-    "which is asked only what its tolerances can tell apart; its bound before the proof is not reported by PuLP"
+    "cheapest solution of the interval formulation (solver/exact/cross_check/interval_program.py) by CBC's branch and "
+    "cut, which is asked only what its tolerances can tell apart; its bound before the proof is not reported by PuLP"
 )
 
 

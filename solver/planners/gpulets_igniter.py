@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..assembly import REFUSED, without_plan
-from ..decided import Resident, SharedGpu
+from ..allocation.allocated import MpsGpu, Resident
+from ..allocation.assembly import REFUSED, without_plan
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..model.profile import MeasuredPoint, Profile
@@ -97,7 +97,7 @@ def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
                 return [Unserved(workload=resolved.problem.workloads[w].name, reason=reason)]
             rest -= point.throughput_rps
     return [
-        SharedGpu(gpu, tuple(Resident(let.workload, let.point.batch, _expressible(mps, let.percent)) for let in lets))
+        MpsGpu(gpu, tuple(Resident(let.workload, let.point.batch, _expressible(mps, let.percent)) for let in lets))
         for lets in gpus
     ]
 

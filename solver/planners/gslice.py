@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..decided import Resident, SharedGpu
+from ..allocation.allocated import MpsGpu, Resident
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.interference.prediction import Floats, Ints
@@ -48,7 +48,7 @@ class Gslice:
 def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
     mps = resolved.mps[entry.gpu.name]
     placed = placed_by_igniter(resolved, mps)
-    hosts = [one for one in placed if isinstance(one, SharedGpu)]
+    hosts = [one for one in placed if isinstance(one, MpsGpu)]
     if len(hosts) < len(placed):
         return placed
     rate = _rates(resolved, hosts)
@@ -62,7 +62,7 @@ def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
             required[row, column] = rate[row][column]
     batch, percent = _tuned(resolved, mps, workload, here, required)
     return [
-        SharedGpu(
+        MpsGpu(
             mps.gpu,
             tuple(
                 Resident(resident.workload, int(batch[row, column]), float(percent[row, column]))
@@ -73,7 +73,7 @@ def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
     ]
 
 
-def _rates(resolved: ResolvedProblem, hosts: Sequence[SharedGpu]) -> list[list[float]]:
+def _rates(resolved: ResolvedProblem, hosts: Sequence[MpsGpu]) -> list[list[float]]:
     """Returns the rate of each resident: its part of the workload's, by the shares that iGniter gave."""
     total: dict[int, float] = {}
     for one in hosts:

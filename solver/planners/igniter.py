@@ -23,9 +23,9 @@ from typing import Literal
 
 import numpy as np
 
-from ..decided import Resident, SharedGpu
-from ..exact.first_fleet import keeps_limits
-from ..exact.packed_residents import packed_on_each
+from ..allocation.allocated import MpsGpu, Resident
+from ..exact.fleet.first_fleet import keeps_limits
+from ..exact.mps.packed_residents import packed_on_each
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.alone import alone_on
@@ -73,13 +73,13 @@ def placed_by_igniter(
     kinds = _Kinds(mps, asked.shared)
     gpus, arrivals = _placed(kinds, fit)
     dedicated = [
-        SharedGpu(mps.gpu, (Resident(one.workload, one.batch, mps.percent_of(one.least_units)),))
+        MpsGpu(mps.gpu, (Resident(one.workload, one.batch, mps.percent_of(one.least_units)),))
         for one in asked.dedicated
     ]
     return [*dedicated, *kinds.named(gpus, arrivals)]
 
 
-def placed_on_each(resolved: ResolvedProblem) -> Iterator[list[SharedGpu]]:
+def placed_on_each(resolved: ResolvedProblem) -> Iterator[list[MpsGpu]]:
     """
     Yields GPUs that host all workloads, however many there are: of one type each, packed in a moment, then by iGniter.
 
@@ -88,29 +88,29 @@ def placed_on_each(resolved: ResolvedProblem) -> Iterator[list[SharedGpu]]:
     yield from packed_on_each(resolved)
     for fit in BOTH_FITS:
         for mps in resolved.mps.values():
-            gpus = [one for one in placed_by_igniter(resolved, mps, fit=fit) if isinstance(one, SharedGpu)]
+            gpus = [one for one in placed_by_igniter(resolved, mps, fit=fit) if isinstance(one, MpsGpu)]
             if gpus:
                 yield gpus
 
 
-def hosted(resolved: ResolvedProblem) -> list[SharedGpu]:
+def hosted(resolved: ResolvedProblem) -> list[MpsGpu]:
     """Returns GPUs that host, on each type and by each way to fit, all workloads that the type can host."""
     return [gpu for name in resolved.mps for fit in BOTH_FITS for gpu in _hosted_by(resolved, name, fit)]
 
 
-def _hosted_by(resolved: ResolvedProblem, name: str, fit: Fit) -> list[SharedGpu]:
+def _hosted_by(resolved: ResolvedProblem, name: str, fit: Fit) -> list[MpsGpu]:
     rows = np.flatnonzero(alone_on(resolved.mps[name], resolved.limit_ms).greatest_rps > 0)
     if not rows.size:
         return []
     own = resolved.restricted_to(rows.tolist())
     return [
-        SharedGpu(name, tuple(replace(one, workload=int(rows[one.workload])) for one in gpu.residents))
+        MpsGpu(name, tuple(replace(one, workload=int(rows[one.workload])) for one in gpu.residents))
         for gpu in placed_by_igniter(own, own.mps[name], fit=fit)
-        if isinstance(gpu, SharedGpu)
+        if isinstance(gpu, MpsGpu)
     ]
 
 
-def within_limits(resolved: ResolvedProblem, plans: Iterable[Sequence[SharedGpu]]) -> Iterator[Sequence[SharedGpu]]:
+def within_limits(resolved: ResolvedProblem, plans: Iterable[Sequence[MpsGpu]]) -> Iterator[Sequence[MpsGpu]]:
     """Yields those of the plans, each on GPUs of one type, that keep the counts of GPUs and the limits on replicas."""
     return (gpus for gpus in plans if keeps_limits(resolved, gpus))
 
@@ -160,14 +160,14 @@ class _Kinds:
             start=np.where(last, self.units[kind], contents.units[slots, :width]),
         )
 
-    def named(self, gpus: Sequence[_Content], arrivals: Sequence[tuple[int, int]]) -> list[SharedGpu]:
+    def named(self, gpus: Sequence[_Content], arrivals: Sequence[tuple[int, int]]) -> list[MpsGpu]:
         """Returns the GPUs with workloads for kinds; arrivals are (kind, GPU) in the order of placement."""
         waiting = [iter(members) for members in self.members]
         residents: list[list[Demand]] = [[] for _ in gpus]
         for kind, number in arrivals:
             residents[number].append(next(waiting[kind]))
         return [
-            SharedGpu(
+            MpsGpu(
                 self.mps.gpu,
                 tuple(
                     Resident(one.workload, one.batch, self.mps.percent_of(units))

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..assembly import gap, without_plan
-from ..decided import CutGpu, Segment
+from ..allocation.allocated import CutGpu, Segment
+from ..allocation.assembly import gap, without_plan
 from ..model.plan import Bound, Plan, Search
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem

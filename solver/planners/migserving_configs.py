@@ -16,7 +16,7 @@ from math import ceil
 
 import numpy as np
 
-from ..geometry import maximal_multisets, placement_rules
+from ..model.geometry import maximal_multisets, placement_rules
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.resolve import FleetType, ResolvedProblem
 

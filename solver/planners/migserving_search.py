@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..performance.interference.prediction import Floats, Ints
-from ..progress import report
+from ..runtime.progress import report
 from .migserving_configs import (
     DONE,
     Configuration,

@@ -7,8 +7,8 @@ first GPU that has one it can use, on that GPU the smallest that covers what is 
 one that carries most, until its rate is covered.
 """
 
-from ..decided import CutGpu, Segment
-from ..geometry import BALANCED
+from ..allocation.allocated import CutGpu, Segment
+from ..model.geometry import BALANCED
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem

@@ -29,8 +29,8 @@ from math import floor
 
 import numpy as np
 
-from ..decided import CutGpu, Segment
-from ..geometry import placement_rules, roomiest_layout
+from ..allocation.allocated import CutGpu, Segment
+from ..model.geometry import placement_rules, roomiest_layout
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.interference.prediction import Floats, Ints

@@ -22,8 +22,8 @@ whole milliseconds).
 from heapq import heapify, heappush
 from math import ceil, floor
 
-from ..decided import CutGpu, Segment
-from ..geometry import PlacementRules, placement_rules, roomiest_layout
+from ..allocation.allocated import CutGpu, Segment
+from ..model.geometry import PlacementRules, placement_rules, roomiest_layout
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem, with_max_processes

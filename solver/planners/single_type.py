@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
-from ..assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
-from ..decided import CutGpu, DecidedGpu, SharedGpu
+from ..allocation.allocated import AllocatedGpu, CutGpu, MpsGpu
+from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
 from ..model.plan import Plan, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
 
-Placed = list[CutGpu] | list[SharedGpu] | list[Unserved]
+Placed = list[CutGpu] | list[MpsGpu] | list[Unserved]
 """GPUs that serve everything, or the workloads that the planner cannot place."""
 
 
@@ -36,7 +36,7 @@ def cheapest_single_type(
     sharing
         Kinds of sharing that it plans; types that allow none of them are left out. Some type allows one.
     """
-    plans: list[tuple[float, list[DecidedGpu]]] = []
+    plans: list[tuple[float, list[AllocatedGpu]]] = []
     without_place: dict[str, Unserved] = {}
     for entry in resolved.fleet:
         if not entry.sharing.intersection(sharing):
@@ -91,7 +91,7 @@ def serve_all(resolved: ResolvedProblem, entry: FleetType, sharing: Collection[S
 
 
 def over_limits(
-    resolved: ResolvedProblem, planner: str, entry: FleetType, cuts: Sequence[DecidedGpu]
+    resolved: ResolvedProblem, planner: str, entry: FleetType, cuts: Sequence[AllocatedGpu]
 ) -> list[Unserved]:
     """Returns the workloads for which the counts of GPUs or the limits on replicas do not hold."""
     workloads = resolved.problem.workloads

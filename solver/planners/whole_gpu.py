@@ -8,7 +8,7 @@ use the same operating points as every other planner, so the difference to them 
 
 from math import ceil
 
-from ..decided import CutGpu, Segment
+from ..allocation.allocated import CutGpu, Segment
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem

@@ -1,0 +1,1 @@
+"""The way from the plan that runs to the next one: order, steps, times, risks, replay."""

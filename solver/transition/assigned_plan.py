@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..model.plan import Partition, Plan, PlannedGpu
-from .tenancies import Kind, Tenancy, tenancy
+from .tenancies import Tenancy, TenancyKind, tenancy
 from .world import World
 
 
@@ -47,7 +47,7 @@ def assigned_plan(new: Plan, world: World, places: Sequence[int]) -> Plan:
 def _placed_partitions(planned: PlannedGpu, present: Sequence[Tenancy]) -> tuple[Partition, ...]:
     if planned.sharing != "mig":
         return planned.partitions
-    starts: dict[Kind, list[int]] = {}
+    starts: dict[TenancyKind, list[int]] = {}
     for one in present:
         starts.setdefault(one.kind, []).append(one.start or 0)
     # Who stands where it should already keeps its start; the others share what is left.

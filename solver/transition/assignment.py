@@ -33,7 +33,7 @@ from scipy.sparse import csr_array
 
 from ..model.problem import Sharing
 from .matches import Match, matches
-from .tenancies import Kind, RealGpu, WantedGpu
+from .tenancies import RealGpu, TenancyKind, WantedGpu
 
 PROVEN = "integer program over the assignments of GPUs, solved to optimality"
 UNFINISHED = "integer program over the assignments of GPUs, ended by its time limit; the limit is its dual bound"
@@ -136,7 +136,7 @@ def _ways(
     fixed_starts: bool,
 ) -> Iterable[_Way]:
     """Yields every way to keep something; pairs of GPUs with nothing in common are not looked at."""
-    with_kind: defaultdict[tuple[str, Kind], set[int]] = defaultdict(set)
+    with_kind: defaultdict[tuple[str, TenancyKind], set[int]] = defaultdict(set)
     for c, members in enumerate(wants):
         for one in wanted[members[0]].wants:
             with_kind[wanted[members[0]].gpu, one.kind].add(c)

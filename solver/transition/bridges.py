@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..geometry import Placement
+from ..model.geometry import Placement
 from .room import fits, free_placements, overlap, placement
 from .tenancies import Tenancy
 from .world import Item, World

@@ -24,7 +24,7 @@ from .bridges import BridgeSizes
 from .matches import Match, matches, placed
 from .ordering import advance
 from .room import fits, free_placements
-from .tenancies import Kind, RealGpu, Tenancy, WantedGpu
+from .tenancies import RealGpu, Tenancy, TenancyKind, WantedGpu
 from .world import Item, World
 
 
@@ -60,7 +60,7 @@ def exchange_and_compact(
 def _exchange(world: World, wanted: Sequence[WantedGpu]) -> None:
     runs = Counter((world.real[item.gpu].gpu, item.tenancy.kind) for item in world.items)
     wants = Counter((gpu.gpu, one.kind) for gpu in wanted for one in gpu.wants)
-    sample: dict[tuple[str, Kind], Tenancy] = {(gpu.gpu, one.kind): one for gpu in wanted for one in gpu.wants}
+    sample: dict[tuple[str, TenancyKind], Tenancy] = {(gpu.gpu, one.kind): one for gpu in wanted for one in gpu.wants}
     too_many = runs - wants
     going: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, item in enumerate(world.items):

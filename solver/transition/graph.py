@@ -20,9 +20,9 @@ Steps wait for steps before them in the list only, so the graph has no cycle.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..geometry import Layout, Placement
 from ..model.catalogue import load_catalogue
 from ..model.division import FULL_PERCENT
+from ..model.geometry import Layout, Placement
 from ..model.problem import Sharing
 from ..model.transition import StepKind
 from .room import fits_placement, overlap, placement
@@ -31,7 +31,7 @@ from .world import SLACK, World
 
 
 @dataclass
-class Step:
+class UntimedStep:
     """A step that has no time yet."""
 
     kind: StepKind
@@ -83,7 +83,7 @@ class _Service:
     """Partitions that have begun to serve and on which no redirection relies: item, step, requests/s; in order."""
 
 
-def as_steps(world: World, before: Mapping[str, float]) -> list[Step]:
+def as_steps(world: World, before: Mapping[str, float]) -> list[UntimedStep]:
     """
     Returns the steps of a finished world's order.
 
@@ -100,7 +100,7 @@ class _Graph:
 
     def __init__(self, world: World, before: Mapping[str, float]) -> None:
         self.world = world
-        self.steps: list[Step] = []
+        self.steps: list[UntimedStep] = []
         self.gpus = _initial(world)
         self.services: dict[str, _Service] = {
             workload: _Service(before.get(workload, 0.0) - required) for workload, required in world.required.items()
@@ -126,7 +126,7 @@ class _Graph:
     ) -> int:
         known = tuple(sorted({step for step in after if step is not None}))
         one = self.world.items[item]
-        self.steps.append(Step(kind, one.gpu, one.tenancy, item, known, mode, needs_reset))
+        self.steps.append(UntimedStep(kind, one.gpu, one.tenancy, item, known, mode, needs_reset))
         return len(self.steps) - 1
 
     def _bring(self, i: int) -> None:
@@ -222,7 +222,7 @@ class _Graph:
         gpu = self.gpus[g]
         del gpu.standing[placement(instance.tenancy)]
         self.steps.append(
-            Step(
+            UntimedStep(
                 "destroy",
                 g,
                 instance.tenancy,

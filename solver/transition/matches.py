@@ -11,17 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from ..geometry import Layout, Multiset, valid_layouts
-from ..geometry import multiset as multiset_of
+from ..model.geometry import Layout, Multiset, valid_layouts
+from ..model.geometry import multiset as multiset_of
 from .room import layout, placement, rules_of
-from .tenancies import Kind, Tenancy, by_kind
+from .tenancies import Tenancy, TenancyKind, by_kind
 
 
 @dataclass(frozen=True)
 class Match:
     """One way to keep some of what runs on a GPU: how many tenancies of each kind, in which layout."""
 
-    kept: tuple[tuple[Kind, int], ...]
+    kept: tuple[tuple[TenancyKind, int], ...]
     layout: Layout | None
     """Where the instances stand afterwards; None: not a GPU with MIG."""
 
@@ -51,7 +51,7 @@ def matches(gpu: str, runs: Sequence[Tenancy], wants: Sequence[Tenancy], *, fixe
         return [Match(tuple(sorted(common.items(), key=repr)), None)]
     own = layout(wants)
     candidates = [own] if fixed_starts else [own, *(one for one in _layouts(gpu, multiset_of(own)) if one != own)]
-    found: dict[tuple[tuple[Kind, int], ...], Layout] = {}
+    found: dict[tuple[tuple[TenancyKind, int], ...], Layout] = {}
     for candidate in candidates:
         kept = _kept(runs, wants, candidate, fixed_starts)
         if kept:
@@ -106,7 +106,9 @@ def placed(runs: Sequence[Tenancy], wants: Sequence[Tenancy], match: Match | Non
     return stay, [*settled, *(replace(one, start=free[one.mig_profile or ""].pop()) for one in rest)]
 
 
-def _kept(runs: Sequence[Tenancy], wants: Sequence[Tenancy], candidate: Layout, fixed_starts: bool) -> Counter[Kind]:
+def _kept(
+    runs: Sequence[Tenancy], wants: Sequence[Tenancy], candidate: Layout, fixed_starts: bool
+) -> Counter[TenancyKind]:
     places = set(candidate)
     staying = [one for one in runs if placement(one) in places]
     if not fixed_starts:

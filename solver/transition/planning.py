@@ -10,7 +10,7 @@ from .assigned_plan import assigned_plan
 from .assignment import Assignment, least_disturbance
 from .bridges import BridgeSizes, bridge_sizes
 from .exchange_and_compact import exchange_and_compact
-from .graph import Step, as_steps
+from .graph import UntimedStep, as_steps
 from .matches import placed
 from .ordering import order
 from .reporting import gpu_records, peak_gpus, step_record
@@ -45,7 +45,7 @@ class PlannedTransition:
     assigned: Plan
     world: World
     """The order that the steps were made from."""
-    steps: tuple[Step, ...]
+    steps: tuple[UntimedStep, ...]
     times: tuple[tuple[float, float], ...]
     """Estimated begin and end of each step, seconds."""
 
@@ -74,14 +74,11 @@ def plan_transition(
         For the assignment of the new plan's GPUs.
     """
     real, wanted = real_gpus(old, new, idle), wanted_gpus(new)
-    runs = [one for gpu in real for one in gpu.runs]
-    required = required_rps(runs, [one for gpu in wanted for one in gpu.wants], old, new)
-    sizes = bridge_sizes(
-        [
-            *((gpu.gpu, one) for gpu in real for one in gpu.runs),
-            *((gpu.gpu, one) for gpu in wanted for one in gpu.wants),
-        ]
-    )
+    running = [(gpu.gpu, one) for gpu in real for one in gpu.runs]
+    asked = [(gpu.gpu, one) for gpu in wanted for one in gpu.wants]
+    runs = [one for _, one in running]
+    required = required_rps(runs, [one for _, one in asked], old, new)
+    sizes = bridge_sizes([*running, *asked])
     if strategy == "least-disturbance":
         assignment = least_disturbance(real, wanted, required, fixed_starts=fixed_starts, time_limit_s=time_limit_s)
         world = _least_harm(real, wanted, assignment, required, sizes, durations)
@@ -93,15 +90,8 @@ def plan_transition(
     before = capacity_rps(runs)
     steps = as_steps(world, before)
     times = times_of(steps, durations)
-    moved = [item for item in world.items[: len(runs)] if item.role == "leaves"]
-    services = {workload for item in moved for workload in item.tenancy.workloads}
-    disturbed = Disturbance(
-        services=tuple(sorted(services & set(required))),
-        fewest=fewest,
-        proven=proven,
-        partitions=sum(any(workload in required for workload in item.tenancy.workloads) for item in moved),
-        method=method,
-    )
+    services, partitions = _disturbed(world, len(runs), required)
+    disturbed = Disturbance(services=services, fewest=fewest, proven=proven, partitions=partitions, method=method)
     kinds = Counter(step.kind for step in steps)
     assigned = assigned_plan(new, world, places)
     transition = Transition(
@@ -125,6 +115,14 @@ def plan_transition(
         steps=tuple(step_record(world, steps, at, times[at]) for at in range(len(steps))),
     )
     return PlannedTransition(transition, assigned, world, tuple(steps), tuple(times))
+
+
+def _disturbed(world: World, running: int, required: Mapping[str, float]) -> tuple[tuple[str, ...], int]:
+    """Returns the services that go on and lose a partition, and how many they lose, of the first items: what runs."""
+    moved = [item for item in world.items[:running] if item.role == "leaves"]
+    services = {workload for item in moved for workload in item.tenancy.workloads}
+    partitions = sum(any(workload in required for workload in item.tenancy.workloads) for item in moved)
+    return tuple(sorted(services & set(required))), partitions
 
 
 def _least_harm(

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..geometry import Placement, PlacementRules, fits, placement_rules
 from ..model.catalogue import load_catalogue
-from ..model.plan import Plan
+from ..model.geometry import Placement, PlacementRules, fits, placement_rules
+from ..model.plan import Partition, Plan
 from ..model.problem import Sharing
 from ..model.transition import Transition, TransitionStep
 
@@ -41,43 +41,71 @@ class Lifetime:
 def lifetimes_of(old: Plan, transition: Transition, found: list[str]) -> dict[str, list[Lifetime]]:
     """Returns what exists on each GPU and when; notes steps that have nothing to act on."""
     names = {gpu.old_id: gpu.name for gpu in transition.gpus if gpu.old_id is not None}
-    instances: defaultdict[str, list[Lifetime]] = defaultdict(list)
-    open_instances: dict[tuple[str, Place], int | None] = {}
-    open_tenants: defaultdict[tuple[str, Place], list[tuple[int | None, tuple[str, ...]]]] = defaultdict(list)
+    begun = _Begun(found)
     for gpu in old.gpus:
-        name = names[gpu.id]
         for partition in gpu.partitions:
-            place = (partition.mig_profile, partition.start, partition.sm_percent)
-            if partition.mig_profile is not None:
-                open_instances[name, place] = None
-            if partition.serves:
-                open_tenants[name, place].append((None, tuple(sorted(one.workload for one in partition.serves))))
+            begun.was_there(names[gpu.id], partition)
     for step in transition.steps:
+        begun.carry_out(step)
+    return begun.all_lifetimes()
+
+
+class _Begun:
+    """What has begun on each GPU and has not ended, while steps are gone through; and what has ended."""
+
+    def __init__(self, found: list[str]) -> None:
+        self._found = found
+        """Notes on steps that have nothing to act on."""
+        self._ended: defaultdict[str, list[Lifetime]] = defaultdict(list)
+        self._instances: dict[tuple[str, Place], int | None] = {}
+        self._tenants: defaultdict[tuple[str, Place], list[tuple[int | None, tuple[str, ...]]]] = defaultdict(list)
+
+    def was_there(self, name: str, partition: Partition) -> None:
+        """Begins with a partition of the old plan."""
+        place = (partition.mig_profile, partition.start, partition.sm_percent)
+        if partition.mig_profile is not None:
+            self._instances[name, place] = None
+        if partition.serves:
+            self._tenants[name, place].append((None, tuple(sorted(one.workload for one in partition.serves))))
+
+    def carry_out(self, step: TransitionStep) -> None:
+        """Begins or ends what a step does; other steps do nothing here."""
         place = (step.mig_profile, step.start, step.sm_percent)
-        key = (step.gpu, place)
         if step.kind == "create":
-            if key in open_instances:
-                found.append(f"step {step.id} creates {place} on {step.gpu}, which is there")
-            open_instances[key] = step.id
+            if (step.gpu, place) in self._instances:
+                self._found.append(f"step {step.id} creates {place} on {step.gpu}, which is there")
+            self._instances[step.gpu, place] = step.id
         elif step.kind == "destroy":
-            if key not in open_instances:
-                found.append(f"step {step.id} destroys {place} on {step.gpu}, which is not there")
-                continue
-            instances[step.gpu].append(Lifetime(place, open_instances.pop(key), step.id, (), True))
+            self._destroy(step, place)
         elif step.kind == "start":
-            open_tenants[key].append((step.id, step.workloads))
+            self._tenants[step.gpu, place].append((step.id, step.workloads))
         elif step.kind == "stop":
-            running = [one for one in open_tenants[key] if one[1] == step.workloads]
-            if not running:
-                found.append(f"step {step.id} stops what does not run: {step.workloads} on {step.gpu}")
-                continue
-            open_tenants[key].remove(running[0])
-            instances[step.gpu].append(Lifetime(place, running[0][0], step.id, step.workloads, False))
-    for (name, place), begin in open_instances.items():
-        instances[name].append(Lifetime(place, begin, None, (), True))
-    for (name, place), tenants in open_tenants.items():
-        instances[name] += [Lifetime(place, begin, None, workloads, False) for begin, workloads in tenants]
-    return dict(instances)
+            self._stop(step, place)
+
+    def _destroy(self, step: TransitionStep, place: Place) -> None:
+        if (step.gpu, place) not in self._instances:
+            self._found.append(f"step {step.id} destroys {place} on {step.gpu}, which is not there")
+            return
+        begin = self._instances.pop((step.gpu, place))
+        self._ended[step.gpu].append(Lifetime(place, begin, step.id, (), True))
+
+    def _stop(self, step: TransitionStep, place: Place) -> None:
+        tenants = self._tenants[step.gpu, place]
+        running = [one for one in tenants if one[1] == step.workloads]
+        if not running:
+            self._found.append(f"step {step.id} stops what does not run: {step.workloads} on {step.gpu}")
+            return
+        tenants.remove(running[0])
+        self._ended[step.gpu].append(Lifetime(place, running[0][0], step.id, step.workloads, False))
+
+    def all_lifetimes(self) -> dict[str, list[Lifetime]]:
+        """Returns what has ended, and what stays."""
+        found = defaultdict(list, {name: list(ended) for name, ended in self._ended.items()})
+        for (name, place), begin in self._instances.items():
+            found[name].append(Lifetime(place, begin, None, (), True))
+        for (name, place), tenants in self._tenants.items():
+            found[name] += [Lifetime(place, begin, None, workloads, False) for begin, workloads in tenants]
+        return dict(found)
 
 
 def _together(one: Lifetime, other: Lifetime, earlier: Sequence[int]) -> bool:
@@ -102,27 +130,38 @@ def wrong_room(
         for clique in _cliques(instances, earlier):
             if not _fit_together(rules, clique):
                 yield f"{name}: {[one.place[:2] for one in clique]} can exist at once and do not fit"
-    shares = [one for one in tenants if one.place[0] is None]
+    yield from _wrong_shares(name, [one for one in tenants if one.place[0] is None], earlier)
+    yield from _wrong_houses(name, instances, [one for one in tenants if one.place[0] is not None], earlier)
+
+
+def _wrong_shares(name: str, shares: Sequence[Lifetime], earlier: Sequence[int]) -> Iterator[str]:
+    """Shares that can run at once are parts of one GPU; what has the whole GPU runs alone."""
     for clique in _cliques(shares, earlier):
         percent = [one.place[2] for one in clique]
         alone = any(one is None for one in percent)
         if (alone and len(clique) > 1) or sum(one or 0.0 for one in percent) > 100 + TOLERANCE:
             yield f"{name}: {[one.workloads for one in clique]} can run at once and do not fit"
+
+
+def _wrong_houses(
+    name: str, instances: Sequence[Lifetime], tenants: Sequence[Lifetime], earlier: Sequence[int]
+) -> Iterator[str]:
+    """What runs on an instance has it all the while, for itself."""
     for one in tenants:
-        if one.place[0] is None:
-            continue
-        houses = [
-            home
-            for home in instances
-            if home.place == one.place
-            and (home.begin is None or _before(home.begin, one.begin, earlier))
-            and (home.end is None or _before(one.end, home.end, earlier))
-        ]
-        if not houses:
+        if not any(_houses(home, one, earlier) for home in instances):
             yield f"{name}: {one.workloads} runs on {one.place[:2]} without the instance"
         for other in tenants:
             if other is not one and other.place == one.place and _together(one, other, earlier):
                 yield f"{name}: {one.workloads} and {other.workloads} can run on {one.place[:2]} at once"
+
+
+def _houses(home: Lifetime, tenant: Lifetime, earlier: Sequence[int]) -> bool:
+    """Tells whether an instance is there from before a tenant starts until after it stops."""
+    return (
+        home.place == tenant.place
+        and (home.begin is None or _before(home.begin, tenant.begin, earlier))
+        and (home.end is None or _before(tenant.end, home.end, earlier))
+    )
 
 
 def _fit_together(rules: PlacementRules, clique: Iterable[Lifetime]) -> bool:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from ..model.plan import Plan
 from ..model.transition import TransitionGpu, TransitionStep
-from .graph import Step
+from .graph import UntimedStep
 from .tenancies import WantedGpu
 from .timing import is_gain
 from .world import World
 
 
-def step_record(world: World, steps: Sequence[Step], at: int, time: tuple[float, float]) -> TransitionStep:
+def step_record(world: World, steps: Sequence[UntimedStep], at: int, time: tuple[float, float]) -> TransitionStep:
     """Returns a step with its estimated begin and end."""
     step = steps[at]
     sign = 0
@@ -61,7 +61,7 @@ def gpu_records(
     )
 
 
-def peak_gpus(world: World, steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> int:
+def peak_gpus(world: World, steps: Sequence[UntimedStep], times: Sequence[tuple[float, float]]) -> int:
     """Returns how many GPUs hold something at once, at most, by the schedule."""
     begins = {i: 0.0 for i, item in enumerate(world.items) if item.role in ("stays", "leaves")}
     ends: dict[int, float] = {}

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from ..geometry import Layout, Placement, PlacementRules, addable_placements, placement_rules
-from ..geometry import fits as fits_layout
 from ..model.catalogue import load_catalogue
 from ..model.division import FULL_PERCENT
+from ..model.geometry import Layout, Placement, PlacementRules, addable_placements, placement_rules
+from ..model.geometry import fits as fits_layout
 from .tenancies import Tenancy
 
 

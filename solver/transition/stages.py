@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status
 from .planning import PlannedTransition
-from .tenancies import Kind, Tenancy, tenancy
+from .tenancies import Tenancy, TenancyKind, tenancy
 from .timing import is_gain
 from .world import SLACK, Event, World
 
@@ -95,7 +95,7 @@ def _falls_short(world: World, stable: Mapping[str, float], leaving: Tenancy) ->
     )
 
 
-def _samples(*plans: Plan) -> dict[tuple[str, Kind], Partition]:
+def _samples(*plans: Plan) -> dict[tuple[str, TenancyKind], Partition]:
     """Returns a partition of either plan for each GPU type and kind of tenancy."""
     return {
         (gpu.gpu, tenancy(partition, gpu.sharing).kind): partition
@@ -110,7 +110,7 @@ def _plan(
     state: list[list[int]],
     number: int,
     count: int,
-    samples: Mapping[tuple[str, Kind], Partition],
+    samples: Mapping[tuple[str, TenancyKind], Partition],
 ) -> Plan:
     world = planned.world
     gpus = []

@@ -8,7 +8,7 @@ from functools import cached_property
 from ..model.plan import Partition, Plan, PlannedGpu
 from ..model.problem import Sharing
 
-Kind = tuple[Sharing, str | None, float | None, tuple[tuple[str, int, int], ...]]
+TenancyKind = tuple[Sharing, str | None, float | None, tuple[tuple[str, int, int], ...]]
 """Sharing, MIG profile, MPS share, and each service with batch and processes: what must be equal to be left alone."""
 
 
@@ -26,7 +26,7 @@ class Tenancy:
     """Workload and its capacity here, requests/s."""
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> TenancyKind:
         """All but the place and the figures."""
         return self.sharing, self.mig_profile, self.sm_percent, self.serves
 
@@ -169,6 +169,6 @@ def _name(gpu: PlannedGpu) -> str:
     return gpu.id if gpu.node is None else f"{gpu.node}/{gpu.index}"
 
 
-def by_kind(tenancies: Sequence[Tenancy]) -> Counter[Kind]:
+def by_kind(tenancies: Sequence[Tenancy]) -> Counter[TenancyKind]:
     """Returns how many tenancies there are of each kind."""
     return Counter(one.kind for one in tenancies)

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from ..model.transition import Durations, Shortfall
-from .graph import Step
+from .graph import UntimedStep
 from .world import SLACK, World
 
 
-def times_of(steps: Sequence[Step], durations: Durations) -> list[tuple[float, float]]:
+def times_of(steps: Sequence[UntimedStep], durations: Durations) -> list[tuple[float, float]]:
     """Returns begin and end of each step, in seconds: each begins as soon as all that it waits for has ended."""
     times: list[tuple[float, float]] = []
     for step in steps:
@@ -18,7 +18,7 @@ def times_of(steps: Sequence[Step], durations: Durations) -> list[tuple[float, f
 
 
 def shortfalls(
-    world: World, steps: Sequence[Step], times: Sequence[tuple[float, float]], before: Mapping[str, float]
+    world: World, steps: Sequence[UntimedStep], times: Sequence[tuple[float, float]], before: Mapping[str, float]
 ) -> list[Shortfall]:
     """
     Returns the services that fall below what they require.
@@ -50,14 +50,14 @@ def shortfalls(
     return found
 
 
-def is_gain(world: World, step: Step, steps: Sequence[Step]) -> bool:
+def is_gain(world: World, step: UntimedStep, steps: Sequence[UntimedStep]) -> bool:
     """Tells whether a redirection sends requests to its partition, or away from it."""
     if world.items[step.item].role in ("leaves", "bridges"):
         return any(steps[other].kind == "start" and steps[other].item == step.item for other in step.after)
     return True
 
 
-def _duration(step: Step, durations: Durations) -> float:
+def _duration(step: UntimedStep, durations: Durations) -> float:
     if step.kind == "change_mode" and step.needs_reset:
         return durations.reset_s
     return float(getattr(durations, f"{step.kind}_s"))

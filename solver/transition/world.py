@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..geometry import Layout
 from ..model.catalogue import load_catalogue
+from ..model.geometry import Layout
 from ..model.problem import Sharing
 from .room import free_profiles, in_the_way, layout
 from .tenancies import RealGpu, Tenancy, capacity_rps

@@ -1,0 +1,1 @@
+"""Where calls run: processes of this machine, shared in turns, or a Dask cluster."""

@@ -21,8 +21,8 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
 
-from ..incumbent import interruptible_by, runs_on
-from ..progress import Listener, Watcher, listening, watching
+from ..runtime.interruption import interruptible_by, runs_on
+from ..runtime.progress import Listener, Watcher, listening, watching
 
 CALL, STOP = b"c", b"s"
 """How messages to a worker begin."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ..progress import Listener, Watcher
+from ..runtime.progress import Listener, Watcher
 from .turns import Turns
 from .worker import Worker
 
-SOLVER = ("sliceplan.solver.api:planner_names", "sliceplan.solver.model.catalogue:load_catalogue")
+SOLVER = ("sliceplan.solver.api.planning:planner_names", "sliceplan.solver.model.catalogue:load_catalogue")
 """What a worker imports and calls before its first call."""
 
 KILL_S = 1.0

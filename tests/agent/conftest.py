@@ -7,8 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fake_nvml import FakeLibrary, install_tools
-from instances import problem_of
+from problems.instances import problem_of
+from stand_ins.fake_nvml import FakeLibrary, install_tools
 
 from sliceplan.agent.devices.mps_daemons import DaemonDefaults, MpsDaemons, running_daemons
 from sliceplan.agent.devices.nvml.node import NvmlNode

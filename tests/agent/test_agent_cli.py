@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from command_line import sliceplan_agent as agent
-from instances import problem_of
+from problems.instances import problem_of
+from support.command_line import sliceplan_agent as agent
 
 from sliceplan.agent.showing.commands import FUNCTIONS
 from sliceplan.agent.showing.script import node_scripts

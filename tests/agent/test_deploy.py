@@ -6,11 +6,11 @@ import subprocess
 from importlib.resources import as_file, files
 
 import yaml
-from needs import SYSTEMD, skip_without
+from support.needs import SYSTEMD, skip_without
 from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app
-from sliceplan.agent.config import AgentConfig
+from sliceplan.agent.setup.configuration import AgentConfig
 
 DEPLOY = files("sliceplan.agent.deploy")
 

@@ -16,7 +16,7 @@ from sliceplan.agent.model.plan_files import node_share
 @pytest.fixture
 def node(nvml_node, plan, trust, tmp_path, monkeypatch):
     """A node with the GPUs of the plan, its configuration, and functions to publish plans and to give commands."""
-    monkeypatch.setattr("sliceplan.agent.assembly.find_owners", list)
+    monkeypatch.setattr("sliceplan.agent.setup.device.find_other_managers", list)
     data = plan.model_dump(mode="json")
     types = [gpu["gpu"] for gpu in data["gpus"]]
     node = nvml_node(*types)

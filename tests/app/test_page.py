@@ -1,12 +1,12 @@
 """The screens' logic, run by Streamlit's own test driver."""
 
 import pytest
-from app_screens import press, screen, session_with, settled, switch, texts
+from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.jobs.jobs import shared_jobs
-from sliceplan.app.parts.under_way import begin
+from sliceplan.app.session.deep_link import opened_session
 from sliceplan.app.session.links import Link, query_of
-from sliceplan.app.session.opened import opened_session
+from sliceplan.app.widgets.job_progress import begin
 from sliceplan.solver.model.what_if import WhatIf
 
 

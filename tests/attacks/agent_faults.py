@@ -6,10 +6,10 @@ It is a program of its own, so that thousands of processes fork from a small one
     PYTHONPATH=tests python tests/attacks/agent_faults.py FIRST COUNT [CALLS [KIND ...]]
 
 prints one line of JSON with the number of faults and of each outcome; the first that ends wrongly is an error. CALLS
-limits the calls of each transition, drawn at random (0: all). The kinds (tests/system_calls.py) are killed, killed with
-a half of what was to be written, a disk that is full from then on, one that fails once, and one that takes less at a
-time than it was given. Odd transitions have a failure on the way, so that agents go back, too. Whether any call that
-writes is missed is seen beside
+limits the calls of each transition, drawn at random (0: all). The kinds (tests/support/system_calls.py) are killed,
+killed with a half of what was to be written, a disk that is full from then on, one that fails once, and one that takes
+less at a time than it was given. Odd transitions have a failure on the way, so that agents go back, too. Whether any
+call that writes is missed is seen beside
 
     strace -f -e trace=write,pwrite64,fsync,ftruncate,rename,unlink,mkdir,fchmod,openat ...
 """
@@ -25,8 +25,8 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from agent_states import random_live, random_pair
-from system_calls import KINDS, fault, watched
+from support.agent_states import random_live, random_pair
+from support.system_calls import KINDS, fault, watched
 
 from sliceplan.agent.devices.simulated.injection import Injection
 from sliceplan.agent.devices.simulated.node import SimulatedNodeFile, record_of, write_node
@@ -37,9 +37,9 @@ from sliceplan.agent.model.node import Instance
 from sliceplan.agent.transition.applied import read_applied
 from sliceplan.agent.transition.applying import apply_transition, resume
 from sliceplan.agent.transition.journal import Ended, read_journal, unfinished
-from sliceplan.agent.transition.keeping import Rules, look
 from sliceplan.agent.transition.lock import locked
 from sliceplan.agent.transition.preflight import plan_transition
+from sliceplan.agent.transition.reconcile import Rules, look
 from sliceplan.agent.transition.session import Session
 from sliceplan.agent.transition.state_folder import StateFolder
 from sliceplan.solver.model.errors import SliceplanError

@@ -25,9 +25,9 @@ from random import Random
 from unittest import mock
 
 import yaml
-from driver_listings import lgip, lgipp
-from instances import ROOT
-from load_tests import GENAI_PERF, MLPERF_SERVER, MODEL_ANALYZER, PERF_ANALYZER, metrics, vllm
+from problems.instances import ROOT
+from stand_ins.driver_listings import lgip, lgipp
+from stand_ins.load_tests import GENAI_PERF, MLPERF_SERVER, MODEL_ANALYZER, PERF_ANALYZER, metrics, vllm
 
 from sliceplan.solver import cli
 from sliceplan.solver.commands.exit_codes import Exit

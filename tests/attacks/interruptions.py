@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 
 import yaml
-from instances import ROOT, random_problem
+from problems.instances import ROOT, random_problem
 
 from sliceplan.solver.formats.problem_files import dump_problem
 

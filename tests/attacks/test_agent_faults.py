@@ -5,8 +5,8 @@ import os
 import subprocess
 import sys
 
-from instances import ROOT
-from system_calls import KINDS
+from problems.instances import ROOT
+from support.system_calls import KINDS
 
 
 def broken(*arguments):

@@ -129,7 +129,7 @@ def test_a_reader_that_stops_reading_holds_nothing_up_and_is_told_later_what_it_
 
 WAITING = """
 import pathlib, time
-import sliceplan.agent.changing as changing
+import sliceplan.agent.commands.changing as changing
 end = changing._end
 
 def waiting(outcome):

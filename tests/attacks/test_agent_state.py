@@ -7,16 +7,16 @@ import subprocess
 import sys
 
 import pytest
-from needs import ROOT_USER, reason
+from support.needs import ROOT_USER, reason
 
-from sliceplan.agent import guarded_folder
 from sliceplan.agent.devices.simulated.node import SimulatedNode
-from sliceplan.agent.following import desired_of
-from sliceplan.agent.guarded_folder import GuardedFolder
+from sliceplan.agent.files import guarded_folder
+from sliceplan.agent.files.guarded_folder import GuardedFolder
 from sliceplan.agent.model.desired import PlanReference
 from sliceplan.agent.model.node import GpuState, Instance
-from sliceplan.agent.opening import Words, open_agent
 from sliceplan.agent.services.records import read_records
+from sliceplan.agent.setup.following import desired_of
+from sliceplan.agent.setup.opening import Words, open_agent
 from sliceplan.agent.status.report import look
 from sliceplan.agent.transition.applying import apply_transition
 from sliceplan.agent.transition.journal import unfinished

@@ -5,11 +5,11 @@ import json
 
 import pytest
 import yaml
-from hostile_inputs import hostile_problems, packed
 from hypothesis import given
 from hypothesis import strategies as st
+from problems.small_problem import GOOD
 from pydantic import ValidationError
-from small_problem import GOOD
+from support.hostile_inputs import hostile_problems, packed
 
 from sliceplan.app.session.links import MOST_BYTES, Link, TooLongError, link_of, query_of
 from sliceplan.app.session.uploaded import MOST_VALUES as MOST_UPLOADED

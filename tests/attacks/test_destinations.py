@@ -10,8 +10,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from command_line import assert_refused, sliceplan
-from instances import ROOT
+from problems.instances import ROOT
+from support.command_line import assert_refused, sliceplan
 
 from sliceplan.solver.cli import COMMANDS
 from sliceplan.solver.commands.destinations import FILES, FOLDERS

@@ -6,17 +6,17 @@ import json
 
 import pandas as pd
 import pytest
-from app_screens import screen, session_with
-from command_line import sliceplan
-from hostile_inputs import MARKDOWN
-from instances import ROOT
+from problems.instances import ROOT
+from support.app_screens import screen, session_with
+from support.command_line import sliceplan
+from support.hostile_inputs import MARKDOWN
 
 from sliceplan.app.charts.texts import in_chart
-from sliceplan.app.parts.running import NOTES
-from sliceplan.app.parts.texts import literal
+from sliceplan.app.screens.transition.running import NOTES
 from sliceplan.app.session.session import Answer, Result
 from sliceplan.app.tables.pasted import csv_text, read_table
 from sliceplan.app.tables.problem import WORKLOAD_COLUMNS
+from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import example_problems
 

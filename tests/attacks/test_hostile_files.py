@@ -4,10 +4,10 @@ import json
 import random
 
 import pytest
-from command_line import assert_refused, sliceplan
 from hypothesis import given
 from hypothesis import strategies as st
-from small_problem import GOOD, changed
+from problems.small_problem import GOOD, changed
+from support.command_line import assert_refused, sliceplan
 
 from sliceplan.agent.trust.strict_json import parse_json
 from sliceplan.solver.model.errors import InputError

@@ -5,7 +5,7 @@ import http.client
 import urllib.request
 
 import pytest
-from page_server import running_page
+from support.page_server import running_page
 
 from sliceplan.app.access.guarding import HEADERS, MOST_OF_ALL, MOST_OF_SESSION, Admitted, Guard
 

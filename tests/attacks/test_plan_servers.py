@@ -16,11 +16,11 @@ import threading
 import time
 
 import pytest
-from tls_certificate import self_signed
+from stand_ins.tls_certificate import self_signed
 
 from sliceplan.agent.model.desired import Desired, PlanReference
-from sliceplan.agent.transition.keeping import Rules, look
 from sliceplan.agent.transition.lock import locked
+from sliceplan.agent.transition.reconcile import Rules, look
 from sliceplan.agent.transition.session import Session
 from sliceplan.agent.transition.state_folder import StateFolder
 from sliceplan.agent.trust.plan_source import PlanSource

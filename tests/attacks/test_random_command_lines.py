@@ -4,9 +4,9 @@ import json
 
 import pytest
 from attacks.command_lines import attack
-from command_line import assert_refused, sliceplan
-from instances import ROOT
-from load_tests import metrics
+from problems.instances import ROOT
+from stand_ins.load_tests import metrics
+from support.command_line import assert_refused, sliceplan
 
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles

@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
-from instances import ROOT
+from problems.instances import ROOT
 
 PLAN = ROOT / "plans" / "demo.plan.json"
 
@@ -103,3 +104,21 @@ def test_both_command_lines_start_so():
 
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert {target.partition(":")[0] for target in scripts.values()} == {"sliceplan.solver.starting"}
+
+
+def test_what_a_library_prints_by_itself_is_not_in_the_output():
+    """HiGHS prints a line for some programs, at the end of the process where its output is no terminal."""
+    code = (
+        "import ctypes; from sliceplan.solver.starting import keep_output_ours; keep_output_ours(); "
+        "ctypes.CDLL(None).puts(b'noise'); print('ours')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "ours\n"
+    assert "noise" in done.stderr
+
+
+def test_a_closed_output_is_one_that_nobody_reads():
+    code = "import os; os.close(1); os.execvp('sliceplan', ['sliceplan', 'gpus'])"
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"PATH": path})
+    assert (done.returncode, done.stderr) == (0, "")

@@ -9,9 +9,9 @@ import pytest
 from sliceplan.agent.devices.simulated.node import SimulatedNode, SimulatedNodeFile, record_of, write_node
 from sliceplan.agent.model.desired import Desired, PlanReference
 from sliceplan.agent.model.node import GpuState
-from sliceplan.agent.opening import Words, configured, node_lock_of, open_agent
-from sliceplan.agent.transition.keeping import Rules, look
+from sliceplan.agent.setup.opening import Words, configured, node_lock_of, open_agent
 from sliceplan.agent.transition.lock import alone
+from sliceplan.agent.transition.reconcile import Rules, look
 from sliceplan.solver.model.errors import InputError
 
 WANTED = Desired({0: GpuState("H100-80GB-SXM", True)}, PlanReference("plan.json", "0" * 64))

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from instances import random_problem
+from problems.instances import random_problem
 
 from sliceplan.app.jobs.jobs import KEPT_FREE, LEAST_WORKERS, Jobs
 from sliceplan.solver.api import solve

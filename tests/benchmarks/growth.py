@@ -27,8 +27,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from igniter_instances import SOLO_TABLES, random_mps_problem, table_3
-from instances import random_problem
+from problems.igniter_instances import SOLO_TABLES, random_mps_problem, table_3
+from problems.instances import random_problem
 from ran_on import FITTED, RANDOM, needs_chromium, say_what_it_ran_on
 
 from sliceplan.solver.api import compare, planners_for
@@ -46,8 +46,8 @@ def repeated_table(count, _):
 
 SERVICES = {
     "mig": RANDOM,
-    "mps": "random services around iGniter's table 3 (tests/igniter_instances.py)",
-    "mps-table": "the services of iGniter's table 3 in turn (tests/igniter_instances.py)",
+    "mps": "random services around iGniter's table 3 (tests/problems/igniter_instances.py)",
+    "mps-table": "the services of iGniter's table 3 in turn (tests/problems/igniter_instances.py)",
 }
 """Of each family, for what is said first."""
 
@@ -101,7 +101,7 @@ def draw_times(times: dict[str, dict[int, float]], title: str, path: Path, sizes
     import urllib.parse
 
     import plotly.graph_objects as go
-    from chromium import running_chromium
+    from support.chromium import running_chromium
 
     from sliceplan.app.charts.colours import PALETTE
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hostile_inputs import hostile_problems, packed
 from ran_on import say_what_it_ran_on
+from support.hostile_inputs import hostile_problems, packed
 
+from sliceplan.app.session.deep_link import opened_session
 from sliceplan.app.session.links import MOST_BYTES, MOST_CHARACTERS
-from sliceplan.app.session.opened import opened_session
 from sliceplan.app.session.uploaded import uploaded_problem
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.errors import InputError

@@ -15,15 +15,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from instances import random_problem
+from problems.instances import random_problem
 from ran_on import RANDOM, say_what_it_ran_on
 
 from sliceplan.app.jobs.jobs import KEPT_FREE, LEAST_WORKERS, Jobs
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.sweeps.axes import parse_axes
-from sliceplan.solver.sweeps.executors import Workers
-from sliceplan.solver.sweeps.points import Sweep
-from sliceplan.solver.sweeps.sweeping import swept
+from sliceplan.solver.what_if.axes import parse_axes
+from sliceplan.solver.what_if.points import Sweep
+from sliceplan.solver.what_if.sweeping import swept
+from sliceplan.solver.workers.executors import Workers
 from sliceplan.solver.workers.pool import WorkerPool, cores
 
 

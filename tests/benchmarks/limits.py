@@ -39,8 +39,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from growth import repeated_table
-from igniter_instances import FLEET, V100, random_mps_problem
-from instances import problem_of, random_problem
+from problems.igniter_instances import FLEET, V100, random_mps_problem
+from problems.instances import problem_of, random_problem
 
 from sliceplan.solver.formats.problem_files import write_problem
 from sliceplan.solver.model.problem import Problem
@@ -123,7 +123,7 @@ def solved(planner: str) -> Call:
     """Returns `solve` with a planner."""
 
     def call(problem: Problem, limit_s: float) -> Outcome:
-        from sliceplan.solver import api
+        from sliceplan.solver.api import planning as api
 
         return of_plan(api.solve(problem, planner, time_limit_s=limit_s))
 
@@ -132,14 +132,14 @@ def solved(planner: str) -> Call:
 
 def started(problem: Problem, limit_s: float) -> Outcome:
     """`solve` from the plan of the same problem with a tenth less of every rate."""
-    from sliceplan.solver import api
+    from sliceplan.solver.api import planning as api
 
     return of_plan(api.solve(problem, time_limit_s=limit_s, start=EARLIER.get("plan")))
 
 
 def compared(problem: Problem, limit_s: float) -> Outcome:
     """`compare`; its limit is for each planner."""
-    from sliceplan.solver import api
+    from sliceplan.solver.api import planning as api
 
     found = api.compare(problem, time_limit_s=limit_s)
     best = min(found.plans, key=lambda plan: plan.cost_per_hour or math.inf)
@@ -148,14 +148,14 @@ def compared(problem: Problem, limit_s: float) -> Outcome:
 
 def priced(problem: Problem, limit_s: float) -> Outcome:
     """`price`."""
-    from sliceplan.solver import api
+    from sliceplan.solver.api import planning as api
 
     return of_plan(api.price(problem, time_limit_s=limit_s)[0])
 
 
 def grown(problem: Problem, limit_s: float) -> Outcome:
     """`headroom`."""
-    from sliceplan.solver import api
+    from sliceplan.solver.api import planning as api
 
     found = api.headroom(counted(problem), time_limit_s=limit_s).report
     return Outcome(f"{found.factor}", found.factor is not None, found.factor_limit is not None)
@@ -163,7 +163,7 @@ def grown(problem: Problem, limit_s: float) -> Outcome:
 
 def shed(problem: Problem, limit_s: float) -> Outcome:
     """`shed`."""
-    from sliceplan.solver import api
+    from sliceplan.solver.api import planning as api
 
     found = api.shed(counted(problem), time_limit_s=limit_s)
     return Outcome(f"{found.report.value_lost:g} of {len(problem.workloads)}", found.plan is not None, True)
@@ -171,7 +171,7 @@ def shed(problem: Problem, limit_s: float) -> Outcome:
 
 def replanned(problem: Problem, limit_s: float) -> Outcome:
     """`replan` from the plan of the same problem with a tenth less of every rate."""
-    from sliceplan.solver import moving
+    from sliceplan.solver.api import moving
 
     plan, report = moving.replan(problem, EARLIER["plan"], time_limit_s=limit_s)
     return Outcome(of_plan(plan).status, bool(plan.gpus), report.least_total_per_hour is not None)
@@ -180,8 +180,8 @@ def replanned(problem: Problem, limit_s: float) -> Outcome:
 def swept(problem: Problem, limit_s: float) -> Outcome:
     """A point of `sweep`, begun at the prices of the one before, as a worker solves it."""
     from sliceplan.solver.formats.profile_files import shipped_profiles
-    from sliceplan.solver.sweeps.axes import parse_axes
-    from sliceplan.solver.sweeps.points import Sweep, solve_point
+    from sliceplan.solver.what_if.axes import parse_axes
+    from sliceplan.solver.what_if.points import Sweep, solve_point
 
     sweep = Sweep(problem, shipped_profiles(), parse_axes(["rate=0.9,1"], problem), limit_s)
     point = solve_point(sweep.packed(), (1,), EARLIER["plan"].prices)
@@ -192,16 +192,16 @@ def swept(problem: Problem, limit_s: float) -> Outcome:
 
 def changed(problem: Problem, limit_s: float) -> Outcome:
     """A moved slider on the page: another headroom, from the plan that is shown."""
-    from sliceplan.solver import api
+    from sliceplan.solver.api import planning as api
     from sliceplan.solver.model.what_if import WhatIf
-    from sliceplan.solver.sweeps.what_if import applied
+    from sliceplan.solver.what_if.changes import applied
 
     return of_plan(api.solve(applied(problem, WhatIf(rate=1.05)), time_limit_s=limit_s, start=EARLIER["plan"]))
 
 
 def moved(_: Problem, limit_s: float) -> Outcome:
     """`transition` to the plan of the same problem by the quickest planner of its kind."""
-    from sliceplan.solver import moving
+    from sliceplan.solver.api import moving
     from sliceplan.solver.model.errors import NoTimeError
 
     try:
@@ -238,7 +238,7 @@ EARLIER: dict[str, Any] = {}
 
 def fits(command: str, family: str) -> bool:
     """Tells whether a command knows what a family asks for."""
-    from sliceplan.solver import api
+    from sliceplan.solver.api import planning as api
 
     if command == "replan":
         return family in ON_MIG
@@ -253,8 +253,8 @@ def fits(command: str, family: str) -> bool:
 
 def earlier(problem: Problem) -> Any:
     """Returns a plan for somewhat smaller rates, on as many GPUs as it takes."""
-    from sliceplan.solver import api
-    from sliceplan.solver.capacity import scaled
+    from sliceplan.solver.analysis.capacity import scaled
+    from sliceplan.solver.api import planning as api
 
     endless = with_settings(with_counts(scaled(problem, 0.9)), spare_services=0, spare_rate=0.0, spare_gpu_loss=False)
     planner = "parvagpu" if all("mig" in entry.sharing for entry in problem.fleet) else "exact"
@@ -263,8 +263,8 @@ def earlier(problem: Problem) -> Any:
 
 def called(command: str, family: str, size: int, seed: int, limit_s: float) -> dict[str, Any]:
     """Runs one call in this process."""
-    from sliceplan.solver import api  # noqa: F401 - so that its import is not measured
-    from sliceplan.solver.capacity import scaled
+    from sliceplan.solver.analysis.capacity import scaled
+    from sliceplan.solver.api import planning as api  # noqa: F401 - so that its import is not measured
     from sliceplan.solver.model.catalogue import load_catalogue
 
     load_catalogue()
@@ -305,7 +305,7 @@ def command_line(command: str, folder: Path, limit_s: float) -> list[str]:
 
 def commanded(command: str, family: str, size: int, seed: int, limit_s: float) -> dict[str, Any]:
     """Runs a whole command; its answer is what its exit code says."""
-    from sliceplan.solver.capacity import scaled
+    from sliceplan.solver.analysis.capacity import scaled
     from sliceplan.solver.formats.plan_files import write_plan
 
     problem = FAMILIES[family](size, seed)

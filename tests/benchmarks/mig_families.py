@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from instances import MODELS, ROOT, problem_of, second_type
+from problems.instances import MODELS, ROOT, problem_of, second_type
 
 from sliceplan.solver.formats.problem_files import read_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles

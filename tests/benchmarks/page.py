@@ -19,11 +19,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from chromium import running_chromium
-from instances import random_problem
-from page_server import running_page
 from playwright.sync_api import CDPSession
+from problems.instances import random_problem
 from ran_on import RANDOM, needs_chromium, say_what_it_ran_on
+from support.chromium import running_chromium
+from support.page_server import running_page
 
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.fleet_blocks import blocks_of

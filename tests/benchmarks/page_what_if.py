@@ -18,18 +18,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from browser_walk import go, press
-from chromium import running_chromium
-from instances import random_problem
-from page_server import running_page
 from playwright.sync_api import TimeoutError, expect
+from problems.instances import random_problem
 from ran_on import RANDOM, needs_chromium, say_what_it_ran_on
+from support.browser_walk import go, press
+from support.chromium import running_chromium
+from support.page_server import running_page
 
-from sliceplan.solver import api
+from sliceplan.solver.api import planning as api
 from sliceplan.solver.formats.problem_files import write_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.what_if import WhatIf
-from sliceplan.solver.sweeps.what_if import applied
+from sliceplan.solver.what_if.changes import applied
 
 WAIT_MS = 180_000
 """On a busy machine, too, something comes in the end."""

@@ -6,7 +6,7 @@ import sys
 
 FITTED = "profiles: fitted, as shipped (profiles/models)"
 SCENARIOS = "services around plans/parvagpu-s1.yaml to -s6.yaml (ParvaGPU's scenarios, as shipped)"
-RANDOM = "random services of the shipped models (tests/instances.py)"
+RANDOM = "random services of the shipped models (tests/problems/instances.py)"
 
 
 def say_what_it_ran_on(*what: str, profiles: str = FITTED) -> None:
@@ -18,7 +18,7 @@ def say_what_it_ran_on(*what: str, profiles: str = FITTED) -> None:
 
 def needs_chromium() -> None:
     """Ends the benchmark with a sentence where this machine has no browser."""
-    from chromium import CHROMIUM
+    from support.chromium import CHROMIUM
 
     if CHROMIUM is None:
         sys.exit("There is no chromium on this machine; `sh .ci/test` installs it.")

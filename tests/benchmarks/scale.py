@@ -27,12 +27,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from growth import draw_times
-from instances import scenario_problem
+from problems.instances import scenario_problem
 from ran_on import SCENARIOS, say_what_it_ran_on
 
-from sliceplan.solver import api
-from sliceplan.solver.exact.cutting_stock import solve_cutting_stock
-from sliceplan.solver.exact.decomposition import solve_by_prices
+from sliceplan.solver.api import planning as api
+from sliceplan.solver.exact.fleet.decomposition import solve_by_prices
+from sliceplan.solver.exact.mig.cutting_stock import solve_cutting_stock
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.resolve import resolve

@@ -10,9 +10,9 @@ import subprocess
 import sys
 
 import pytest
-from chromium import CHROMIUM
-from instances import ROOT
-from needs import BROWSER, skip_without
+from problems.instances import ROOT
+from support.chromium import CHROMIUM
+from support.needs import BROWSER, skip_without
 
 
 @pytest.fixture(scope="module")

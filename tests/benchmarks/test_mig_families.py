@@ -5,14 +5,14 @@ import sys
 
 import numpy as np
 import pytest
-from instances import ROOT
+from problems.instances import ROOT
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from sliceplan.solver.exact.covers_program import covers_program
-from sliceplan.solver.exact.cutting_stock import patterns_of
-from sliceplan.solver.exact.near_covers import near_covers
-from sliceplan.solver.exact.slice_prices import best_prices
-from sliceplan.solver.exact.supply_and_demand import demands_of, supply_of
+from sliceplan.solver.exact.covers.undecided_classes import undecided_classes
+from sliceplan.solver.exact.dual.lagrangian_data import demands_of, supply_of
+from sliceplan.solver.exact.dual.lagrangian_dual import best_prices
+from sliceplan.solver.exact.mig.cutting_stock import patterns_of
+from sliceplan.solver.exact.primal.master_program import master_program
 from sliceplan.solver.performance.resolve import resolve
 
 sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
@@ -24,7 +24,7 @@ def relaxed(near, supply):
     """Returns the least cost of a fractional plan of the covers, the others as they are decided."""
     decided = near.decided.copy()
     decided[near.classes.member] = 0
-    program = covers_program(near.classes, supply, decided.sum(axis=0))
+    program = master_program(near.classes, supply, decided.sum(axis=0))
     answer = milp(
         np.concatenate([supply.cost, np.zeros(len(near.classes.counts))]),
         bounds=Bounds(0, program.most),
@@ -42,13 +42,14 @@ def test_no_cover_is_left_out_that_the_fractional_plan_needs(family):
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
     supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
     priced = best_prices(demands, supply, start=None, enough=np.inf, deadline=np.inf)
-    near = near_covers(priced.covers, priced.price, np.zeros(0, dtype=np.int64))
+    near = undecided_classes(priced.covers, priced.price, np.zeros(0, dtype=np.int64))
     assert relaxed(near, supply) == pytest.approx(priced.bound, rel=1e-6)
 
 
-def test_the_benchmark_of_the_tail_prints_a_row_for_each_family():
+@pytest.mark.parametrize("measured", [[], ["--solve"]], ids=["decide", "solve"])
+def test_the_benchmark_of_the_tail_prints_a_row_for_each_family(measured):
     script = ROOT / "tests" / "benchmarks" / "mig_tail.py"
-    options = ["--size", "10", "--draws", "1", "--family", "pool", "--family", "own tables"]
+    options = ["--size", "10", "--draws", "1", "--family", "pool", "--family", "own tables", *measured]
     done = subprocess.run([sys.executable, str(script), *options], capture_output=True, text=True, check=True)
     rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in done.stdout.splitlines()[2:]]
-    assert rows == [["pool", "10", "1 of 1"], ["own tables", "10", "1 of 1"], ["all", "", "2 of 2"]]
+    assert rows == [["pool", "10", "1 of 1"], ["own tables", "10", "1 of 1"], ["all", "10", "2 of 2"]]

@@ -3,12 +3,12 @@ Transitions between random plans: is every service kept at its rate, who is dist
 
     .venv/bin/python tests/benchmarks/transitions.py [--pairs 10000] [--gpus 1000]
 
-Pairs are those of tests/plan_pairs.py: plans of one set of up to 6 services at different rates, by different planners
-(parvagpu, whole-gpu, best-split, exact, migserving-greedy, operator-balanced), on A100 by MIG or also whole. Each pair
-is planned by both strategies, with and without an idle GPU beside those of both plans, and each transition is replayed
-at every cut of its graph; Ctrl-C ends with the pairs so far. The large transition is between exact plans for services
-around ParvaGPU's scenarios (plans/parvagpu-s1.yaml to -s6.yaml) before and after their rates changed (log-normal,
-sigma 0.3). Profiles are the fitted ones that are shipped. Prints Markdown.
+Pairs are those of tests/problems/plan_pairs.py: plans of one set of up to 6 services at different rates, by different
+planners (parvagpu, whole-gpu, best-split, exact, migserving-greedy, operator-balanced), on A100 by MIG or also whole.
+Each pair is planned by both strategies, with and without an idle GPU beside those of both plans, and each transition is
+replayed at every cut of its graph; Ctrl-C ends with the pairs so far. The large transition is between exact plans for
+services around ParvaGPU's scenarios (plans/parvagpu-s1.yaml to -s6.yaml) before and after their rates changed
+(log-normal, sigma 0.3). Profiles are the fitted ones that are shipped. Prints Markdown.
 """
 
 import argparse
@@ -21,11 +21,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from instances import scenario_problem
-from plan_pairs import pairs, planned, with_changed_rates
+from problems.instances import scenario_problem
+from problems.plan_pairs import pairs, planned, with_changed_rates
 from ran_on import RANDOM, SCENARIOS, say_what_it_ran_on
 
-from sliceplan.solver.moving import replan
+from sliceplan.solver.api import replan
 from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.replay import replay
 from sliceplan.solver.transition.tenancies import IdleGpus

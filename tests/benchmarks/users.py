@@ -23,11 +23,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from instances import random_problem
-from page_server import running_page
+from problems.instances import random_problem
 from ran_on import RANDOM, say_what_it_ran_on
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from support.page_server import running_page
 from websockets.asyncio.client import connect
 
 from sliceplan.solver.formats.problem_files import dump_problem

@@ -1,13 +1,10 @@
 """A server of the page and a browser, for all tests that walk through it. Screenshots land beside this file."""
 
-import os
 from pathlib import Path
 
 import pytest
-from chromium import CHROMIUM, running_chromium
-from needs import BROWSER, skip_without
-from page_server import running_page
 from playwright.sync_api import expect
+from support.page_server import running_page
 
 # A busy machine draws late; what is wrong never comes.
 expect.set_options(timeout=20_000)
@@ -22,15 +19,9 @@ def address(tmp_path_factory):
         yield started
 
 
-@pytest.fixture(scope="session")
-def browser():
-    if CHROMIUM is None:
-        if os.environ.get("CI"):
-            pytest.fail("no chromium; `sh .ci/test` installs it")
-        skip_without(BROWSER)
+@pytest.fixture(scope="session", autouse=True)
+def _place_for_screenshots():
     SCREENSHOTS.mkdir(exist_ok=True)
-    with running_chromium() as chromium:
-        yield chromium
 
 
 def is_error(message):

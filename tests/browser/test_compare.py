@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from browser_walk import go, load_example, look, press
 from playwright.sync_api import expect
+from support.browser_walk import go, load_example, look, press
 
 pytestmark = pytest.mark.browser
 

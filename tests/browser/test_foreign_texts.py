@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from hostile_inputs import MARKDOWN, packed
-from small_problem import GOOD
+from problems.small_problem import GOOD
+from support.hostile_inputs import MARKDOWN, packed
 
 pytestmark = pytest.mark.browser
 

@@ -1,8 +1,8 @@
 """Two people save at once, in a real browser: nothing is lost, and what was is found in History."""
 
 import pytest
-from browser_walk import edit_first_rate, go, look, photograph, press
 from playwright.sync_api import expect
+from support.browser_walk import edit_first_rate, go, look, photograph, press
 
 pytestmark = pytest.mark.browser
 

@@ -1,9 +1,9 @@
 """A search that goes on, as one looks at it: the first plan with its gap at once, better ones, and Stop."""
 
 import pytest
-from browser_walk import go, look, photograph, press, settle
-from igniter_instances import random_mps_problem
 from playwright.sync_api import expect
+from problems.igniter_instances import random_mps_problem
+from support.browser_walk import go, look, photograph, press, settle
 
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import dump_problem

@@ -1,8 +1,8 @@
 """The page by the keyboard alone and in the dark; and after a reload of the screen that one was on."""
 
 import pytest
-from browser_walk import go, press, settle
 from playwright.sync_api import expect
+from support.browser_walk import go, press, settle
 
 pytestmark = pytest.mark.browser
 

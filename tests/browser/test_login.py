@@ -4,11 +4,11 @@ from contextlib import ExitStack
 
 import pytest
 import yaml
-from browser_walk import go, look
-from page_server import free_port, running_page
 from playwright.sync_api import expect
-from stub_provider import CLIENT, CLIENT_SECRET, running_provider
-from stub_proxy import running_proxy
+from stand_ins.stub_provider import CLIENT, CLIENT_SECRET, running_provider
+from stand_ins.stub_proxy import running_proxy
+from support.browser_walk import go, look
+from support.page_server import free_port, running_page
 
 pytestmark = pytest.mark.browser
 

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from browser_walk import edit_first_rate, go, load_example, look, photograph, press
 from playwright.sync_api import expect
+from support.browser_walk import edit_first_rate, go, load_example, look, photograph, press
 
 from sliceplan.solver.model.transition import Transition
 

@@ -1,9 +1,9 @@
 """The plan's pictures and the fragmentation of a fleet in a real browser."""
 
 import pytest
-from browser_walk import go, look, press
-from instances import random_problem
 from playwright.sync_api import expect
+from problems.instances import random_problem
+from support.browser_walk import go, look, press
 
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.solver.api import solve

@@ -1,8 +1,8 @@
-"""One walk through the screens, as a newcomer takes it: most pictures of the README's tour come from here."""
+"""One walk through the screens, as a newcomer takes it: most pictures of docs/how-to/page.md come from here."""
 
 import pytest
-from browser_walk import go, load_example, photograph, press
 from playwright.sync_api import expect
+from support.browser_walk import go, load_example, photograph, press
 
 pytestmark = pytest.mark.browser
 

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from browser_walk import edit_first_rate, go, load_example, look, press, select_first_rate
-from instances import ROOT
 from playwright.sync_api import expect
+from problems.instances import ROOT
+from support.browser_walk import edit_first_rate, go, load_example, look, press, select_first_rate
 
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import parse_problem, read_problem

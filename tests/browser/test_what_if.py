@@ -1,8 +1,8 @@
 """The screen What-if in a real browser: sliders, a sweep that outlives a reload, the cheapest fleet, and a link."""
 
 import pytest
-from browser_walk import go, load_example, look, press
 from playwright.sync_api import expect
+from support.browser_walk import go, load_example, look, press
 
 pytestmark = pytest.mark.browser
 

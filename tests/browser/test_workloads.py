@@ -1,8 +1,8 @@
 """The screen of a problem's tables in a real browser."""
 
 import pytest
-from browser_walk import edit_first_rate, go, look, press, select_first_rate, settle
 from playwright.sync_api import expect
+from support.browser_walk import edit_first_rate, go, look, press, select_first_rate, settle
 
 pytestmark = pytest.mark.browser
 

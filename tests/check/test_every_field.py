@@ -10,8 +10,8 @@ import types
 from typing import Union, get_args, get_origin
 
 import pytest
-from igniter_instances import example, table_3
-from instances import problem_of
+from problems.igniter_instances import example, table_3
+from problems.instances import problem_of
 from pydantic import BaseModel, ValidationError
 
 from sliceplan.solver.api import solve

@@ -4,13 +4,13 @@ millionth is not, whatever the size of the figure.
 """
 
 import pytest
-from igniter_instances import example
-from instances import problem_of
+from problems.igniter_instances import example
+from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
-from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 
 MISTAKE, ROUNDING = 1e-5, 1e-8

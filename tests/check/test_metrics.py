@@ -3,16 +3,16 @@
 import random
 
 import pytest
-from igniter_instances import example
-from instances import problem_of
+from problems.igniter_instances import example
+from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
 from sliceplan.solver.check.room import room
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.geometry import addable_placements, most_addable, placement_rules
-from sliceplan.solver.metrics import measure
+from sliceplan.solver.metrics.plan_metrics import measure
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.geometry import addable_placements, most_addable, placement_rules
 from sliceplan.solver.model.plan import GpuCut, Metrics, Plan
 
 CUT = problem_of(

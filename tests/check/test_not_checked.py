@@ -1,7 +1,7 @@
 """`sliceplan check` ends with what it takes on trust, of the plan at hand."""
 
-from command_line import sliceplan
-from instances import ROOT
+from problems.instances import ROOT
+from support.command_line import sliceplan
 
 from sliceplan.solver.formats.plan_files import read_plan
 

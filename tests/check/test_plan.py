@@ -1,12 +1,12 @@
 """`check` finds each kind of mistake that a planner could make."""
 
 import pytest
-from instances import problem_of
+from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
-from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 
 WORKLOADS = [

@@ -1,15 +1,15 @@
 """`check` finds prices of partitions that are no solution of the dual program, or of sizes that nobody offers."""
 
 import pytest
-from instances import problem_of
+from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
 from sliceplan.solver.check.room import most_worth
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.geometry import placement_rules, valid_layouts
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.geometry import placement_rules, valid_layouts
 from sliceplan.solver.model.plan import Plan
 
 MIXED = example_problems()["mixed"]

@@ -1,13 +1,13 @@
 """`check` finds each kind of mistake on a GPU under MPS, and tells a missed SLO from a wrong plan."""
 
 import pytest
-from igniter_instances import FLEET, V100, table_3
-from instances import problem_of
+from problems.igniter_instances import FLEET, V100, table_3
+from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
-from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 
 PROBLEM = table_3(mps_rules="igniter")

@@ -6,13 +6,13 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from instances import problem_of
+from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
 from sliceplan.solver.check.spares import Need, all_placed
-from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.performance.prediction import predict
 

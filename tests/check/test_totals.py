@@ -1,8 +1,8 @@
 """`check` finds what a plan says of all of itself that its problem, or it itself, contradicts; by the field's name."""
 
 import pytest
-from igniter_instances import example
-from instances import problem_of
+from problems.igniter_instances import example
+from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check

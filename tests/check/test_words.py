@@ -1,8 +1,8 @@
 """`check` finds warnings that are missing or without reason, and SLOs that a plan does not say it misses, or not so."""
 
 import pytest
-from igniter_instances import table_3
-from instances import problem_of
+from problems.igniter_instances import table_3
+from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check

@@ -1,10 +1,10 @@
 """What the commands for fleets of fixed size say of answers that prove little."""
 
 import pytest
-from instances import ROOT
+from problems.instances import ROOT
 from typer.testing import CliRunner
 
-from sliceplan.solver import api
+from sliceplan.solver.api import planning as api
 from sliceplan.solver.cli import app
 from sliceplan.solver.model.capacity_report import HeadroomReport
 

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from command_line import assert_refused, sliceplan
-from instances import REFERENCE, ROOT, problem_of
-from needs import PUBLISHED, skip_without
+from problems.instances import REFERENCE, ROOT, problem_of
+from support.command_line import assert_refused, sliceplan
+from support.needs import PUBLISHED, skip_without
 
 IGNITER = ROOT / "plans" / "igniter.yaml"
 

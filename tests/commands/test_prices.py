@@ -4,8 +4,8 @@ import json
 
 import pytest
 import yaml
-from command_line import call
-from instances import ROOT
+from problems.instances import ROOT
+from support.command_line import call
 
 DEMO = str(ROOT / "plans" / "demo.yaml")
 OWN = {

@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 import pytest
-from igniter_instances import random_mps_problem
-from instances import ROOT, second_type, two_type_problem
+from problems.igniter_instances import random_mps_problem
+from problems.instances import ROOT, second_type, two_type_problem
 
 from sliceplan.solver.commands.searching import searching
 from sliceplan.solver.formats.profile_files import write_profiles

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from instances import ROOT
+from problems.instances import ROOT
 from typer.testing import CliRunner
 
 from sliceplan.solver.cli import app
 from sliceplan.solver.model.sweep_report import SweepReport
-from sliceplan.solver.sweeps import executors
+from sliceplan.solver.workers import executors
 
 DEMO = str(ROOT / "plans" / "demo.yaml")
 

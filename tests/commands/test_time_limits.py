@@ -6,31 +6,34 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from instances import problem_of, random_problem, second_type, two_type_problem
-from plan_pairs import planned
-from stuck_solver import stuck
+from problems.instances import problem_of, random_problem, second_type, two_type_problem
+from problems.plan_pairs import planned
+from stand_ins.stuck_solver import stuck
+from support.waiting import wait_until
 from typer.testing import CliRunner
-from waiting import wait_until
 
-from sliceplan.solver import api, moving
+from sliceplan.solver.api import moving
+from sliceplan.solver.api import planning as api
 from sliceplan.solver.check import check
 from sliceplan.solver.cli import COMMANDS, app
 from sliceplan.solver.commands.exit_codes import Exit
-from sliceplan.solver.exact import cutting_stock, decomposition, most_served, replanning
+from sliceplan.solver.exact.fleet import decomposition
+from sliceplan.solver.exact.replanning import replanning
+from sliceplan.solver.exact.shedding import most_served
 from sliceplan.solver.formats.plan_files import read_plan, write_plan
 from sliceplan.solver.formats.problem_files import read_problem, write_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles, write_profiles
-from sliceplan.solver.incumbent import runs_on
-from sliceplan.solver.sweeps import executors
-from sliceplan.solver.sweeps.executors import Workers
+from sliceplan.solver.runtime.interruption import runs_on
+from sliceplan.solver.workers import executors
+from sliceplan.solver.workers.executors import Workers
 
 BOTH = [*shipped_profiles(), *second_type()]
 
 STUCK = {
-    "solve": {"modules": (cutting_stock,)},
-    "compare": {"modules": (cutting_stock,)},
+    "solve": {"modules": (decomposition,), "name": "counted_plan"},
+    "compare": {"modules": (decomposition,), "name": "counted_plan"},
     "price": {"modules": (api,), "name": "price_report"},
-    "sweep": {"modules": (cutting_stock,)},
+    "sweep": {"modules": (decomposition,), "name": "counted_plan"},
     "headroom": {"modules": (decomposition,), "name": "whole_plan", "after": 1},
     "shed": {"modules": (most_served,)},
     "replan": {"modules": (replanning,)},

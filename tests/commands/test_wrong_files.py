@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from command_line import assert_refused, sliceplan
-from small_problem import GOOD, changed
+from problems.small_problem import GOOD, changed
+from support.command_line import assert_refused, sliceplan
 
 
 @pytest.mark.parametrize(

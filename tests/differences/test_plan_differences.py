@@ -1,6 +1,6 @@
 """What differs between plans."""
 
-from instances import ROOT
+from problems.instances import ROOT
 
 from sliceplan.solver.differences.plans import Place, difference
 from sliceplan.solver.differences.wording import describe_plans

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from instances import problem_of, problems
+from problems.instances import problem_of, problems
 
 from sliceplan.solver.differences.change import Change
 from sliceplan.solver.differences.merging import merged

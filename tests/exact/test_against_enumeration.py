@@ -12,10 +12,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import pytest
-from mig_draws import one_workload, small_problem
-from mig_oracle import LOOSE, TooManyError, least_cost, least_cost_of_one
+from oracles.mig_oracle import LOOSE, TooManyError, least_cost, least_cost_of_one
+from problems.mig_draws import one_workload, small_problem
 
-from sliceplan.solver import api
+from sliceplan.solver.api import planning as api
 from sliceplan.solver.model.plan import Status
 
 DRAWS = {"small": small_problem, "one": one_workload}

@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from igniter_instances import random_mps_problem, table_3
-from instances import problem_of, random_problem
 from ortools.math_opt.python import mathopt
-from plan_pairs import planned
+from problems.igniter_instances import random_mps_problem, table_3
+from problems.instances import problem_of, random_problem
+from problems.plan_pairs import planned
 
-from sliceplan.solver import capacity
-from sliceplan.solver.api import headroom, solve
-from sliceplan.solver.exact import most_served, replanning
-from sliceplan.solver.exact.cutting_stock import CuttingStockAnswer
-from sliceplan.solver.exact.most_valuable import _shared_part
+from sliceplan.solver.analysis import capacity
+from sliceplan.solver.api import headroom, replan, solve
+from sliceplan.solver.exact.mig.cutting_stock import CuttingStockAnswer
+from sliceplan.solver.exact.mps.program import NO_SHARES
 from sliceplan.solver.exact.proof import is_proof
-from sliceplan.solver.exact.shared_program import NO_SHARES
+from sliceplan.solver.exact.replanning import replanning
+from sliceplan.solver.exact.shedding import most_served
+from sliceplan.solver.exact.shedding.most_valuable import _shared_part
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
-from sliceplan.solver.moving import replan
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
 

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pulp
 import pytest
-from instances import problem_of
 from ortools.math_opt.python import mathopt
+from problems.instances import problem_of
 
-from sliceplan.solver.exact import cutting_stock, interval_packing
-from sliceplan.solver.exact.cutting_stock import solve_cutting_stock
-from sliceplan.solver.exact.interval_packing import solve_interval_packing
+from sliceplan.solver.exact.cross_check import interval_packing
+from sliceplan.solver.exact.cross_check.interval_packing import solve_interval_packing
+from sliceplan.solver.exact.mig import cutting_stock
+from sliceplan.solver.exact.mig.cutting_stock import solve_cutting_stock
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 

@@ -4,13 +4,13 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 from hypothesis import example, given, settings
-from instances import problem_of, problems, random_problem
+from problems.instances import problem_of, problems, random_problem
 
 from sliceplan.solver.api import solve
-from sliceplan.solver.exact.cutting_stock import solve_cutting_stock
+from sliceplan.solver.exact.mig.cutting_stock import solve_cutting_stock
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.geometry import placement_rules, roomiest_layout
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.geometry import placement_rules, roomiest_layout
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable

@@ -5,16 +5,15 @@ from math import ceil
 
 import pytest
 from hypothesis import example, given, settings
-from near_rates import COUNTS, NEAR, PROFILES, WHOLE_RATES, least_steps, problem_with
 from ortools.math_opt.python import mathopt
+from problems.near_rates import COUNTS, NEAR, PROFILES, WHOLE_RATES, least_steps, problem_with
 
-from sliceplan.solver.api import shed, solve
-from sliceplan.solver.exact.cutting_stock import solve_cutting_stock
-from sliceplan.solver.exact.highs import run_highs
+from sliceplan.solver.api import replan, shed, solve
+from sliceplan.solver.exact.backends.highs import run_highs
 from sliceplan.solver.exact.met_rates import is_short, solved_with_rates_met
-from sliceplan.solver.exact.most_served import most_served
+from sliceplan.solver.exact.mig.cutting_stock import solve_cutting_stock
+from sliceplan.solver.exact.shedding.most_served import most_served
 from sliceplan.solver.model.plan import Status
-from sliceplan.solver.moving import replan
 from sliceplan.solver.performance.resolve import resolve
 
 PRICES = (3.06, 1.53)

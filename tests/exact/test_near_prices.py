@@ -8,11 +8,11 @@ import pulp
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from near_rates import COUNTS, NEAR, PROFILES, RPS, WHOLE_RATES, least_steps, problem_with
+from problems.near_rates import COUNTS, NEAR, PROFILES, RPS, WHOLE_RATES, least_steps, problem_with
 
 from sliceplan.solver.api import compare, solve
-from sliceplan.solver.exact import interval_packing
-from sliceplan.solver.exact.cheaper_fleets import cheaper_fleets, in_steps
+from sliceplan.solver.exact.cross_check import interval_packing
+from sliceplan.solver.exact.cross_check.cheaper_fleets import cheaper_fleets, in_steps
 from sliceplan.solver.model.plan import Status
 
 

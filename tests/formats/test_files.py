@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, settings
-from instances import problem_of, problems
+from problems.instances import problem_of, problems
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.plan_files import dump_plan, read_plan, write_plan

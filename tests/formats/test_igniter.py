@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from igniter_instances import SOLO_TABLES, measured_file, solo_tables
+from problems.igniter_instances import SOLO_TABLES, measured_file, solo_tables
 
 from sliceplan.solver.formats.gpulets import read_gpulets
 from sliceplan.solver.formats.igniter import igniter_profiles, read_igniter

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from needs import TWO_CASES, skip_without
+from support.needs import TWO_CASES, skip_without
 
 from sliceplan.solver.formats.parvagpu import read_parvagpu
 from sliceplan.solver.model.errors import InputError

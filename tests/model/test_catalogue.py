@@ -5,12 +5,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from instances import REFERENCE
-from needs import PUBLISHED, skip_without
+from problems.instances import REFERENCE
+from support.needs import PUBLISHED, skip_without
 
-from sliceplan.solver.geometry import placement_rules, valid_layouts
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.geometry import placement_rules, valid_layouts
 from sliceplan.solver.model.hardware import Gpu
 
 CATALOGUE = load_catalogue()

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from command_line import assert_refused, sliceplan
-from igniter_instances import example
+from problems.igniter_instances import example
+from support.command_line import assert_refused, sliceplan
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.plan_files import dump_plan, read_plan

@@ -8,10 +8,10 @@ from sliceplan.agent.model.plan_files import node_share
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.exports.planned_gpus import known_gpus
 from sliceplan.solver.formats.problem_files import example_problems
-from sliceplan.solver.geometry import Placement, fits, placement_rules
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.division import overcommitted, wrong_gpu, wrong_gpus
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.geometry import Placement, fits, placement_rules
 from sliceplan.solver.model.plan import Partition, PlannedGpu
 from sliceplan.solver.transition.inputs import refuse_unusable
 

@@ -7,17 +7,16 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from instances import REFERENCE, ROOT, problem_of
-from needs import PUBLISHED, skip_without
+from problems.instances import REFERENCE, ROOT, problem_of
+from support.needs import PUBLISHED, skip_without
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
-from sliceplan.solver.digest import made_with, reference
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import dump_problem, parse_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.headline import headline
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.digest import made_with, reference
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.parsing import parse_record
 from sliceplan.solver.model.plan import Plan
@@ -25,6 +24,7 @@ from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_pric
 from sliceplan.solver.model.prices import price_words, prices_of
 from sliceplan.solver.model.problem import GREATEST_PRICE, LEAST_PRICE, Problem
 from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.wording.summary import plan_summary
 
 BOOKS = load_price_books()
 SHIPPED = shipped_profiles()
@@ -141,7 +141,7 @@ def test_a_plan_says_whose_prices_it_was_made_with_and_costs_what_they_say(chang
     (price,) = prices_of(asked)
     assert plan.cost_per_hour == pytest.approx(price.usd_per_hour * plan.gpus_used)
     assert plan.gpu_prices == (price,)
-    assert headline(plan, plan.gap).endswith(f", at {words}")
+    assert plan_summary(plan, plan.gap).endswith(f", at {words}")
     assert check(asked, plan, SHIPPED) == []
     assert Plan.model_validate_json(plan.model_dump_json()) == plan
 
@@ -206,7 +206,7 @@ def test_a_plan_of_before_these_fields_still_answers_its_problem():
         assert reference(stated) == plan.problem
         before = plan.model_copy(update={"gpu_prices": None})
         assert check(stated, before, SHIPPED) == []
-        assert headline(before, before.gap).endswith("proven cheapest")
+        assert plan_summary(before, before.gap).endswith("proven cheapest")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import ast
 from random import Random
 
 import pytest
-from instances import ROOT
 from mutation.mutants import mutants_of
+from problems.instances import ROOT
 
 
 def changed(source, operator=None):

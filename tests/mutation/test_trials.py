@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from instances import ROOT
 from mutation import trials
 from mutation.place import Place, can_be_alone
 from mutation.report import change_of, read_harmless, report
 from mutation.trials import Result, read_results
+from problems.instances import ROOT
 
 pytestmark = pytest.mark.skipif(not can_be_alone(), reason="this machine gives no process namespaces (unshare --pid)")
 
@@ -27,6 +27,11 @@ def least(a, b):
 
 def unused():
     print(1)
+
+
+START = 0
+if START < 0:
+    raise RuntimeError
 '''
 
 TESTS = """import subprocess, sys
@@ -92,6 +97,8 @@ def test_a_run_tells_what_the_tests_see_and_goes_on_where_it_was_left(tree, tmp_
     assert found[("a += 3",), ("pass",)] in ("took too long", "killed")
     assert found[("a += 3",), ("a += 4",)] == "killed"
     assert found[("if a < 0:",), ("if a <= 0:",)] == "survived"
+    # With that the file of the tests cannot be imported.
+    assert found[("if START < 0:",), ("if START <= 0:",)] == "killed"
     assert found[("raise ValueError",), ("pass",)] == "not executed"
     assert found[("print(1)",), ("pass",)] == "not executed"
     assert "| `solver/small.py` | " in text

@@ -19,7 +19,7 @@ SPARE_S = 60.0
 SLOWER = 10.0
 """How many times as long they may take."""
 
-PASSED, FAILED, INTERRUPTED = 0, 1, 2
+PASSED, FAILED, INTERRUPTED, USAGE = 0, 1, 2, 4
 """Exit codes of pytest; it is interrupted where a test file cannot even be imported."""
 SIGNALLED = 128
 """Plus the number of a signal: the mutant ended its own tests."""
@@ -111,6 +111,9 @@ def _tried(copy: Place, choice: Choice) -> tuple[Outcome, str]:
         return "took too long", ""
     if done.code > SIGNALLED:
         return "killed", f"signal {done.code - SIGNALLED}, by itself"
+    if done.code == USAGE and "found no collectors" in done.output:
+        # These tests were there when they were followed: with the mutant their file cannot be imported.
+        return "killed", "files of tests that cannot be imported"
     if done.code not in (FAILED, INTERRUPTED):
         raise RuntimeError(f"pytest ended with {done.code} on {copy.tree}:\n{done.output[-2000:]}")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.output, re.MULTILINE)

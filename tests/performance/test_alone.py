@@ -1,21 +1,21 @@
 """What workloads achieve alone under MPS: at the best of all shares, which need not be the whole GPU."""
 
-import igniter_scalar
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from igniter_instances import FLEET, SHIPPED, V100
-from instances import problem_of
-from mps_draws import drawn, small_gpu, small_gpus
+from oracles import igniter_scalar
+from problems.igniter_instances import FLEET, SHIPPED, V100
+from problems.instances import problem_of
+from problems.mps_draws import drawn, small_gpu, small_gpus
 
 from sliceplan.solver.api import planners_for, solve
-from sliceplan.solver.exact.fluid_shares import fluid_gpus
+from sliceplan.solver.exact.mps.fluid_shares import fluid_gpus
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance.alone import alone_on, greatest_within
-from sliceplan.solver.performance.igniter_rules import Demands, demands
+from sliceplan.solver.performance.igniter_rules import IgniterDemands, demands
 from sliceplan.solver.performance.resolve import resolve
 
 
@@ -87,7 +87,7 @@ def test_a_workload_too_large_for_a_gpu_gets_dedicated_shares_where_a_whole_gpu_
     problem = problem_of([workload | {"batch_sizes": [16]}], fleet=FLEET, slo_fraction=1.0, mps_rules="igniter")
     resolved = resolve(problem, profiles)
     asked = demands(resolved, resolved.mps[V100])
-    assert isinstance(asked, Demands)
+    assert isinstance(asked, IgniterDemands)
     assert [one.required_rps / best.throughput_rps for one in asked.dedicated] == pytest.approx([0.9, 0.9])
     for planner in ("exact", "igniter"):
         assert solve(problem, planner, profiles=profiles).gpus_used >= 3

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from instances import problem_of
+from problems.instances import problem_of
 
 from sliceplan.solver.api import planners_for, solve
 from sliceplan.solver.model.profile import Profile

@@ -1,6 +1,6 @@
 """What a user reads when there is no plan."""
 
-from instances import problem_of, random_problem
+from problems.instances import problem_of, random_problem
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.model.plan import Status

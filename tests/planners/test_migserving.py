@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from instances import MODELS, problem_of, random_problem
+from problems.instances import MODELS, problem_of, random_problem
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check

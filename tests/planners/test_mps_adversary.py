@@ -1,8 +1,8 @@
 """What planners claim of random MPS problems, judged by trying everything; a draw of what mps_adversary.py runs."""
 
 import pytest
-from mps_adversary import judged
-from mps_draws import small_gpus
+from oracles.mps_adversary import judged
+from problems.mps_draws import small_gpus
 
 
 @pytest.fixture(autouse=True)

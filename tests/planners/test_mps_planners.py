@@ -2,8 +2,8 @@
 
 import pytest
 from hypothesis import example, given, settings
-from igniter_instances import FLEET, V100, mps_problems, random_mps_problem, solo_tables, table_3
-from instances import problem_of
+from problems.igniter_instances import FLEET, V100, mps_problems, random_mps_problem, solo_tables, table_3
+from problems.instances import problem_of
 
 from sliceplan.solver.api import compare, planners_for, price, solve
 from sliceplan.solver.check import check

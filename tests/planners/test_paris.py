@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from instances import problem_of, random_problem
+from problems.instances import problem_of, random_problem
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.planners.paris import (

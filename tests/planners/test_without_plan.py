@@ -3,29 +3,29 @@
 import json
 
 import pytest
-from command_line import sliceplan
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from igniter_instances import V100, mps_problems, table_3
-from instances import problem_of, problems
+from problems.igniter_instances import V100, mps_problems, table_3
+from problems.instances import problem_of, problems
+from support.command_line import sliceplan
 from typer.testing import CliRunner
 
+from sliceplan.solver.allocation.assembly import REFUSED, WITHOUT_PLAN, without_plan
 from sliceplan.solver.api import compare, planner_names, solve
-from sliceplan.solver.assembly import REFUSED, WITHOUT_PLAN, without_plan
 from sliceplan.solver.check import check
 from sliceplan.solver.cli import app
 from sliceplan.solver.commands.exit_codes import Exit, best_of, exit_code
-from sliceplan.solver.exact.fleet_answer import FleetAnswer
+from sliceplan.solver.exact.fleet.fleet_answer import FleetAnswer
 from sliceplan.solver.formats.plan_files import dump_plan, write_plan
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.headline import headline
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Bound, Search, Status
 from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.plain_words import in_plain_words
 from sliceplan.solver.planners import exact
-from sliceplan.solver.reasons import reasons
+from sliceplan.solver.wording.plain_words import in_plain_words
+from sliceplan.solver.wording.reasons import reasons
+from sliceplan.solver.wording.summary import plan_summary
 
 HELD = (Status.OPTIMAL, Status.FEASIBLE)
 ONE_GPU = [{"gpu": "A100-80GB", "count": 1}]
@@ -74,7 +74,7 @@ def test_a_heuristic_that_needs_too_many_gpus_found_none():
     plan = solve(problem, "whole-gpu")
     assert (plan.status, plan.search.stopped) == (Status.NONE_FOUND, "heuristic_done")
     assert exit_code(plan) is Exit.NONE_FOUND
-    assert "not proven that there is none" in headline(plan, None)
+    assert "not proven that there is none" in plan_summary(plan, None)
     assert "exact looks for a plan" in in_plain_words(problem, plan).limit
 
 
@@ -126,7 +126,7 @@ def test_a_problem_that_a_planner_cannot_take_is_refused_and_not_infeasible(prob
     plan = solve(problem, planner)
     assert plan.status is Status.REFUSED
     assert reason in plan.unserved[0].reason
-    assert "says nothing about it" in headline(plan, None)
+    assert "says nothing about it" in plan_summary(plan, None)
     assert "Compare shows which" in in_plain_words(problem, plan).limit
 
 
@@ -147,7 +147,7 @@ def test_the_ends_of_the_exact_search_under_mps_are_told_apart(monkeypatch, stop
     few = table_3(mps_rules="igniter")
     few = few.model_copy(update={"fleet": (few.fleet[0].model_copy(update={"count": 4}),)})
     answer = FleetAnswer(stopped, "stub", 1.0, "stub", None)
-    monkeypatch.setattr(exact, "solve_shared_fleet", lambda *_, **__: answer)
+    monkeypatch.setattr(exact, "solve_mixed_fleet", lambda *_, **__: answer)
     plan = solve(few)
     assert (plan.status, exit_code(plan)) == (status, code)
     assert plan.bound == Bound(cost_per_hour=1.0, gpus=plan.bound.gpus, method="stub")
@@ -178,7 +178,7 @@ def test_the_interrupted_have_no_answer():
         update={"status": Status.TIMEOUT, "search": Search(stopped="interrupted", time_limit_s=1, solver=None)}
     )
     assert exit_code(plan) is Exit.NO_ANSWER
-    assert "whether there is one is open" in headline(plan, None)
+    assert "whether there is one is open" in plan_summary(plan, None)
 
 
 def test_several_answers_end_with_what_says_most():

@@ -1,8 +1,8 @@
 """iGniter's published figures, on the coefficients fitted to its published measurements."""
 
-import igniter_scalar
 import pytest
-from igniter_instances import COEFFICIENTS, GPU, MODELS, RATE_RPS, SLO_MS, example, solo_tables, table_3
+from oracles import igniter_scalar
+from problems.igniter_instances import COEFFICIENTS, GPU, MODELS, RATE_RPS, SLO_MS, example, solo_tables, table_3
 
 from sliceplan.solver.api import compare, solve
 from sliceplan.solver.formats.profile_files import shipped_profiles

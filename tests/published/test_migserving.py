@@ -8,7 +8,7 @@ says of MIG-serving: it gives too many GPUs to low rates.
 """
 
 import pytest
-from instances import published_profiles, published_scenario
+from problems.instances import published_profiles, published_scenario
 
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.planners.migserving import CAPPED, Migserving, fast, paper_lower_bound, slow

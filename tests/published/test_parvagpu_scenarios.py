@@ -1,7 +1,7 @@
 """GPUs of ParvaGPU's scenarios S1 to S6 (SC'24, table IV) on its published measurements."""
 
 import pytest
-from instances import published_profiles, published_scenario, shipped_scenario
+from problems.instances import published_profiles, published_scenario, shipped_scenario
 
 from sliceplan.solver.api import solve
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from needs import PUBLISHED, reason
+from support.needs import PUBLISHED, reason
 
 from sliceplan.solver.formats.parvagpu import read_parvagpu
 from sliceplan.solver.formats.profile_files import shipped_profiles

@@ -2,7 +2,7 @@
 
 from itertools import permutations
 
-from plan_pairs import pairs
+from problems.plan_pairs import pairs
 
 from sliceplan.solver.transition.assignment import least_disturbance
 from sliceplan.solver.transition.matches import matches, placed

@@ -1,6 +1,6 @@
 """Where MIG-serving's exchange puts what arrives: on the fullest GPU of its type that has room, idle ones last."""
 
-from small_plans import gpu_of, partition_of, plan_of
+from problems.small_plans import gpu_of, partition_of, plan_of
 
 from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.replay import replay

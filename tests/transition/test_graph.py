@@ -1,7 +1,7 @@
 """Changes of a GPU's mode: only when nothing stands or runs there any more, and never twice at once."""
 
 import pytest
-from small_plans import gpu_of, partition_of, plan_of
+from problems.small_plans import gpu_of, partition_of, plan_of
 
 from sliceplan.solver.transition.graph import as_steps
 from sliceplan.solver.transition.planning import plan_transition

@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from dataclasses import replace
 
-from plan_pairs import pairs
+from problems.plan_pairs import pairs
 
 from sliceplan.solver.transition.bridges import bridge_sizes
 from sliceplan.solver.transition.planning import plan_transition

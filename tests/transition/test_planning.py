@@ -3,9 +3,9 @@
 from collections import Counter
 
 import pytest
-from igniter_instances import random_mps_problem, table_3
-from instances import problem_of
-from plan_pairs import family, pairs, planned
+from problems.igniter_instances import random_mps_problem, table_3
+from problems.instances import problem_of
+from problems.plan_pairs import family, pairs, planned
 
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.transition import Durations

@@ -1,13 +1,13 @@
 """What may go wrong on the way, and what stays, against figures that are found otherwise."""
 
 import pytest
-from instances import problem_of
-from plan_pairs import pairs, planned
+from problems.instances import problem_of
+from problems.plan_pairs import pairs, planned
 
 from sliceplan.solver.differences.staying import staying
 from sliceplan.solver.model.plan import PlanViolation
 from sliceplan.solver.transition.planning import plan_transition
-from sliceplan.solver.transition_risks import BUSY, busiest_moments, risks
+from sliceplan.solver.transition.risks import BUSY, busiest_moments, risks
 
 PAIRS = list(pairs(range(300, 312)))
 

@@ -3,11 +3,11 @@
 from collections import Counter
 from itertools import pairwise
 
-from plan_pairs import pairs
-from small_plans import gpu_of, partition_of, plan_of
+from problems.plan_pairs import pairs
+from problems.small_plans import gpu_of, partition_of, plan_of
 
-from sliceplan.solver.geometry import Placement, fits, placement_rules
 from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.geometry import Placement, fits, placement_rules
 from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.stages import stages
 from sliceplan.solver.transition.tenancies import IdleGpus

@@ -1,6 +1,6 @@
 """Which GPUs there are on the way from one plan to the next, and how much each service needs."""
 
-from small_plans import gpu_of, partition_of, plan_of
+from problems.small_plans import gpu_of, partition_of, plan_of
 
 from sliceplan.solver.transition.tenancies import IdleGpus, real_gpus, required_rps, wanted_gpus
 

@@ -4,8 +4,8 @@ import json
 
 import jsonschema
 import pytest
-from command_line import assert_refused, sliceplan
-from instances import ROOT
+from problems.instances import ROOT
+from support.command_line import assert_refused, sliceplan
 
 DEMO = ROOT / "plans" / "demo.plan.json"
 

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-import worker_calls
-from instances import ROOT
-from waiting import wait_until
+from problems.instances import ROOT
+from support import worker_calls
+from support.waiting import wait_until
 
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.workers.pool import WorkerPool

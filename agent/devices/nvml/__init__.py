@@ -1,0 +1,1 @@
+"""GPUs behind NVML, NVIDIA's management library."""

@@ -8,7 +8,6 @@ node, and with stand-ins for NVIDIA's tools that note what they are told.
 import os
 from collections.abc import Callable
 
-from ... import processes
 from ...model.device_error import DeviceError
 from ...model.live import Client, LiveGpu, LiveNode, MpsDaemon, RunningService
 from ...model.node import Service, Slot, needs_mps, place_text, service_text, slot_name
@@ -28,6 +27,7 @@ from ...model.steps import (
 )
 from ...services.host import ServiceHost
 from ...services.launch import SlotDevice
+from ...system import processes
 from ..mps_daemons import MpsDaemons
 from . import changing
 from .reading import SeenGpu, read_gpu, read_gpus

@@ -1,0 +1,1 @@
+"""A node without hardware that obeys the driver's rules."""

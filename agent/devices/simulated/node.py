@@ -16,7 +16,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ....solver.model.errors import Finding, InputError
 from ....solver.model.parsing import read_text
-from ...durable_files import write_durably
+from ...files.durable_files import write_durably
 from ...model.device_error import DeviceError
 from ...model.live import Client, LiveGpu, LiveNode, instance_uuids
 from ...model.node import NodeState, in_order

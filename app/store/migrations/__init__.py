@@ -1,0 +1,1 @@
+"""From any earlier version's tables to this one's, by Alembic."""

@@ -1,0 +1,1 @@
+"""Plans of whole GPUs from prices, at any number of workloads."""

@@ -12,13 +12,13 @@ groups are spread evenly instead of adding up.
 import numpy as np
 
 from ...performance.interference.prediction import Ints
-from ..alike_covers import AlikeCovers
+from ..covers.cover_groups import CoverGroups
 from .mixed_demand import MixedDemand
 
 GOLDEN = 0.6180339887498949
 
 
-def evenly_rounded(covers: AlikeCovers, mixed: MixedDemand, turn: float) -> Ints:
+def evenly_rounded(covers: CoverGroups, mixed: MixedDemand, turn: float) -> Ints:
     """
     Returns how many workloads take each cover, shape (cover,).
 
@@ -32,9 +32,10 @@ def evenly_rounded(covers: AlikeCovers, mixed: MixedDemand, turn: float) -> Ints
     running = np.cumsum(mixed.part)
     running[-1] = 1.0
     times = np.zeros(len(covers.counts), dtype=np.int64)
-    before = np.floor(start)
+    before = np.zeros(len(members))
     for taken, part in zip(mixed.taken, running.tolist(), strict=True):
-        until = np.floor(members * part + start)
+        # A start just below 1 is lost in the sum: m + u must not round up to m + 1.
+        until = np.minimum(np.floor(members * part + start), members)
         np.add.at(times, taken, (until - before).astype(np.int64))
         before = until
     return times

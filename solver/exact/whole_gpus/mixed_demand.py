@@ -9,7 +9,7 @@ contain what whole GPUs need:
     min  c x     s.t.  A x >= sum_i lambda_i D_i,   sum_i lambda_i = 1,   sum_{q of g} x_q <= N_g,   c x >= T
     x whole, lambda >= 0
 
-D_i: the vertex of direction i; T: steps below which no plan is. As many rows as sizes, at any number of workloads.
+D_i: the vertex of direction i; T: the steps asked for. As many rows as sizes, at any number of workloads.
 Where that costs more than T, the duals of its linear program are directions too, and covers that are dearer by no more
 than the plan may waste are let in.
 
@@ -20,10 +20,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
+from ortools.math_opt.python import mathopt
+from scipy import sparse
+from scipy.optimize import linprog
 
 from ...performance.interference.prediction import Floats, Ints
-from ..slice_prices import Supply
+from ..backends.array_program import program_of
+from ..backends.highs import run_highs
+from ..covers.covers import runs
+from ..dual.lagrangian_dual import Supply
 from .whole_prices import ProvenCovers
 
 RANDOM_DIRECTIONS = 4
@@ -31,6 +36,12 @@ RANDOM_DIRECTIONS = 4
 
 ROUNDS = 4
 """Of directions from the duals of the linear program."""
+
+MOST_SCARCE = 100
+"""Directions from duals, one after the other, in one of these rounds."""
+
+AS_GOOD = 1e-9
+"""Part of the cost asked for by which a fractional plan may be dearer and needs no further direction."""
 
 TIME_LIMIT_S = 0.5
 """For one integer program of a few rows."""
@@ -56,19 +67,21 @@ class MixedDemand:
     """Shape (vertex, group): position of the cover that each group takes in a vertex."""
 
 
-def mixed_demand(supply: Supply, proven: ProvenCovers) -> MixedDemand | None:
-    """Returns the cheapest whole GPUs for mixtures of the covers; None: the counts allow none."""
+def mixed_demand(supply: Supply, proven: ProvenCovers, at_least: int, *, rounds: int = ROUNDS) -> MixedDemand | None:
+    """Returns the cheapest whole GPUs, of `at_least` steps, for mixtures of covers; None: the counts allow none."""
     directions = _Directions(proven)
     sizes = proven.covers.counts.shape[1]
     for direction in _first_directions(sizes):
         directions.add(direction, 0)
     best = None
-    near_enough = proven.least_steps + int(NEAR_ENOUGH * int(proven.prices.gpu_cost.min()))
-    for turn in range(ROUNDS):
-        dearer = 0 if turn < ROUNDS - 1 else proven.to_waste(best.steps if best else proven.least_steps)
-        while directions.add(_scarcity(supply, directions, proven), dearer):
-            pass
-        found = _whole(supply, directions, proven)
+    near_enough = at_least + int(NEAR_ENOUGH * int(proven.prices.gpu_cost.min()))
+    for turn in range(rounds):
+        dearer = 0 if turn < rounds - 1 or rounds < ROUNDS else proven.to_waste(best.steps if best else at_least)
+        for _ in range(MOST_SCARCE):
+            least, scarcity = _scarcity(supply, directions, proven)
+            if least <= at_least * (1 + AS_GOOD) or not directions.add(scarcity, dearer):
+                break
+        found = _whole(supply, directions, proven, at_least)
         if found is not None and (best is None or found.steps < best.steps):
             best = found
         if best is not None and best.steps <= near_enough:
@@ -82,11 +95,11 @@ class _Directions:
     """Vertices found so far."""
 
     def __init__(self, proven: ProvenCovers) -> None:
-        self._covers, self._reduced = proven.covers, proven.reduced
-        self._counts = proven.covers.counts.astype(np.float64)
-        self._tied = np.flatnonzero(proven.tied)
+        self._proven = proven
+        self._near = _Near(proven, 0)
         self.taken: list[Ints] = []
         self.demand: list[Ints] = []
+        self._known: set[bytes] = set()
 
     def add(self, direction: Floats | None, dearer: int) -> bool:
         """
@@ -101,19 +114,37 @@ class _Directions:
         """
         if direction is None:
             return False
-        taken = self._least(direction, dearer)
-        demand = np.asarray(self._covers.members @ self._covers.counts[taken], dtype=np.int64)
-        if any(np.array_equal(demand, other) for other in self.demand):
+        if self._near.dearer != dearer:
+            self._near = _Near(self._proven, dearer)
+        taken, demand = self._near.least(direction)
+        if demand.tobytes() in self._known:
             return False
+        self._known.add(demand.tobytes())
         self.taken.append(taken)
         self.demand.append(demand)
         return True
 
-    def _least(self, direction: Floats, dearer: int) -> Ints:
-        rows = self._tied if not dearer else np.flatnonzero(self._reduced <= dearer)
-        cost = np.full(len(self._reduced), np.inf)
-        cost[rows] = self._counts[rows] @ direction
-        return self._covers.first_where(cost <= self._covers.least(cost))
+
+class _Near:
+    """The covers of each group that are dearer than its cheapest by no more than this, at least that one."""
+
+    def __init__(self, proven: ProvenCovers, dearer: int) -> None:
+        self.dearer = dearer
+        self._at = np.flatnonzero(proven.reduced <= dearer)
+        self._counts = proven.covers.counts[self._at].astype(np.float64)
+        self._owner = proven.covers.owner[self._at]
+        self._first = runs(self._owner)[0]
+        self._members = proven.covers.members.astype(np.float64)
+
+    def least(self, direction: Floats) -> tuple[Ints, Ints]:
+        """Returns the cover that each group takes in a direction, shape (group,), and the demand, shape (size,)."""
+        cost = self._counts @ direction
+        least = np.minimum.reduceat(cost, self._first)
+        at = np.flatnonzero(cost <= least[self._owner])
+        taken = at[runs(self._owner[at])[0]]
+        # Sums of whole numbers below 2^53 are exact.
+        demand = np.rint(self._members @ self._counts[taken]).astype(np.int64)
+        return self._at[taken], demand
 
 
 def _first_directions(sizes: int, seed: int = 0) -> Iterator[Floats]:
@@ -142,38 +173,41 @@ def _rows(supply: Supply, directions: _Directions) -> tuple[Floats, Floats, Floa
     return rows, low, high
 
 
-def _scarcity(supply: Supply, directions: _Directions, proven: ProvenCovers) -> Floats | None:
-    """Returns the duals of the sizes in the linear program, shape (size,); None: it has no solution."""
+def _scarcity(supply: Supply, directions: _Directions, proven: ProvenCovers) -> tuple[float, Floats | None]:
+    """Returns what the linear program costs and its duals of the sizes, shape (size,); inf, None: no solution."""
     rows, low, high = _rows(supply, directions)
     sizes = supply.instances.shape[1]
     objective = np.concatenate([proven.prices.gpu_cost, np.zeros(len(directions.demand))]).astype(np.float64)
     upper = np.vstack([-rows[:sizes], rows[sizes + 1 :]])
     limit = np.concatenate([-low[:sizes], high[sizes + 1 :]])
     answer = linprog(objective, A_ub=upper, b_ub=limit, A_eq=rows[sizes : sizes + 1], b_eq=[1.0], method="highs-ds")
-    if answer.x is None:
-        return None
-    return np.asarray(-answer.ineqlin.marginals[:sizes], dtype=np.float64)
+    if answer.x is None or answer.fun is None:
+        return np.inf, None
+    return float(answer.fun), np.asarray(-answer.ineqlin.marginals[:sizes], dtype=np.float64)
 
 
-def _whole(supply: Supply, directions: _Directions, proven: ProvenCovers) -> MixedDemand | None:
+def _whole(supply: Supply, directions: _Directions, proven: ProvenCovers, at_least: int) -> MixedDemand | None:
     rows, low, high = _rows(supply, directions)
     cuts, vertices = len(supply.cost), len(directions.demand)
     cost = np.concatenate([proven.prices.gpu_cost, np.zeros(vertices)]).astype(np.float64)
     scale = float(proven.prices.gpu_cost.min())
-    answer: OptimizeResult = milp(
-        cost / scale,
-        integrality=np.concatenate([np.ones(cuts), np.zeros(vertices)]),
-        bounds=Bounds(0, np.concatenate([np.full(cuts, np.inf), np.ones(vertices)])),
-        constraints=[
-            LinearConstraint(rows, low, high),
-            LinearConstraint(cost[None, :] / scale, (proven.least_steps - 0.01) / scale, np.inf),
-        ],
-        options={"time_limit": TIME_LIMIT_S, "mip_rel_gap": 0.0},
+    model = program_of(
+        sparse.csr_array(np.vstack([rows, cost / scale])),
+        np.append(low, (at_least - 0.01) / scale),
+        np.append(high, np.inf),
+        np.concatenate([np.full(cuts, np.inf), np.ones(vertices)]),
+        name="mixture",
     )
-    if answer.x is None:
+    variables = list(model.variables())
+    for one in variables[cuts:]:
+        one.integer = False
+    model.minimize(mathopt.LinearSum(c * x for c, x in zip((cost / scale).tolist(), variables[:cuts], strict=False)))
+    result = run_highs(model, TIME_LIMIT_S, absolute_gap=None)
+    if not result.has_primal_feasible_solution():
         return None
-    whole = np.rint(answer.x[:cuts]).astype(np.int64)
-    part = np.where(answer.x[cuts:] > NOT_ZERO, answer.x[cuts:], 0.0)
+    values = np.array([result.variable_values(one) for one in variables])
+    whole = np.rint(values[:cuts]).astype(np.int64)
+    part = np.where(values[cuts:] > NOT_ZERO, values[cuts:], 0.0)
     mixed = np.flatnonzero(part)
     return MixedDemand(
         whole, int(whole @ proven.prices.gpu_cost), part[mixed] / part.sum(), np.array(directions.taken)[mixed]

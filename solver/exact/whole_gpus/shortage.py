@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
-from ..alike_covers import AlikeCovers
-from ..covers import ranges
-from ..slice_prices import Supply
+from ..covers.cover_groups import CoverGroups
+from ..covers.covers import ranges
+from ..dual.lagrangian_dual import Supply
 from .whole_prices import ProvenCovers
 
 MOST_COVERS = 30_000
@@ -49,7 +49,7 @@ class Decision:
     times: Ints
     cuts: Ints
 
-    def spare(self, supply: Supply, covers: AlikeCovers) -> Ints:
+    def spare(self, supply: Supply, covers: CoverGroups) -> Ints:
         """Returns r, shape (size,)."""
         return np.asarray(self.cuts @ supply.instances - self.times @ covers.counts, dtype=np.int64)
 

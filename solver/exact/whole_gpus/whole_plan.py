@@ -6,24 +6,27 @@ From slice prices to a plan of whole GPUs that costs what they prove, at any num
 3. even_rounding.py gives each workload a cover of the mixture; some tens of partitions are then short, and others
    spare.
 4. shortage.py exchanges covers and cuts until none is short.
+5. With several GPU types fleet_counts.py proves which numbers of each can carry the workloads, and asks 2 to 4 for
+   a plan of just these GPUs.
 
 Each step is of the size of the lists of covers and of a few rows; none is a program over workloads.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...performance.interference.prediction import Ints
-from ..alike_covers import AlikeCovers
-from ..cost_steps import CostSteps
-from ..covers import Demands
-from ..dealing_covers import deal
-from ..near_covers import Classes
-from ..slice_prices import PricedDemand, Supply, covers_for_programs
+from ..cost_lattice import CostLattice
+from ..covers.cover_groups import CoverGroups
+from ..covers.covers import Demands
+from ..covers.undecided_classes import Classes
+from ..dual.lagrangian_dual import PricedDemand, Supply, covers_for_prices, covers_for_programs
+from ..primal.disaggregation import deal
 from .even_rounding import evenly_rounded
-from .mixed_demand import mixed_demand
+from .mixed_demand import ROUNDS, mixed_demand
 from .shortage import Decision, repaired
 from .whole_prices import ProvenCovers, are_listed, proven_covers, whole_prices
 
@@ -31,14 +34,17 @@ TURNS = (0.0, 0.5, 0.25, 0.75)
 """Where the sampling starts, one after the other until a plan is found."""
 
 SHORTEST = (300, 1_000)
-"""Exchanges of which all sums of two are formed, first and where no turn gave a plan."""
+"""Exchanges of which all sums of two are formed, first and where no turn gave a plan, of MANY workloads."""
+
+MANY = 3_000
+"""Workloads from which on no program over covers finds what exchanges did not."""
 
 
 @dataclass(frozen=True, eq=False)
 class WholePlan:
     """Whole GPUs, and how many workloads of each group take which cover."""
 
-    covers: AlikeCovers
+    covers: CoverGroups
     steps: int
     """What it costs."""
     times: Ints
@@ -64,7 +70,7 @@ class WholePlan:
         return partitions
 
 
-def proven_at(demands: Demands, supply: Supply, priced: PricedDemand, steps: CostSteps) -> ProvenCovers | None:
+def proven_at(demands: Demands, supply: Supply, priced: PricedDemand, steps: CostLattice) -> ProvenCovers | None:
     """Returns what prices prove when they are whole; None: costs are not counted in steps, or they are too many."""
     if not steps.whole:
         return None
@@ -73,17 +79,45 @@ def proven_at(demands: Demands, supply: Supply, priced: PricedDemand, steps: Cos
     if prices is None:
         return None
     listed = priced.listed
-    if not are_listed(prices, price, priced.slack, listed.covers):
-        listed = covers_for_programs(demands, prices.in_steps)[0]
+    if not are_listed(prices, price, priced.slack, listed.covers, filled=bool((demands.least > 1).any())):
+        listed, _ = covers_for_prices(demands, prices.in_steps)
     return proven_covers(prices, supply, listed)
 
 
-def whole_plan(supply: Supply, proven: ProvenCovers, *, deadline: float) -> WholePlan | None:
-    """Returns a plan whose cost is that of a mixture; None: none was found. `deadline` as time.monotonic() has it."""
-    mixed = mixed_demand(supply, proven)
+def whole_plan(
+    demands: Demands, supply: Supply, proven: ProvenCovers, *, at_least: int, hasty: bool = False, deadline: float
+) -> WholePlan | None:
+    """
+    Returns a plan whose cost is that of a mixture; None: none was found.
+
+    Covers that are nearly the cheapest nearly always contain a plan; more are listed where they do not.
+
+    Parameters
+    ----------
+    at_least
+        Steps that the plan is to cost at least: below there is none, or none was found.
+    hasty
+        Whether any plan will do for now, because a better way comes next.
+    deadline
+        As time.monotonic() has it.
+    """
+    rounds = 1 if hasty else ROUNDS
+    found = _whole_plan(supply, proven, at_least, rounds=rounds, shortest=SHORTEST[:1], deadline=deadline)
+    if hasty or (found is not None and found.steps <= at_least) or time.monotonic() > deadline:
+        return found
+    more = proven_covers(proven.prices, supply, covers_for_programs(demands, proven.prices.in_steps))
+    shortest = SHORTEST if len(demands.least) > MANY else SHORTEST[:1]
+    other = _whole_plan(supply, more, at_least, rounds=ROUNDS, shortest=shortest, deadline=deadline)
+    return min((one for one in (found, other) if one is not None), key=lambda one: one.steps, default=None)
+
+
+def _whole_plan(
+    supply: Supply, proven: ProvenCovers, at_least: int, *, rounds: int, shortest: Sequence[int], deadline: float
+) -> WholePlan | None:
+    mixed = mixed_demand(supply, proven, at_least, rounds=rounds)
     if mixed is None:
         return None
-    for number in SHORTEST:
+    for number in shortest:
         for turn in TURNS:
             rounded = Decision(evenly_rounded(proven.covers, mixed, turn), mixed.cuts)
             found = repaired(rounded, supply, proven, to_waste=proven.to_waste(mixed.steps), number=number)

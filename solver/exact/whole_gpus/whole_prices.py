@@ -1,18 +1,18 @@
 """
 Slice prices in whole numbers: the bound that they prove, and which covers reach it, without any rounding.
 
-At a vertex of the dual (slice_prices.py) some cuts of GPUs are worth just what the GPU costs and some workloads have
+At a vertex of the dual (lagrangian_dual.py) some cuts of GPUs are worth just what the GPU costs and some workloads have
 several cheapest covers. These equations have small whole coefficients, so the prices are fractions of a small
 denominator, of which a solver of linear programs gives the first ten digits. With the cost of a GPU of type g as c_g
-steps (cost_steps.py), let Q be the least number for which all Q p_k are whole but for the solver's rounding, and
+steps (cost_lattice.py), let Q be the least number for which all Q p_k are whole but for the solver's rounding, and
 
     P_k = Q p_k,   C_g = Q c_g,   M_g = max(0, max_q a_q P - C_g)        (without a count M_g must be 0)
 
     L = sum_w min { P n : n covers w }  -  sum_g N_g M_g
 
-The argument of slice_prices.py holds for any prices >= 0 whose cuts are worth no more than the GPU and its rent, so for
-these: no plan costs less than L / Q steps, hence none less than ceil(L / Q) steps. All of it is in integers; were Q or
-P badly chosen, L would be low, never wrong. Which covers carry a rate is as exact as covers.py, and no more.
+The argument of lagrangian_dual.py holds for any prices >= 0 whose cuts are worth no more than the GPU and its rent, so
+for these: no plan costs less than L / Q steps, hence none less than ceil(L / Q) steps. All of it is in integers; were Q
+or P badly chosen, L would be low, never wrong. Which covers carry a rate is as exact as covers.py, and no more.
 
 A cover is tied where it is as cheap as its workload's cheapest in these integers. By complementary slackness a plan
 that costs L / Q steps consists of tied covers, of cuts that are worth what they cost, and leaves no partition of a
@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...performance.interference.prediction import Floats, Ints
-from ..alike_covers import AlikeCovers
-from ..listed_covers import ListedCovers, fluid_cost
-from ..slice_prices import Supply
+from ..covers.cover_groups import CoverGroups
+from ..covers.listed_covers import ListedCovers, fluid_cost
+from ..dual.lagrangian_dual import Supply
 
 MOST_PARTS = 200_000
 """Denominators that are tried."""
@@ -68,11 +68,13 @@ class ProvenCovers:
     """Covers of all workloads at exact prices, and what these prove. Shape (cover,)."""
 
     prices: WholePrices
-    covers: AlikeCovers
+    covers: CoverGroups
     reduced: Ints
     """By how much each cover is dearer than its group's cheapest; 0: tied."""
+    needed: int
+    """What the cheapest covers of all workloads cost together."""
     bound: int
-    """L."""
+    """L: the same less the rents."""
 
     @property
     def least_steps(self) -> int:
@@ -89,7 +91,7 @@ class ProvenCovers:
         return np.asarray(self.reduced == 0)
 
 
-def whole_prices(price: Floats, supply: Supply, gpu_cost: Ints, covers: AlikeCovers) -> WholePrices | None:
+def whole_prices(price: Floats, supply: Supply, gpu_cost: Ints, covers: CoverGroups) -> WholePrices | None:
     """
     Returns prices near the given ones, in whole numbers; None: there are none, or their sums would leave 64 bits.
 
@@ -127,18 +129,25 @@ def whole_prices(price: Floats, supply: Supply, gpu_cost: Ints, covers: AlikeCov
     return WholePrices(parts, rounded, rent, gpu_cost, unused)
 
 
-def are_listed(prices: WholePrices, price: Floats, slack: float, covers: AlikeCovers) -> bool:
+def are_listed(prices: WholePrices, price: Floats, slack: float, covers: CoverGroups, *, filled: bool) -> bool:
     """
     Tells whether covers within a slack of the cheapest at other prices contain the cheapest at these.
 
     Let no price be lower by more than a part d. A cover that is not listed cost more than 1 + slack times the cheapest,
     so here it costs more than (1 - d) (1 + slack) times that; it is not the cheapest where a listed one costs less.
 
+    Of covers with partitions that they do not need only those are listed that have the cheapest size for these
+    (covers.py). They are the cheapest of them here too where no size has become cheaper than another one.
+
     Parameters
     ----------
     price
         Shape (size,), in steps: the other prices.
+    filled
+        Whether a workload may have to have partitions that it does not need: more than one replica at least.
     """
+    if filled and (np.diff(prices.price[np.argsort(price, kind="stable")]) < 0).any():
+        return False
     lower = max(float((1 - prices.in_steps / price).max()), 0.0)
     before = np.minimum.reduceat(covers.counts @ price, covers.first)
     now = np.minimum.reduceat(covers.counts @ prices.in_steps, covers.first)
@@ -156,10 +165,11 @@ def proven_covers(prices: WholePrices, supply: Supply, listed: ListedCovers) -> 
         least[listed.groups_unlisted] = np.minimum(least[listed.groups_unlisted], fluid)
     limited = np.flatnonzero(np.isfinite(supply.available))
     scarce = int(supply.available[limited].astype(np.int64) @ prices.rent[limited])
-    return ProvenCovers(prices, covers, cost - cheapest[covers.owner], int(covers.members @ least) - scarce)
+    needed = int(covers.members @ least)
+    return ProvenCovers(prices, covers, cost - cheapest[covers.owner], needed, needed - scarce)
 
 
-def _wanted(price: Floats, covers: AlikeCovers) -> NDArray[np.bool_]:
+def _wanted(price: Floats, covers: CoverGroups) -> NDArray[np.bool_]:
     """Tells which sizes some cover that is nearly the cheapest takes."""
     cost = covers.counts @ price
     return np.asarray((covers.counts[cost <= covers.least(cost) * (1 + NEAR)] > 0).any(axis=0))
@@ -180,7 +190,7 @@ def _is_whole(price: Floats, parts: int) -> bool:
     return bool((np.abs(price * parts - np.rint(price * parts)) <= ROUNDING).all())
 
 
-def _stays_within(price: Ints, cost: Ints, supply: Supply, covers: AlikeCovers) -> bool:
+def _stays_within(price: Ints, cost: Ints, supply: Supply, covers: CoverGroups) -> bool:
     """Tells whether all sums stay below 2^62."""
     dearest = max(float(np.max(covers.counts @ price.astype(np.float64), initial=0.0)), float(cost.max()))
     counted = supply.available[np.isfinite(supply.available)]

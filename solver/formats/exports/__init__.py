@@ -1,0 +1,1 @@
+"""Forms that other tools take a plan in; a module each."""

@@ -1,0 +1,1 @@
+"""What a node has now, as NVIDIA's tools say it."""

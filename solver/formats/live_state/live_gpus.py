@@ -6,11 +6,12 @@ from hashlib import sha256
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...geometry import Placement, fits, placement_rules
 from ...model.base import Name
 from ...model.catalogue import load_catalogue
 from ...model.errors import Finding, InputError
+from ...model.geometry import Placement, fits, placement_rules
 from ...model.hardware import Gpu, MigProfile
+from ...model.made_by import made_by
 from ...model.parsing import closest, grouped, shown
 from ...model.plan import Bound, Partition, Plan, PlannedGpu, ProblemReference, Search, Served, Status
 
@@ -167,6 +168,7 @@ def running_plan(
         ),
         shadow=None,
         metrics=None,
+        made_by=made_by(),
     )
     return plan, tuple(notes)
 

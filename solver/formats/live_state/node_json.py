@@ -13,11 +13,12 @@ profile.
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from ...geometry import Layout, multiset, placement_rules, valid_layouts
 from ...model.errors import Finding, InputError
+from ...model.geometry import Layout, multiset, placement_rules, valid_layouts
 from ...model.hardware import Gpu
 from ...model.parsing import closest, parse_text
 from ...model.words import counted
@@ -144,18 +145,15 @@ def _made_by_the_operator(
 ) -> LiveState:
     """Returns the state that the GPU operator makes, where the counts are its; what no label says is assumed."""
     config = labels.get(CONFIG)
+    shown = ", ".join(f"{count} x {name}" for name, count in sorted(counts.items()))
     each = operator_profiles(config, counts, facts) if labels.get(STATE) in (None, "success") else None
     gpus = _times(counts, each) if each is not None else None
     # Without a count of GPUs only the name of the configuration tells how many instances each has.
     known = gpus is not None and gpus <= MOST_GPUS and (total == gpus or (total is None and config is not None))
     only = _only_layout(counts, gpus, facts) if gpus is not None and known else None
     layout = only or (assumed_layout(each, facts) if each is not None and known else None)
-    shown = ", ".join(f"{count} x {name}" for name, count in sorted(counts.items()))
     if layout is None or gpus is None:
-        on = f" on {counted(total, 'GPU')}" if total else f", and no label {GPU_COUNT}"
-        state = "" if labels.get(STATE) in (None, "success") else f" ({STATE} is {labels[STATE]!r})"
-        message = f"has {shown}{on}{state}; no single state of the node has these counts; {PLACES}"
-        raise InputError([Finding(source, "status.capacity", message)])
+        raise InputError([Finding(source, "status.capacity", _no_single_state(shown, total, labels))])
     assumptions = []
     if total is None:
         on = f"{counted(gpus, 'GPU')} with {shown} in all"
@@ -165,6 +163,12 @@ def _made_by_the_operator(
         places = ", ".join(f"{one.profile} at {one.start}" for one in layout)
         assumptions.append(f"Assumed, as {told}: on each GPU {places}. `nvidia-smi mig -lgi` on the node tells.")
     return LiveState(tuple(LiveGpu(index, facts, layout) for index in range(gpus)), assumptions=tuple(assumptions))
+
+
+def _no_single_state(shown: str, total: int | None, labels: Mapping[str, Any]) -> str:
+    on = f" on {counted(total, 'GPU')}" if total else f", and no label {GPU_COUNT}"
+    state = "" if labels.get(STATE) in (None, "success") else f" ({STATE} is {labels[STATE]!r})"
+    return f"has {shown}{on}{state}; no single state of the node has these counts; {PLACES}"
 
 
 def _times(counts: Counter[str], each: Counter[str]) -> int | None:
@@ -198,24 +202,33 @@ def _only_layout(counts: Counter[str], gpus: int, facts: Gpu) -> Layout | None:
     names = sorted(counts)
     choices = sorted({tuple(multiset(layout).count(name) for name in names) for layout in valid_layouts(rules)})
     same = tuple(alike.count(name) for name in names)
+    return None if _can_differ(choices, same, tuple(counts[name] for name in names), gpus) else layouts[0]
+
+
+Numbers = tuple[int, ...]
+"""How many instances there are of each MIG profile."""
+
+
+def _can_differ(choices: Sequence[Numbers], same: Numbers, wanted: Numbers, gpus: int) -> bool:
+    """Tells whether so many GPUs can have `wanted` in all with one of them not like `same`."""
+
+    def without(rest: Numbers, choice: Numbers) -> Numbers:
+        return tuple(need - have for have, need in zip(choice, rest, strict=True))
 
     @cache
-    def ways(rest: tuple[int, ...], left: int, first: int) -> bool:
+    def ways(rest: Numbers, left: int, first: int) -> bool:
         """Tells whether `left` GPUs, of choices from `first` on, can have the rest."""
         if left == 0:
             return not any(rest)
         return any(
-            all(have <= need for have, need in zip(choice, rest, strict=True))
-            and ways(tuple(need - have for have, need in zip(choice, rest, strict=True)), left - 1, number)
+            min(without(rest, choice)) >= 0 and ways(without(rest, choice), left - 1, number)
             for number, choice in enumerate(choices[first:], first)
         )
 
-    wanted = tuple(counts[name] for name in names)
-    for choice in choices:
-        rest = tuple(need - have for have, need in zip(choice, wanted, strict=True))
-        if choice != same and min(rest) >= 0 and ways(rest, gpus - 1, 0):
-            return None
-    return layouts[0]
+    return any(
+        choice != same and min(without(wanted, choice)) >= 0 and ways(without(wanted, choice), gpus - 1, 0)
+        for choice in choices
+    )
 
 
 def _node(data: Any, source: str) -> dict[str, Any]:

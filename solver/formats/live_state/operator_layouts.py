@@ -10,7 +10,7 @@ takes the last start at which there is room: all-balanced on an A100 is 3g at 4,
 from collections import Counter
 from collections.abc import Mapping
 
-from ...geometry import BALANCED, Layout, Placement, fits, placement_rules
+from ...model.geometry import BALANCED, Layout, Placement, fits, placement_rules
 from ...model.hardware import Gpu, MigProfile
 
 ALL = "all-"

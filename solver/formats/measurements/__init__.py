@@ -1,0 +1,1 @@
+"""What load testers write; a module each."""

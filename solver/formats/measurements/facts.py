@@ -6,7 +6,7 @@ Batch. The option, else what the file tells: the requests in flight of a server 
 else the inferences of a request.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -69,14 +69,30 @@ def known_loads(samples: Sequence[Sample], facts: Facts) -> list[KnownLoad]:
 
 
 def _refuse_missing(samples: Sequence[Sample], facts: Facts) -> None:
-    findings = []
+    findings = [*_no_slice(facts), *_not_told(samples, facts), *_several_models(samples, facts)]
+    without = next((sample for sample in samples if facts.latency not in sample.latencies_ms), None)
+    if without is not None:
+        has = ", ".join(name for name in STATISTICS if name in without.latencies_ms)
+        has += f" ({without.remark})" if without.remark else ""
+        message = f"is not in {without.source} {without.where}; it has {has}"
+        findings.append(Finding("--latency", facts.latency, message))
+    if findings:
+        raise InputError(findings)
+
+
+def _no_slice(facts: Facts) -> Iterator[Finding]:
+    """Yields what is not said of the GPU and of the part of it that was measured."""
     if facts.gpu is None:
-        findings.append(Finding("--gpu", "", "is missing: no file tells the GPU type (`sliceplan gpus`)"))
+        yield Finding("--gpu", "", "is missing: no file tells the GPU type (`sliceplan gpus`)")
     if facts.mig_profile is None and facts.sm_percent is None:
         message = "is missing: no file tells the slice; give it, or --sm-percent 100 for a whole GPU"
-        findings.append(Finding("--mig-profile", "", message))
+        yield Finding("--mig-profile", "", message)
     if facts.mig_profile is not None and facts.sm_percent is not None:
-        findings.append(Finding("--mig-profile", facts.mig_profile, "is given beside --sm-percent; give one of them"))
+        yield Finding("--mig-profile", facts.mig_profile, "is given beside --sm-percent; give one of them")
+
+
+def _not_told(samples: Sequence[Sample], facts: Facts) -> Iterator[Finding]:
+    """Yields what some sample lacks, and no option gives."""
     for option, lacking in (
         ("--model", [sample for sample in samples if (facts.model or sample.model) is None]),
         ("--processes", [sample for sample in samples if (facts.processes or sample.processes) is None]),
@@ -85,21 +101,15 @@ def _refuse_missing(samples: Sequence[Sample], facts: Facts) -> None:
         if lacking:
             where = f"{lacking[0].source} {lacking[0].where}".strip()
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-            findings.append(Finding(option, "", f"is missing: not told by {where}{more}"))
+            yield Finding(option, "", f"is missing: not told by {where}{more}")
+
+
+def _several_models(samples: Sequence[Sample], facts: Facts) -> Iterator[Finding]:
+    """Yields that one name is given to what the files call by several."""
     told = sorted({sample.model for sample in samples if sample.model is not None})
     if facts.model is not None and len(told) > 1:
         message = f"cannot name {len(told)} models at once, which the files have: {', '.join(told[:5])}"
-        findings.append(Finding("--model", facts.model, message))
-    for sample in samples:
-        if facts.latency not in sample.latencies_ms:
-            has = ", ".join(name for name in STATISTICS if name in sample.latencies_ms)
-            has += f" ({sample.remark})" if sample.remark else ""
-            findings.append(
-                Finding("--latency", facts.latency, f"is not in {sample.source} {sample.where}; it has {has}")
-            )
-            break
-    if findings:
-        raise InputError(findings)
+        yield Finding("--model", facts.model, message)
 
 
 def _refuse_unknown(facts: Facts) -> None:

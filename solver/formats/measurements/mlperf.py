@@ -13,6 +13,7 @@ processes are in none of them.
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from .figures import MILLISECONDS, positive
@@ -41,55 +42,73 @@ def read(files: list[SourceText]) -> list[Sample | LeftOut]:
 
 def _of_file(file: SourceText) -> Sample | LeftOut:
     found = _detail(file) if _LOG in file.text else _summary(file)
-    source = file.source
+    why = _why_left_out(file, found)
+    return _sample(file.source, found) if why is None else LeftOut(file.source, "", why)
 
-    def text(*names: str) -> str:
-        return next((str(found[name]) for name in names if name in found), "")
 
-    if text("Organization") or file.text.startswith("Organization,"):
+def _why_left_out(file: SourceText, found: Mapping[str, Any]) -> str | None:
+    """Returns why a run is no measurement of batches, None: it is one; raises InputError for what is no valid run."""
+    if _text(found, "Organization") or file.text.startswith("Organization,"):
         message = "is the submission checker's table, which has no latencies; take mlperf_log_summary.txt of each run"
-        raise refused(source, "", message)
-    scenario = text("Scenario", "effective_scenario", "requested_scenario").replace(" ", "")
-    validity = text("Result is", "result_validity")
-    mode = text("Mode", "effective_test_mode", "requested_test_mode")
+        raise refused(file.source, "", message)
     if not found and _ONLY_MESSAGES.search(file.text):
-        return LeftOut(source, "", f"has no figures, as the summary of an accuracy run; {PERFORMANCE}")
+        return f"has no figures, as the summary of an accuracy run; {PERFORMANCE}"
+    mode = _text(found, "Mode", "effective_test_mode", "requested_test_mode")
     if "Accuracy" in mode:
-        return LeftOut(source, "", f"is of an accuracy run (Mode is {mode[:40]!r}); {PERFORMANCE}")
+        return f"is of an accuracy run (Mode is {mode[:40]!r}); {PERFORMANCE}"
+    scenario, validity = _scenario(found), _text(found, "Result is", "result_validity")
     if not scenario or not validity:
-        raise refused(
-            source, "", "has no scenario or no result; expected mlperf_log_summary.txt or mlperf_log_detail.txt"
-        )
+        message = "has no scenario or no result; expected mlperf_log_summary.txt or mlperf_log_detail.txt"
+        raise refused(file.source, "", message)
     if validity != "VALID":
-        raise refused(source, "Result is", f"{validity[:40]!r}; only a VALID run is a measurement")
+        raise refused(file.source, "Result is", f"{validity[:40]!r}; only a VALID run is a measurement")
     if scenario not in ("Server", "SingleStream"):
-        message = (
+        return (
             f"is of the scenario {scenario[:40]!r}, whose latency is not that of a batch; take Server or SingleStream"
         )
-        return LeftOut(source, "", message)
+    return None
+
+
+def _sample(source: str, found: Mapping[str, Any]) -> Sample:
+    """Returns the load of a valid run; raises InputError if it lacks its latency or its throughput."""
+    latencies = _latencies_ms(source, found)
+    if not latencies:
+        raise refused(source, "", "has no latency; expected 99.00 percentile latency (ns)")
+    single = _scenario(found) == "SingleStream"
+    if single and "avg" not in latencies:
+        raise refused(source, "", "has no mean latency, which gives the throughput of SingleStream")
+    rate = next((name for name in RATES if name in found), None)
+    if not single and rate is None:
+        raise refused(source, "", f"has no {RATES[0]}; expected it in the scenario Server")
+    one = 1 if single else None
+    return Sample(
+        source=source,
+        where="",
+        inferences_per_s=1000 / latencies["avg"] if single else positive(found[rate or ""], source, rate or ""),
+        latencies_ms=latencies,
+        concurrency=one,
+        request_batch=one,
+        processes=one,
+    )
+
+
+def _latencies_ms(source: str, found: Mapping[str, Any]) -> dict[str, float]:
     latencies = {}
     for name, value in found.items():
         match = _LATENCY.fullmatch(name)
         statistic = f"p{match[1]}" if match else "avg" if name in _MEAN else ""
         if statistic in STATISTICS:
             latencies[statistic] = positive(value, source, name) * NS
-    if not latencies:
-        raise refused(source, "", "has no latency; expected 99.00 percentile latency (ns)")
-    single = scenario == "SingleStream"
-    if single and "avg" not in latencies:
-        raise refused(source, "", "has no mean latency, which gives the throughput of SingleStream")
-    rate = next((name for name in RATES if name in found), None)
-    if not single and rate is None:
-        raise refused(source, "", f"has no {RATES[0]}; expected it in the scenario Server")
-    return Sample(
-        source=source,
-        where="",
-        inferences_per_s=1000 / latencies["avg"] if single else positive(found[rate or ""], source, rate or ""),
-        latencies_ms=latencies,
-        concurrency=1 if single else None,
-        request_batch=1 if single else None,
-        processes=1 if single else None,
-    )
+    return latencies
+
+
+def _scenario(found: Mapping[str, Any]) -> str:
+    return _text(found, "Scenario", "effective_scenario", "requested_scenario").replace(" ", "")
+
+
+def _text(found: Mapping[str, Any], *names: str) -> str:
+    """Returns what the first of the names says that is there; "": none is."""
+    return next((str(found[name]) for name in names if name in found), "")
 
 
 def _summary(file: SourceText) -> dict[str, Any]:

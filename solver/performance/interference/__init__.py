@@ -1,0 +1,1 @@
+"""How services on one GPU slow each other down."""

@@ -1,8 +1,8 @@
 """What every Device does, the simulated one and the one behind NVML."""
 
 import pytest
-from agent_states import node_pairs
 from hypothesis import HealthCheck, given, settings
+from support.agent_states import node_pairs
 
 from sliceplan.agent.devices.simulated.node import SimulatedNode
 from sliceplan.agent.model.device_error import DeviceError

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pynvml
 import pytest
 
-from sliceplan.agent import processes
 from sliceplan.agent.devices.nvml.profiles import catalogue_differences, driver_profiles
 from sliceplan.agent.devices.nvml.reading import read_gpu
 from sliceplan.agent.devices.nvml.session import opened, within
@@ -25,6 +24,7 @@ from sliceplan.agent.model.steps import (
     StopMps,
     StopService,
 )
+from sliceplan.agent.system import processes
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.driver_names import CATALOGUE_NAMES, SAME_NAME, catalogue_name
 from sliceplan.solver.model.errors import MissingExtraError

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from agent_states import node_pairs
 from hypothesis import given, settings
+from support.agent_states import node_pairs
 
 from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
 from sliceplan.agent.model.differences import differences

@@ -6,15 +6,15 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from waiting import wait_until
+from support.waiting import wait_until
 
-from sliceplan.agent import processes
 from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.node import Service, Slot
 from sliceplan.agent.services import plain
 from sliceplan.agent.services.host import ServiceHost
 from sliceplan.agent.services.launch import SlotDevice
 from sliceplan.agent.services.template import ServiceTemplate
+from sliceplan.agent.system import processes
 
 GPU = "GPU-1111"
 WHOLE = SlotDevice(GPU, None, None)

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from instances import problem_of
+from problems.instances import problem_of
 from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app

@@ -7,12 +7,12 @@ import sys
 from dataclasses import replace
 
 import pytest
-from needs import NO_GPU, skip_without
+from support.needs import NO_GPU, skip_without
 from typer.testing import CliRunner
 
 from sliceplan.agent.cli import app
 from sliceplan.agent.devices.simulated.node import NodeRecord, SimulatedNode, SimulatedNodeFile, write_node
-from sliceplan.agent.guarded_folder import GuardedFolder
+from sliceplan.agent.files.guarded_folder import GuardedFolder
 from sliceplan.agent.model.live import settled
 from sliceplan.agent.model.node import Service
 from sliceplan.agent.model.steps import (
@@ -43,7 +43,7 @@ STEPS = [
 
 @pytest.fixture(autouse=True)
 def _no_owner(monkeypatch):
-    monkeypatch.setattr("sliceplan.agent.assembly.find_owners", list)
+    monkeypatch.setattr("sliceplan.agent.setup.device.find_other_managers", list)
 
 
 @pytest.fixture

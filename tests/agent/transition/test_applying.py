@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from agent_states import random_live, random_pair
-from system_calls import text_of, watched
+from support.agent_states import random_live, random_pair
+from support.system_calls import text_of, watched
 
 from sliceplan.agent.devices.simulated.injection import FOREIGN_PID, Injection
 from sliceplan.agent.devices.simulated.node import AT_ONCE_S, SimulatedNode
@@ -21,12 +21,12 @@ from sliceplan.agent.model.node import GpuState, Instance, Service
 from sliceplan.agent.model.steps import CreateInstance, StopService
 from sliceplan.agent.transition.applied import read_applied
 from sliceplan.agent.transition.applying import apply_transition, discard, resume, undo
-from sliceplan.agent.transition.carrying_out import step_text
 from sliceplan.agent.transition.checkpoint import read_checkpoint
 from sliceplan.agent.transition.journal import Done, Intended, read_journal, unfinished
 from sliceplan.agent.transition.preflight import plan_transition
 from sliceplan.agent.transition.session import Patience, Session
 from sliceplan.agent.transition.state_folder import StateFolder
+from sliceplan.agent.transition.step_executor import step_text
 from sliceplan.solver.model.errors import Finding, InputError
 
 PLAN = PlanReference("plan.json", "1" * 64)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from sliceplan.agent.guarded_folder import GuardedFolder
+from sliceplan.agent.files.guarded_folder import GuardedFolder
 from sliceplan.agent.model.plan_files import node_share
 from sliceplan.agent.trust.dsse import pre_authentication_encoding
 from sliceplan.agent.trust.sequence import read_newest, remember

@@ -19,7 +19,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-from instances import problem_of
+from problems.instances import problem_of
 
 from sliceplan.agent.model.live import LiveGpu
 from sliceplan.agent.model.node import Slot, needs_mps

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from needs import OPENSSL, ROOT_USER, reason, skip_without
+from support.needs import OPENSSL, ROOT_USER, reason, skip_without
 
-from sliceplan.agent import ownership
+from sliceplan.agent.files import ownership
 from sliceplan.agent.trust.keys import generate, key_id, read_private
 from sliceplan.agent.trust.trusted_keys import read_trusted_keys
 from sliceplan.solver.model.errors import InputError
@@ -169,6 +169,17 @@ def test_a_link_in_a_folder_where_all_may_write_but_only_their_own_is_taken(fold
     assert len(read_trusted_keys(others / "link")) == 1
     folder.chmod(0o1777)
     assert f"run: chmod go-w {folder}" in refused(read_trusted_keys, others / "link")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason=reason(ROOT_USER))
+def test_a_folder_of_another_user_is_refused_on_the_way_even_where_all_may_write_but_only_their_own(folder, tmp_path):
+    """Its owner may rename what is in it, whoever's that is."""
+    others = tmp_path / "open"
+    others.mkdir()
+    (others / "link").symlink_to(folder)
+    others.chmod(0o1777)
+    os.chown(others, 12345, 12345)
+    assert f"{others}: belongs to user 12345" in refused(read_trusted_keys, others / "link")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason=reason(ROOT_USER))

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import pytest
-from tls_certificate import self_signed
+from stand_ins.tls_certificate import self_signed
 
 from sliceplan.agent.trust.plan_source import PlanSource
 from sliceplan.solver.model.errors import InputError

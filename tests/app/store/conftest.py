@@ -3,9 +3,9 @@
 import itertools
 import os
 
-import postgresql_server
 import pytest
-from needs import POSTGRESQL, skip_without
+from stand_ins import postgresql_server
+from support.needs import POSTGRESQL, skip_without
 
 from sliceplan.app.store.opening import open_store
 

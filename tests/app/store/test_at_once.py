@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from store_writers import SHARED, edit_apart, edit_together, run_at_once
+from support.store_writers import SHARED, edit_apart, edit_together, run_at_once
 
 from sliceplan.app.store.opening import open_store
 from sliceplan.app.store.problems import latest_version, load_problem, save_new_problem, versions

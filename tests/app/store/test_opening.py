@@ -9,11 +9,11 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
-import postgresql_server
 import pytest
-from instances import ROOT, problem_of
+from problems.instances import ROOT, problem_of
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
+from stand_ins import postgresql_server
 
 from sliceplan.app.store import opening
 from sliceplan.app.store.errors import GoneError, LockedError, RightsError, StoreUrlError, UnreachableError

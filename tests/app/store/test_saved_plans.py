@@ -1,7 +1,7 @@
 """Plans are saved beside the version of the problem that they answer."""
 
 import pytest
-from instances import ROOT
+from problems.instances import ROOT
 from sqlalchemy import select
 
 from sliceplan.app.store import plans as saved

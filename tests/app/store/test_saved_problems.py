@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from instances import MODELS, problem_of, problems
+from problems.instances import MODELS, problem_of, problems
 
 from sliceplan.app.store import problems as saved
 from sliceplan.app.store.conflicts import ConflictError
@@ -14,7 +14,7 @@ from sliceplan.app.store.records import VersionKey
 from sliceplan.app.store.rows import version_row
 from sliceplan.app.store.transactions import reading, writing
 from sliceplan.solver.differences.merging import merged
-from sliceplan.solver.digest import reference
+from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.errors import InputError
 
 

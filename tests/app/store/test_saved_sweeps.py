@@ -1,13 +1,13 @@
 """Sweeps are saved beside the version of the problem that they vary."""
 
 import pytest
-from instances import ROOT
+from problems.instances import ROOT
 
 from sliceplan.app.store import sweeps as saved
 from sliceplan.app.store.errors import ArchivedError, NotFoundError
 from sliceplan.app.store.problems import archive_problem, save_new_problem, save_problem
-from sliceplan.solver.digest import reference
 from sliceplan.solver.formats.problem_files import read_problem
+from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.sweep_report import SweepReport

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from instances import problem_of
+from problems.instances import problem_of
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 

@@ -4,32 +4,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from mig_draws import small_problem
-from mig_oracle import TooManyError, least_cost
+from oracles.mig_oracle import TooManyError, least_cost
+from problems.mig_draws import small_problem
+from problems.mig_statement import stated
 
-from sliceplan.solver.exact.cost_steps import cost_steps
-from sliceplan.solver.exact.covers import NO_LIMIT, Demands, cheapest_covers
-from sliceplan.solver.exact.cutting_stock import patterns_of
-from sliceplan.solver.exact.listed_covers import listed_covers
-from sliceplan.solver.exact.slice_prices import Supply, best_prices
-from sliceplan.solver.exact.supply_and_demand import demands_of, supply_of
+from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.covers.listed_covers import listed_covers
+from sliceplan.solver.exact.dual.lagrangian_dual import Supply, best_prices
 from sliceplan.solver.exact.whole_gpus import whole_prices as module
 from sliceplan.solver.exact.whole_gpus.whole_plan import proven_at
 from sliceplan.solver.exact.whole_gpus.whole_prices import are_listed, proven_covers, whole_prices
-from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.performance.unservable import unservable
-
-
-def stated(problem, profiles):
-    """Returns supply, demands and cost steps of a problem that may have a plan; None: some service cannot be served."""
-    resolved = resolve(problem, profiles)
-    if unservable(resolved):
-        return None
-    patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
-    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
-    return supply_of(resolved, patterns, sizes), demands_of(resolved, sizes), cost_steps(resolved)
 
 
 @pytest.mark.parametrize("block", range(2))
@@ -73,16 +59,18 @@ def test_no_plan_costs_less_than_whole_prices_prove(block):
     st.lists(st.integers(20, 400), min_size=3, max_size=3),
     st.lists(st.floats(-0.02, 0.02), min_size=3, max_size=3),
     st.sampled_from([0.0, 0.005, 0.03]),
+    st.sampled_from([1, 1, 4]),
 )
-def test_covers_that_are_said_to_be_listed_are(parts, whole, moves, slack):
-    demands = Demands(np.array(parts), np.ones(len(parts), dtype=np.int64), np.full(len(parts), NO_LIMIT))
+@example([[0.5, 0.4, 0.1]], [101, 100, 400], [-0.01, 0.01, 0.0], 0.03, 4)
+def test_covers_that_are_said_to_be_listed_are(parts, whole, moves, slack, least):
+    demands = Demands(np.array(parts), np.full(len(parts), least), np.full(len(parts), NO_LIMIT))
     supply = Supply(np.eye(3, dtype=np.int64), np.zeros(3, dtype=np.int64), np.full(3, 500.0), np.array([np.inf]))
     gpu_cost = np.full(3, 500)
     rational = np.array(whole, dtype=np.float64)
     price = rational * (1 + np.array(moves))
     listed = listed_covers(demands, price, np.full(len(parts), slack))
     prices = whole_prices(rational, supply, gpu_cost, listed.covers)
-    if prices is None or not are_listed(prices, price, slack, listed.covers):
+    if prices is None or not are_listed(prices, price, slack, listed.covers, filled=least > 1):
         return
     least = cheapest_covers(demands, prices.in_steps).floor
     now = np.minimum.reduceat(listed.covers.counts @ prices.in_steps, listed.covers.first)[listed.covers.group]
@@ -97,8 +85,8 @@ def test_some_covers_are_said_to_be_listed():
     prices = whole_prices(price, supply, np.array([2, 2]), listed.covers)
     assert prices.price.tolist() == [1, 2]
     assert prices.parts == 1
-    assert are_listed(prices, price, 0.01, listed.covers)
-    assert not are_listed(prices, price, 0.0, listed.covers)
+    assert are_listed(prices, price, 0.01, listed.covers, filled=False)
+    assert not are_listed(prices, price, 0.0, listed.covers, filled=False)
 
 
 @settings(max_examples=100)

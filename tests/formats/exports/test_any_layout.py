@@ -6,16 +6,16 @@ from collections import Counter
 import kubernetes_validate
 import pytest
 import yaml
-from exported import demo, exported, parse_mig_parted, placements
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from mig_parted_tool import Device, Instance, fetched, restored
+from stand_ins.mig_parted_tool import Device, Instance, fetched, restored
+from support.exported import demo, exported, parse_mig_parted, placements
 
 from sliceplan.solver.formats.live_state.live_gpus import running_plan
 from sliceplan.solver.formats.live_state.mig_parted_checkpoint import read_checkpoint
-from sliceplan.solver.geometry import Placement, fits, placement_rules
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.geometry import Placement, fits, placement_rules
 from sliceplan.solver.model.plan import Plan
 
 TYPES = sorted(name for name, gpu in load_catalogue().items() if gpu.mig)

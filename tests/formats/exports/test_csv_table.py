@@ -3,7 +3,7 @@
 import csv
 import io
 
-from exported import assert_golden, changed, exported, mixed
+from support.exported import assert_golden, changed, exported, mixed
 
 from sliceplan.solver.formats.exports.csv_table import COLUMNS
 

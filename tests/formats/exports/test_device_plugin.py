@@ -3,7 +3,7 @@
 import kubernetes_validate
 import pytest
 import yaml
-from exported import assert_golden, changed, demo, equal_shares, exported, mixed, single_processes
+from support.exported import assert_golden, changed, demo, equal_shares, exported, mixed, single_processes
 
 from sliceplan.solver.model.errors import InputError
 

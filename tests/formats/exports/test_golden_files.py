@@ -9,9 +9,9 @@ from pathlib import Path
 import kubernetes_validate
 import pytest
 import yaml
-from exported import GOLDEN, parse_mig_parted
 from google.protobuf import text_format
-from mig_parted_tool import Device, fetched, restored
+from stand_ins.mig_parted_tool import Device, fetched, restored
+from support.exported import GOLDEN, parse_mig_parted
 
 from sliceplan.solver.formats.mig_parted_checkpoint import Checkpoint
 

@@ -6,9 +6,9 @@ from collections import Counter
 import kubernetes_validate
 import pytest
 import yaml
-from exported import assert_golden, changed, demo, equal_shares, exported, mixed
 from hypothesis import given
 from hypothesis import strategies as st
+from support.exported import assert_golden, changed, demo, equal_shares, exported, mixed
 
 from sliceplan.solver.formats.exports.kubernetes_names import kubernetes_names, label_value
 from sliceplan.solver.model.errors import InputError

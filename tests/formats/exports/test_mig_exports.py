@@ -8,7 +8,7 @@ from collections import Counter
 import kubernetes_validate
 import pytest
 import yaml
-from exported import (
+from support.exported import (
     UUIDS,
     assert_golden,
     changed,

@@ -11,9 +11,9 @@ from math import ceil
 
 import pytest
 import yaml
-from exported import changed, equal_shares, exported
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.exported import changed, equal_shares, exported
 
 from sliceplan.agent.model.plan_files import node_share
 from sliceplan.agent.model.service_environment import service_environment
@@ -72,7 +72,7 @@ def environments(plan):
 
 
 def exported_commands(plan):
-    from sliceplan.solver.export_formats import export_formats
+    from sliceplan.solver.api import export_formats
     from sliceplan.solver.formats.exports.target import Options
 
     return export_formats()["commands"].export(plan, Options("p.json")).files

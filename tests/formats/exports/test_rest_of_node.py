@@ -2,10 +2,10 @@
 
 import pytest
 import yaml
-from exported import changed, demo, equal_shares, exported, mixed, single_processes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mig_parted_tool import Device, Instance, asserted, restored
+from stand_ins.mig_parted_tool import Device, Instance, asserted, restored
+from support.exported import changed, demo, equal_shares, exported, mixed, single_processes
 
 from sliceplan.solver.formats.exports.kubernetes_names import label_value
 from sliceplan.solver.model.catalogue import load_catalogue

@@ -4,9 +4,9 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from exported import assert_golden, changed, demo, equal_shares, exported, mixed
 from google.protobuf import text_format
-from instances import ROOT
+from problems.instances import ROOT
+from support.exported import assert_golden, changed, demo, equal_shares, exported, mixed
 
 from sliceplan.solver.formats.exports.triton import queue_delay_us
 from sliceplan.solver.formats.problem_files import read_problem

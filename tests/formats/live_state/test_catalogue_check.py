@@ -4,10 +4,10 @@ import re
 from contextlib import suppress
 
 import pytest
-from damage import damaged
-from driver_listings import lgip, lgipp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stand_ins.driver_listings import lgip, lgipp
+from support.damage import damaged
 
 from sliceplan.solver.formats.live_state.catalogue_check import MEMORY, check_catalogue
 from sliceplan.solver.formats.live_state.driver_profiles import read_driver_profiles

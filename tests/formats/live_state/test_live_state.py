@@ -4,10 +4,10 @@ import json
 from contextlib import suppress
 
 import pytest
-from damage import damaged
-from exported import UUIDS, changed, demo, equal_shares, exported, mixed, placements
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.damage import damaged
+from support.exported import UUIDS, changed, demo, equal_shares, exported, mixed, placements
 
 from sliceplan.agent.devices.simulated.node import SimulatedNode
 from sliceplan.agent.model.plan_files import node_share
@@ -17,10 +17,10 @@ from sliceplan.solver.formats.live_state.mig_parted_checkpoint import read_check
 from sliceplan.solver.formats.live_state.node_json import read_node
 from sliceplan.solver.formats.live_state.nvidia_smi import read_instances
 from sliceplan.solver.formats.plan_files import dump_plan, read_plan
-from sliceplan.solver.geometry import placement_rules, valid_layouts
-from sliceplan.solver.headline import headline
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.geometry import placement_rules, valid_layouts
+from sliceplan.solver.wording.summary import plan_summary
 
 A100 = {None: "A100-80GB"}
 NODE_UUIDS = {index: UUIDS["gpu-node-1", index] for index in range(3)}
@@ -82,7 +82,7 @@ def test_an_exported_plan_read_back_has_the_same_placements_and_services(state, 
     assert placements(plan) == placements(demo())
     (tmp_path / "now.json").write_text(dump_plan(plan))
     assert read_plan(tmp_path / "now.json") == plan
-    assert headline(plan, plan.gap) == "3 GPUs; nothing is known about the cost"
+    assert plan_summary(plan, plan.gap) == "3 GPUs; nothing is known about the cost"
     current, desired = node_share(plan, "gpu-node-1", "now"), node_share(demo(), "gpu-node-1", "plan")
     tried = dry_run(SimulatedNode.in_state(current).state(), desired)
     assert tried.reached

@@ -5,10 +5,9 @@ import math
 from contextlib import suppress
 
 import pytest
-from damage import damaged
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from load_tests import (
+from stand_ins.load_tests import (
     GENAI_PERF,
     GENAI_SWEEP,
     MLPERF_ACCURACY,
@@ -24,6 +23,7 @@ from load_tests import (
     sweep,
     vllm,
 )
+from support.damage import damaged
 
 from sliceplan.solver.formats.measurements.facts import Facts
 from sliceplan.solver.formats.measurements.profiles import measured_profiles, with_more_points

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from load_tests import MLPERF_ACCURACY, MLPERF_SERVER, MODEL_ANALYZER, PERF_ANALYZER, mlperf_detail, vllm
+from stand_ins.load_tests import MLPERF_ACCURACY, MLPERF_SERVER, MODEL_ANALYZER, PERF_ANALYZER, mlperf_detail, vllm
 
 from sliceplan.solver.formats.measurements.facts import Facts
 from sliceplan.solver.formats.measurements.profiles import measured_profiles

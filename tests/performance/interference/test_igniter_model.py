@@ -2,13 +2,13 @@
 
 import random
 
-import igniter_scalar
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from igniter_instances import COEFFICIENTS, GPU, MODEL, SHIPPED
-from mps_draws import gpu_coefficients, model_coefficients
+from oracles import igniter_scalar
+from problems.igniter_instances import COEFFICIENTS, GPU, MODEL, SHIPPED
+from problems.mps_draws import gpu_coefficients, model_coefficients
 
 from sliceplan.solver.model.interference import GpuCoefficients, Interference, ModelCoefficients
 from sliceplan.solver.performance.interference.igniter import IgniterModel, alone

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from igniter_instances import GPU, MODELS, SHIPPED, measured_file
+from problems.igniter_instances import GPU, MODELS, SHIPPED, measured_file
 
 from sliceplan.solver.formats.igniter import igniter_profiles, read_igniter
 from sliceplan.solver.performance.interference.fitting import DivergedFitError, fit_gpu, fit_model

@@ -2,11 +2,11 @@
 
 from itertools import combinations, product
 
-import igniter_scalar
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from igniter_instances import COEFFICIENTS, GPU, MODEL
+from oracles import igniter_scalar
+from problems.igniter_instances import COEFFICIENTS, GPU, MODEL
 
 from sliceplan.solver.performance.interference.least_shares import least_shares
 

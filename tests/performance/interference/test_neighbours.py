@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from igniter_instances import solo_tables
+from problems.igniter_instances import solo_tables
 
 from sliceplan.solver.performance.interference.neighbours import NeighbourTables, Pair, fit_neighbours
 from sliceplan.solver.planners.gpulets_igniter import knee_percent

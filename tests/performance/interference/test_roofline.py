@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from igniter_instances import SHIPPED, V100
+from problems.igniter_instances import SHIPPED, V100
 
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue

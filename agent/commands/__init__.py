@@ -1,0 +1,1 @@
+"""The commands of `sliceplan-agent`, a file each."""

@@ -1,0 +1,1 @@
+"""Files that survive a crash, and that nobody else could have changed."""

@@ -1,0 +1,58 @@
+"""What of each GPU is used, free, or free but out of every profile's reach; each memory slice a cell."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from plotly.graph_objects import Figure
+
+from sliceplan.solver.metrics.slice_map import SliceState, slices_of
+from sliceplan.solver.model.plan import Partition, PlannedGpu
+
+from .colours import PALETTE, WASTED, text_on
+from .extents import Extent, extents_of, free_share
+from .gpu_bars import MOST_DRAWN, MOST_ROWS, Bar, Look, gpu_bars
+
+COLOURS = {
+    SliceState.USED: PALETTE[0],
+    SliceState.KEPT_FREE: PALETTE[1],
+    SliceState.FREE: PALETTE[10],
+    SliceState.OUT_OF_REACH: WASTED,
+}
+TEXT_FITS = 0.1
+
+
+def slice_map(gpus: Sequence[PlannedGpu]) -> Figure:
+    """Returns the map of the first MOST_DRAWN of some GPUs, to scale; shares of GPUs under MPS too."""
+    drawn = list(gpus)[:MOST_DRAWN]
+    bars = [bar for gpu in drawn for bar in _bars(gpu, with_text=len(drawn) <= MOST_ROWS)]
+    shown = {bar.look.colour for bar in bars}
+    legend = [(state.value, Look(colour)) for state, colour in COLOURS.items() if colour in shown]
+    return gpu_bars(drawn, bars, legend, _labels(drawn))
+
+
+def _labels(gpus: Sequence[PlannedGpu]) -> Mapping[str, str]:
+    return {gpu.id: f"{gpu.id}<br>{gpu.node}, GPU {gpu.index}" if gpu.node else gpu.id for gpu in gpus}
+
+
+def _bars(gpu: PlannedGpu, *, with_text: bool) -> Iterator[Bar]:
+    for partition, extent in zip(gpu.partitions, extents_of(gpu), strict=True):
+        yield _partition(gpu, partition, extent, with_text)
+    slices = slices_of(gpu)
+    for one in slices:
+        if one.state in (SliceState.FREE, SliceState.OUT_OF_REACH):
+            room = f"room for {', '.join(one.profiles)}" if one.profiles else "no MIG profile fits here"
+            hover = f"{gpu.id}, memory slice {one.index}<br>{one.state}: {room}"
+            yield Bar(gpu.id, one.index / len(slices), 1 / len(slices), hover, Look(COLOURS[one.state]))
+    if share := free_share(gpu):
+        hover = f"{gpu.id}<br>free: {share.size} of the SMs"
+        text = "free" if with_text else ""
+        colour = COLOURS[SliceState.FREE]
+        yield Bar(gpu.id, share.start, share.width, hover, Look(colour, text=text, text_colour=text_on(colour)))
+
+
+def _partition(gpu: PlannedGpu, partition: Partition, extent: Extent, with_text: bool) -> Bar:
+    state = SliceState.USED if partition.serves else SliceState.KEPT_FREE
+    services = " and ".join(served.workload for served in partition.serves) or "nothing, against trouble"
+    colour = COLOURS[state]
+    text = extent.size if with_text and extent.width >= TEXT_FITS else ""
+    hover = f"{gpu.id}, {extent.size}<br>{state}: {services}"
+    return Bar(gpu.id, extent.start, extent.width, hover, Look(colour, text=text, text_colour=text_on(colour)))

@@ -1,0 +1,1 @@
+"""The planners side by side."""

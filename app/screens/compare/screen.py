@@ -1,0 +1,351 @@
+"""The planners side by side, against the best bound that any of them proved; and what services cost."""
+
+import json
+from functools import partial
+
+import streamlit as st
+
+from sliceplan.app.charts.cost_runtime import cost_runtime_chart
+from sliceplan.app.charts.gaps import gap_chart
+from sliceplan.app.charts.money import money_chart
+from sliceplan.app.charts.service_costs import service_cost_chart
+from sliceplan.app.session.session import Result, Session
+from sliceplan.app.tables import comparison as tables
+from sliceplan.app.tables import prices
+from sliceplan.app.widgets.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
+from sliceplan.app.widgets.files import offer_file
+from sliceplan.app.widgets.job_progress import show_failure
+from sliceplan.app.widgets.memo import made_once
+from sliceplan.app.widgets.outdated import warn_if_outdated
+from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.solver.analysis.pricing import price_report
+from sliceplan.solver.comparison.rows import Comparison
+from sliceplan.solver.differences.plans import PlanDifference, difference
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.metrics.cost_breakdown import CostBreakdown, cost_breakdown
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.planners.facts import PlannerFacts
+from sliceplan.solver.wording.reasons import shared_reasons
+from sliceplan.solver.wording.summary import missed_slos, plan_summary
+
+MOST_LETTERS = 400
+"""Of what is said of a failure; the file has all of it."""
+
+MOST_REASONS = 3
+"""Reasons of a planner that the comparison shows for having no plan."""
+
+SHOWN = "compare.shown"
+"""The planner whose plan is looked at."""
+
+LONGEST_S = 86_400.0
+
+
+def show(session: Session) -> None:
+    """Draws the screen."""
+    show_failure(session.results.get("compare"))
+    planners_tab, prices_tab = st.tabs(["Planners", "Prices"])
+    with planners_tab:
+        facts = _choose(session)
+        if session.comparison is None:
+            st.info(
+                "Press Compare to put the published heuristics beside the proven optimum: how much dearer each one is, "
+                "how long it takes, where it breakdowns, and whether its plan holds."
+            )
+        else:
+            _show_comparison(session, *session.comparison, facts)
+    with prices_tab:
+        _show_prices(session)
+
+
+def _choose(session: Session) -> dict[str, PlannerFacts]:
+    """Lets the user choose what a comparison runs; returns what is known of the planners, by name."""
+    try:
+        facts = {one.name: one for one in known_planners()}
+    except NotReadyError as error:
+        st.error(literal(str(error)))
+        return {}
+    problem = session.problem
+    able = [name for name, one in facts.items() if problem is None or one.plans(problem)]
+    with st.expander("Which planners run, and for how long"):
+        kept = session.choices.get(PLANNERS)
+        chosen = st.multiselect(
+            "Planners",
+            able,
+            default=able if kept is None else [name for name in kept if name in able],
+            key=f"planners_{session.editor}",
+            help="Those that plan what the fleet allows. Without exact there may be no bound to measure the others by.",
+        )
+        session.choices[PLANNERS] = None if chosen == able else tuple(chosen)
+        default = problem.settings.time_limit_s if problem else 30.0
+        limit = st.number_input(
+            "Time limit for each planner (s)",
+            min_value=0.1,
+            max_value=LONGEST_S,
+            value=float(session.choices.get(LIMIT) or default),
+            step=5.0,
+            key=f"limit_{session.editor}",
+            help="Heuristics end within it anyway; a search that it ends gives its best plan and bound until then.",
+        )
+        session.choices[LIMIT] = None if limit == default else limit
+        if left_out := [name for name in facts if name not in able]:
+            st.caption(f"Nothing to say of this fleet: {', '.join(left_out)}.")
+        ready = problem is not None and bool(chosen)
+        if st.button("Compare these", disabled=not ready, key="compare_these") and problem:
+            compare_now(session, problem)
+            st.rerun()
+        if not chosen:
+            st.caption("Choose at least one planner.")
+    return facts
+
+
+def _show_comparison(session: Session, problem: Problem, compared: Comparison, facts: dict[str, PlannerFacts]) -> None:
+    warn_if_outdated(session, problem)
+    breakdowns = made_once("compare.waste", (compared,), lambda: _breakdowns(problem, compared))
+    exact = next((plan for plan in compared.plans if plan.planner == "exact" and plan.gpus), None)
+    differences = made_once("compare.differences", (compared,), lambda: _differences(compared, exact))
+    bound = compared.bound.cost_per_hour
+    st.subheader(literal(_proven(compared)))
+    _show_trouble(compared)
+    if compared.not_run:
+        st.warning(f"Ended before their turn: {', '.join(compared.not_run)}.")
+    broken = [
+        f"- **{plan.planner} does not hold**: {literal(_late(plan))}" for plan in compared.plans if plan.violations
+    ]
+    if broken:
+        st.error(
+            "\n".join(["Planners that judge latencies by a model of their own, checked by the full one:", "", *broken])
+        )
+    if bound is not None:
+        show_picture(session, gap_chart(compared), "gaps")
+        st.caption(
+            "How much dearer than the proven bound each plan is. No plan of any planner can be left of 0 and hold; a "
+            "hatched bar misses SLOs."
+        )
+    chosen = _table(compared, breakdowns, differences)
+    _reasons(compared)
+    _one_planner(session, problem, compared, differences, facts, chosen)
+    offer_file(
+        "Download comparison (JSON)",
+        lambda: json.dumps({"problem": problem.name, **compared.as_data()}, indent=1, ensure_ascii=False) + "\n",
+        f"{problem.name}.comparison.json",
+        key="comparison_json",
+        width="content",
+        help_text="as `sliceplan compare --json` writes it",
+    )
+    st.subheader("Cost against time")
+    show_picture(session, cost_runtime_chart(compared), "cost-against-time")
+    st.caption("Lower left is better: cheap and soon found. The time is that of this machine, whatever else ran on it.")
+    if breakdowns:
+        st.subheader("Where the money goes")
+        show_picture(session, money_chart(compared.plans, breakdowns), "where-the-money-goes")
+        st.caption(
+            "**Useful work**: what the required rates need of the partitions that serve them, were each used at its "
+            "best. **Over-provision**: capacity beyond the required rate. **Internal slack**: what the batch size that "
+            "the SLO allows leaves of a partition's best throughput. **Fragmentation**: room of used GPUs in no "
+            "partition. Each costs its part of its GPU's price; together they are the plan's cost."
+        )
+
+
+def _proven(compared: Comparison) -> str:
+    bound = compared.bound.cost_per_hour
+    if compared.no_plan_exists:
+        return "Proven: no plan exists for this problem"
+    return "No bound was proven" if bound is None else f"Proven: no plan costs less than ${bound:,.2f} per hour"
+
+
+def _show_trouble(compared: Comparison) -> None:
+    """Says what went wrong in sliceplan itself, and that the rest stands."""
+    lines = [f"- **{one.planner} failed**: {literal(_shortened(one.message))}" for one in compared.failures]
+    lines += [
+        f"- **{one.claimed_by} is disputed**: it {literal(one.message)}. Its claim is not used."
+        for one in compared.disputes.values()
+    ]
+    if compared.why_no_services:
+        lines.append(f"- **What services cost** is not known: {literal(_shortened(compared.why_no_services))}")
+    if lines:
+        st.error("\n".join(["The input is not at fault: please report this. The other rows stand.", "", *lines]))
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= MOST_LETTERS else f"{message[:MOST_LETTERS]}…"
+
+
+def _late(plan: Plan) -> str:
+    worst = sorted(missed_slos(plan).items(), key=lambda one: (-one[1], one[0]))
+    shown = ", ".join(f"{name} by {excess:.1%}" for name, excess in worst[:MOST_REASONS])
+    more = f" and {len(worst) - MOST_REASONS} more" if len(worst) > MOST_REASONS else ""
+    return f"late are {shown}{more}" if worst else "GPUs give away more than there is"
+
+
+def _breakdowns(problem: Problem, compared: Comparison) -> dict[str, CostBreakdown]:
+    found = ((plan.planner, cost_breakdown(problem, plan, shipped_profiles())) for plan in compared.plans)
+    return {planner: one for planner, one in found if one is not None}
+
+
+def _differences(compared: Comparison, exact: Plan | None) -> dict[str, PlanDifference]:
+    if exact is None:
+        return {}
+    return {
+        plan.planner: difference(exact, plan, with_nodes=False)
+        for plan in compared.plans
+        if plan.gpus and plan is not exact
+    }
+
+
+def _table(
+    compared: Comparison, breakdowns: dict[str, CostBreakdown], differences: dict[str, PlanDifference]
+) -> str | None:
+    """Shows the table; returns the planner of the row that is chosen in it."""
+    column = st.column_config
+    percent = partial(column.NumberColumn, format="%.1f %%")
+    chosen = st.dataframe(
+        tables.comparison_table(compared, breakdowns, differences),
+        placeholder="",
+        hide_index=True,
+        width="stretch",
+        height="content",
+        key="planners_table",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "cost per hour": column.NumberColumn("cost per hour", format="$%.2f"),
+            "gap": percent("gap", help="cost above the proven bound"),
+            "missed SLOs": column.NumberColumn(
+                "missed SLOs", help="services whose latency, by the full interference model, passes what the SLO leaves"
+            ),
+            "worst miss": percent("worst miss", help="by how much the worst of them passes its limit"),
+            "time (s)": column.NumberColumn("time (s)", format="%.3f"),
+            "useful work": percent("useful work", help="part of the cost that the required rates need"),
+            "over-provision": percent("over-provision", help="part of the cost for capacity beyond the required rates"),
+            "internal slack": percent(
+                "internal slack", help="part of the cost that is lost to batches cut short by the SLO"
+            ),
+            "fragmentation": percent("fragmentation", help="part of the cost for room in no partition"),
+            "placed otherwise": column.NumberColumn(
+                "placed otherwise", help="services on other kinds or numbers of partitions than in the exact plan"
+            ),
+        },
+    )
+    rows = chosen["selection"]["rows"]
+    return compared.rows[rows[0]].planner if rows and rows[0] < len(compared.rows) else None
+
+
+def _reasons(compared: Comparison) -> None:
+    """Says why planners have no plan, those with the same reasons together."""
+    without = sum(bool(plan.unserved) for plan in compared.plans)
+    if not without:
+        return
+    with st.expander(f"Why {without} planner{'s have' if without > 1 else ' has'} no plan"):
+        for planners, status, found in shared_reasons(compared.plans):
+            more = len(found) - MOST_REASONS
+            lines = [listed(found[:MOST_REASONS])]
+            lines += [f"- … and {more} more reasons"] if more > 0 else []
+            st.markdown("\n".join([f"**{', '.join(planners)}**: {tables.VERDICTS[status]}", "", *lines]))
+        st.caption("Only a proof says something of the problem. What a planner did not find or take, another may.")
+
+
+def _one_planner(
+    session: Session,
+    problem: Problem,
+    compared: Comparison,
+    differences: dict[str, PlanDifference],
+    facts: dict[str, PlannerFacts],
+    chosen: str | None,
+) -> None:
+    """Shows one planner: what it is, where its plan differs from the exact one; offers its plan as the answer."""
+    plans = {plan.planner: plan for plan in compared.plans}
+    names = [row.planner for row in compared.rows]
+    if chosen is not None and session.choices.get("compare.row") != chosen:
+        session.choices[SHOWN] = chosen
+        session.editor += 1
+    session.choices["compare.row"] = chosen
+    kept = session.choices.get(SHOWN)
+    at = names.index(kept) if kept in names else min(1, len(names) - 1)
+    name = st.selectbox(
+        "Look at one planner (or choose its row above)", names, index=at, key=f"shown_planner_{session.editor}"
+    )
+    session.choices[SHOWN] = name
+    plan = plans.get(name)
+    with st.container(border=True):
+        if plan is None:
+            st.markdown(f"**{name}** failed; what went wrong stands above.")
+            return
+        st.markdown(f"**{name}**: {literal(plan_summary(plan, compared.gap_to_bound(plan)))}")
+        if name in facts:
+            own = " It judges latencies by a model of its own." if facts[name].own_model else ""
+            st.caption(f"{facts[name].source}.{own}")
+        answer = session.answer
+        is_taken = answer is not None and answer.plan is plan
+        if st.button("Use its plan", disabled=not plan.gpus or is_taken, key="use_plan", help=USE):
+            session.results["solve"] = Result(problem, plan)
+            st.rerun()
+        if is_taken:
+            st.caption("This is the plan that the other screens show.")
+        _where_it_differs(name, differences.get(name))
+
+
+USE = "Makes it the plan that the other screens show, and that is taken away from there."
+
+
+def _where_it_differs(name: str, differs: PlanDifference | None) -> None:
+    if differs is None:
+        return
+    if not differs.moved and not differs.partitions:
+        st.caption("It cuts the GPUs as the exact plan does, and places every service alike.")
+        return
+    st.markdown(f"Against exact: **{len(differs.moved)}** services have other partitions.")
+    st.dataframe(tables.partition_table(differs, name), hide_index=True, width="stretch", key="other_partitions")
+    st.dataframe(tables.moved_table(differs, name), hide_index=True, width="stretch", key="moved_services")
+
+
+def _show_prices(session: Session) -> None:
+    answer = session.answer
+    if answer is None or not answer.plan.gpus:
+        st.info("Press Solve to see what each partition size and each service costs, and what changes would.")
+        return
+    solved_problem, plan = answer.problem, answer.plan
+    warn_if_outdated(session, solved_problem)
+    report = made_once("compare.prices", (plan,), lambda: price_report(solved_problem, plan, shipped_profiles()))
+    if plan.prices is None or report is None:
+        st.info(
+            "Slice prices are known for plans of `exact` without partitions that are kept free; this one, of "
+            f"`{plan.planner}`, has none."
+        )
+        return
+    st.caption(
+        "The proof that no plan is cheaper gives each kind of partition a price: what one more of it would add to the "
+        "least cost. So each service has a price too, though it shares its GPUs with others. Use them to charge teams, "
+        "and to see which promise is dear."
+    )
+    st.subheader("What services cost")
+    show_picture(session, service_cost_chart(report), "service-costs")
+    usd = partial(st.column_config.NumberColumn, format="$%.3f")
+    st.dataframe(
+        prices.service_table(report),
+        placeholder="",
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "per hour": usd("per hour", help="its share of the plan's cost; all shares add up to it"),
+            "per million requests": usd("per million requests"),
+            "+10 % rate": usd("+10 % rate", help="what 10 % more requests would add per hour"),
+            "-10 % SLO": usd("-10 % SLO", help="what an SLO shorter by 10 % would add; empty: nothing could serve it"),
+            "to move": usd("to move", help="how much dearer its next best partitions are; the least would move first"),
+        },
+    )
+    st.caption(
+        f"The shares add up to ${report.cost_per_hour:,.2f} per hour. ${report.unattributed_usd_per_hour:,.2f} of that "
+        "is what buying whole GPUs adds, and neighbours under MPS; it is spread in proportion. Changes are priced at "
+        "today's slice prices."
+    )
+    st.subheader("What partitions cost")
+    st.dataframe(
+        prices.size_table(plan.prices),
+        hide_index=True,
+        column_config={
+            "price per hour": usd("price per hour", help="what one more of them would add to the least cost"),
+            "scarcity of the GPU": usd("scarcity of the GPU", help="what one more GPU of the type would save per hour"),
+        },
+    )

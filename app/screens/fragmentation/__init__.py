@@ -1,0 +1,1 @@
+"""What is left of each GPU, and what moving services would win."""

@@ -1,0 +1,281 @@
+"""What is left of each GPU, what still fits there, and what moving services would win."""
+
+import streamlit as st
+
+from sliceplan.app.charts.gpu_bars import MOST_DRAWN
+from sliceplan.app.charts.slice_map import slice_map
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.app.tables.defragmentation import moves_in_words, steps_table, winnings_table
+from sliceplan.app.tables.fragmentation import fragmentation_table, room_table
+from sliceplan.app.widgets.choosing import choose_one, choose_whether
+from sliceplan.app.widgets.files import offer_file
+from sliceplan.app.widgets.job_progress import begin, show_failure
+from sliceplan.app.widgets.memo import made_once
+from sliceplan.app.widgets.outdated import warn_if_outdated
+from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.formats.plan_files import dump_plan
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.metrics.plan_metrics import measure
+from sliceplan.solver.model.defragmentation_report import DefragmentationReport, DefragmentationStep
+from sliceplan.solver.model.plan import Metrics, Plan, PlannedGpu, Status
+from sliceplan.solver.what_if.defragmentation import defragmentation
+from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
+
+PURPOSE = "defragment"
+ASKED = "fragmentation.asked"
+"""Where the session keeps the plan that the last defragmentation began at."""
+PLAN, RUNNING = "The plan", "What runs today"
+MOST_STEPS = 300
+
+
+def show(session: Session) -> None:
+    """Draws the screen."""
+    answer = _chosen(session)
+    if answer is None:
+        st.info(
+            "Press Solve to see what is left of each GPU: a map of its memory slices, which MIG profiles still fit "
+            "where, and what moving services together would win."
+        )
+        return
+    problem, plan = answer.problem, answer.plan
+    warn_if_outdated(session, problem)
+    metrics: Metrics | None = made_once(
+        "fragmentation.metrics", (problem, plan), lambda: plan.metrics or measure(problem, plan, shipped_profiles())
+    )
+    if metrics is None:
+        st.info("This plan uses no GPU, so nothing is left of any.")
+        return
+    _show_metrics(plan, metrics)
+    _show_map(session, plan, metrics)
+    _show_room(plan, metrics)
+    _show_defragmentation(session, answer)
+
+
+def _chosen(session: Session) -> Answer | None:
+    """Returns what is looked at: the plan, what runs today, or what another planner would do."""
+    offers: dict[str, Answer] = {}
+    if session.answer is not None:
+        offers[PLAN] = session.answer
+    if session.running is not None:
+        offers[RUNNING] = session.running
+    if session.comparison is not None:
+        problem, comparison = session.comparison
+        taken = None if session.answer is None else session.answer.plan
+        offers |= {
+            f"The plan of {plan.planner}": Answer(problem, plan) for plan in comparison.plans if plan is not taken
+        }
+    offers = {name: answer for name, answer in offers.items() if answer.plan.gpus} or offers
+    if len(offers) < 2:
+        return next(iter(offers.values()), None)
+    return offers[choose_one(session, "fragmentation.of", "Look at", list(offers))]
+
+
+def _show_metrics(plan: Plan, metrics: Metrics) -> None:
+    slack, holes, compute, memory = st.columns(4)
+    slack.metric(
+        "Internal slack", f"{metrics.internal_slack or 0:.1%}", help="part of the SMs in slices and shares that idles"
+    )
+    holes.metric(
+        "External fragmentation",
+        f"{metrics.external_fragmentation or 0:.1%}",
+        help="part of the SMs in no slice or share",
+    )
+    if any(gpu.sharing == "mig" for gpu in plan.gpus):
+        compute.metric(
+            "Wasted compute slices", metrics.wasted_compute_slices, help="free, but out of any profile's reach"
+        )
+        memory.metric("Wasted memory slices", metrics.wasted_memory_slices, help="free, but out of any profile's reach")
+
+
+def _show_map(session: Session, plan: Plan, metrics: Metrics) -> None:
+    st.subheader("Slot map")
+    only_room = choose_whether(session, "fragmentation.room", "Only GPUs with something free")
+    gpus = _with_room(plan, metrics) if only_room else plan.gpus
+    if not gpus:
+        st.info("Nothing is free on any GPU.")
+        return
+    figure = made_once("fragmentation.map", (plan, only_room), lambda: slice_map(gpus))
+    show_picture(session, figure, "slot_map")
+    more = f" Of {len(gpus):,} GPUs, the first {MOST_DRAWN:,} are drawn." if len(gpus) > MOST_DRAWN else ""
+    st.caption(
+        "A cell is a memory slice, a bar an instance, or a share under MPS. Point at a free cell for the profiles that "
+        f"could still be created over it; at what is out of reach, none can, next to what is there.{more}"
+    )
+
+
+def _with_room(plan: Plan, metrics: Metrics) -> list[PlannedGpu]:
+    free = {
+        cut.id
+        for cut in metrics.gpus
+        if cut.free_memory_slices or cut.free_compute_slices or (cut.free_percent or 0.0) > 0
+    }
+    return [gpu for gpu in plan.gpus if gpu.id in free]
+
+
+def _show_room(plan: Plan, metrics: Metrics) -> None:
+    st.subheader("What still fits")
+    room = made_once("fragmentation.fits", (plan, metrics), lambda: room_table(plan, metrics))
+    if room.empty and any(gpu.sharing == "mig" for gpu in plan.gpus):
+        st.markdown("No further MIG instance fits on these GPUs.")
+    elif not room.empty:
+        st.dataframe(
+            room,
+            hide_index=True,
+            column_config={
+                "at most": st.column_config.NumberColumn(help="if all that is free is used for this profile"),
+                "on GPUs": st.column_config.NumberColumn(help="GPUs on which at least one fits"),
+            },
+        )
+    with st.expander("GPU by GPU", expanded=len(metrics.gpus) <= 8):
+        table = made_once("fragmentation.table", (plan, metrics), lambda: fragmentation_table(plan, metrics))
+        st.dataframe(
+            table,
+            placeholder="",
+            hide_index=True,
+            width="stretch",
+            column_config={
+                "could still be added": st.column_config.TextColumn(width="medium", help="each alone"),
+                "free share (%)": st.column_config.NumberColumn(format="%.1f"),
+                "power (W)": st.column_config.NumberColumn(format="%.0f"),
+                "clock (MHz)": st.column_config.NumberColumn(format="%.0f"),
+            },
+        )
+
+
+def _show_defragmentation(session: Session, answer: Answer) -> None:
+    st.subheader("What moving services would win")
+    problem, plan = answer.problem, answer.plan
+    if plan.status is Status.OPTIMAL:
+        st.markdown(
+            "Nothing in cost: no plan for these services on this fleet is cheaper, which is proven. Holes between "
+            "slices are part of the cheapest plan, and room for what comes. Defragmentation is for plans that grew: "
+            "of another planner, of an earlier day, or what runs now."
+        )
+        return
+    st.markdown(
+        "Here the same services are planned again on the same fleet, from what there is: with none of them moved, "
+        "with at most 1, 2, 4 and 8 moved, and with any number. Each row then says what that many moves win, and how "
+        "to get there."
+    )
+    if st.button("Try moving services", key="defragment"):
+        try:
+            job = shared_jobs().submit(
+                session.user, PURPOSE, f"{problem.name}: moving services", defragmentation, problem, plan
+            )
+            session.choices[ASKED] = plan
+            begin(session, PURPOSE, job, problem)
+            st.rerun()
+        except TooManyJobsError as error:
+            st.error(literal(str(error)))
+    found = session.results.get(PURPOSE)
+    if found is None or session.choices.get(ASKED) is not plan or PURPOSE in session.open_jobs:
+        return
+    show_failure(found)
+    if isinstance(found.value, DefragmentationReport):
+        _show_report(session, answer, found.value)
+
+
+def _show_report(session: Session, answer: Answer, report: DefragmentationReport) -> None:
+    _show_result(answer, report)
+    if not report.steps:
+        return
+    usd = st.column_config.NumberColumn(format="$%.2f")
+    st.dataframe(
+        winnings_table(report),
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "cost per hour": usd,
+            "saved per hour": usd,
+            "saved per month": st.column_config.NumberColumn(format="$%.0f"),
+            "takes (min)": st.column_config.NumberColumn(
+                format="%.1f", help="estimated, from the first step to the last"
+            ),
+            "proven": st.column_config.CheckboxColumn(help="no plan with so few moves is cheaper"),
+        },
+    )
+    _show_moves(session, answer, report)
+
+
+def _show_result(answer: Answer, report: DefragmentationReport) -> None:
+    """Shows in a sentence what moving services wins, if anything."""
+    best = next((step for step in reversed(report.steps) if step.plan), None)
+    today = report.cost_per_hour
+    saved = 0.0
+    if best is not None and best.plan is not None and today is not None:
+        saved = today - (best.plan.cost_per_hour or 0.0)
+    if best is not None and best.plan is not None and answer.plan.status is Status.VIOLATING:
+        st.warning(
+            f"What is there misses SLOs. A plan that keeps them costs \\${best.plan.cost_per_hour or 0.0:,.2f} per "
+            f"hour, and moves {len(best.moved):,} services."
+        )
+    elif best is None or best.plan is None or saved <= 1e-6:
+        least = (
+            ""
+            if report.bound_per_hour is None
+            else f" (no plan costs less than ${report.bound_per_hour:,.2f} per hour)"
+        )
+        note = f" Not everything was tried: {report.note}." if report.note else ""
+        st.info(literal(f"Nothing was won{least}.{note}"))
+    else:
+        freed = report.gpus_used - best.plan.gpus_used
+        gpus = f"{freed:,} GPU{'' if freed == 1 else 's'} freed and " if freed > 0 else ""
+        st.success(
+            f"Moving {len(best.moved):,} service{'' if len(best.moved) == 1 else 's'} wins most: {gpus}"
+            f"\\${saved:,.2f} per hour saved, \\${saved * HOURS_A_MONTH:,.0f} per month."
+        )
+        if report.note:
+            st.caption(f"Not everything was tried: {literal(report.note)}.")
+
+
+def _show_moves(session: Session, answer: Answer, report: DefragmentationReport) -> None:
+    ways = [step for step in report.steps if step.transition is not None and step.transition.steps]
+    # Rows that reach the same plan have the same moves.
+    ways = [step for i, step in enumerate(ways) if i == 0 or step.plan != ways[i - 1].plan]
+    if not ways:
+        return
+    labels = {
+        f"at most {moves_in_words(step)}" if step.most_moves is not None else "any number": step
+        for step in reversed(ways)
+    }
+    label = choose_one(session, "fragmentation.way", "The moves, with services moved", list(labels))
+    _show_way(session, answer, labels[label])
+
+
+def _show_way(session: Session, answer: Answer, step: DefragmentationStep) -> None:
+    way, plan = step.transition, step.plan
+    if way is None or plan is None:
+        return
+    st.markdown(f"**Moved:** {literal(', '.join(step.moved) or 'no service')}")
+    for short in way.shortfalls:
+        st.warning(
+            f"{short.workload} has up to {short.missing_rps:,.0f} requests/s too few on the way, of "
+            f"{short.required_rps:,.0f}."
+        )
+    if way.resets:
+        st.warning(f"{way.resets:,} GPU{'' if way.resets == 1 else 's'} must be reset on the way.")
+    if not way.shortfalls:
+        st.markdown("Every service keeps its rate at every moment on the way.")
+    table = steps_table(way)
+    st.dataframe(
+        table.head(MOST_STEPS),
+        hide_index=True,
+        width="stretch",
+        column_config={name: st.column_config.NumberColumn(format="%.0f") for name in ("from (s)", "to (s)")},
+    )
+    if len(table) > MOST_STEPS:
+        st.caption(f"The first {MOST_STEPS:,} of {len(table):,} steps.")
+    take, download = st.columns(2)
+    if take.button("Make it the plan", key="take_defragmented", help="the screens Plan and Transition then show it"):
+        session.results["solve"] = Result(answer.problem, plan)
+        st.rerun()
+    offer_file(
+        "Download this plan",
+        dump_plan(plan),
+        f"{answer.problem.name}.defragmented.plan.json",
+        key="download_defragmented",
+        place=download,
+        width="content",
+    )

@@ -1,0 +1,1 @@
+"""What is saved, by whom, and what differs."""

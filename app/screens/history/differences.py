@@ -1,0 +1,101 @@
+"""What differs between any two saved versions, or any two saved plans."""
+
+import pandas as pd
+import streamlit as st
+
+from sliceplan.app.session.session import Session
+from sliceplan.app.store.plans import load_plan, plans
+from sliceplan.app.store.problems import problems, versions
+from sliceplan.app.store.records import VersionKey
+from sliceplan.app.store.shared import problem_at, shared_store
+from sliceplan.app.tables.history import changes_table, plan_changes_table
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.differences.plans import difference
+from sliceplan.solver.differences.problems import changes
+from sliceplan.solver.differences.wording import describe_changes, describe_plans
+
+from .choosing import choose
+from .plans import plan_words
+from .versions import version_words
+
+OF_VERSIONS, OF_PLANS = "Versions", "Plans"
+
+
+def show(session: Session, name: str) -> None:
+    """Draws the tab."""
+    kind = choose(session, "history.compare", "Compare", [OF_VERSIONS, OF_PLANS])
+    before, after = st.columns(2)
+    with before:
+        old_name = _choose_problem(session, "before", name)
+    with after:
+        new_name = _choose_problem(session, "after", name)
+    if kind == OF_VERSIONS:
+        with before:
+            old = _choose_version(session, "before", old_name, 1)
+        with after:
+            new = _choose_version(session, "after", new_name, 0)
+        store = shared_store()
+        if old == new:
+            st.info(
+                "This is one version twice. Choose another one before or after; each time the problem is changed and "
+                "saved, there is one more."
+            )
+            return
+        found = changes(problem_at(store, old), problem_at(store, new))
+        _show(f"From {old} to {new}", describe_changes(found), changes_table(found))
+        return
+    with before:
+        old_plan = _choose_plan(session, "before", old_name, 1)
+    with after:
+        new_plan = _choose_plan(session, "after", new_name, 0)
+    if old_plan is None or new_plan is None:
+        st.info("A problem without saved plans has none to compare. Press *Save plan* on *Workloads and fleet*.")
+        return
+    store = shared_store()
+    between = difference(load_plan(store, old_plan), load_plan(store, new_plan))
+    _show(f"From plan {old_plan} to plan {new_plan}", describe_plans(between), plan_changes_table(between))
+
+
+def _choose_problem(session: Session, side: str, name: str) -> str:
+    names = [one.name for one in problems(shared_store())]
+    names = names if name in names else [name, *names]
+    # Another problem above begins a comparison within that one.
+    return choose(session, f"history.{side}.problem.{name}", f"Problem {side}", names, start=name)
+
+
+def _choose_version(session: Session, side: str, name: str, place: int) -> VersionKey:
+    by_key = {one.key: one for one in versions(shared_store(), name)}
+    start = list(by_key)[min(place, len(by_key) - 1)]
+    return choose(
+        session,
+        f"history.{side}.version.{name}",
+        f"Version {side}",
+        list(by_key),
+        words=lambda one: version_words(by_key[one]),
+        start=start,
+    )
+
+
+def _choose_plan(session: Session, side: str, name: str, place: int) -> int | None:
+    by_id = {one.id: one for one in plans(shared_store(), name)}
+    if not by_id:
+        return None
+    start = list(by_id)[min(place, len(by_id) - 1)]
+    return choose(
+        session,
+        f"history.{side}.plan.{name}",
+        f"Plan {side}",
+        list(by_id),
+        words=lambda one: plan_words(by_id[one]),
+        start=start,
+    )
+
+
+def _show(title: str, words: str, table: pd.DataFrame) -> None:
+    st.subheader(literal(title))
+    if table.empty:
+        st.success("They are the same.")
+        return
+    st.dataframe(table, hide_index=True, width="stretch", key="differences")
+    with st.expander("As text, for a ticket"):
+        st.code(words, language=None)

@@ -1,0 +1,81 @@
+"""History: what is saved, by whom, when and why; what differs; and how to have it back."""
+
+from functools import partial
+
+import streamlit as st
+
+from sliceplan.app.access import writing
+from sliceplan.app.access.current import current_identity
+from sliceplan.app.session.session import Session
+from sliceplan.app.store.problems import problems
+from sliceplan.app.store.records import Document
+from sliceplan.app.store.shared import shared_store
+from sliceplan.app.tables.history import problems_table
+from sliceplan.app.widgets.attempts import attempt, plain
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.model.errors import SliceplanError
+
+from . import differences, plans, sweeps, versions
+from .choosing import COLUMNS, choose, choose_part, kept_toggle, said, say
+
+PARTS = {
+    "Versions": versions.show,
+    "Plans": plans.show,
+    "Sweeps": sweeps.show,
+    "Differences": differences.show,
+}
+
+NOTHING = (
+    "Nothing is saved yet. Press *Save as…* on the page *Workloads and fleet*: the problem then stands here with each "
+    "version, who saved it, when and why, and with the plans and sweeps that were saved for it."
+)
+
+
+def show(session: Session) -> None:
+    """Draws the screen."""
+    if text := said(session):
+        st.success(literal(text))
+    try:
+        _show_saved(session)
+    except SliceplanError as error:
+        st.error(f"What is saved cannot be shown; the rest of the page works without. {literal(plain(error))}")
+
+
+def _show_saved(session: Session) -> None:
+    store = shared_store()
+    archived = kept_toggle(session, "history.archived", "Show what was archived")
+    found = problems(store, archived=archived)
+    if not found:
+        st.info("Nothing was archived." if archived else NOTHING)
+        return
+    st.dataframe(problems_table(found), hide_index=True, width="stretch", column_config=COLUMNS, key="saved_problems")
+    by_name = {one.name: one for one in found}
+    start = session.saved_as.document if session.saved_as else None
+    name = choose(session, "history.problem", "Problem", list(by_name), start=start)
+    _offer_archive(session, by_name[name])
+    PARTS[choose_part(session, "history.part", list(PARTS))](session, name)
+
+
+def _offer_archive(session: Session, document: Document) -> None:
+    may_save = current_identity().may_save
+    if document.archived is not None:
+        st.caption(f"{literal(document.archived.by)} archived it at {document.archived.at:%Y-%m-%d %H:%M} UTC.")
+        if st.button("Take it out of the archive", disabled=not may_save, key="unarchive_problem"):
+            attempt(partial(_unarchive, session, document.name))
+    elif st.button(
+        "Archive this problem",
+        disabled=not may_save,
+        key="archive_problem",
+        help="Out of sight, with its versions, plans and sweeps; nothing is deleted",
+    ):
+        attempt(partial(_archive, session, document.name))
+
+
+def _archive(session: Session, name: str) -> None:
+    writing.archive_problem(shared_store(), name, by=current_identity())
+    say(session, f"{name} is archived.")
+
+
+def _unarchive(session: Session, name: str) -> None:
+    writing.unarchive_problem(shared_store(), name, by=current_identity())
+    say(session, f"{name} is in use again.")

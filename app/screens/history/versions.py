@@ -1,0 +1,59 @@
+"""The versions of a saved problem: open one, or restore it as the next."""
+
+from functools import partial
+
+import streamlit as st
+
+from sliceplan.app.access import writing
+from sliceplan.app.access.current import current_identity
+from sliceplan.app.session.session import Session, open_problem
+from sliceplan.app.store.problems import versions
+from sliceplan.app.store.records import Version, VersionKey
+from sliceplan.app.store.shared import problem_at, shared_store
+from sliceplan.app.tables.history import versions_table
+from sliceplan.app.widgets.attempts import attempt
+
+from .choosing import COLUMNS, choose, say
+
+
+def show(session: Session, name: str) -> None:
+    """Draws the tab."""
+    found = versions(shared_store(), name)
+    st.dataframe(versions_table(found), hide_index=True, width="stretch", column_config=COLUMNS, key="saved_versions")
+    by_key = {one.key: one for one in found}
+    key = choose(
+        session, f"history.version.{name}", "Version", list(by_key), words=lambda one: version_words(by_key[one])
+    )
+    latest = found[0].key
+    opening, restoring, _ = st.columns([1, 1, 2])
+    if opening.button(
+        "Open in the tables", key="open_version", width="stretch", help="Undo brings back what the tables hold now"
+    ):
+        attempt(partial(_open, session, key))
+    if restoring.button(
+        f"Restore as version {latest.number + 1}",
+        disabled=key == latest or not current_identity().may_save,
+        key="restore_version",
+        width="stretch",
+        help="Saves the chosen version again as the latest; those in between stay",
+    ):
+        attempt(partial(_restore, session, key, latest.number))
+
+
+def version_words(version: Version) -> str:
+    """Returns a version in a line."""
+    note = f": {version.note}" if version.note else ""
+    return f"{version.key.number} — {version.author}, {version.saved_at:%Y-%m-%d %H:%M} UTC{note}"
+
+
+def _open(session: Session, key: VersionKey) -> None:
+    open_problem(session, problem_at(shared_store(), key), key)
+    say(session, f"{key} is open in Workloads and fleet.")
+
+
+def _restore(session: Session, key: VersionKey, latest: int) -> None:
+    made = writing.restore_version(
+        shared_store(), key, parent=latest, by=current_identity(), note=f"restored from version {key.number}"
+    )
+    session.choices[f"history.version.{key.document}"] = made.key
+    say(session, f"{made.key} has what version {key.number} had. Open it to work on it.")

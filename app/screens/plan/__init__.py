@@ -1,0 +1,1 @@
+"""The plan, and taking it away."""

@@ -1,0 +1,270 @@
+"""The plan: what it costs and how good that is in words, the fleet as a picture, latency budgets, and its tables."""
+
+import pandas as pd
+import streamlit as st
+
+from sliceplan.app.charts.fleet import MOST_IN_LEGEND, fleet_chart
+from sliceplan.app.charts.gpu_bars import MOST_DRAWN
+from sliceplan.app.charts.latency_budget import budget_chart, worst_first
+from sliceplan.app.screens.plan.downloads import offer_plan
+from sliceplan.app.session.session import Session
+from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
+from sliceplan.app.widgets.choosing import choose_one, choose_some, choose_whether
+from sliceplan.app.widgets.improving import plan_so_far, show_that_it_improves
+from sliceplan.app.widgets.job_progress import offer_stop, show_failure
+from sliceplan.app.widgets.memo import made_once
+from sliceplan.app.widgets.outdated import warn_if_outdated
+from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.solver.metrics.caveats import gravest_first
+from sliceplan.solver.metrics.service_figures import service_figures
+from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
+from sliceplan.solver.wording.summary import misses, plan_summary
+
+EXCESS = {"excess": st.column_config.NumberColumn("above the limit", format="%.1f %%")}
+FLEET, BUDGETS, SERVICES, GPUS = "Fleet", "Latency budgets", "Services", "GPUs"
+MOST_WARNINGS = 40
+
+
+def show(session: Session) -> None:
+    """Draws the screen."""
+    improving = plan_so_far(session)
+    if improving is not None:
+        problem, found = improving
+        show_that_it_improves(found)
+        offer_stop(session, "solve", "stop_improving")
+        _show_plan(session, problem, found.plan, goes_on=True)
+        return
+    show_failure(session.results.get("solve"))
+    answer = session.answer
+    if answer is None:
+        st.info(
+            "Press Solve to see the cheapest plan: what to rent and what it costs, how good that is proven to be, and "
+            "each GPU's slices as a picture, with the figures of every service on hover."
+        )
+        return
+    _show_plan(session, answer.problem, answer.plan)
+
+
+def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool = False) -> None:
+    """Draws a plan; `goes_on`: a search is improving it, so that it is not offered to be taken away."""
+    warn_if_outdated(session, problem)
+    st.subheader(literal(plan_summary(plan, plan.gap)))
+    _show_trouble(plan)
+    if not plan.gpus:
+        st.markdown(literal(in_plain_words(problem, plan).limit))
+        return
+    _show_worth(problem, plan, goes_on)
+    _show_warnings(plan)
+    view = choose_one(session, "plan.view", "Show", (FLEET, BUDGETS, SERVICES, GPUS), side_by_side=True)
+    chosen = _choose(session, plan)
+    gpus = chosen.gpus_of(plan)
+    if not gpus:
+        st.info("No GPU of the plan fits this choice. Take something out of it.")
+    elif view == FLEET:
+        _show_fleet(session, problem, plan, chosen)
+    elif view == BUDGETS:
+        _show_budgets(session, problem, plan, chosen)
+    elif view == SERVICES:
+        _show_services(problem, plan, chosen)
+    else:
+        _show_gpus(problem, plan, chosen)
+    if goes_on:
+        st.caption("Files, exports and the report are here as soon as the search has ended or you have stopped it.")
+    else:
+        offer_plan(session)
+
+
+def _show_trouble(plan: Plan) -> None:
+    """Shows what keeps the plan from being used, gravest first."""
+    if plan.violations:
+        st.error("Do not deploy this plan: " + literal(misses(plan)) + ".")
+        table = pd.DataFrame([one.model_dump() for one in plan.violations]).sort_values("excess", ascending=False)
+        st.dataframe(table.assign(excess=100 * table["excess"]), hide_index=True, column_config=EXCESS, width="stretch")
+    if plan.unserved:
+        if plan.status is Status.INFEASIBLE:
+            st.error("These services have no place. The reason says what is nearest to working.")
+        else:
+            st.warning("This says what was tried, and not that these services cannot be served.")
+        st.dataframe(pd.DataFrame([item.model_dump() for item in plan.unserved]), hide_index=True, width="stretch")
+
+
+def _show_worth(problem: Problem, plan: Plan, goes_on: bool) -> None:
+    """Shows what is bought, what it costs and how good that is, in figures and in words."""
+    cost, gpus, least, gap = st.columns(4)
+    bound = plan.bound.cost_per_hour
+    hourly = plan.cost_per_hour
+    cost.metric(
+        "Cost per hour",
+        "unknown" if hourly is None else f"${hourly:,.2f}",
+        help="the sum of the GPUs' prices, of the table of the fleet or the catalogue",
+    )
+    gpus.metric("GPUs", f"{plan.gpus_used:,}")
+    least.metric(
+        "Proven least per hour",
+        "unknown" if bound is None else f"${bound:,.2f}",
+        help=f"No plan at all costs less. How it is proven: {plan.bound.method}",
+    )
+    gap.metric(
+        "Above the least",
+        "unknown" if plan.gap is None else f"{plan.gap:.1%}",
+        help="the gap: at most so much of the least cost is between this plan and the best one",
+    )
+    words = in_plain_words(problem, plan)
+    lines = [("What to rent", words.bought), ("What it costs", words.cost), ("How good that is", words.proof)]
+    lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
+    lines += _extras(plan)
+    st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
+
+
+def _extras(plan: Plan) -> list[tuple[str, str]]:
+    """Returns what is paid for besides serving."""
+    extras = []
+    if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
+        extras.append(
+            (
+                "Standby processes",
+                f"{plan.shadow.percent:g} % of each MPS GPU is kept free for them, which costs "
+                f"${plan.shadow.extra_cost_per_hour:,.2f} per hour of it, "
+                f"${plan.shadow.extra_cost_per_hour * HOURS_A_MONTH:,.0f} per month.",
+            )
+        )
+    if plan.insurance is not None and plan.insurance.extra_cost_per_hour is not None:
+        extras.append(
+            (
+                "Kept free against trouble",
+                f"partitions that cost ${plan.insurance.extra_cost_per_hour:,.2f} per hour of it, "
+                f"${plan.insurance.extra_cost_per_hour * HOURS_A_MONTH:,.0f} per month.",
+            )
+        )
+    return extras
+
+
+def _show_warnings(plan: Plan) -> None:
+    if not plan.warnings:
+        return
+    noun = "thing" if len(plan.warnings) == 1 else "things"
+    with st.expander(f"{len(plan.warnings):,} {noun} to know about these predictions"):
+        shown = gravest_first(plan.warnings)[:MOST_WARNINGS]
+        lines = [listed(shown)]
+        if len(plan.warnings) > len(shown):
+            lines.append(f"- … and {len(plan.warnings) - len(shown):,} more; the plan file has them all")
+        st.markdown("\n".join(lines))
+
+
+def _choose(session: Session, plan: Plan) -> GpuFilter:
+    """Lets the user choose what to look at; only what the plan has different values of is offered."""
+    names, nodes, types = made_once("plan.options", (plan,), lambda: _options(plan))
+    offers: list[str] = ["services"]
+    offers += ["nodes"] if len(nodes) > 1 else []
+    offers += ["types"] if len(types) > 1 else []
+    offers += ["missed"] if plan.violations else []
+    columns = dict(zip(offers, st.columns([2 if offer == "services" else 1 for offer in offers]), strict=True))
+    with columns["services"]:
+        services = choose_some(
+            session, "plan.services", "Services", names, "shows the GPUs where they run, and dims their neighbours"
+        )
+    chosen_nodes: list[str] = []
+    chosen_types: list[str] = []
+    only_missed = False
+    if "nodes" in columns:
+        with columns["nodes"]:
+            chosen_nodes = choose_some(session, "plan.nodes", "Nodes", nodes)
+    if "types" in columns:
+        with columns["types"]:
+            chosen_types = choose_some(session, "plan.types", "GPU types", types)
+    if "missed" in columns:
+        with columns["missed"]:
+            only_missed = choose_whether(session, "plan.missed", "Only missed SLOs")
+    return GpuFilter(tuple(services), tuple(chosen_nodes), tuple(chosen_types), only_missed)
+
+
+def _options(plan: Plan) -> tuple[list[str], list[str], list[str]]:
+    names = {served.workload for gpu in plan.gpus for part in gpu.partitions for served in part.serves}
+    nodes = dict.fromkeys(gpu.node for gpu in plan.gpus if gpu.node is not None)
+    return sorted(names), list(nodes), list(dict.fromkeys(gpu.gpu for gpu in plan.gpus))
+
+
+def _show_fleet(session: Session, problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
+    gpus = chosen.gpus_of(plan)
+    first = 0
+    if len(gpus) > MOST_DRAWN:
+        starts = range(0, len(gpus), MOST_DRAWN)
+        first = choose_one(
+            session,
+            "plan.page",
+            f"GPUs, of {len(gpus):,}",
+            list(starts),
+            lambda start: f"{start + 1:,} to {min(start + MOST_DRAWN, len(gpus)):,}",
+        )
+    figure = made_once(
+        "plan.fleet",
+        (plan, problem, chosen, first),
+        lambda: fleet_chart(plan, problem, gpus[first:], chosen.services),
+    )
+    show_picture(session, figure, "fleet")
+    st.caption(
+        "To scale, a bar a GPU. Point at a slice or share for its service, batch, processes, latency against SLO and "
+        "its causes, and load."
+        + (
+            f" Of {len(problem.workloads):,} services, colours tell neighbours apart; choose a service to find it."
+            if len(problem.workloads) > MOST_IN_LEGEND
+            else ""
+        )
+    )
+
+
+def _show_budgets(session: Session, problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
+    running = chosen.services_of(plan)
+    figures = worst_first(made_once("plan.figures", (problem, plan), lambda: service_figures(problem, plan)))
+    figures = [one for one in figures if one.name in running]
+    counts = [count for count in (10, 20, 50, 100) if count < len(figures)] or [10]
+    most = counts[0]
+    if len(figures) > counts[0]:
+        most = choose_one(session, "plan.budgets", f"Services, of {len(figures):,}, the tightest first", counts)
+    show_picture(session, budget_chart(figures[:most]), "latency_budgets")
+    st.caption(
+        f"Of each SLO, execution may take {problem.settings.slo_fraction:.0%} (slo_fraction); the rest is kept for "
+        "requests that wait for their batch or in the queue. A service's slowest partition counts. Where services "
+        "share a GPU by MPS, the parts show what neighbours add."
+    )
+
+
+def _show_services(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
+    running = chosen.services_of(plan)
+    figures = made_once("plan.figures", (problem, plan), lambda: service_figures(problem, plan))
+    shown = [one for one in figures if not chosen.restricts or one.name in running]
+    column = st.column_config
+    st.dataframe(
+        service_table(shown),
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "rate (req/s)": column.NumberColumn(format="%.0f", help="with the headroom that is provisioned"),
+            "capacity (req/s)": column.NumberColumn(format="%.0f", help="predicted, of all its partitions"),
+            "load": column.NumberColumn(format="%.0f %%", help="rate over capacity"),
+            "latency (ms)": column.NumberColumn(format="%.1f", help="predicted, of its slowest partition"),
+            "may take (ms)": column.NumberColumn(format="%.1f", help="SLO times slo_fraction"),
+            "SLO (ms)": column.NumberColumn(format="%.0f"),
+            "slack": column.NumberColumn(format="%.0f %%", help="how much of what it may take the latency leaves"),
+            "predicted": column.TextColumn(help="from measurements, fitted curves, or estimated from another GPU type"),
+            "misses": column.CheckboxColumn(help="gets less than it was promised"),
+        },
+    )
+
+
+def _show_gpus(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
+    table = made_once("plan.gpus", (problem, plan, chosen), lambda: gpu_table(problem, plan, chosen.gpus_of(plan)))
+    column = st.column_config
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "cost per hour": column.NumberColumn(format="$%.2f"),
+            "power (W)": column.NumberColumn(format="%.0f"),
+            "clock (MHz)": column.NumberColumn(format="%.0f"),
+        },
+    )

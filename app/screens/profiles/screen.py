@@ -1,0 +1,241 @@
+"""Profiles: what is known of a model on a GPU type, how well it fits, and what the plan's predictions rest on."""
+
+import streamlit as st
+
+from sliceplan.app.charts.profile import (
+    Figure,
+    batches_chart,
+    batches_surface,
+    shares_chart,
+    shares_surface,
+    sizes_of,
+)
+from sliceplan.app.session.session import Session
+from sliceplan.app.tables.profile import coefficients_table, errors_table, evidence_table, points_table
+from sliceplan.app.widgets.outdated import warn_if_outdated
+from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.texts import listed
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.metrics.prediction_evidence import PredictionEvidence, prediction_evidence
+from sliceplan.solver.model.profile import Profile, merged
+
+BATCHES = (1, 2, 4, 8, 16, 32)
+"""Batch sizes of which the lines over the share are drawn at first."""
+
+ERRORS = ("median", "p95", "max")
+
+
+def show(session: Session) -> None:
+    """Draws the screen."""
+    st.caption(
+        "What every prediction comes from: how fast a model is on a GPU type, by partition, batch size and processes. "
+        "Lines are fits, dots are measurements, stars are where the plan uses them."
+    )
+    profile = _choose(session)
+    marks = _evidence(session)
+    own = [mark for mark in marks if (mark.model, mark.gpu) == (profile.model, profile.gpu)]
+    this, rests = st.tabs(["This profile", "What the plan rests on"])
+    with this:
+        _show_profile(session, profile, own)
+    with rests:
+        _show_evidence(session, marks)
+
+
+def _choose(session: Session) -> Profile:
+    """Lets the user choose a profile; those of the problem come first."""
+    known = merged(shipped_profiles())
+    problem = session.problem
+    asked = list(dict.fromkeys(workload.model for workload in problem.workloads)) if problem else []
+    fleet = [entry.gpu for entry in problem.fleet] if problem else []
+    models = list(
+        dict.fromkeys([*(m for m in asked if any(m == key[0] for key in known)), *sorted({m for m, _ in known})])
+    )
+    left, right = st.columns(2)
+    last = session.choices.get("profiles.model")
+    model = left.selectbox(
+        "Model",
+        models,
+        models.index(last) if last in models else 0,
+        format_func=lambda name: f"{name} (in the problem)" if name in asked else name,
+        key="profile_model",
+    )
+    types = [gpu for name, gpu in known if name == model]
+    types.sort(key=lambda gpu: fleet.index(gpu) if gpu in fleet else len(fleet))
+    last = session.choices.get("profiles.gpu")
+    gpu = right.selectbox(
+        "GPU type",
+        types,
+        types.index(last) if last in types else 0,
+        format_func=lambda name: f"{name} (in the fleet)" if name in fleet else name,
+        key=f"profile_gpu_{model}",
+    )
+    session.choices["profiles.model"], session.choices["profiles.gpu"] = model, gpu
+    return known[model, gpu]
+
+
+def _evidence(session: Session) -> list[PredictionEvidence]:
+    answer = session.answer
+    return [] if answer is None else list(prediction_evidence(answer.problem, answer.plan, shipped_profiles()))
+
+
+def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
+    st.markdown(_in_words(profile))
+    with st.expander("How the numbers were obtained"):
+        st.markdown(profile.provenance.method)
+    if session.answer is None:
+        st.info("Press Solve to see, as stars, where the plan uses this profile.")
+    elif not marks:
+        st.caption("The plan does not use this profile.")
+    if sizes_of(profile):
+        _show_instances(session, profile, marks)
+    if profile.interference is not None or profile.share_points:
+        _show_shares(session, profile, marks)
+    _show_errors(profile)
+    with st.expander("All operating points"):
+        st.dataframe(
+            points_table(profile),
+            hide_index=True,
+            width="stretch",
+            column_config={
+                name: st.column_config.NumberColumn(name, format="%.1f")
+                for name in ("latency (ms)", "throughput (req/s)")
+            },
+        )
+    if profile.interference is not None:
+        with st.expander("Coefficients of the model of interference"):
+            table = coefficients_table(profile.interference.gpu, profile.interference.model)
+            st.dataframe(table, hide_index=True, width="stretch")
+
+
+def _in_words(profile: Profile) -> str:
+    facts = profile.provenance
+    basis = {"measured": "measured", "fitted": "fitted to measurements", "estimated": "estimated"}[profile.quality]
+    known = profile.interference
+    if known is not None and known.estimated_from:
+        basis = f"estimated from {known.estimated_from} by roofline ratios; nothing was measured on {profile.gpu}"
+    rest = [f"licence {facts.licence}" if facts.licence else "", facts.date or ""]
+    lines = [
+        f"**{profile.model} on {profile.gpu}**: {basis}.",
+        f"Source: {', '.join(part for part in (facts.source, *rest) if part)}.",
+    ]
+    if not profile.points:
+        lines.append("The measurements themselves are not shipped with sliceplan, so there are no dots, only fits.")
+    return "\n\n".join(lines)
+
+
+def _show_instances(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
+    st.subheader("On MIG instances")
+    here = [mark for mark in marks if mark.mig_profile is not None]
+    counts = sorted({curve.processes for curve in profile.curves} | {point.processes for point in profile.mig_points})
+    last = session.choices.get("profiles.processes")
+    used = [mark.processes for mark in here]
+    first = last if last in counts else max(set(used), key=used.count) if used else counts[0]
+    processes = st.segmented_control(
+        "Processes on the partition",
+        counts,
+        default=first,
+        key=f"profile_processes_{profile.model}_{profile.gpu}",
+        help="MPS processes of the model within one instance; the throughput is that of all of them together",
+    )
+    processes = first if processes is None else processes
+    if processes != first:
+        session.choices["profiles.processes"] = processes
+    left, right = st.columns(2)
+    with left:
+        show_picture(session, batches_chart(profile, processes, "latency", here), "profile-latency")
+    with right:
+        show_picture(session, batches_chart(profile, processes, "throughput", here), "profile-throughput")
+    elsewhere = sum(mark.processes != processes for mark in here)
+    if elsewhere:
+        more = "1 more partition of the plan runs" if elsewhere == 1 else f"{elsewhere} more partitions of the plan run"
+        st.caption(f"{more} another number of processes.")
+    figure = _choose_figure(session, "mig")
+    show_picture(session, batches_surface(profile, processes, figure, here), "profile-surface")
+    st.caption("Empty cells were not measured: the batch does not fit in memory there, or nobody tried.")
+
+
+def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
+    st.subheader("At a share of the GPU")
+    here = [mark for mark in marks if mark.sm_percent is not None]
+    known = profile.interference
+    most = known.measured.max_batch if known else 0
+    options = sorted({*range(1, most + 1), *(point.batch for point in profile.share_points)})
+    used = list(dict.fromkeys(mark.batch for mark in here if mark.batch in options))
+    chosen = session.choices.get("profiles.batches") or sorted(set(used)) or [b for b in BATCHES if b in options]
+    batches = st.multiselect(
+        "Batch sizes",
+        options,
+        default=[batch for batch in chosen if batch in options][:8],
+        key=f"profile_batches_{profile.model}_{profile.gpu}",
+        max_selections=8,
+    )
+    if known is not None:
+        extent = known.measured
+        st.caption(
+            f"Measured were shares of {extent.min_percent:g} to {extent.max_percent:g} % and batches of "
+            f"{extent.min_batch} to {extent.max_batch}; dashed lines extrapolate. Lines are the model alone on its "
+            "GPU; stars stand beside their neighbours in the plan, so they lie above."
+        )
+    left, right = st.columns(2)
+    with left:
+        show_picture(session, shares_chart(profile, batches, "latency", here), "profile-share-latency")
+    with right:
+        show_picture(session, shares_chart(profile, batches, "throughput", here), "profile-share-throughput")
+    if known is not None:
+        figure = _choose_figure(session, "mps")
+        show_picture(session, shares_surface(profile, figure, here), "profile-share-surface")
+
+
+def _choose_figure(session: Session, where: str) -> Figure:
+    names: tuple[Figure, ...] = ("throughput", "latency")
+    last: Figure = session.choices.get("profiles.figure", names[0])
+    chosen = st.segmented_control("Surface of", names, default=last, key=f"profile_figure_{where}")
+    session.choices["profiles.figure"] = chosen or last
+    return chosen or last
+
+
+def _show_errors(profile: Profile) -> None:
+    table = errors_table(profile)
+    st.subheader("How well it fits")
+    if table.empty:
+        st.markdown("Nothing is fitted; the points are used as measured.")
+    else:
+        percent = {name: st.column_config.NumberColumn(name, format="%.1f %%") for name in ERRORS}
+        st.dataframe(table, hide_index=True, width="stretch", column_config=percent)
+        st.caption("Relative error |fitted / measured - 1| against the points that were fitted to.")
+    if profile.odd_points:
+        with st.expander(f"{len(profile.odd_points)} measured points that the curves miss by far"):
+            st.markdown("\n".join(f"- {odd}" for odd in profile.odd_points))
+
+
+def _show_evidence(session: Session, marks: list[PredictionEvidence]) -> None:
+    answer = session.answer
+    if answer is None or not marks:
+        st.info(
+            "Press Solve to see, for each service, what its prediction rests on: measured, fitted or estimated, and "
+            "where it goes beyond what was measured."
+        )
+        return
+    warn_if_outdated(session, answer.problem)
+    beyond = [mark for mark in marks if mark.beyond]
+    estimated = sum(mark.basis == "estimated" for mark in marks)
+    all_of, outside, carried = st.columns(3)
+    all_of.metric("Operating points", len(marks), help="partitions of the plan that serve something")
+    outside.metric("Extrapolate", len(beyond), help="batch size or share outside the measured range")
+    carried.metric("Estimated", estimated, help="from measurements on another GPU type")
+    if beyond:
+        st.subheader("Where the plan extrapolates")
+        table = evidence_table(beyond)[["service", "model", "GPU", "batch", "partition", "extrapolates to"]]
+        st.dataframe(table, hide_index=True, width="stretch")
+    else:
+        st.success("No prediction goes beyond the measured batch sizes and shares.")
+    other = [warning for warning in answer.plan.warnings if "extrapolates" not in warning]
+    if other:
+        st.markdown(listed(other))
+    st.subheader("All of them")
+    st.dataframe(
+        evidence_table(marks),
+        hide_index=True,
+        width="stretch",
+        column_config={"latency (ms)": st.column_config.NumberColumn("latency (ms)", format="%.1f")},
+    )

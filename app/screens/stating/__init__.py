@@ -1,1 +1,0 @@
-"""The pieces of the screen on which a problem is stated."""

@@ -1,0 +1,1 @@
+"""The way from what runs today to the next plan."""

@@ -1,0 +1,373 @@
+"""The way from what runs today to the next plan: who is disturbed, what may go wrong, the steps and their times."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from sliceplan.app.charts.side_by_side import side_by_side_chart
+from sliceplan.app.charts.steps import steps_chart
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.jobs.moves import QUICK_STEPS, MoveOptions, PlannedMoves, exchange_moves, plan_moves
+from sliceplan.app.screens.transition.fewer_moves import show_fewer_moves
+from sliceplan.app.screens.transition.running import choose_running
+from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.tables.transition import steps_table, strategies_table
+from sliceplan.app.widgets.files import offer_file
+from sliceplan.app.widgets.job_progress import begin, give_up, show_failure, value_of
+from sliceplan.app.widgets.memo import made_once
+from sliceplan.app.widgets.outdated import warn_if_outdated
+from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.differences.plans import difference
+from sliceplan.solver.differences.wording import describe_plans
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.transition import Durations, Transition
+from sliceplan.solver.transition.risks import Risk
+from sliceplan.solver.wording.summary import plan_summary
+from sliceplan.solver.wording.transition_text import duration, few_names, summary_in_words
+
+ASKED = "transition.asked"
+OPTIONS = "transition.options"
+ONLY_CHANGED = "transition.only_changed"
+
+MOST_ALIKE = 3
+"""Risks of one kind that are written out; of the rest, the services are named."""
+
+WINDOW = "transition.window"
+
+LONG_S = 900
+"""Seconds from which on a part of the transition can be chosen to look at."""
+
+TALL = 800
+"""Pixels that a picture takes at most before it scrolls by itself."""
+
+BADGES = {"high": ":red-badge[high]", "medium": ":orange-badge[medium]", "low": ":gray-badge[low]"}
+
+MARKS = {"high": "▲", "medium": "◆", "low": "●"}
+"""Beside the colours, for those who do not tell them apart."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the last transition was asked for; the plans are compared as objects, as none is ever changed."""
+
+    old: Plan
+    new: Plan
+    options: MoveOptions
+
+    def is_for(self, old: Plan, new: Plan, options: MoveOptions) -> bool:
+        """Tells whether the same is asked again."""
+        return self.old is old and self.new is new and self.options == options
+
+
+def show(session: Session) -> None:
+    """Draws the screen."""
+    st.caption(
+        "From what runs today to the next plan, step by step, with no service below its rate where there is room. "
+        "This page plans and shows; it never runs anything on a node."
+    )
+    today, following = st.columns(2)
+    with today:
+        choose_running(session)
+    with following:
+        _show_next(session)
+    running, answer = session.running, session.answer
+    if running is None:
+        st.info(
+            "Say what runs today: solve, press *The last plan runs today*, then change rates and solve again. Here you "
+            "will see which services that disturbs, what may go wrong, and the steps with their times."
+        )
+        return
+    if answer is not None and answer.plan.gpus and answer.plan is not running.plan:
+        options = _choose_options(session, running.plan, answer.plan)
+        _ask(session, running, answer, options)
+        moves: PlannedMoves | None = value_of(session, "transition")
+        if moves is None and "transition" not in session.open_jobs:
+            _say_why_not(session)
+        elif moves is not None:
+            _show_moves(session, moves, answer.plan)
+    elif answer is not None and answer.plan is running.plan:
+        st.info(
+            "The next plan is the one that runs today. Change rates, SLOs or the fleet on *Workloads and fleet* and "
+            "press Solve, or ask below for a plan that moves little."
+        )
+    show_fewer_moves(session, running)
+    _show_commands()
+
+
+def _show_next(session: Session) -> None:
+    st.subheader("Next")
+    answer = session.answer
+    if answer is None:
+        st.markdown("No plan yet. Press Solve.")
+        return
+    st.markdown(f"**{literal(answer.problem.name)}**: {literal(plan_summary(answer.plan, answer.plan.gap))}")
+    warn_if_outdated(session, answer.problem)
+
+
+def _choose_options(session: Session, old: Plan, new: Plan) -> MoveOptions:
+    chosen: MoveOptions = session.choices.get(OPTIONS, MoveOptions())
+    types = sorted({gpu.gpu for plan in (old, new) for gpu in plan.gpus})
+    with st.expander("Idle GPUs and how long steps take"):
+        idle = {}
+        for column, gpu in zip(st.columns(max(len(types), 4)), types, strict=False):
+            idle[gpu] = column.number_input(
+                f"idle {gpu}",
+                min_value=0,
+                max_value=10_000,
+                value=chosen.idle.get(gpu, 0),
+                key=f"transition_idle_{gpu}",
+                help="GPUs of this type, beside those of both plans, that may be used on the way",
+            )
+        times = {}
+        columns = st.columns(4)
+        for i, (name, field) in enumerate(Durations.model_fields.items()):
+            times[name] = columns[i % 4].number_input(
+                name.removesuffix("_s").replace("_", " ") + " (s)",
+                min_value=0.0,
+                max_value=86_400.0,
+                value=float(getattr(chosen.durations, name)),
+                step=1.0,
+                key=f"transition_{name}",
+                help=field.description,
+            )
+        keeps = st.checkbox(
+            "MIG instances start where the next plan says",
+            value=chosen.keeps_starts,
+            key="transition_keeps_starts",
+            help="Else they may stand elsewhere on their GPU, so that more of what runs can stay.",
+        )
+    options = MoveOptions({gpu: count for gpu, count in idle.items() if count}, Durations(**times), keeps)
+    session.choices[OPTIONS] = options
+    return options
+
+
+def _ask(session: Session, running: Answer, answer: Answer, options: MoveOptions) -> None:
+    """Begins to plan the transition as soon as there is another one to plan; never twice the same."""
+    asked: Asked | None = session.choices.get(ASKED)
+    if asked is not None and asked.is_for(running.plan, answer.plan, options):
+        nothing = value_of(session, "transition") is None and "transition" not in session.open_jobs
+        if not (nothing and st.button("Plan the transition again", key="transition_again")):
+            return
+    asked = Asked(running.plan, answer.plan, options)
+    session.choices[ASKED] = asked
+    session.choices.pop(WINDOW, None)
+    give_up(session, "exchange")
+    session.results.pop("exchange", None)
+    _submit(session, "transition", f"transition of {answer.problem.name}", plan_moves, asked)
+    if "transition" in session.open_jobs:
+        # The sidebar was drawn before; another run shows the progress there.
+        st.rerun()
+
+
+def _say_why_not(session: Session) -> None:
+    result = session.results.get("transition")
+    if result is not None and result.error:
+        st.error(literal(result.error))
+    elif result is not None and result.was_cancelled:
+        st.info("Planning the transition was stopped before there was one.")
+
+
+def _show_moves(session: Session, moves: PlannedMoves, new: Plan) -> None:
+    transition = moves.transition
+    _show_figures(moves)
+    st.markdown(literal(" ".join(summary_in_words(transition))))
+    _show_risks(moves.risks)
+    with st.expander("What differs between the two plans"):
+        st.code(describe_plans(difference(moves.old, new), most=40), language=None)
+    if transition.steps:
+        _show_side_by_side(session, moves)
+        _show_steps(session, moves)
+    _show_downloads(session, moves)
+
+
+def _show_figures(moves: PlannedMoves) -> None:
+    transition = moves.transition
+    disturbed = transition.disturbed
+    proof = "proven fewest" if disturbed.proven else f"not below {disturbed.fewest}" if disturbed.fewest else ""
+    lost = sum(short.lost_requests for short in transition.shortfalls)
+    takes, who, kept, short, gpus = st.columns([1.6, 1.2, 1, 1.3, 1])
+    takes.metric("Takes about", duration(transition.estimated_s), help="estimated from the durations of steps")
+    who.metric(
+        "Services disturbed",
+        len(disturbed.services),
+        delta=proof or None,
+        delta_color="off",
+        delta_arrow="off",
+        help=disturbed.method,
+    )
+    kept.metric("Not touched", transition.kept, help="partitions that stay as they are; they serve on throughout")
+    short.metric(
+        "Services short",
+        len(transition.shortfalls),
+        delta=f"{lost:,.0f} requests" if lost else None,
+        delta_color="off",
+        delta_arrow="off",
+        help="services that have less than the lower of their two rates for a while, and the requests that this loses",
+    )
+    gpus.metric("GPUs at once", transition.peak_gpus, help="GPUs that hold something at once, at most")
+
+
+def _show_risks(risks: tuple[Risk, ...]) -> None:
+    st.subheader("Risks")
+    if not risks:
+        st.success("None found: no reset, no mode change, no service short or drained while busy.")
+        return
+    lines = []
+    for what in dict.fromkeys(risk.what for risk in risks):
+        alike = [risk for risk in risks if risk.what == what]
+        begin_with = f"{MARKS[alike[0].level]} {BADGES[alike[0].level]} **{what}**: "
+        lines += [begin_with + literal(risk.text) for risk in alike[:MOST_ALIKE]]
+        if rest := [name for risk in alike[MOST_ALIKE:] for name in risk.workloads]:
+            lines.append(f"{begin_with}and, less so, {literal(few_names(rest))}")
+    st.markdown("  \n".join(lines))
+
+
+def _show_side_by_side(session: Session, moves: PlannedMoves) -> None:
+    st.subheader("Side by side")
+    only_changed = st.toggle(
+        "Only GPUs on which something changes",
+        value=session.choices.get(ONLY_CHANGED, len(moves.transition.gpus) > 12),
+        key="transition_only_changed",
+    )
+    session.choices[ONLY_CHANGED] = only_changed
+    figure = made_once(
+        "transition.side_by_side",
+        (moves.digest, only_changed),
+        lambda: side_by_side_chart(moves.transition, moves.old, moves.assigned, only_changed=only_changed),
+    )
+    _show_tall(session, figure, "side-by-side")
+    st.caption(
+        "A row a GPU, today on the left, next on the right. What is greyed stays as it is. Point at it for figures."
+    )
+
+
+def _show_steps(session: Session, moves: PlannedMoves) -> None:
+    transition = moves.transition
+    st.subheader("Steps")
+    window = _choose_window(session, transition)
+    figure = made_once("transition.steps", (moves.digest, window), lambda: steps_chart(transition, window))
+    _show_tall(session, figure, "steps")
+    more = ["Point at a step for what it waits for."]
+    if transition.resets:
+        more.append("Outlined red: the GPU is reset.")
+    if transition.shortfalls:
+        more.append("Red, at the top: services that have less than they need.")
+    if transition.temporary:
+        more.append("Hatched: a partition that only bridges the transition.")
+    st.caption(f"A row a GPU, a bar a step, in estimated time. {' '.join(more)}")
+    with st.expander(f"All {len(transition.steps):,} steps as a table"):
+        table = made_once("transition.table", (moves.digest,), lambda: steps_table(transition))
+        st.dataframe(table, hide_index=True, width="stretch")
+    with st.expander("Against exchange-and-compact, the strategy of MIG-serving"):
+        _show_exchange(session, moves)
+
+
+def _choose_window(session: Session, transition: Transition) -> tuple[float, float] | None:
+    """Lets the user look at a part of a long transition; None: all of it."""
+    if transition.estimated_s < LONG_S:
+        return None
+    minutes = math.ceil(transition.estimated_s / 60)
+    begin, end = session.choices.get(WINDOW, (0, minutes))
+    begin, end = st.slider(
+        "Minutes shown",
+        0,
+        minutes,
+        (min(begin, minutes - 1), min(end, minutes)),
+        key=f"transition_window_{minutes}",
+        help="Only steps that run then, and their GPUs, are drawn.",
+    )
+    session.choices[WINDOW] = (begin, end)
+    return (60.0 * begin, 60.0 * max(end, begin + 1))
+
+
+def _show_exchange(session: Session, moves: PlannedMoves) -> None:
+    """Puts the figures of the published strategy beside those of this one; for long transitions, when asked to."""
+    exchange = moves.exchange or value_of(session, "exchange")
+    asked: Asked = session.choices[ASKED]
+    if exchange is None and len(moves.transition.steps) > QUICK_STEPS and "exchange" not in session.open_jobs:
+        show_failure(session.results.get("exchange"))
+        if st.button("Plan it that way too", key="exchange"):
+            title = "transition by exchange-and-compact"
+            if _submit(session, "exchange", title, exchange_moves, asked):
+                st.rerun()
+    elif exchange is None and "exchange" not in session.open_jobs:
+        st.caption("Exchange-and-compact finds no way between these plans.")
+    st.dataframe(
+        strategies_table(moves.transition, exchange),
+        hide_index=True,
+        width="stretch",
+        column_config={"requests lost": st.column_config.NumberColumn("requests lost", format="%.0f")},
+    )
+
+
+def _submit(
+    session: Session, purpose: str, title: str, function: Callable[[Plan, Plan, MoveOptions], Any], asked: Asked
+) -> bool:
+    """Begins a job for what is asked; tells whether it could."""
+    answer = session.answer
+    if answer is None:
+        return False
+    try:
+        job = shared_jobs().submit(session.user, purpose, title, function, asked.old, asked.new, asked.options)
+    except TooManyJobsError as error:
+        st.error(literal(str(error)))
+        session.choices.pop(ASKED, None)
+        return False
+    session.results.pop(purpose, None)
+    begin(session, purpose, job, answer.problem)
+    return True
+
+
+def _show_tall(session: Session, figure: go.Figure, name: str) -> None:
+    """Shows a picture; one that is taller than a screen scrolls by itself."""
+    if figure.layout.height <= TALL:
+        show_picture(session, figure, name)
+        return
+    with st.container(height=TALL):
+        show_picture(session, figure, name)
+
+
+def _show_downloads(session: Session, moves: PlannedMoves) -> None:
+    name = session.tables.name
+    steps, plan, today, _ = st.columns([1, 1, 1, 0.4])
+    offer_file(
+        "Download transition",
+        moves.json_text,
+        f"{name}.transition.json",
+        key="download_transition",
+        place=steps,
+        help_text="as `sliceplan transition --json` writes it",
+    )
+    offer_file(
+        "Download next plan, placed",
+        moves.assigned_text,
+        f"{name}.assigned.plan.json",
+        key="download_assigned",
+        place=plan,
+        help_text="the next plan with the GPUs and places that it gets, as `sliceplan transition --output` writes it",
+    )
+    offer_file(
+        "Download plan of today",
+        moves.old_text,
+        f"{name}.today.plan.json",
+        key="download_today",
+        place=today,
+        help_text="what runs today, as a plan: OLD of `sliceplan transition`, `--current` of `sliceplan-agent plan`",
+    )
+
+
+def _show_commands() -> None:
+    with st.expander("How to carry it out"):
+        st.markdown(
+            "The page runs nothing on a node, and has no way to. On a machine of yours:\n\n"
+            "1. `sliceplan transition OLD NEW --stages DIR` writes the plans to go through one by one; OLD and NEW are "
+            "the two plans that are downloaded above.\n"
+            "2. `sliceplan sign` signs each, with a key that the page never sees.\n"
+            "3. On each node, `sliceplan-agent plan` shows what it would do, and `sliceplan-agent apply` does it; "
+            "it refuses a plan without a signature that it trusts."
+        )

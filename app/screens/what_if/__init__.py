@@ -1,0 +1,1 @@
+"""Sliders, sweeps, the cheapest mix of GPUs, sensitivities."""

@@ -1,0 +1,207 @@
+"""The live what-if: sliders on the left, and on the right the new plan beside the problem's."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from sliceplan.app.charts.fleet import fleet_chart
+from sliceplan.app.charts.layouts import layout_chart
+from sliceplan.app.jobs.jobs import TooManyJobsError
+from sliceplan.app.session.session import Answer, Result, Session, open_problem
+from sliceplan.app.tables.what_if import moved_table
+from sliceplan.app.widgets.actions import solve_now
+from sliceplan.app.widgets.job_progress import show_failure
+from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.differences.plans import difference
+from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.what_if.changes import description
+from sliceplan.solver.wording.reasons import reasons
+from sliceplan.solver.wording.summary import plan_summary
+
+from .linking import show_link, want_link
+from .replanning import is_current, replanned
+from .sliders import edited_changes
+from .state import CHANGES, PURPOSE, changes_of, set_changes
+
+EVERY_GPU = "what_if.every_gpu"
+FEW_GPUS = 40
+"""Plans of up to so many GPUs are drawn GPU by GPU from the start."""
+
+LETTERS = 62
+"""That fit into a GPU's row beside the sliders where the page is 1,280 px wide."""
+
+MOST_REASONS = 3
+"""Reasons that are shown where there is no plan."""
+
+EFFECT = "what_if.effect"
+
+SOLVED = "what_if.solved"
+"""The problem that was solved unasked."""
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """What becomes of the base's plan."""
+
+    base: Plan
+    shown: Plan
+    picture: go.Figure
+    moved: pd.DataFrame
+
+
+def show_live(session: Session) -> None:
+    """Draws the sliders and what comes of them."""
+    problem, answer = session.problem, session.answer
+    if problem is None:
+        st.info("Something in the tables is wrong; the page *Workloads and fleet* says what.")
+        return
+    if answer is None or session.is_outdated(answer.problem):
+        _ask_for_base(session)
+        return
+    if not answer.plan.gpus:
+        st.info("There is no plan to change: " + literal(plan_summary(answer.plan, answer.plan.gap)))
+        return
+    left, right = st.columns([1, 2], gap="medium")
+    with left:
+        changes = edited_changes(session, answer.problem, answer.plan, changes_of(session, answer.problem))
+    session.choices[CHANGES] = changes
+    with right:
+        _show_effect(session, answer, changes)
+
+
+def _ask_for_base(session: Session) -> None:
+    """Solves the problem for who comes with changes, by a link or after an edit; tells the others what to press."""
+    problem = session.problem
+    show_failure(session.results.get("solve"))
+    if problem is not None and not changes_of(session, problem).is_empty:
+        if "solve" not in session.open_jobs and session.choices.get(SOLVED) is not problem:
+            session.choices[SOLVED] = problem
+            try:
+                solve_now(session, problem)
+            except TooManyJobsError as error:
+                st.error(literal(str(error)))
+                return
+            st.rerun()
+        if "solve" in session.open_jobs:
+            st.info("The problem is being solved; the what-if comes next.")
+            return
+    st.info(
+        "Press Solve. Then move a slider (load, SLO, prices, number of GPUs) and see at once what the fleet would cost,"
+        " how many GPUs it takes, and which services move. Nothing changes in your problem until you adopt it."
+    )
+
+
+def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
+    st.markdown(
+        f"**What if:** {literal(description(changes))}" if not changes.is_empty else "**Move a slider to begin.**"
+    )
+    try:
+        shown = replanned(session, base, changes)
+    except InputError as error:
+        st.error(literal("; ".join(f"{finding.path} {finding.message}" for finding in error.findings)))
+        return
+    show_failure(session.results.get(PURPOSE) if not changes.is_empty else None)
+    if shown is None:
+        st.info("The first plan is on its way.")
+        return
+    if not is_current(session, shown):
+        st.info("The plan for these changes is on its way; this is the one before.")
+    _show_figures(base, shown)
+    _offer(session, shown, changes)
+    if not shown.plan.gpus:
+        for line in reasons(shown.plan)[:MOST_REASONS]:
+            st.warning(literal(line))
+        return
+    effect = _effect(session, base, shown)
+    show_picture(session, effect.picture, "what-if-gpus")
+    if shown is not base:
+        _show_moves(effect)
+    _show_every_gpu(session, shown)
+
+
+def _show_figures(base: Answer, shown: Answer) -> None:
+    old, new = base.plan, shown.plan
+    st.subheader(literal(plan_summary(new, new.gap)))
+    cost, gpus, bound = st.columns(3)
+    cost.metric("Cost per hour", _usd(new.cost_per_hour), _delta(new.cost_per_hour, old.cost_per_hour), "inverse")
+    more = new.gpus_used - old.gpus_used
+    gpus.metric("GPUs", f"{new.gpus_used:,}", f"{more:+,}" if more else None, "inverse")
+    bound.metric(
+        "Proven: at least",
+        _usd(new.bound.cost_per_hour),
+        _delta(new.bound.cost_per_hour, old.bound.cost_per_hour),
+        "off",
+        help="no plan for this problem costs less per hour",
+    )
+    st.caption(f"Beside the problem as it is: {literal(plan_summary(old, old.gap))}.")
+
+
+def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
+    adopt, reset, link = st.columns(3)
+    idle = changes.is_empty
+    if adopt.button(
+        "Adopt as the problem",
+        key="what_if_adopt",
+        disabled=idle or not is_current(session, shown),
+        width="stretch",
+        help="The tables then state these changes; undo has the earlier ones.",
+    ):
+        open_problem(session, shown.problem, session.saved_as)
+        session.results["solve"] = Result(shown.problem, shown.plan)
+        set_changes(session, WhatIf())
+        st.rerun()
+    if reset.button("Reset", key="what_if_reset", disabled=idle, width="stretch"):
+        set_changes(session, WhatIf())
+        session.choices.pop("what_if.services", None)
+        st.rerun()
+    problem = session.problem
+    if problem is None:
+        return
+    if link.button("Link", key="what_if_link", width="stretch", help="An address that reopens this what-if"):
+        want_link(session, problem, changes)
+    show_link(session, problem, changes)
+
+
+def _show_moves(effect: _Effect) -> None:
+    counts = int((effect.moved["change"] != 0).sum())
+    others = len(effect.moved) - counts
+    with st.expander(f"{counts:,} services have another number of places; {others:,} move to other sizes or GPUs"):
+        if len(effect.moved):
+            st.dataframe(effect.moved, hide_index=True, width="stretch")
+        else:
+            st.caption("Every service stays on the same kinds of partitions.")
+
+
+def _effect(session: Session, base: Answer, shown: Answer) -> _Effect:
+    """Returns what two plans differ in; it is found out once, not in every drawing."""
+    known: _Effect | None = session.choices.get(EFFECT)
+    if known is None or known.base is not base.plan or known.shown is not shown.plan:
+        moved = moved_table(difference(base.plan, shown.plan).moved)
+        known = _Effect(base.plan, shown.plan, layout_chart(base.plan, shown.plan), moved)
+        session.choices[EFFECT] = known
+    return known
+
+
+def _show_every_gpu(session: Session, shown: Answer) -> None:
+    chosen = session.choices.get(EVERY_GPU, shown.plan.gpus_used <= FEW_GPUS)
+    every = st.toggle("Draw every GPU", value=chosen, key=f"every_gpu_{session.editor}")
+    if every != chosen:
+        session.choices[EVERY_GPU] = every
+    if every:
+        show_picture(session, fleet_chart(shown.plan, shown.problem, letters=LETTERS), "what-if-fleet")
+
+
+def _usd(amount: float | None) -> str:
+    return "none" if amount is None else f"${amount:,.2f}"
+
+
+def _delta(new: float | None, old: float | None) -> str | None:
+    if new is None or old is None or abs(new - old) < 0.005:
+        return None
+    part = f" ({new / old - 1:+.1%})" if old else ""
+    return f"{'+' if new > old else '-'}${abs(new - old):,.2f}{part}"

@@ -1,0 +1,35 @@
+"""What-if: sliders with a plan at once, sweeps with their steps, the cheapest mix of GPUs, and what matters most."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from sliceplan.app.screens.what_if.live import show_live
+from sliceplan.app.screens.what_if.mixing import show_mix
+from sliceplan.app.screens.what_if.sensitivity import show_sensitivities
+from sliceplan.app.screens.what_if.sweeping import show_sweep
+from sliceplan.app.session.session import Session
+
+VIEW = "what_if.view"
+
+VIEWS: dict[str, Callable[[Session], None]] = {
+    "Sliders": show_live,
+    "Sweep": show_sweep,
+    "Cheapest fleet": show_mix,
+    "Sensitivities": show_sensitivities,
+}
+"""One at a time, so that a moved slider draws nothing else."""
+
+
+def show(session: Session) -> None:
+    """Draws the screen."""
+    view = st.segmented_control(
+        "View",
+        list(VIEWS),
+        default=session.choices.get(VIEW, "Sliders"),
+        required=True,
+        key=f"what_if_view_{session.editor}",
+        label_visibility="collapsed",
+    )
+    session.choices[VIEW] = view
+    VIEWS[view or "Sliders"](session)

@@ -1,0 +1,90 @@
+"""What the cost depends on most, at the slice prices of the present plan."""
+
+import streamlit as st
+
+from sliceplan.app.charts.tornado import tornado_chart
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.jobs.what_if_calls import sensitivities_of
+from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.widgets.job_progress import begin, show_failure
+from sliceplan.app.widgets.outdated import warn_if_outdated
+from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.sweep_report import Sensitivity
+from sliceplan.solver.what_if.points import used_profiles
+
+PURPOSE = "sensitivities"
+ASKED = "sensitivities.asked"
+CHANGE, MOST = "sensitivities.change", "sensitivities.most"
+
+PERCENT = (1, 5, 10, 20, 50)
+
+LEAST_USD = 0.01
+"""Per hour; smaller effects are counted and not drawn."""
+
+
+def show_sensitivities(session: Session) -> None:
+    """Draws the tornado chart of the answer that there is."""
+    answer = session.answer
+    if answer is None or not answer.plan.gpus:
+        st.info(
+            "Press Solve to see what the cost depends on most: each service's rate and SLO, and each GPU's price, "
+            "a little lower and a little higher."
+        )
+        return
+    warn_if_outdated(session, answer.problem)
+    if answer.plan.prices is None:
+        st.info("Slice prices are known for plans of `exact` without partitions that are kept free; this one has none.")
+        return
+    by, number = st.columns(2)
+    percent = by.select_slider(
+        "Change by, %", PERCENT, session.choices.get(CHANGE, 10), key=f"sensitivities_by_{session.editor}"
+    )
+    most = number.slider("Rows", 5, 40, session.choices.get(MOST, 15), key=f"sensitivities_most_{session.editor}")
+    session.choices[CHANGE], session.choices[MOST] = percent, most
+    _ask(session, answer, percent / 100)
+    found = session.results.get(PURPOSE)
+    show_failure(found)
+    if found is None or found.value is None:
+        return
+    effects: tuple[Sensitivity, ...] = found.value
+    telling = [one for one in effects if one.effect >= LEAST_USD]
+    if telling:
+        show_picture(session, tornado_chart(telling[:most], percent / 100), "sensitivities")
+        shown = f"The {min(most, len(telling)):,} greatest of {len(telling):,} effects, each change by itself."
+    else:
+        shown = "No change of this size makes a difference."
+    small = len(effects) - len(telling)
+    others = f" {small:,} more make less than a cent per hour." if telling and small else ""
+    st.caption(
+        f"{shown}{others} Effects are marginal: priced at the present plan's slice prices, which holds for changes "
+        "that are small beside the fleet and leaves out that GPUs come whole. A GPU's price is changed under the "
+        "present plan. For the exact cost of a change use the sliders or a sweep."
+    )
+
+
+def _ask(session: Session, answer: Answer, change: float) -> None:
+    asked = session.choices.get(ASKED)
+    if asked is not None and asked[0] is answer.plan and asked[1] == change:
+        return
+    profiles = used_profiles(answer.problem, shipped_profiles())
+    try:
+        job = shared_jobs().submit(
+            session.user,
+            PURPOSE,
+            f"{answer.problem.name}: sensitivities",
+            sensitivities_of,
+            answer.problem,
+            answer.plan,
+            profiles,
+            change,
+        )
+    except TooManyJobsError as error:
+        st.error(literal(str(error)))
+        return
+    session.choices[ASKED] = (answer.plan, change)
+    session.results.pop(PURPOSE, None)
+    begin(session, PURPOSE, job, answer.problem)
+    if PURPOSE in session.open_jobs:
+        st.rerun()

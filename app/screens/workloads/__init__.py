@@ -1,0 +1,1 @@
+"""The problem: stated, saved, opened."""

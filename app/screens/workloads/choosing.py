@@ -1,0 +1,152 @@
+"""GPUs from the catalogue and services by their profiles, with what is known of them beside the choice."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+import pandas as pd
+import streamlit as st
+
+from sliceplan.app.session.problem_state import state
+from sliceplan.app.session.session import Session
+from sliceplan.app.tables.catalogue import ModelFacts, catalogue_table, free_name, model_facts, models_table, on_fleet
+from sliceplan.app.tables.problem import typed
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
+from sliceplan.solver.model.prices import book_named
+from sliceplan.solver.model.problem import FleetEntry, Sharing, Workload
+
+
+@st.dialog("Add GPUs", width="medium")
+def add_gpus(session: Session) -> None:
+    """Adds a GPU type of the catalogue to the fleet."""
+    there = set(session.tables.fleet["gpu"].dropna())
+    book = book_named(session.tables.prices, session.tables.price_books) or load_price_books()[DEFAULT_BOOK]
+    table = _catalogue(book.model_dump_json())
+    free = [name for name in table["gpu"] if name not in there]
+    if not free:
+        st.info("All GPU types of the catalogue are in the fleet.")
+        return
+    chosen = st.selectbox("GPU type", free, key="gpu_to_add", help=FleetEntry.model_fields["gpu"].description)
+    gpu = load_catalogue()[chosen]
+    models = sorted({facts.model for facts in _facts() if facts.gpu == chosen})
+    kinds = sorted({kind for facts in _facts() if facts.gpu == chosen for kind in facts.sharing})
+    facts = table[table["gpu"] == chosen].drop(columns="gpu").T.reset_index().astype(str)
+    st.dataframe(facts.set_axis(["fact", chosen], axis="columns"), hide_index=True, width="stretch")
+    if models:
+        st.caption(f"Profiled here: {', '.join(models)}; known for {', '.join(kinds)}.")
+    else:
+        st.warning("No model is profiled on this GPU type: nothing can be planned on it without profiles of your own.")
+    count_at, price_at, sharing_at = st.columns(3)
+    count = count_at.number_input(
+        "How many",
+        min_value=0,
+        step=1,
+        value=None,
+        placeholder="as many as needed",
+        key="gpu_count",
+        help=FleetEntry.model_fields["count"].description,
+    )
+    known = book.price(chosen)
+    price = price_at.number_input(
+        "USD per GPU and hour",
+        min_value=0.01,
+        value=None,
+        key="gpu_price",
+        placeholder=f"{known.usd_per_gpu_hour:g}" if known else "must be stated",
+        help=FleetEntry.model_fields["price_per_hour"].description,
+    )
+    usual = ["mig"] if "mig" in kinds else kinds or ["mig" if gpu.mig else "exclusive"]
+    sharing = sharing_at.multiselect(
+        "Divided by",
+        get_args(Sharing),
+        default=usual,
+        key=f"gpu_sharing_{chosen}",
+        help=FleetEntry.model_fields["sharing"].description,
+    )
+    lacks = [
+        what
+        for what, is_missing in (("a price", not known and price is None), ("a way to divide it", not sharing))
+        if is_missing
+    ]
+    if lacks:
+        st.caption(f"It needs {' and '.join(lacks)}.")
+    if st.button("Add to the fleet", type="primary", disabled=bool(lacks), key="gpu_add"):
+        _append(
+            session, "fleet", {"gpu": chosen, "count": count, "price_per_hour": price, "sharing": ", ".join(sharing)}
+        )
+
+
+@st.dialog("Add a service", width="medium")
+def add_service(session: Session) -> None:
+    """Adds a service whose model is profiled on a GPU type of the fleet."""
+    facts = on_fleet(_facts(), _fleet(session))
+    if not facts:
+        st.info("No model is profiled for the fleet as it stands. Add GPUs first; the dialog says which have profiles.")
+        return
+    models = list(dict.fromkeys(one.model for one in facts))
+    model = st.selectbox("Model", models, key="model_to_add", help=Workload.model_fields["model"].description)
+    known = [one for one in facts if one.model == model]
+    st.dataframe(models_table(known).drop(columns="model"), hide_index=True, width="stretch")
+    name_at, rate_at, slo_at = st.columns(3)
+    names = session.tables.workloads["name"].dropna()
+    name = name_at.text_input(
+        "Name",
+        free_name(model, names),
+        key=f"service_name_{model}",
+        max_chars=63,
+        help=Workload.model_fields["name"].description,
+    )
+    rate = rate_at.number_input(
+        "Requests per second",
+        min_value=0.01,
+        value=100.0,
+        key="service_rate",
+        help=Workload.model_fields["rate_rps"].description,
+    )
+    least = min(one.least_ms for one in known) / session.tables.settings["slo_fraction"]
+    slo = slo_at.number_input(
+        "SLO, milliseconds",
+        min_value=0.01,
+        value=float(f"{max(4 * least, 1):.2g}"),
+        key=f"service_slo_{model}",
+        help=Workload.model_fields["slo_ms"].description,
+    )
+    if slo < least:
+        st.warning(f"No partition is that quick: with slo_fraction as it is, at least {least:.3g} ms are needed.")
+    taken = name in set(names)
+    if taken:
+        st.error(f"There is a service {name!r} already; expected another name, such as {free_name(name, names)}.")
+    if st.button("Add the service", type="primary", key="service_add", disabled=taken or not name):
+        _append(session, "workloads", {"name": name, "model": model, "rate_rps": rate, "slo_ms": slo})
+
+
+def _append(session: Session, table: str, row: Mapping[str, object]) -> None:
+    frame: pd.DataFrame = getattr(session.tables, table)
+    one = pd.DataFrame([row], columns=list(frame.columns))
+    changed: dict[str, Any] = {
+        table: typed(pd.DataFrame([*frame.to_dict("records"), *one.to_dict("records")], columns=list(frame.columns)))
+    }
+    state(session, replace(session.tables, **changed))
+    session.editor += 1
+    st.rerun()
+
+
+def _fleet(session: Session) -> dict[str, Sequence[str]]:
+    """Returns how each GPU type of the fleet may be divided."""
+    rows = session.tables.fleet.dropna(subset=["gpu"])
+    return {
+        gpu: [part.strip() for part in (sharing or "mig").split(",")]
+        for gpu, sharing in zip(rows["gpu"], rows["sharing"], strict=True)
+    }
+
+
+@st.cache_resource
+def _facts() -> tuple[ModelFacts, ...]:
+    return model_facts(shipped_profiles())
+
+
+@st.cache_resource
+def _catalogue(book: str) -> pd.DataFrame:
+    return catalogue_table(load_catalogue().values(), shipped_profiles(), PriceBook.model_validate_json(book))

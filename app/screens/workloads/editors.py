@@ -1,0 +1,261 @@
+"""
+The editors of fleet, services and settings: each edit is in the session before the page is drawn again.
+
+An undo, or a problem that is opened, puts new editors in the place of the old ones. The browser may send once more what
+stood in the old ones, with a press that comes before it has drawn the new ones; that is no edit of what is there now.
+
+Presses of one button that reach the server while the script runs are one press to Streamlit, here and on all screens:
+it keeps that there was one, and not how many. That errs to the safe side. Undo goes back one step where somebody meant
+two, and the tables show how far it went, before anything is solved or saved of them; nothing is appended, saved or
+begun twice by a double click.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import pandas as pd
+import streamlit as st
+from pydantic.fields import FieldInfo
+
+from sliceplan.app.session.problem_state import redo, state, undo
+from sliceplan.app.session.session import Session, Tables
+from sliceplan.app.tables.edits import with_edits
+from sliceplan.app.tables.problem import INTEGERS
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.base import Name
+from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
+from sliceplan.solver.model.prices import prices_of
+from sliceplan.solver.model.problem import FleetEntry, Settings, Sharing, Workload
+
+SETTINGS_IN_A_ROW = 4
+NAME: FieldInfo = get_args(Name)[1]
+NAME_PATTERN: str = next(rule.pattern for rule in NAME.metadata if hasattr(rule, "pattern"))
+
+LEAST = 1e-6
+"""The least that a cell takes where the model wants more than 0."""
+
+
+def edit_name(session: Session) -> None:
+    """Draws the problem's name, and undo and redo."""
+    start, number = _start_of(session), session.editor
+    key = f"name_{number}"
+
+    def note() -> None:
+        note_edit(session, number, name=st.session_state[key].strip())
+
+    # Not Ctrl+Z: that belongs to the text fields and cells, and the page would take it away from them.
+    name, back, again = st.columns([5, 2, 2], vertical_alignment="bottom")
+    name.text_input(
+        "Problem name",
+        start.name,
+        key=key,
+        on_change=note,
+        max_chars=63,
+        help=f"name of the problem: {NAME.description}",
+    )
+    back.button(
+        "Undo",
+        key="undo",
+        on_click=undo,
+        args=(session,),
+        disabled=not session.past,
+        shortcut="Alt+Z",
+        width="stretch",
+    )
+    again.button(
+        "Redo",
+        key="redo",
+        on_click=redo,
+        args=(session,),
+        disabled=not session.future,
+        shortcut="Alt+Y",
+        width="stretch",
+    )
+
+
+def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
+    """Draws one of the tables for editing."""
+    number = session.editor
+    key = f"{name}_{number}"
+    frame: pd.DataFrame = getattr(_start_of(session), name)
+
+    def note() -> None:
+        # Called before the script runs, so that all of the page shows what the tables state now, at once.
+        edited: dict[str, Any] = {name: with_edits(frame, st.session_state[key])}
+        note_edit(session, number, **edited)
+
+    st.data_editor(
+        frame,
+        key=key,
+        num_rows="dynamic",
+        column_config=_fleet_columns(frame) if name == "fleet" else _workload_columns(frame),
+        hide_index=True,
+        width="stretch",
+        placeholder="",
+        on_change=note,
+    )
+
+
+def edit_prices(session: Session) -> None:
+    """Draws the choice of the price book, and what the fleet's GPUs cost by it."""
+    start, number = _start_of(session), session.editor
+    books = {**load_price_books(), **{book.name: book for book in start.price_books}}
+    named = start.prices or DEFAULT_BOOK
+    key = f"prices_{number}"
+
+    def note() -> None:
+        chosen = st.session_state[key]
+        note_edit(session, number, prices=None if chosen == DEFAULT_BOOK else chosen)
+
+    options = list(dict.fromkeys([*books, named]))
+    choice, told = st.columns([2, 5], vertical_alignment="bottom")
+    choice.selectbox(
+        "Prices of GPUs",
+        options,
+        options.index(named),
+        key=key,
+        on_change=note,
+        help="the price book for GPUs without a price of their own in the table; for reserved or spot: price_factor",
+    )
+    told.caption(_paid(session, books))
+
+
+def _paid(session: Session, books: Mapping[str, PriceBook]) -> str:
+    """Returns whose the chosen prices are, and what each GPU type of the fleet costs."""
+    book = books.get(session.tables.prices or DEFAULT_BOOK)
+    if book is None:
+        return "There is no such price book."
+    whose = literal(f"{book.what}, read {book.dates}")
+    if session.problem is None:
+        return whose
+    costs = [
+        literal(f"{price.gpu} ${price.usd_per_hour:,.2f} ({price.date or 'your own'})")
+        for price in prices_of(session.problem)
+    ]
+    return f"{whose}. {', '.join(costs)}"
+
+
+def edit_settings(session: Session) -> None:
+    """Draws the settings of the problem."""
+    settings, number = _start_of(session).settings, session.editor
+    with st.expander("Settings"):
+        columns: list[Any] = []
+        for name, field in Settings.model_fields.items():
+            columns = columns or list(st.columns(SETTINGS_IN_A_ROW))
+            column = columns.pop(0)
+            value = settings[name]
+            key = f"{name}_{number}"
+            told: dict[str, Any] = {
+                "help": field.description,
+                "key": key,
+                "on_change": _note_setting,
+                "args": (session, number, name, key),
+            }
+            if options := get_args(field.annotation):
+                column.selectbox(name, options, options.index(value), **told)
+            elif isinstance(value, bool):
+                column.checkbox(name, value=value, **told)
+            else:
+                column.number_input(name, value=value, **_written(value), **told)
+
+
+def _written(value: float) -> dict[str, Any]:
+    """Returns the step of a setting's field, and how its number is written: with all of its digits."""
+    if isinstance(value, int):
+        return {"step": 1}
+    return {"step": 0.01 if value < 0.1 else 0.05 if value < 1 else 5.0, "format": "%g"}
+
+
+def _note_setting(session: Session, number: int, name: str, key: str) -> None:
+    note_edit(session, number, settings={**session.tables.settings, name: st.session_state[key]})
+
+
+def note_edit(session: Session, number: int, **edited: Any) -> None:
+    """Notes fields of the tables as an editor of that number has them; nothing if another is in its place by now."""
+    if number == session.editor:
+        state(session, replace(session.tables, **edited))
+
+
+def _start_of(session: Session) -> Tables:
+    """Returns the tables that the editors began with: a widget's edits are kept as changes to these."""
+    kept = st.session_state
+    if kept.get("editor_start", (None,))[0] != session.editor:
+        kept.editor_start = (session.editor, session.tables)
+    start: Tables = kept.editor_start[1]
+    return start
+
+
+def _fleet_columns(frame: pd.DataFrame) -> dict[str, Any]:
+    fields = FleetEntry.model_fields
+    column = st.column_config
+    return {
+        "gpu": column.SelectboxColumn(
+            "gpu", options=_options(load_catalogue(), frame["gpu"]), help=fields["gpu"].description
+        ),
+        "count": _number("count", fields["count"]),
+        "price_per_hour": _number("price_per_hour", fields["price_per_hour"], "$%.2f"),
+        "price_factor": _number("price_factor", fields["price_factor"]),
+        "sharing": column.TextColumn(
+            "sharing", help=fields["sharing"].description, validate=_list_of("|".join(get_args(Sharing)))
+        ),
+        "nodes": column.TextColumn(
+            "nodes",
+            help="named nodes and their GPUs, as gpu-node-1:4, gpu-node-2:4",
+            validate=_list_of(r"[A-Za-z0-9._-]+\s*:\s*\d+"),
+        ),
+    }
+
+
+def _workload_columns(frame: pd.DataFrame) -> dict[str, Any]:
+    fields = Workload.model_fields
+    column = st.column_config
+    models = _options(sorted({profile.model for profile in shipped_profiles()}), frame["model"])
+    numbers = ("rate_rps", "slo_ms", "min_replicas", "max_replicas", "memory_mib", "value")
+    return {
+        "name": column.TextColumn(
+            "name",
+            help=f"unique name of the service: {NAME.description}",
+            validate=NAME_PATTERN,
+            max_chars=63,
+        ),
+        "model": column.SelectboxColumn("model", options=models, help=fields["model"].description),
+        **{name: _number(name, fields[name]) for name in numbers},
+        "batch_sizes": column.TextColumn(
+            "batch_sizes", help=fields["batch_sizes"].description, validate=_list_of(r"\d+")
+        ),
+        "gpus": column.TextColumn(
+            "gpus",
+            help=fields["gpus"].description,
+            validate=_list_of("|".join(load_catalogue()).replace(".", r"\.")),
+        ),
+    }
+
+
+def _options(known: Iterable[str], used: "pd.Series[Any]") -> list[str]:
+    """Returns what can be chosen: what is known, and what stands there though it is not, so that it can be seen."""
+    return list(dict.fromkeys([*known, *used.dropna()]))
+
+
+def _number(name: str, field: FieldInfo, form: str | None = None) -> Any:
+    least, most = _limits(field.metadata)
+    step = 1 if name in INTEGERS else None
+    return st.column_config.NumberColumn(
+        name, help=field.description, min_value=least, max_value=most, step=step, format=form
+    )
+
+
+def _limits(metadata: Sequence[Any]) -> tuple[float | None, float | None]:
+    """Returns the least and the greatest value that a field of a record takes; None: no limit."""
+    above = [rule.gt if rule.gt != 0 else LEAST for rule in metadata if hasattr(rule, "gt")]
+    least = [*above, *(rule.ge for rule in metadata if hasattr(rule, "ge"))]
+    most = [rule.le for rule in metadata if hasattr(rule, "le")]
+    return max(least, default=-math.inf) if least else None, min(most) if most else None
+
+
+def _list_of(item: str) -> str:
+    """Returns the pattern of items with commas between them, or of nothing."""
+    return rf"^\s*((?:{item})\s*(,\s*(?:{item})\s*)*)?$"

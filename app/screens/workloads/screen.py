@@ -1,0 +1,89 @@
+"""Workloads and fleet: the problem in tables, with what is wrong beside them; examples and files to begin with."""
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from sliceplan.app.screens.workloads.save_bar import saved_bar
+from sliceplan.app.session.problem_state import findings_of
+from sliceplan.app.session.session import Session
+from sliceplan.app.tables.pasted import Table, csv_text
+from sliceplan.app.tables.problem import elsewhere, marks_in
+from sliceplan.app.widgets.files import offer_file
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.formats.problem_files import dump_problem
+
+from .beginning import choose_beginning
+from .choosing import add_gpus, add_service
+from .editors import edit_name, edit_prices, edit_settings, edit_table
+from .marks import show_marks
+from .pasting import paste_table
+
+
+def show(session: Session) -> None:
+    """Draws the screen."""
+    saved_bar(session)
+    st.caption(
+        "State your GPUs and services, then solve: sliceplan finds the cheapest way to cut GPUs with MIG, share them "
+        "with MPS or use them whole, and proves it. Change any cell, or begin with an example or a file of your own."
+    )
+    choose_beginning(session)
+    edit_name(session)
+    for text in elsewhere(findings_of(session)):
+        st.error(literal(text))
+    tables = session.tables
+
+    _show_table(
+        session,
+        "fleet",
+        "Fleet",
+        "GPUs",
+        ("Add GPUs", add_gpus),
+        when_empty="The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.",
+    )
+    edit_prices(session)
+    _show_table(
+        session,
+        "workloads",
+        "Services",
+        "services",
+        ("Add a service", add_service),
+        when_empty="There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.",
+    )
+    edit_settings(session)
+    problem = session.problem
+    offer_file(
+        "Download problem",
+        lambda: dump_problem(problem) if problem else "",
+        f"{tables.name}.yaml",
+        key="download_problem",
+        width="content",
+        disabled=problem is None,
+    )
+
+
+def _show_table(
+    session: Session,
+    name: Table,
+    title: str,
+    things: str,
+    add: tuple[str, Callable[[Session], None]],
+    *,
+    when_empty: str,
+) -> None:
+    """Draws one of the tables, what is wrong in it, and the ways to fill it."""
+    st.subheader(title)
+    table: pd.DataFrame = getattr(session.tables, name)
+    if table.empty:
+        st.info(when_empty)
+    edit_table(session, name)
+    show_marks(table, marks_in(findings_of(session), name, table), "cannot be used")
+    adding, pasting, download, _ = st.columns([2, 2, 2, 3])
+    label, ask = add
+    if adding.button(label, key=f"add_{name}", width="stretch"):
+        ask(session)
+    if pasting.button(f"Paste {things}", key=f"paste_{name}", width="stretch", help="from a spreadsheet or a CSV file"):
+        paste_table(session, name)
+    file_name = f"{session.tables.name}.{title.lower()}.csv"
+    offer_file(f"{title} as CSV", csv_text(table), file_name, key=f"{name}_csv", place=download)

@@ -1,0 +1,82 @@
+"""What can be done from every screen: solve, and compare the planners."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.summary import plan_summary
+
+from .comparing import compare_now
+from .job_progress import begin, show_under_way
+from .texts import literal
+
+ASKED = "actions.asked"
+"""Where the session keeps what was asked for last, until it is begun."""
+
+
+def show_actions(session: Session) -> None:
+    """Draws the problem's name, its answer in one line, the buttons, and what is under way; in the sidebar."""
+    problem = session.problem
+    st.markdown(f"**{literal(session.tables.name)}**")
+    solve, compare = st.columns(2)
+    can_run = problem is not None
+    # A callback notes the press before anything is drawn, so that whoever goes to another screen at once loses none. It
+    # is begun after all callbacks: an undo just before it may come in the same run, and be called later.
+    solve.button(
+        "Solve",
+        type="primary",
+        disabled=not can_run,
+        key="solve",
+        width="stretch",
+        on_click=ask,
+        args=(session, solve_now),
+    )
+    compare.button(
+        "Compare", disabled=not can_run, key="compare", width="stretch", on_click=ask, args=(session, compare_now)
+    )
+    asked = session.choices.pop(ASKED, None)
+    if asked is not None and problem is not None:
+        try:
+            asked(session, problem)
+        except TooManyJobsError as error:
+            st.error(literal(str(error)))
+    if not can_run:
+        st.caption("Something in the tables is wrong; the page *Workloads and fleet* says what.")
+    show_under_way(session)
+    _take_exact(session)
+    answer = session.answer
+    if answer is not None:
+        outdated = " (of the problem before it was changed)" if session.is_outdated(answer.problem) else ""
+        st.caption(literal(plan_summary(answer.plan, answer.plan.gap)) + outdated)
+
+
+def ask(session: Session, begins: Callable[[Session, Problem], None]) -> None:
+    """Notes what is to be begun in the next run of the page, with the problem that stands then."""
+    session.choices[ASKED] = begins
+
+
+def solve_now(session: Session, problem: Problem) -> None:
+    """Begins to look for the cheapest plan, from the last one's prices."""
+    answer: Answer | None = session.answer
+    job = shared_jobs().submit_solve(
+        session.user, problem, profiles=shipped_profiles(), start=None if answer is None else answer.plan
+    )
+    begin(session, "solve", job, problem)
+
+
+def _take_exact(session: Session) -> None:
+    """A comparison may have the exact plan too; it is the answer if it is later than the one that there is."""
+    compared = session.comparison
+    if compared is None:
+        return
+    problem, comparison = compared
+    if session.choices.get("compare.taken") is comparison:
+        return
+    session.choices["compare.taken"] = comparison
+    plan = next((plan for plan in comparison.plans if plan.planner == "exact"), None)
+    if plan is not None:
+        session.results["solve"] = Result(problem, plan)

@@ -1,0 +1,45 @@
+"""Beginning a comparison with what was chosen: which planners, and how long each may search."""
+
+import streamlit as st
+
+from sliceplan.app.jobs.jobs import list_planners, shared_jobs
+from sliceplan.app.session.session import Session
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.planners.facts import PlannerFacts
+
+from .job_progress import begin
+
+PLANNERS, LIMIT = "compare.planners", "compare.time_limit_s"
+"""Where the session keeps what was chosen; missing or None: all planners, the problem's own limit."""
+
+WAIT_S = 60.0
+
+
+class NotReadyError(RuntimeError):
+    """The worker processes have not answered in time."""
+
+
+@st.cache_resource(show_spinner="The workers are starting")
+def known_planners() -> tuple[PlannerFacts, ...]:
+    """Returns what is said of every planner; asked of a worker once, as this process does not load the solvers."""
+    jobs = shared_jobs()
+    found: tuple[PlannerFacts, ...] | None = jobs.result(
+        jobs.submit("the page", "planners", "the planners' names", list_planners), WAIT_S
+    )
+    if found is None:
+        raise NotReadyError("the workers did not say in time which planners there are; reload the page")
+    return found
+
+
+def compare_now(session: Session, problem: Problem) -> None:
+    """Begins to put the chosen planners side by side."""
+    chosen: tuple[str, ...] | None = session.choices.get(PLANNERS)
+    job = shared_jobs().submit_compare(
+        session.user,
+        problem,
+        profiles=shipped_profiles(),
+        planners=chosen,
+        time_limit_s=session.choices.get(LIMIT),
+    )
+    begin(session, "compare", job, problem)

@@ -1,0 +1,62 @@
+"""The best plan so far of the solve that is under way: shown with how good it is while the search improves it."""
+
+import streamlit as st
+
+from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
+from sliceplan.app.jobs.so_far import SoFar
+from sliceplan.app.session.session import OpenJob, Session
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.summary import so_far_in_words
+
+from .texts import literal
+
+PURPOSE = "solve"
+
+SHOWN = "improving.shown"
+"""Where the session keeps which plan so far the screen shows, None: there was none yet; absent: it shows no such."""
+
+
+def plan_so_far(session: Session) -> tuple[Problem, SoFar] | None:
+    """
+    Returns the problem that is being solved and its best plan so far, for a screen to show; None: there is none.
+
+    The screen that asks is drawn anew when there is a better one.
+    """
+    job = session.open_jobs.get(PURPOSE)
+    found = None if job is None else _known(job)
+    session.choices[SHOWN] = found
+    return None if job is None or found is None else (job.problem, found)
+
+
+def nothing_is_shown(session: Session) -> None:
+    """Says, before a screen is drawn, that none shows a plan so far."""
+    session.choices.pop(SHOWN, None)
+
+
+def is_better_known(session: Session) -> bool:
+    """Tells whether there is a better plan than the one that the screen shows."""
+    job = session.open_jobs.get(PURPOSE)
+    if job is None or SHOWN not in session.choices:
+        return False
+    found = _known(job)
+    return found is not None and found is not session.choices[SHOWN]
+
+
+def words_of(found: SoFar) -> str:
+    """Returns cost, bound, gap and seconds as Markdown."""
+    return literal(so_far_in_words(found.cost_per_hour, found.bound_per_hour, found.gap, found.seconds))
+
+
+def show_that_it_improves(found: SoFar) -> None:
+    """Says over a plan that it is not the last word."""
+    st.info(
+        f"**So far; being improved.** This plan was found after {found.seconds:.1f} s. It has passed every check and "
+        "could run as it is. A better one is drawn here as soon as there is one, until the search ends or you stop it."
+    )
+
+
+def _known(job: OpenJob) -> SoFar | None:
+    try:
+        return shared_jobs().status(job.id).so_far
+    except UnknownJobError:
+        return None

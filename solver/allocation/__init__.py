@@ -1,0 +1,1 @@
+"""From what a planner decides, partitions on GPUs, to a plan's records."""

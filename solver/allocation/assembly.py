@@ -1,0 +1,288 @@
+"""From a planner's decision (which partitions stand on which GPU) to a complete plan."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import accumulate, islice, pairwise, repeat
+
+import numpy as np
+
+from ..model.base import blank, unvalidated
+from ..model.catalogue import load_catalogue
+from ..model.digest import reference
+from ..model.geometry import Layout, Multiset, placement_rules, roomiest_layout
+from ..model.made_by import made_by
+from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status, Unserved
+from ..model.prices import prices_of
+from ..model.problem import FleetEntry, Sharing
+from ..performance.interference.prediction import SharedPrediction
+from ..performance.resolve import ResolvedProblem
+from .allocated import AlikeGpus, AllocatedGpu, CutGpu, MpsGpu, Segment
+from .partition_records import SHARED, Figures, ResidentFigures, partition_records
+
+UNKNOWN_BOUND = Bound(cost_per_hour=None, gpus=None, method="none: this planner computes no bound")
+
+HEURISTIC_DONE = Search(stopped="heuristic_done", time_limit_s=None, solver=None)
+REFUSED = Search(stopped="refused", time_limit_s=None, solver=None)
+
+WITHOUT_PLAN = {
+    "infeasible": Status.INFEASIBLE,
+    "heuristic_done": Status.NONE_FOUND,
+    "gap_left": Status.NONE_FOUND,
+    "refused": Status.REFUSED,
+    "time_limit": Status.TIMEOUT,
+    "interrupted": Status.TIMEOUT,
+}
+"""Why a search ended -> what that says where it gave no plan."""
+
+
+def assemble(
+    resolved: ResolvedProblem,
+    decided: Iterable[AllocatedGpu | AlikeGpus],
+    *,
+    planner: str,
+    status: Status,
+    bound: Bound,
+    search: Search,
+) -> Plan:
+    """
+    Places the segments, predicts the residents, splits the rates, numbers the GPUs and adds up the cost.
+
+    A workload's rate is split over its partitions in proportion to their capacity, so that all of them are
+    loaded equally. Residents of a GPU under MPS get the figures of the full interference model, whatever
+    their planner believed. GPUs of a fleet entry with nodes fill its nodes in their order.
+    """
+    order = {entry.gpu.name: i for i, entry in enumerate(resolved.fleet)}
+    used = sorted((one for one in decided if one.is_used), key=lambda one: order[one.gpu])
+    gpus = _gpu_records(resolved, used, partition_records(resolved, _figures(resolved, used)))
+    cost = sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in gpus)
+    return Plan(
+        version=1,
+        problem=reference(resolved.problem),
+        planner=planner,
+        status=status,
+        cost_per_hour=cost,
+        gpus_used=len(gpus),
+        bound=bound,
+        gap=gap(cost, bound),
+        search=search,
+        runtime_s=0.0,
+        gpus=gpus,
+        unserved=(),
+        violations=(),
+        warnings=(),
+        shadow=None,
+        metrics=None,
+        gpu_prices=prices_of(resolved.problem),
+        made_by=made_by(),
+    )
+
+
+def without_plan(
+    resolved: ResolvedProblem,
+    unserved: Sequence[Unserved],
+    *,
+    planner: str,
+    search: Search,
+    bound: Bound = UNKNOWN_BOUND,
+) -> Plan:
+    """
+    Returns the answer of a planner that has no plan; `unserved` says why, and why its search ended gives the status.
+
+    A search that ends `infeasible` has proven that the problem has no plan; one that proved a cost has a plan.
+    """
+    return Plan(
+        version=1,
+        problem=reference(resolved.problem),
+        planner=planner,
+        status=WITHOUT_PLAN[search.stopped],
+        cost_per_hour=None,
+        gpus_used=0,
+        bound=bound,
+        gap=None,
+        search=search,
+        runtime_s=0.0,
+        gpus=(),
+        unserved=tuple(unserved),
+        violations=(),
+        warnings=(),
+        shadow=None,
+        metrics=None,
+        gpu_prices=prices_of(resolved.problem),
+        made_by=made_by(),
+    )
+
+
+def refused(resolved: ResolvedProblem, reason: str, *, planner: str) -> Plan:
+    """Returns the answer of a planner that does not take the problem, with the reason for all workloads."""
+    unserved = [Unserved(workload=workload.name, reason=reason) for workload in resolved.problem.workloads]
+    return without_plan(resolved, unserved, planner=planner, search=REFUSED)
+
+
+def gap(cost: float | None, bound: Bound) -> float | None:
+    """Returns (cost - bound) / bound, 0 if they agree but for rounding; None if either is unknown."""
+    if cost is None or bound.cost_per_hour is None:
+        return None
+    if abs(cost - bound.cost_per_hour) <= 1e-9 * max(cost, 1.0):
+        return 0.0
+    return max(0.0, cost - bound.cost_per_hour) / bound.cost_per_hour if bound.cost_per_hour else None
+
+
+def _figures(resolved: ResolvedProblem, used: Sequence[AllocatedGpu | AlikeGpus]) -> Figures:
+    """Gives every segment its place, and predicts every resident."""
+    predicted = _predicted(resolved, [one for one in used if isinstance(one, MpsGpu)])
+    profile_of = [one.name if one.mig else "" for one in resolved.sizes]
+    workload: list[int] = []
+    size: list[int] = []
+    start: list[int | None] = []
+    residents: list[ResidentFigures] = []
+    starts: Sequence[int | None]
+    for one in used:
+        if isinstance(one, MpsGpu):
+            figures = _resident_figures(one, *next(predicted))
+            residents += figures
+            workload += one.workloads
+            size += [SHARED] * len(figures)
+            start += [None] * len(figures)
+        elif isinstance(one, AlikeGpus):
+            order, starts = _places_of(one.gpu, one.sizes, profile_of)
+            workload += one.workload[:, order].ravel().tolist()
+            size += [one.sizes[i] for i in order] * len(one.workload)
+            start += starts * len(one.workload)
+        else:
+            segments, starts = _placed(one, profile_of)
+            size += [k for k, _ in segments]
+            workload += [w for _, w in segments]
+            start += starts
+    return Figures(np.array(workload, dtype=np.int64), np.array(size, dtype=np.int64), start, residents)
+
+
+def _gpu_records(
+    resolved: ResolvedProblem, used: Sequence[AllocatedGpu | AlikeGpus], partitions: Sequence[Partition]
+) -> tuple[PlannedGpu, ...]:
+    """
+    Numbers the GPUs and gives each its node and, in their order, its partitions.
+
+    `used`: those of one type after the other.
+    """
+    count: list[int] = []
+    sharing: list[Sharing] = []
+    numbers: Counter[str] = Counter()
+    for one in used:
+        gpus = len(one.workload) if isinstance(one, AlikeGpus) else 1
+        numbers[one.gpu] += gpus
+        count += [_partitions_of(one)] * gpus
+        sharing += [_sharing(resolved, one)] * gpus
+    ids: list[tuple[str, str]] = []
+    places: list[tuple[str | None, int | None]] = []
+    for entry in resolved.problem.fleet:
+        ids += [(entry.gpu, f"{entry.gpu}/{number}") for number in range(numbers[entry.gpu])]
+        places += islice(_places(entry), numbers[entry.gpu])
+    own = [tuple(partitions[first:end]) for first, end in pairwise(accumulate(count, initial=0))]
+    rows, fields = [], blank(PlannedGpu)
+    for (gpu, id_), (node, index), kind, those in zip(ids, places, sharing, own, strict=True):
+        row = fields.copy()
+        row["id"] = id_
+        row["gpu"] = gpu
+        row["node"] = node
+        row["index"] = index
+        row["sharing"] = kind
+        row["partitions"] = those
+        rows.append(row)
+    return tuple(unvalidated(PlannedGpu, rows))
+
+
+def _partitions_of(one: AllocatedGpu | AlikeGpus) -> int:
+    if isinstance(one, AlikeGpus):
+        return len(one.sizes)
+    return len(one.residents) if isinstance(one, MpsGpu) else len(one.segments)
+
+
+def _sharing(resolved: ResolvedProblem, one: AllocatedGpu | AlikeGpus) -> Sharing:
+    if isinstance(one, MpsGpu):
+        return "mps"
+    return resolved.sizes[one.sizes[0] if isinstance(one, AlikeGpus) else one.segments[0].size].sharing
+
+
+def _places(entry: FleetEntry) -> Iterator[tuple[str | None, int | None]]:
+    """Yields node and index for one GPU of a type after the other; None where the fleet entry names no nodes."""
+    for node in entry.nodes or ():
+        yield from ((node.name, index) for index in range(node.count))
+    yield from repeat((None, None))
+
+
+def _placed(cut: CutGpu, profile_of: Sequence[str]) -> tuple[Sequence[Segment], Sequence[int | None]]:
+    """
+    Returns the segments of a GPU by their start, and the starts; a whole GPU has no start.
+
+    `profile_of`: by index of a size the name of its MIG profile, empty for a whole GPU.
+    """
+    if cut.starts is not None and profile_of[cut.segments[0].size]:
+        by_start = sorted(zip(cut.starts, cut.segments, strict=True))
+        return [segment for _, segment in by_start], [start for start, _ in by_start]
+    segments = sorted(cut.segments)
+    order, starts = _places_of(cut.gpu, [size for size, _ in segments], profile_of)
+    return [segments[i] for i in order], starts
+
+
+def _places_of(gpu: str, sizes: Sequence[int], profile_of: Sequence[str]) -> tuple[list[int], list[int | None]]:
+    """Returns in which order partitions of ascending sizes stand on a GPU, and where each starts."""
+    if not profile_of[sizes[0]]:
+        return [0], [None]
+    order, starts = _by_start(gpu, tuple([profile_of[size] for size in sizes]))
+    return list(order), list(starts)
+
+
+@cache
+def _by_start(gpu: str, names: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns in which order instances of these profiles stand on a GPU, as indices, and where each starts."""
+    waiting: dict[str, list[int]] = {}
+    for i in reversed(range(len(names))):
+        waiting.setdefault(names[i], []).append(i)
+    layout = _layout(gpu, tuple(sorted(names)))
+    return tuple(waiting[place.profile].pop() for place in layout), tuple(place.start for place in layout)
+
+
+def _layout(gpu: str, names: Multiset) -> Layout:
+    """Returns where instances of these profiles stand on a GPU; raises RuntimeError if they do not fit."""
+    geometry = load_catalogue()[gpu].mig
+    if geometry is None:
+        raise RuntimeError(f"{gpu} has no MIG")
+    usual = {profile.name for profile in geometry.profiles if profile.kind == "base"}
+    layout = roomiest_layout(placement_rules(geometry, usual | set(names)), names)
+    if layout is None:
+        raise RuntimeError(f"{', '.join(names)} do not fit on one {gpu}")
+    return layout
+
+
+def _predicted(resolved: ResolvedProblem, shared: Sequence[MpsGpu]) -> Iterator[tuple[SharedPrediction, int]]:
+    """Predicts all GPUs of a type at once; yields for each GPU the prediction and its row in it, in their order."""
+    rows: dict[int, tuple[SharedPrediction, int]] = {}
+    for gpu in dict.fromkeys(one.gpu for one in shared):
+        own = [i for i, one in enumerate(shared) if one.gpu == gpu]
+        shape = (len(own), max(len(shared[i].residents) for i in own))
+        workload, batch = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
+        percent = np.zeros(shape)
+        for row, i in enumerate(own):
+            for column, resident in enumerate(shared[i].residents):
+                workload[row, column] = resident.workload
+                batch[row, column] = resident.batch
+                percent[row, column] = resident.percent
+        prediction = resolved.mps[gpu].model.predict(workload, batch, percent)
+        rows |= {i: (prediction, row) for row, i in enumerate(own)}
+    for i in range(len(shared)):
+        yield rows[i]
+
+
+def _resident_figures(one: MpsGpu, prediction: SharedPrediction, row: int) -> list[ResidentFigures]:
+    return [
+        ResidentFigures(
+            sm_percent=resident.percent,
+            batch=resident.batch,
+            latency_ms=float(prediction.latency_ms[row, i]),
+            capacity_rps=float(prediction.throughput_rps[row, i]),
+            causes_ms={cause: float(part[row, i]) for cause, part in prediction.causes_ms.items()},
+            gpu=one.gpu,
+        )
+        for i, resident in enumerate(one.residents)
+    ]

@@ -1,0 +1,170 @@
+"""
+The records of a plan's partitions: what each serves, at which figures, and which share of its workload's rate.
+
+A plan may have millions of partitions. So figures are computed for all of them at once, partitions of one size that
+serve one workload share one record of that, and the records are not validated a second time (model/base.py).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from ..model.base import blank, unvalidated
+from ..model.plan import Partition, Served
+from ..model.problem import Workload
+from ..performance.interference.prediction import Floats, Ints
+from ..performance.resolve import ResolvedProblem
+from .allocated import SPARE
+
+SHARED = -1
+"""Stands for the size of a share under MPS."""
+
+
+@dataclass(frozen=True)
+class ResidentFigures:
+    """A share of a GPU under MPS and what its workload achieves there."""
+
+    gpu: str
+    sm_percent: float
+    batch: int
+    latency_ms: float
+    capacity_rps: float
+    causes_ms: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """The partitions of a plan in their order, each without its share of its workload's rate."""
+
+    workload: Ints
+    """Shape (partition,); SPARE: kept free."""
+    size: Ints
+    """Shape (partition,): index into ResolvedProblem.sizes; SHARED: a share under MPS."""
+    start: Sequence[int | None]
+    """Shape (partition,): placement unit; None: no MIG instance."""
+    residents: Sequence[ResidentFigures]
+    """Of the shares under MPS, in their order."""
+
+
+def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Partition]:
+    """
+    Returns the partitions with the rates that they take.
+
+    A workload's rate is split over its partitions in proportion to their capacity, so that all of them are
+    loaded equally.
+    """
+    cut, serves = figures.size != SHARED, figures.workload != SPARE
+    own = np.flatnonzero(cut & serves)
+    capacity = np.zeros(figures.size.size)
+    capacity[own] = resolved.capacity_rps[figures.workload[own], figures.size[own]]
+    capacity[~cut] = [resident.capacity_rps for resident in figures.residents]
+    rate = np.zeros(figures.size.size)
+    rate[serves] = _rates(resolved, figures.workload[serves], capacity[serves])
+
+    # One record for all partitions of one size that serve one workload.
+    keys = figures.workload[own] * len(resolved.sizes) + figures.size[own]
+    _, first, alike = np.unique(keys, return_index=True, return_inverse=True)
+    # Made in the order in which the plan is read, as records that lie together in memory are read sooner.
+    order = np.argsort(first)
+    alone, alike = own[first[order]], np.argsort(order)[alike]
+    records = unvalidated(Served, _served_alone(resolved, figures.workload[alone], figures.size[alone], rate[alone]))
+    shared = np.flatnonzero(~cut)
+    beside = unvalidated(
+        Served,
+        (
+            _served_beside(resolved, workload, resident, own_rate)
+            for workload, resident, own_rate in zip(
+                figures.workload[shared].tolist(), figures.residents, rate[shared].tolist(), strict=True
+            )
+        ),
+    )
+    served: list[tuple[Served, ...]] = [()] * figures.size.size
+    of_record = list(zip(records, strict=True))
+    for row, record in zip(own.tolist(), alike.tolist(), strict=True):
+        served[row] = of_record[record]
+    for row, resident_record in zip(shared.tolist(), beside, strict=True):
+        served[row] = (resident_record,)
+    return unvalidated(Partition, _fields(resolved, figures, served))
+
+
+def _rates(resolved: ResolvedProblem, workload: Ints, capacity_rps: Floats) -> Floats:
+    """Returns the share of its workload's rate that each partition takes, shape (partition,)."""
+    total = np.bincount(workload, weights=capacity_rps, minlength=resolved.required_rps.size)
+    rate = resolved.required_rps[workload] * (capacity_rps / total[workload])
+    # Where all partitions together suffice, no rounding may put one above its capacity.
+    enough = total >= resolved.required_rps * (1 - 1e-9)
+    return np.where(enough[workload], np.minimum(capacity_rps, rate), rate)
+
+
+def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rps: Floats) -> Iterator[dict[str, Any]]:
+    """Yields the fields of what partitions serve that are one workload's own."""
+    workloads, sizes = resolved.problem.workloads, resolved.sizes
+    basis = {
+        (model, k): profile.basis(one.sharing)
+        for (model, gpu), profile in resolved.profiles.items()
+        for k, one in enumerate(sizes)
+        if one.gpu == gpu
+    }
+    named = list(map(attrgetter("name", "model"), workloads))
+    rows = zip(
+        map(named.__getitem__, workload.tolist()),
+        size.tolist(),
+        resolved.batch[workload, size].tolist(),
+        resolved.processes[workload, size].tolist(),
+        resolved.latency_ms[workload, size].tolist(),
+        resolved.capacity_rps[workload, size].tolist(),
+        rate_rps.tolist(),
+        strict=True,
+    )
+    fields = blank(Served)
+    for (name, model), k, batch, processes, latency_ms, capacity_rps, rate in rows:
+        row = fields.copy()
+        row["workload"] = name
+        row["batch"] = batch
+        row["processes"] = processes
+        row["latency_ms"] = latency_ms
+        row["capacity_rps"] = capacity_rps
+        row["rate_rps"] = rate
+        row["basis"] = basis[model, k]
+        yield row
+
+
+def _served_beside(resolved: ResolvedProblem, w: int, resident: ResidentFigures, rate_rps: float) -> dict[str, Any]:
+    """Returns the fields of what a share under MPS serves."""
+    workload = resolved.problem.workloads[w]
+    return blank(Served) | {
+        "workload": workload.name,
+        "batch": resident.batch,
+        "processes": 1,
+        "latency_ms": resident.latency_ms,
+        "capacity_rps": resident.capacity_rps,
+        "rate_rps": rate_rps,
+        "basis": resolved.profiles[workload.model, resident.gpu].basis("mps"),
+        "causes_ms": resident.causes_ms,
+        "memory_mib": _memory_mib(resolved, resident.gpu, workload),
+    }
+
+
+def _memory_mib(resolved: ResolvedProblem, gpu: str, workload: Workload) -> float | None:
+    """Returns the memory of one process under MPS: the workload's own figure, or its profile's."""
+    known = resolved.profiles[workload.model, gpu].interference
+    return workload.memory_mib or (known.memory_mib if known else None)
+
+
+def _fields(
+    resolved: ResolvedProblem, figures: Figures, served: Sequence[tuple[Served, ...]]
+) -> Iterator[dict[str, Any]]:
+    """Yields the fields of the partitions."""
+    of_size = [blank(Partition) | {"mig_profile": size.mig.name if size.mig else None} for size in resolved.sizes]
+    of_size.append(blank(Partition))  # at SHARED, which is the last
+    shares = iter(figures.residents)
+    for size, start, serves in zip(figures.size.tolist(), figures.start, served, strict=True):
+        row = of_size[size].copy()
+        row["start"] = start
+        row["serves"] = serves
+        if size == SHARED:
+            row["sm_percent"] = next(shares).sm_percent
+        yield row

@@ -1,0 +1,1 @@
+"""Questions beside the cheapest plan: what a fixed fleet carries, what services cost, a plan near what runs."""

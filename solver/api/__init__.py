@@ -1,0 +1,66 @@
+"""
+The library's front door: everything that programs ask of sliceplan, by the names in `__all__`.
+
+A name is loaded when it is first asked for, so that asking for one thing does not load the solvers of all others.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..check import check
+    from .exporting import export_formats
+    from .moving import WrongTransitionError, replan, transition
+    from .planning import (
+        Comparison,
+        Headroom,
+        Shedding,
+        WrongPlanError,
+        compare,
+        headroom,
+        planner_facts,
+        planner_names,
+        planner_sources,
+        planners_for,
+        price,
+        shed,
+        solve,
+    )
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Returns what has this name in the module that defines it."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOME[name], __name__), name)
+
+
+__all__ = [
+    "Comparison",
+    "Headroom",
+    "Shedding",
+    "WrongPlanError",
+    "WrongTransitionError",
+    "check",
+    "compare",
+    "export_formats",
+    "headroom",
+    "planner_facts",
+    "planner_names",
+    "planner_sources",
+    "planners_for",
+    "price",
+    "replan",
+    "shed",
+    "solve",
+    "transition",
+]
+
+_HOME = dict.fromkeys(__all__, ".planning") | {
+    "WrongTransitionError": ".moving",
+    "check": "..check",
+    "export_formats": ".exporting",
+    "replan": ".moving",
+    "transition": ".moving",
+}
+"""Where each name is defined."""

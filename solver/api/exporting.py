@@ -1,0 +1,42 @@
+"""Every form that a plan can be exported to, for command line and page: the targets, and the agent's scripts."""
+
+from collections.abc import Sequence
+
+from ..formats.exports.registry import TARGETS
+from ..formats.exports.target import Export, Options, Target
+from ..model.errors import Finding, InputError
+from ..model.plan import Plan
+
+
+def _node_scripts(plan: Plan, options: Options) -> Export:
+    from sliceplan.agent.showing.script import node_scripts
+
+    return Export({f"{node}.sh": script for node, script in node_scripts(plan, options.source).items()})
+
+
+COMMANDS = Target("commands", "a plain shell script a node: exact placements", _node_scripts)
+
+
+def export_formats() -> dict[str, Target]:
+    """Returns every format by name: those of formats/exports, and the agent's scripts."""
+    return {**TARGETS, COMMANDS.name: COMMANDS}
+
+
+def values_by_name(texts: Sequence[str], option: str) -> dict[str, str]:
+    """
+    Returns what `NAME=VALUE` says by name, and a value without a name by "".
+
+    Raises
+    ------
+    InputError
+        If a value is empty, or given twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name, value = (name, value) if equals else ("", text)
+        if not value or name in found:
+            message = f"is given twice{f' for {name}' if name else ''}" if value else "is empty; expected NAME=VALUE"
+            raise InputError([Finding(option, text, message)])
+        found[name] = value
+    return found

@@ -1,0 +1,177 @@
+"""The library's front door to what changes while services run: the way to another plan, and plans that move little."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ..allocation.completed import completed
+from ..analysis.replan import NAME, in_the_fleet, nothing_found, replanned
+from ..check import check
+from ..formats.profile_files import shipped_profiles
+from ..model.errors import Finding, InputError, NoPlanError, NoTimeError
+from ..model.plan import Plan
+from ..model.problem import Problem
+from ..model.profile import Profile
+from ..model.replan_report import ReplanReport
+from ..model.transition import Durations, Strategy
+from ..performance.resolve import resolve
+from ..performance.unservable import unservable
+from ..runtime.interruption import best_so_far
+from ..transition.inputs import refuse_unusable, refuse_used
+from ..transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_transition
+from ..transition.replay import replay
+from ..transition.tenancies import IdleGpus
+from .planning import WrongPlanError
+
+
+class WrongTransitionError(RuntimeError):
+    """A transition that its replay refutes: a mistake in sliceplan, not in the input."""
+
+
+def transition(
+    old: Plan,
+    new: Plan,
+    *,
+    idle: IdleGpus = NONE_IDLE,
+    strategy: Strategy = "least-disturbance",
+    durations: Durations = UNCHANGED,
+    fixed_starts: bool = False,
+    time_limit_s: float | None = None,
+    sources: tuple[str, str] = ("old plan", "new plan"),
+) -> PlannedTransition:
+    """
+    Returns the steps from the plan that is running to another, replayed at every cut of their graph.
+
+    Parameters
+    ----------
+    idle
+        GPUs beside those of both plans that may be used on the way.
+    fixed_starts
+        Whether the new plan's MIG instances must start where it says.
+    time_limit_s
+        None: there is none. A way is an answer only when all of it is there and was replayed.
+    sources
+        Names of the two plans for error messages.
+
+    Raises
+    ------
+    InputError
+        If a plan has no GPUs, or GPUs that cannot be as it says.
+    NoTimeError
+        If the time limit came before the way was there.
+    WrongTransitionError
+        If the replay finds a mistake.
+    """
+    first, second = sources
+    refuse_unusable({first: old, second if second != first else f"{second} (new)": new})
+    refuse_used(idle, old, first)
+    way = partial(plan_transition, idle=idle, strategy=strategy, durations=durations, fixed_starts=fixed_starts)
+    if time_limit_s is None:
+        return _replayed(old, new, way)
+    deadline = time.monotonic() + time_limit_s
+    planned: PlannedTransition | None = best_so_far(
+        partial(_replayed, old, new, way), lambda _: None, deadline=deadline
+    )
+    if planned is None:
+        text = f"no way from {first} to {second} was found within {time_limit_s:g} s; give it more time"
+        raise NoTimeError(text)
+    return planned
+
+
+def _replayed(old: Plan, new: Plan, way: Callable[[Plan, Plan], PlannedTransition]) -> PlannedTransition:
+    """Returns the way from one plan to another, with every cut of its graph replayed."""
+    planned = way(old, new)
+    if wrong := replay(old, planned.assigned, planned.transition):
+        raise WrongTransitionError("; ".join(wrong[:5]))
+    return planned
+
+
+def replan(
+    problem: Problem,
+    running: Plan,
+    *,
+    move_price: float | None = None,
+    most_moves: int | None = None,
+    profiles: Sequence[Profile] | None = None,
+    time_limit_s: float | None = None,
+    gap: float | None = None,
+    sources: tuple[str, str] = ("problem", "running plan"),
+) -> tuple[Plan, ReplanReport]:
+    """
+    Returns the plan that trades cost against moved services, verified, and what it trades.
+
+    Parameters
+    ----------
+    move_price
+        USD per hour for each moved service; None: 0.
+    most_moves
+        Most services that may be moved; None: any number.
+    profiles
+        None: the shipped ones. A later profile wins over an earlier one of the same model and GPU.
+    time_limit_s
+        As for `api.solve`.
+    gap
+        As for `api.solve`, but of the cost with what the moves are worth.
+    sources
+        Names of the problem and the running plan for error messages.
+
+    Raises
+    ------
+    InputError
+        If the problem refers to something unknown or asks for what cannot be replanned, or the plan cannot run.
+    NoPlanError
+        If no plan moves as few services as asked, or a service cannot be served at all.
+    WrongPlanError
+        If the plan does not hold.
+    """
+    started = time.monotonic()
+    limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
+    deadline = started + limit_s
+    known = shipped_profiles() if profiles is None else list(profiles)
+    resolved = resolve(problem, known, sources[0])
+    resolved = resolved if gap is None else replace(resolved, gap=gap)
+    findings = [
+        Finding(sources[0], f"fleet[{i}].sharing", "allows mps; replanning knows mig and exclusive")
+        for i, entry in enumerate(problem.fleet)
+        if "mps" in entry.sharing
+    ]
+    if problem.settings.keeps_spares:
+        findings.append(Finding(sources[0], "settings", "keeps partitions free, which replanning does not know"))
+    if findings:
+        raise InputError(findings)
+    refuse_unusable({sources[1]: running})
+    if impossible := unservable(resolved):
+        raise NoPlanError("\n".join(f"{one.workload}: {one.reason}" for one in impossible))
+    asked = partial(replanned, resolved, running, move_price=move_price, most_moves=most_moves)
+    plan, report = best_so_far(
+        partial(asked, time_limit_s=deadline - time.monotonic()),
+        partial(nothing_found, resolved, running, move_price=move_price, most_moves=most_moves),
+        deadline=deadline,
+    )
+    # Dealing could give what moves a GPU that the fleet no longer has.
+    if report.moved and plan.gpus and all(in_the_fleet(problem, gpu) for gpu in running.gpus):
+        undealt = plan, report
+        plan, report = best_so_far(partial(_fewer_moves, running, *undealt), lambda _: undealt, deadline=deadline)
+    search = plan.search.model_copy(update={"time_limit_s": limit_s})
+    runtime_s = round(time.monotonic() - started, 6)
+    plan = completed(problem, plan.model_copy(update={"search": search, "runtime_s": runtime_s}), known)
+    if wrong := check(problem, plan, known):
+        raise WrongPlanError(f"{NAME} returned a plan that does not hold: {'; '.join(map(str, wrong))}")
+    return plan, report
+
+
+def _fewer_moves(running: Plan, plan: Plan, report: ReplanReport) -> tuple[Plan, ReplanReport]:
+    """Deals the GPUs of a plan that an unfinished search gave anew, where that moves fewer services."""
+    dealt = plan_transition(running, plan)
+    moved = dealt.transition.disturbed.services
+    if len(moved) >= len(report.moved):
+        return plan, report
+    total = (plan.cost_per_hour or 0.0) + (report.move_price_per_hour or 0.0) * len(moved)
+    least = report.least_total_per_hour
+    update = {
+        "moved": moved,
+        "total_per_hour": total,
+        "least_total_per_hour": None if least is None else min(least, total),
+    }
+    return dealt.assigned, report.model_copy(update=update)

@@ -1,0 +1,35 @@
+"""Starts the browser page."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..model.errors import MissingExtraError
+
+
+def serve(port: int, *, open_browser: bool, address: str = "localhost", access: Path | None = None) -> None:
+    """
+    Runs the page until it is interrupted, then ends this process with the page's exit code.
+
+    That is 2, with a message, if the address is reached from other machines and nobody would have to log in, or if
+    the login could not work (app/access/starting.py).
+
+    Parameters
+    ----------
+    address
+        Where the page listens; localhost: only this machine reaches it.
+    access
+        File that says how people log in and who may save (app/access/policy.py); None: nobody needs to.
+
+    Raises
+    ------
+    MissingExtraError
+        If Streamlit is not installed.
+    """
+    if find_spec("streamlit") is None:
+        raise MissingExtraError("streamlit", "ui")
+    command = [sys.executable, "-m", "sliceplan.app.access.starting", f"--address={address}", f"--port={port}"]
+    command += ["--open-browser"] if open_browser else []
+    command += [f"--access={access}"] if access is not None else []
+    sys.exit(subprocess.call(command))

@@ -1,0 +1,1 @@
+"""Planners' answers side by side, and where they contradict each other."""

@@ -1,0 +1,1 @@
+"""Solvers behind OR-Tools, and programs handed over as arrays."""

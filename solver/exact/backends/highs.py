@@ -1,0 +1,74 @@
+"""HiGHS through OR-Tools MathOpt, with the settings that all programs here share."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Literal
+
+from ortools.math_opt.python import mathopt
+from ortools.math_opt.solvers import highs_pb2
+
+from ...runtime.deadline import at_most_left
+
+TIE_BREAK_NODES = 20
+"""Branch-and-bound nodes for a second goal; a count and not a time, so that equal runs give equal plans."""
+
+
+def run_highs(
+    model: mathopt.Model,
+    time_limit_s: float,
+    *,
+    absolute_gap: float | None,
+    gap: float = 0.0,
+    node_limit: int | None = None,
+    start: Mapping[Any, float] | None = None,
+) -> mathopt.SolveResult:
+    """
+    Solves a program, on one thread and with a fixed seed.
+
+    Parameters
+    ----------
+    time_limit_s
+        Of which no more counts than the whole search has left.
+    absolute_gap
+        Stop at a solution this close to the bound: just below 1 where every cost is an integer; None: at the optimum.
+    gap
+        Stop at a solution this close to the bound, as a part of the bound. HiGHS has it as a part of the solution.
+    start
+        A known solution, as found: its integers may be off by rounding.
+    """
+    parameters = mathopt.SolveParameters(
+        time_limit=timedelta(seconds=at_most_left(time_limit_s)),
+        random_seed=1,
+        relative_gap_tolerance=max(0.0 if absolute_gap is not None else 1e-9, gap / (1 + gap) * (1 - 1e-6)),
+        absolute_gap_tolerance=absolute_gap,
+        node_limit=node_limit,
+        highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
+    )
+    # HiGHS ends with an error, not without the hint, where an integer of it is off by 1e-7, as its own solutions are.
+    known = {one: round(value) if one.integer else value for one, value in (start or {}).items()}
+    hints = [mathopt.SolutionHint(variable_values=known)] if known else []
+    return mathopt.solve(
+        model,
+        mathopt.SolverType.HIGHS,
+        params=parameters,
+        model_params=mathopt.ModelSolveParameters(solution_hints=hints),
+    )
+
+
+End = Literal["optimal", "time_limit", "infeasible"]
+
+_END: dict[mathopt.TerminationReason, End] = {
+    mathopt.TerminationReason.OPTIMAL: "optimal",
+    mathopt.TerminationReason.FEASIBLE: "time_limit",
+    mathopt.TerminationReason.NO_SOLUTION_FOUND: "time_limit",
+    mathopt.TerminationReason.INFEASIBLE: "infeasible",
+    mathopt.TerminationReason.INFEASIBLE_OR_UNBOUNDED: "infeasible",
+}
+
+
+def end_of(result: mathopt.SolveResult) -> End:
+    """Returns how a program that cannot be unbounded ended; RuntimeError: in no way that is known."""
+    reason = result.termination.reason
+    if reason not in _END:
+        raise RuntimeError(f"HiGHS ended with {reason.name}: {result.termination.detail}")
+    return _END[reason]

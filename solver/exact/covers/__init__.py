@@ -1,0 +1,1 @@
+"""Which covers there are of a workload at given prices, alike workloads once."""

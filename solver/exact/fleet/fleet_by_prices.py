@@ -1,0 +1,289 @@
+"""
+Fleets of MIG, whole GPUs and GPUs under MPS, decomposed by prices.
+
+1. lagrangian_dual.py finds the prices of partitions and of GPUs under MPS with the greatest lower bound. There, GPUs
+   under MPS are a fluid of which residents take as little as alone on a GPU (fluid_shares.py).
+2. Real residents disturb each other and leave parts of GPUs unused, so sets of them cost `dearness` times the fluid.
+   Workloads whose cheapest cover by partitions is clearly cheaper than that are covered; where it is clearly dearer,
+   they are residents; those between, the closest calls, stay open.
+3. Sets of residents that fit a GPU are listed or generated for those who are or may be residents. One integer program
+   chooses among sets, and among covers of the others, for all GPU types together (restricted_master.py).
+4. Its plan tells how dear residents really are; while there is time, 2 and 3 are repeated with that.
+
+The bound is that of the prices; a time limit or an interruption costs quality, never the proof.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...allocation.allocated import AllocatedGpu, MpsGpu, Resident
+from ...performance.interference.prediction import Floats, Ints
+from ...performance.resolve import ResolvedProblem
+from ..cost_lattice import NO_GAP, cost_lattice
+from ..covers.cover_groups import cover_groups
+from ..covers.covers import Covers, Demands, cheapest_covers
+from ..covers.undecided_classes import undecided_classes
+from ..dual.lagrangian_data import demands_of, known_prices, most_to_pay, supply_of
+from ..dual.lagrangian_dual import SLACK, PricedDemand, Supply, best_prices
+from ..mig.cutting_stock import Pattern, patterns_of
+from ..mig.decoding import cut_gpus, shared_gpus
+from ..mps.column_generation import generate_columns
+from ..mps.columns import Column, columns_of_gpus, enumerate_columns, few_columns, item_tables
+from ..mps.items import MpsItems, mps_items
+from ..mps.program import by_columns
+from ..primal.restricted_master import ChosenCovers, MpsChoice, choose_covers
+from ..proof import is_within
+
+PRICES = (
+    "Lagrangian bound at the slice prices (solver/exact/dual/lagrangian_dual.py), with GPUs under MPS as a fluid "
+    "(solver/exact/mps/fluid_shares.py): no cut of a GPU is worth more than the GPU, every workload costs at least its "
+    "cheapest cover, and neighbours never make a resident faster"
+)
+
+DEARNESS = 1.15
+"""How much dearer than the fluid sets of residents are taken to be at first."""
+
+CLOSE_CALL = 0.25
+"""Part of the cheaper of its two costs by which they may differ for a workload to stay open."""
+
+MOST_OPEN = 120
+"""Workloads that stay open at most, the closest calls."""
+
+MOST_CLASSES = 400
+"""Classes of workloads with several near covers in the program."""
+
+ROUNDS = 3
+
+COLUMNS_TIME = 0.4
+"""Part of a round's time that generating columns may take."""
+
+
+@dataclass(frozen=True, eq=False)
+class FleetPrices:
+    """Prices, and the cheapest covers by partitions at them."""
+
+    priced: PricedDemand
+    bound: float
+    """Lower bound on the cost per hour, rounded up to what whole GPUs can cost; inf: no plan can keep the counts."""
+    patterns: list[Pattern]
+    sizes: Ints
+    """Numbers of the partition sizes that some workload can use."""
+    supply: Supply
+    demands: Demands
+
+
+@dataclass(frozen=True, eq=False)
+class PricedPlan:
+    """A plan of the whole fleet."""
+
+    gpus: list[AllocatedGpu]
+    cost: float
+
+
+def fleet_prices(resolved: ResolvedProblem, *, deadline: float) -> FleetPrices:
+    """Returns prices and their bound; `deadline` as time.monotonic() has it."""
+    patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
+    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
+    supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
+    most = most_to_pay(resolved)
+    priced = best_prices(demands, supply, start=known_prices(resolved, sizes), enough=most, deadline=deadline)
+    bound = np.inf if priced.bound > most * (1 + 1e-6) else cost_lattice(resolved).next_cost(priced.bound)
+    return FleetPrices(priced, bound, patterns, sizes, supply, demands)
+
+
+Place = Callable[[ResolvedProblem], Sequence[MpsGpu]]
+"""Places as many workloads of a problem on GPUs under MPS as it can, counts apart."""
+
+
+def plan_at_prices(
+    resolved: ResolvedProblem, prices: FleetPrices, place: Place, *, deadline: float
+) -> tuple[PricedPlan | None, bool]:
+    """
+    Returns the best plan of a few rounds, and whether its time limit ended some part of them.
+
+    None: no plan was found in time, or the counts are too small for one.
+
+    Parameters
+    ----------
+    place
+        A heuristic, whose GPUs are the first sets of residents where sets are generated.
+    """
+    best: PricedPlan | None = None
+    dearness = np.full(len(resolved.mps), DEARNESS)
+    seen: set[bytes] = set()
+    limited = False
+    for turn in range(ROUNDS):
+        left = deadline - time.monotonic()
+        split = _split(prices, dearness)
+        limited |= left <= 0
+        if left <= 0 or split.key in seen:
+            break
+        seen.add(split.key)
+        plan, late = _planned(resolved, prices, split, place, time.monotonic() + left / (ROUNDS - turn))
+        limited |= late
+        if plan is None:
+            continue
+        if best is None or plan.cost < best.cost * (1 - NO_GAP):
+            best = plan
+        if is_within(resolved.gap, best.cost, prices.bound):
+            break
+        dearness = _dearness(resolved, prices, plan, dearness)
+    return best, limited
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Workloads that are covered by partitions, that are residents, and that are open."""
+
+    covered: Ints
+    residents: Ints
+    open: Ints
+
+    @property
+    def key(self) -> bytes:
+        return b"|".join(part.tobytes() for part in (self.covered, self.residents, self.open))
+
+
+def _split(prices: FleetPrices, dearness: Floats) -> _Split:
+    """Decides by prices where workloads are served, but for the closest calls."""
+    shares, by_partitions = costs_at(prices, dearness)
+    by_shares = shares.min(axis=1)
+    less = np.minimum(by_shares, by_partitions)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(by_shares - by_partitions) / less
+    close = np.flatnonzero(apart < CLOSE_CALL)
+    close = np.sort(close[np.argsort(apart[close], kind="stable")[:MOST_OPEN]])
+    decided = np.ones(len(less), dtype=bool)
+    decided[close] = False
+    return _Split(
+        np.flatnonzero(decided & (by_partitions <= by_shares)),
+        np.flatnonzero(decided & (by_shares < by_partitions)),
+        close,
+    )
+
+
+def costs_at(prices: FleetPrices, dearness: Floats) -> tuple[Floats, Floats]:
+    """
+    Returns what each workload costs as a resident of each type, and by partitions alone; inf: it cannot be.
+
+    Shapes (workload, type under MPS) and (workload,). `dearness`, of shape (type under MPS,): how much dearer than the
+    fluid residents are taken to be.
+    """
+    sizes = len(prices.sizes)
+    fluid = _fluid(prices)
+    by_partitions = np.full(len(fluid), np.inf)
+    rows = np.flatnonzero(_can_be_covered(prices.demands))
+    by_partitions[rows] = _covers(prices, rows, 0.0).floor
+    with np.errstate(invalid="ignore"):  # what costs nothing and cannot be there
+        by_shares = np.where(np.isfinite(fluid), fluid * (prices.priced.price[sizes:] * dearness), np.inf)
+    return by_shares, by_partitions
+
+
+def cheapest_covers_of(prices: FleetPrices, rows: Ints) -> Ints:
+    """Returns a cheapest cover by partitions of each of some workloads, shape (row, size)."""
+    covers = _covers(prices, rows, 0.0)
+    return np.asarray(covers.counts[covers.first()])
+
+
+def _fluid(prices: FleetPrices) -> Floats:
+    """Returns the GPUs of each type that each rate takes as a fluid, shape (workload, type under MPS)."""
+    if prices.demands.shared is None:
+        raise ValueError("no GPUs of the fleet may be shared by MPS")
+    return prices.demands.shared
+
+
+def _can_be_covered(demands: Demands) -> np.ndarray:
+    """Tells of each workload whether partitions alone can serve it, its most replicas considered."""
+    largest = demands.part.max(axis=1, initial=0.0)
+    return np.asarray(largest * np.minimum(demands.most, 1e9) >= 1 - 1e-9)
+
+
+def _covers(prices: FleetPrices, rows: Ints, slack: float) -> Covers:
+    """Returns covers by partitions alone of some workloads, numbered by their place among these."""
+    own = replace(prices.demands.of(rows), shared=None)
+    return cheapest_covers(own, prices.priced.price[: len(prices.sizes)], slack)
+
+
+def _planned(
+    resolved: ResolvedProblem, prices: FleetPrices, split: _Split, place: Place, deadline: float
+) -> tuple[PricedPlan | None, bool]:
+    """Returns the plan of one integer program, and whether its time limit ended it or the search for its columns."""
+    covered = np.concatenate([split.covered, split.open])
+    open_ = np.arange(len(split.covered), len(covered))
+    hosted = np.concatenate([split.residents, split.open])
+    guests = resolved.restricted_to(hosted.tolist())
+    guests = replace(guests, capacity_rps=np.zeros_like(guests.capacity_rps))
+    started = time.monotonic()
+    columns_by = started + COLUMNS_TIME * (deadline - started)
+    shared, columns = _columns(guests, place, columns_by)
+    late = time.monotonic() > columns_by
+    sizes, cuts = len(prices.sizes), len(prices.patterns)
+    supply = prices.supply
+    choice = choose_covers(
+        undecided_classes(cover_groups(_covers(prices, covered, SLACK)), prices.priced.price[:sizes], open_),
+        Supply(supply.instances[:cuts, :sizes], supply.gpu_type[:cuts], supply.cost[:cuts], supply.available),
+        least_cost=prices.bound,
+        steps=cost_lattice(resolved),
+        slices=None,
+        time_limit_s=max(deadline - time.monotonic(), 0.05),
+        most_classes=MOST_CLASSES,
+        shared=MpsChoice(
+            by_columns(guests, shared, columns),
+            always=len(split.residents),
+            gpu_type={entry.gpu.name: g for g, entry in enumerate(resolved.fleet)},
+        ),
+    )
+    chosen = choice.covers
+    plan = None if chosen is None else _decoded(resolved, prices, chosen, covered, hosted, guests, shared)
+    return plan, late or choice.limited
+
+
+def _columns(guests: ResolvedProblem, place: Place, deadline: float) -> tuple[MpsItems, Sequence[Column]]:
+    """Returns what may stand on GPUs under MPS, and the sets of it that fit: all, or generated ones."""
+    shared = mps_items(guests, parts=False)
+    tables = item_tables(guests, shared)
+    listed = [enumerate_columns(table) for table in tables]
+    if all(of_type.complete for of_type in listed):
+        return shared, few_columns([column for of_type in listed for column in of_type.columns])
+    known = columns_of_gpus(guests, shared, place(guests))
+    return shared, few_columns(generate_columns(guests, shared, tables, known, deadline=deadline).columns)
+
+
+def _decoded(
+    resolved: ResolvedProblem,
+    prices: FleetPrices,
+    chosen: ChosenCovers,
+    covered: Ints,
+    hosted: Ints,
+    guests: ResolvedProblem,
+    shared: MpsItems,
+) -> PricedPlan:
+    partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
+    partitions[np.ix_(covered, prices.sizes)] = chosen.partitions
+    used = [(pattern, int(times)) for pattern, times in zip(prices.patterns, chosen.cuts, strict=True) if times]
+    residents = [
+        MpsGpu(gpu.gpu, tuple(renumbered(one, hosted) for one in gpu.residents))
+        for gpu in shared_gpus(guests, shared.items, chosen.shared)
+    ]
+    return PricedPlan([*cut_gpus(resolved, used, partitions), *residents], chosen.cost)
+
+
+def renumbered(resident: Resident, hosted: Ints) -> Resident:
+    """Returns a resident whose workload is numbered among `hosted`, with its own number."""
+    return replace(resident, workload=int(hosted[resident.workload]))
+
+
+def _dearness(resolved: ResolvedProblem, prices: FleetPrices, plan: PricedPlan, before: Floats) -> Floats:
+    """Returns for each type how many GPUs under MPS a plan has for each that the fluid would take."""
+    number = {gpu: g for g, gpu in enumerate(resolved.mps)}
+    taken, fluid = np.zeros(len(number)), np.zeros(len(number))
+    gpus = _fluid(prices)
+    for gpu in plan.gpus:
+        if isinstance(gpu, MpsGpu):
+            g = number[gpu.gpu]
+            taken[g] += 1
+            fluid[g] += sum(gpus[w, g] for w in set(gpu.workloads))
+    return np.where(fluid > 0, np.maximum(taken / np.maximum(fluid, 1e-9), 1.0), before)

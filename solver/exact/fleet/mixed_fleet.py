@@ -1,0 +1,121 @@
+"""
+Fleets with GPUs under MPS, beside MIG and whole GPUs, solved jointly: type, sharing and contents of every GPU.
+
+Few workloads, or all of them under MPS, go by one program over sets of residents (fleet_by_sets.py). Where workloads
+may be cut from GPUs too and are many, or their sets too many to list, prices come first (fleet_by_prices.py): a bound
+within a moment, and a plan near it. The program over sets then has the rest of the time, if it is not too large.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from math import inf
+
+from ...allocation.allocated import AllocatedGpu
+from ...performance.resolve import ResolvedProblem
+from ...runtime.progress import report
+from ..proof import ended
+from .first_fleet import first_fleet
+from .fleet_answer import FleetAnswer, price_of
+from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
+from .fleet_by_sets import list_sets, solve_by_sets
+
+SOLVER = "slice prices, then HiGHS through MathOpt"
+
+FEW_WORKLOADS = 150
+"""Workloads up to which a fleet of cut and shared GPUs goes by one program alone, if all sets are listed."""
+
+MOST_WORKLOADS = 600
+"""Workloads up to which a gap that prices leave is handed to the programs over all of the fleet."""
+
+PRICING = 0.3
+"""Part of the time that prices and the plan at them may take where the programs follow."""
+
+
+def solve_mixed_fleet(
+    resolved: ResolvedProblem,
+    place: Place = lambda _: (),
+    known: Iterable[Sequence[AllocatedGpu]] = (),
+    *,
+    on_answer: Callable[[FleetAnswer], None] = lambda _: None,
+    time_limit_s: float,
+) -> FleetAnswer:
+    """
+    Solves a fleet of which some GPUs may be shared by MPS; the module says how.
+
+    Parameters
+    ----------
+    place
+        A heuristic that places workloads on GPUs under MPS, as many as it can; where sets of residents are generated,
+        these are the first.
+    known
+        Plans that serve every workload and keep every limit, found by other ways when they are asked for: after the
+        bound and the first plan. The answer is no dearer than any of them.
+    on_answer
+        Called with the bound, then with each plan before the search for a better one.
+    """
+    deadline = time.monotonic() + time_limit_s
+    workloads = len(resolved.required_rps)
+    prices = fleet_prices(resolved, deadline=time.monotonic() + PRICING * time_limit_s)
+    if prices.bound == inf:
+        return FleetAnswer("infeasible", SOLVER, None, PRICES, None)
+    bound = prices.bound, PRICES
+    report(f"exact: no plan costs less than ${prices.bound:,.2f}/h")
+    on_answer(_priced_answer(resolved, prices, None, limited=True))
+    plans: list[Sequence[AllocatedGpu]] = []
+    for plan in chain(_first(resolved, prices, deadline), known):
+        plans.append(plan)
+        close = _priced_answer(resolved, prices, _cheapest(resolved, plans), limited=True)
+        on_answer(close)
+        if close.stopped == "gap_reached":
+            return close
+    sets = list_sets(resolved)
+    if (sets.complete and workloads <= FEW_WORKLOADS) or not resolved.capacity_rps.any():
+        return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
+    first = _by_prices(resolved, prices, place, plans, on_answer, deadline)
+    if first.stopped in ("proved", "gap_reached") or workloads > MOST_WORKLOADS or time.monotonic() > deadline:
+        return first
+    plans = plans if first.gpus is None else [*plans, first.gpus]
+    return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
+
+
+def _first(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> Iterator[Sequence[AllocatedGpu]]:
+    first = first_fleet(resolved, prices, deadline=deadline)
+    if first is not None:
+        yield first
+
+
+def _by_prices(
+    resolved: ResolvedProblem,
+    prices: FleetPrices,
+    place: Place,
+    plans: Sequence[Sequence[AllocatedGpu]],
+    on_answer: Callable[[FleetAnswer], None],
+    deadline: float,
+) -> FleetAnswer:
+    """Returns the better of the known plans and of that at the prices, with their bound."""
+    small = len(resolved.required_rps) <= MOST_WORKLOADS
+    until = time.monotonic() + (PRICING if small else 1.0) * max(deadline - time.monotonic(), 0.05)
+    best = _cheapest(resolved, plans)
+    found, limited = plan_at_prices(resolved, prices, place, deadline=until)
+    if found is None or (best is not None and price_of(resolved, best) <= found.cost):
+        return _priced_answer(resolved, prices, best, limited)
+    answer = _priced_answer(resolved, prices, found.gpus, limited)
+    report(f"exact: a plan of ${found.cost:,.2f}/h, none costs less than ${prices.bound:,.2f}/h")
+    on_answer(answer)
+    return answer
+
+
+def _cheapest(resolved: ResolvedProblem, plans: Sequence[Sequence[AllocatedGpu]]) -> list[AllocatedGpu] | None:
+    """Returns the cheapest of the known plans; None: there is none."""
+    best = min(plans, key=lambda plan: price_of(resolved, plan), default=None)
+    return None if best is None else list(best)
+
+
+def _priced_answer(
+    resolved: ResolvedProblem, prices: FleetPrices, gpus: list[AllocatedGpu] | None, limited: bool
+) -> FleetAnswer:
+    cost = None if gpus is None else price_of(resolved, gpus)
+    stopped = ended(cost, prices.bound, gap=resolved.gap, limited=limited)
+    return FleetAnswer(stopped, SOLVER, prices.bound, PRICES, gpus, prices)

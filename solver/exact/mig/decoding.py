@@ -1,0 +1,125 @@
+"""From the numbers of the integer program to GPUs with segments and residents on them."""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from ...allocation.allocated import SPARE, AlikeGpus, CutGpu, MpsGpu, Resident
+from ...performance.interference.least_shares import least_shares
+from ...performance.interference.prediction import Ints
+from ...performance.resolve import ResolvedProblem
+from ..mps.items import Item
+from ..mps.program import MpsAnswer
+from .cutting_stock import Pattern
+
+FREE = -2
+"""Stands for the workload of a slot that nobody wants."""
+
+
+def cut_gpus(
+    resolved: ResolvedProblem,
+    patterns: Iterable[tuple[Pattern, int]],
+    partitions: Ints,
+    spares: Ints | None = None,
+) -> list[CutGpu]:
+    """Returns the GPUs of `alike_gpus` one by one."""
+    return [gpu for alike in alike_gpus(resolved, patterns, partitions, spares) for gpu in alike.one_by_one()]
+
+
+def alike_gpus(
+    resolved: ResolvedProblem,
+    patterns: Iterable[tuple[Pattern, int]],
+    partitions: Ints,
+    spares: Ints | None = None,
+) -> list[AlikeGpus]:
+    """
+    Deals the partitions to the cut GPUs.
+
+    Partitions of a size are dealt in the order of the workloads, so that those of one workload stand close
+    together and what stays free is left on the last GPUs; partitions that are kept free come last. GPUs on which
+    nothing stands are left out.
+
+    Parameters
+    ----------
+    patterns
+        How many GPUs are cut in each way.
+    partitions
+        Shape (workload, size).
+    spares
+        Shape (size,): partitions that are kept free; None: there are none.
+    """
+    index = {(size.gpu, size.name): k for k, size in enumerate(resolved.sizes)}
+    waiting = [np.repeat(np.arange(len(partitions)), partitions[:, k]) for k in range(len(resolved.sizes))]
+    if spares is not None:
+        waiting = [np.append(own, np.full(number, SPARE)) for own, number in zip(waiting, spares, strict=True)]
+    dealt: list[AlikeGpus] = []
+    for pattern, times in patterns:
+        counts = sorted((index[pattern.gpu, profile], count) for profile, count in Counter(pattern.profiles).items())
+        slots = []
+        for k, count in counts:
+            taken, waiting[k] = np.split(waiting[k], [times * count])
+            # Every GPU takes the next `count` of them; the last GPUs find none left.
+            slots.append(np.append(taken, np.full(times * count - len(taken), FREE)).reshape(times, count))
+        sizes = [k for k, count in counts for _ in range(count)]
+        dealt += _cut_alike(pattern.gpu, np.array(sizes), np.hstack(slots))
+    if left := sum(map(len, waiting)):
+        raise RuntimeError(f"{left} partitions have no GPU; the solver's answer violates its own constraints")
+    return dealt
+
+
+def _cut_alike(gpu: str, sizes: Ints, workload: Ints) -> Iterator[AlikeGpus]:
+    """Yields the GPUs on which the same partitions are wanted; `workload` has the shape (GPU, slot), FREE: nobody."""
+    wanted = workload != FREE
+    differs = np.flatnonzero((wanted[1:] != wanted[:-1]).any(axis=1)) + 1
+    for same in np.split(np.arange(len(workload)), differs):
+        slots = np.flatnonzero(wanted[same[0]])
+        if slots.size:
+            yield AlikeGpus(gpu, tuple(sizes[slots].tolist()), workload[np.ix_(same, slots)])
+
+
+def shared_gpus(resolved: ResolvedProblem, items: Sequence[Item], answer: MpsAnswer) -> list[MpsGpu]:
+    """
+    Deals the residents that are wanted to the GPUs under MPS, and gives each its least share there.
+
+    Places that nobody wants stay empty; those who are left need no more than before.
+    """
+    waiting = {item: deque(workloads) for item, workloads in answer.residents.items()}
+    dealt: dict[str, list[list[tuple[int, int, int]]]] = {}
+    for column, times in answer.columns:
+        for _ in range(times):
+            slots = zip(column.items, column.batches or (), strict=True)
+            taken = [(item, waiting[item].popleft(), batch) for item, batch in slots if waiting.get(item)]
+            if taken:
+                dealt.setdefault(column.gpu, []).append(taken)
+    if left := sum(len(queue) for queue in waiting.values()):
+        raise RuntimeError(f"{left} residents have no GPU; the solver's answer violates its own constraints")
+    return [gpu for name, rows in dealt.items() for gpu in _with_least_shares(resolved, items, name, rows)]
+
+
+def _with_least_shares(
+    resolved: ResolvedProblem, items: Sequence[Item], gpu: str, rows: Sequence[Sequence[tuple[int, int, int]]]
+) -> list[MpsGpu]:
+    mps = resolved.mps[gpu]
+    shape = (len(rows), max(len(row) for row in rows))
+    workload, batch = np.full(shape, -1, dtype=np.int64), np.ones(shape, dtype=np.int64)
+    limit, required = np.ones(shape), np.ones(shape)
+    for r, row in enumerate(rows):
+        for c, (item, w, size) in enumerate(row):
+            workload[r, c], batch[r, c] = w, size
+            limit[r, c], required[r, c] = items[item].limit_ms, items[item].required_rps
+    units, fits = least_shares(
+        mps.model,
+        workload,
+        batch,
+        limit,
+        required,
+        unit_percent=mps.unit_percent,
+        capacity_units=mps.capacity_units,
+    )
+    if not fits.all():
+        raise RuntimeError("a set of residents does not fit; subsets of feasible sets must")
+    return [
+        MpsGpu(gpu, tuple(Resident(w, size, mps.percent_of(int(units[r, c]))) for c, (_, w, size) in enumerate(row)))
+        for r, row in enumerate(rows)
+    ]

@@ -1,0 +1,64 @@
+"""
+What a workload takes of GPUs under MPS at least, were they a fluid that is given away in any amounts.
+
+    f_wg = R_w / U  min u / min(throughput, R_w)     over the batch sizes and the shares of u units within the SLO
+
+U: the units of a GPU of type g. Each resident is as fast as alone on its GPU at its share, because neighbours never
+make it faster (interference/igniter.py), and carries at most the rate R_w; so no plan carries the rate with fewer GPUs'
+worth of units, whatever its number of residents. A workload that may not be split takes at least the least share with
+which it carries all of its rate alone. Every share is looked at: neither latency nor throughput need be monotone in it
+(performance/alone.py).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...performance.alone import WITHIN, EveryShare, each_kind
+from ...performance.interference.prediction import Floats
+from ...performance.mps_sharing import MpsType
+from ...performance.resolve import ResolvedProblem
+from .items import classes_of
+
+MOST_COMPARED = 1 << 20
+"""Operating points of several workloads that are compared with their SLOs together."""
+
+
+def fluid_gpus(resolved: ResolvedProblem) -> Floats:
+    """Returns f, shape (workload, type under MPS), in GPUs; inf: the type cannot carry the workload."""
+    columns = [_of_type(resolved, mps) for mps in resolved.mps.values()]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(resolved.required_rps), 0))
+
+
+def fluid_of(resolved: ResolvedProblem, rate: float = 1.0) -> Floats:
+    """Returns what a multiple of each rate takes of GPUs under MPS at least, as `fluid_gpus`, alike workloads once."""
+    classes = classes_of(resolved)
+    first = resolved.restricted_to([members[0] for members in classes])
+    of_class = fluid_gpus(replace(first, required_rps=first.required_rps * rate))
+    fluid = np.zeros((len(resolved.required_rps), of_class.shape[1]))
+    for c, members in enumerate(classes):
+        fluid[list(members)] = of_class[c]
+    return fluid
+
+
+def _of_type(resolved: ResolvedProblem, mps: MpsType) -> Floats:
+    fewest = np.full(len(resolved.required_rps), np.inf)
+    whole = np.array([workload.max_replicas == 1 for workload in resolved.problem.workloads], dtype=bool)
+    for rows, alone in each_kind(mps):
+        step = max(MOST_COMPARED // alone.points, 1)
+        for begin in range(0, len(rows), step):
+            own = rows[begin : begin + step]
+            part = _parts(alone, resolved.limit_ms[own], resolved.required_rps[own])
+            units = np.arange(1, mps.capacity_units + 1)
+            with np.errstate(divide="ignore", over="ignore"):
+                taken = np.min(units / part, axis=1)
+            all_of_it = np.where(part >= 1 - 1e-9, units, np.inf).min(axis=1)
+            fewest[own] = np.where(whole[own], np.maximum(taken, all_of_it), taken) / mps.capacity_units
+    return fewest
+
+
+def _parts(alone: EveryShare, limit_ms: Floats, required_rps: Floats) -> Floats:
+    """Returns the part of each rate, at most 1, that one resident carries at most at each share: (workload, share)."""
+    fast = alone.latency_ms <= limit_ms[:, None, None] * WITHIN
+    carried = np.where(fast, alone.throughput_rps, 0.0).max(axis=1)
+    return np.asarray(np.minimum(carried / required_rps[:, None], 1.0), dtype=np.float64)

@@ -1,0 +1,1 @@
+"""From prices to an integer plan: which cover each workload takes."""

@@ -1,0 +1,1 @@
+"""Plans around what runs: cost traded against moved services."""

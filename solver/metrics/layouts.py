@@ -1,0 +1,26 @@
+"""The kinds of GPUs of a plan: which type, and how it is cut or shared."""
+
+from collections import Counter
+
+from ..model.plan import Plan, PlannedGpu
+
+
+def layouts(plan: Plan) -> Counter[tuple[str, str]]:
+    """Returns how many GPUs of each type are divided alike; the words name the partitions, largest part first."""
+    return Counter((gpu.gpu, layout_of(gpu)) for gpu in plan.gpus)
+
+
+def layout_of(gpu: PlannedGpu) -> str:
+    """Returns the partitions of a GPU in words: `3g.40gb + 2 x 2g.20gb`, `whole`, `MPS, 3 services`."""
+    if gpu.sharing == "mps":
+        services = len({served.workload for partition in gpu.partitions for served in partition.serves})
+        return f"MPS, {services} service{'' if services == 1 else 's'}"
+    sizes = Counter(partition.mig_profile for partition in gpu.partitions)
+    if None in sizes:
+        return "whole"
+    ordered = sorted(sizes.items(), key=lambda item: (-_slices(item[0]), str(item[0])))
+    return " + ".join(f"{count} x {name}" if count > 1 else str(name) for name, count in ordered)
+
+
+def _slices(profile: str | None) -> int:
+    return int((profile or "0g").partition("g")[0])

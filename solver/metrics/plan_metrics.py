@@ -1,0 +1,200 @@
+"""
+How well a plan uses what it pays for.
+
+Internal slack (ParvaGPU, SC'24, eq. 3)
+    1 - sum(SM_i A_i) / sum(SM_i): the part of the allocated SMs that is idle. SM_i: SMs of partition i. The
+    paper measures the SM activity A_i; here it is estimated as the rate that the partition takes over
+    the greatest throughput that any operating point of the model reaches on that MIG profile, whatever its
+    latency. So a batch cut short by the SLO and a rate below the capacity both count as slack.
+External fragmentation (ParvaGPU, eq. 4, which prints the utilisation; this is 1 minus it)
+    1 - sum(SM_i) / (G S): the part of the SMs of the G used GPUs that no partition holds. S: SMs of the full-size
+    MIG profile (98 on an A100, whose other 10 SMs MIG never uses).
+Wasted slices
+    Free compute or memory slices that no sequence of further instances could ever reach.
+
+On a GPU under MPS, or used whole, S is all its SMs; a share of r percent holds r percent of them, and the greatest
+throughput is that of the model alone at that share. Where the catalogue does not know the SMs of a MIG profile, its
+part of the compute slices stands in for them.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..model.base import blank, unvalidated
+from ..model.catalogue import load_catalogue
+from ..model.geometry import Layout, Placement, PlacementRules, most_addable, placement_rules, valid_layouts
+from ..model.plan import GpuCut, Metrics, Plan, PlannedGpu
+from ..model.problem import Problem, Sharing
+from ..model.profile import Profile, merged
+from ..performance.interference.igniter import IgniterModel
+from ..performance.prediction import peak_at_share_rps, peak_rps
+from .plan_columns import Floats, PartitionKind, PlanColumns, plan_columns
+
+
+def measure(
+    problem: Problem, plan: Plan, profiles: Iterable[Profile], columns: PlanColumns | None = None
+) -> Metrics | None:
+    """Returns the metrics of a plan; None if it uses no GPU. `columns`: the plan's, if they were read before."""
+    if not plan.gpus:
+        return None
+    by_key = merged(profiles)
+    columns = plan_columns(problem, plan, columns)
+    sms = np.array([allocated_sms(kind) for kind in columns.kinds])[columns.kind]
+    reachable = reachable_rps(columns, by_key)
+    use = np.minimum(1.0, columns.rate_rps / reachable)
+    allocated, active = sum(sms.tolist()), sum((sms[columns.partition] * use).tolist())
+    examples = [plan.gpus[example] for example in columns.example.tolist()]
+    alike = np.bincount(columns.division).tolist()
+    total = sum(whole_sms(gpu.gpu, gpu.sharing) * times for gpu, times in zip(examples, alike, strict=True))
+    # What is left of a GPU under MPS depends on what runs there, too; of another, on its division alone.
+    left = {division: _left(gpu) for division, gpu in enumerate(examples) if gpu.sharing != "mps"}
+    model_of: dict[str, str] = {}
+    if len(left) < len(examples):
+        model_of = {workload.name: workload.model for workload in problem.workloads}
+    rows = []
+    for gpu, division in zip(plan.gpus, columns.division.tolist(), strict=True):
+        row = left[division].copy() if division in left else _left_beside(gpu, model_of, by_key)
+        row["id"] = gpu.id
+        rows.append(row)
+    cuts = unvalidated(GpuCut, rows)
+    wasted = [(left.get(division, NOTHING_WASTED), times) for division, times in enumerate(alike)]
+    return Metrics(
+        internal_slack=1 - active / allocated if allocated else None,
+        external_fragmentation=max(0.0, 1 - allocated / total) if total else None,
+        wasted_compute_slices=sum((one["wasted_compute_slices"] or 0) * times for one, times in wasted),
+        wasted_memory_slices=sum((one["wasted_memory_slices"] or 0) * times for one, times in wasted),
+        gpus=tuple(cuts),
+    )
+
+
+def allocated_sms(kind: PartitionKind) -> float:
+    """Returns the SMs that a partition of a kind holds."""
+    gpu, mig_profile, percent = kind
+    return _sms(gpu, mig_profile) * (1.0 if mig_profile else (percent or 100.0) / 100)
+
+
+@cache
+def whole_sms(gpu: str, sharing: Sharing) -> float:
+    """Returns the SMs that the partitions of a GPU could hold together."""
+    mig = load_catalogue()[gpu].mig
+    return _sms(gpu, mig.full.name if mig and sharing == "mig" else None)
+
+
+def reachable_rps(columns: PlanColumns, profiles: Mapping[tuple[str, str], Profile]) -> Floats:
+    """Returns the greatest throughput of each service's model on its kind of partition, shape (served,)."""
+    pairs, of_row = np.unique(columns.model * len(columns.kinds) + columns.served_kind, return_inverse=True)
+    peaks: list[float | None] = []
+    for m, k in zip(*np.divmod(pairs, len(columns.kinds)), strict=True):
+        gpu, mig_profile, percent = columns.kinds[k]
+        profile = profiles.get((columns.models[m], gpu))
+        if profile is None:
+            peaks.append(None)
+        else:
+            peaks.append(
+                peak_rps(profile, mig_profile) if mig_profile else peak_at_share_rps(profile, percent or 100.0)
+            )
+    peak_of = np.array([peak or np.nan for peak in peaks])[of_row]
+    return np.where(np.isnan(peak_of), columns.capacity_rps, peak_of)
+
+
+@cache
+def _sms(name: str, mig_profile: str | None) -> float:
+    """Returns the SMs of a MIG profile, or of the whole GPU."""
+    gpu = load_catalogue()[name]
+    profile = gpu.mig.profile(mig_profile) if gpu.mig and mig_profile else None
+    if gpu.mig is None or profile is None:
+        return gpu.sm_count.value
+    if any(other.sm_count is None for other in gpu.mig.profiles):
+        return gpu.sm_count.value * profile.compute_slices / gpu.mig.compute_slices
+    return float(profile.sm_count or 0)
+
+
+NOTHING_WASTED: Mapping[str, Any] = {"wasted_compute_slices": None, "wasted_memory_slices": None}
+"""On a GPU under MPS, which has no slices."""
+
+
+def _left(gpu: PlannedGpu) -> dict[str, Any]:
+    """Returns the fields of what is left of a GPU that is cut or used whole."""
+    if load_catalogue()[gpu.gpu].mig is None or gpu.sharing != "mig":
+        return _fields(gpu)
+    places = tuple([(part.start or 0, part.mig_profile) for part in gpu.partitions if part.mig_profile])
+    free_compute, free_memory, wasted_compute, wasted_memory, addable = _room(gpu.gpu, places)
+    return _fields(gpu) | {
+        "free_compute_slices": free_compute,
+        "free_memory_slices": free_memory,
+        "wasted_compute_slices": wasted_compute,
+        "wasted_memory_slices": wasted_memory,
+        "addable": dict(addable),
+    }
+
+
+def _left_beside(
+    gpu: PlannedGpu, model_of: Mapping[str, str], profiles: Mapping[tuple[str, str], Profile]
+) -> dict[str, Any]:
+    """Returns the fields of what is left of a GPU under MPS."""
+    power_w, frequency_mhz = _power(gpu, model_of, profiles)
+    taken = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
+    return _fields(gpu) | {
+        "free_percent": max(0.0, 100.0 - taken),
+        "power_demand_w": power_w,
+        "frequency_mhz": frequency_mhz,
+    }
+
+
+def _fields(gpu: PlannedGpu) -> dict[str, Any]:
+    """Returns the fields of a GPU of which nothing is said, in the order of the record."""
+    return blank(GpuCut) | {"id": gpu.id, "addable": {}}
+
+
+def _power(
+    gpu: PlannedGpu, model_of: Mapping[str, str], profiles: Mapping[tuple[str, str], Profile]
+) -> tuple[float | None, float | None]:
+    """Returns power demand in W and frequency in MHz of a GPU under MPS; None: no coefficients."""
+    residents = [(partition, served) for partition in gpu.partitions for served in partition.serves]
+    known = [
+        profile.interference if (profile := profiles.get((model_of[served.workload], gpu.gpu))) else None
+        for _, served in residents
+    ]
+    coefficients = [one for one in known if one is not None]
+    if len(coefficients) < len(residents):
+        return None, None
+    model = IgniterModel.of(coefficients[0].gpu, [one.model for one in coefficients])
+    figures = model.predict(
+        np.arange(len(residents)),
+        np.array([served.batch for _, served in residents], dtype=np.int64),
+        np.array([partition.sm_percent or 0.0 for partition, _ in residents]),
+    )
+    return float(figures.power_w or 0.0), float(figures.frequency_mhz or 0.0)
+
+
+@cache
+def _room(gpu: str, places: tuple[tuple[int, str], ...]) -> tuple[int, int, int, int, tuple[tuple[str, int], ...]]:
+    """Returns free compute and memory slices, the wasted ones of each, and what could still be added."""
+    geometry = load_catalogue()[gpu].mig
+    if geometry is None:
+        return 0, 0, 0, 0, ()
+    rules = placement_rules(geometry)
+    layout = tuple(sorted(Placement(start, profile) for start, profile in places))
+    compute, memory = _slices(rules, layout)
+    present = set(layout)
+    completions = [_slices(rules, other) for other in valid_layouts(rules) if present <= set(other)]
+    most_compute = max((c for c, _ in completions), default=compute)
+    most_memory = max((m for _, m in completions), default=memory)
+    addable = tuple(
+        (rule.name, count) for rule in rules.profiles if (count := most_addable(rules, layout, rule.name)) > 0
+    )
+    return (
+        rules.compute_slices - compute,
+        rules.placement_units - memory,
+        rules.compute_slices - most_compute,
+        rules.placement_units - most_memory,
+        addable,
+    )
+
+
+def _slices(rules: PlacementRules, layout: Layout) -> tuple[int, int]:
+    taken = [rules.by_name[placement.profile] for placement in layout]
+    return sum(rule.compute_slices for rule in taken), sum(rule.memory_slices for rule in taken)

@@ -1,0 +1,113 @@
+"""What each prediction of a plan rests on: the measured range of its profile, and where it goes beyond."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ..model.plan import Partition, Plan, PlannedGpu, Served
+from ..model.problem import Problem
+from ..model.profile import Profile, Quality, merged
+from ..model.rounding import RELATIVE
+
+
+@dataclass(frozen=True)
+class MeasuredExtent:
+    """Where a profile has measurements for one kind of partition."""
+
+    batch: tuple[int, int]
+    """Least and greatest batch size."""
+    percent: tuple[float, float] | None
+    """Least and greatest share of the GPU; None: measured on the partition itself."""
+
+
+@dataclass(frozen=True)
+class PredictionEvidence:
+    """One operating point of a plan, and what is known there."""
+
+    workload: str
+    model: str
+    gpu: str
+    """GPU type."""
+    on: str
+    """Id of the GPU."""
+    partition: str
+    """MIG profile, share or `whole GPU`."""
+    mig_profile: str | None
+    sm_percent: float | None
+    """Share of the GPU, 100 if it is used whole; None: on a MIG instance."""
+    batch: int
+    processes: int
+    latency_ms: float
+    capacity_rps: float
+    basis: Quality
+    extent: MeasuredExtent | None
+    """None: there is no profile."""
+    beyond: tuple[str, ...]
+    """What of it lies outside the measured range, in words; empty: nothing."""
+
+
+def prediction_evidence(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterator[PredictionEvidence]:
+    """
+    Yields what every prediction of a plan rests on, in the plan's order.
+
+    Parameters
+    ----------
+    profiles
+        The profiles that the plan was made with; a later one wins over an earlier one of the same model and GPU.
+    """
+    by_key = merged(profiles)
+    model_of = {workload.name: workload.model for workload in problem.workloads}
+    for gpu in plan.gpus:
+        for partition in gpu.partitions:
+            for served in partition.serves:
+                model = model_of.get(served.workload, "")
+                yield _evidence(gpu, partition, served, model, by_key.get((model, gpu.gpu)))
+
+
+def _evidence(
+    gpu: PlannedGpu, partition: Partition, served: Served, model: str, profile: Profile | None
+) -> PredictionEvidence:
+    percent = None if gpu.sharing == "mig" else (partition.sm_percent or 100.0)
+    extent = None if profile is None else _extent(profile, partition.mig_profile, percent, served)
+    size = partition.mig_profile or ("whole GPU" if gpu.sharing == "exclusive" else f"{percent:g} %")
+    return PredictionEvidence(
+        workload=served.workload,
+        model=model,
+        gpu=gpu.gpu,
+        on=gpu.id,
+        partition=size,
+        mig_profile=partition.mig_profile,
+        sm_percent=percent,
+        batch=served.batch,
+        processes=served.processes,
+        latency_ms=served.latency_ms,
+        capacity_rps=served.capacity_rps,
+        basis=served.basis,
+        extent=extent,
+        beyond=() if extent is None else tuple(_beyond(extent, served.batch, percent)),
+    )
+
+
+def _extent(profile: Profile, mig_profile: str | None, percent: float | None, served: Served) -> MeasuredExtent | None:
+    if percent is None:
+        batches = [point.batch for point in profile.mig_points if point.mig_profile == mig_profile]
+        for curve in profile.curves:
+            if (curve.mig_profile, curve.processes) == (mig_profile, served.processes):
+                batches += [1, curve.max_batch]
+        return MeasuredExtent((min(batches), max(batches)), None) if batches else None
+    if served.basis == "measured":
+        batches = [point.batch for point in profile.share_points if point.sm_percent == percent]
+        return MeasuredExtent((min(batches), max(batches)), (percent, percent)) if batches else None
+    if profile.interference is None:
+        return None
+    known = profile.interference.measured
+    return MeasuredExtent((known.min_batch, known.max_batch), (known.min_percent, known.max_percent))
+
+
+def _beyond(extent: MeasuredExtent, batch: int, percent: float | None) -> Iterator[str]:
+    least, greatest = extent.batch
+    if not least <= batch <= greatest:
+        yield f"a batch of {batch}; measured were {least} to {greatest}"
+    if percent is not None and extent.percent is not None:
+        low, high = extent.percent
+        if not low * (1 - RELATIVE) <= percent <= high * (1 + RELATIVE):
+            yield f"a share of {percent:g} %; measured were {low:g} to {high:g} %"

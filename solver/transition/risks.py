@@ -1,0 +1,150 @@
+"""What may go wrong on the way from one plan to another, the worst first, in words for whoever approves it."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ..model.plan import Plan
+from ..model.transition import Transition
+from ..wording.transition_text import duration, few_names, shortfall_in_words
+from .tenancies import Tenancy, capacity_rps, required_rps, tenancy
+
+Level = Literal["high", "medium", "low"]
+
+BUSY = 0.9
+"""Load at which a service has little left for bursts."""
+
+
+@dataclass(frozen=True)
+class Risk:
+    """One thing that may go wrong."""
+
+    level: Level
+    """high: requests are lost or a GPU is reset; medium: little is left for trouble; low: good to know."""
+    what: str
+    """In two or three words."""
+    text: str
+    workloads: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BusiestMoment:
+    """When a service has the least to spare."""
+
+    load: float
+    """What it requires, by the capacity that receives requests; above 1: it falls short."""
+    at_s: float
+    """Estimated, seconds from the beginning of the transition."""
+
+
+def risks(transition: Transition, old: Plan, new: Plan) -> list[Risk]:
+    """
+    Returns what may go wrong, the worst first.
+
+    Parameters
+    ----------
+    old, new
+        The plans that the transition is between.
+    """
+    return [
+        *_broken_promises(new),
+        *(
+            Risk("high", "below its rate", shortfall_in_words(short), (short.workload,))
+            for short in sorted(transition.shortfalls, key=lambda short: -short.lost_requests)
+        ),
+        *_mode_changes(transition),
+        *_busy(transition, old, new),
+        *_moved_whole(transition, old),
+        *_bridges(transition),
+    ]
+
+
+def busiest_moments(transition: Transition, old: Plan, new: Plan) -> dict[str, BusiestMoment]:
+    """
+    Returns, for each service of which capacity is taken away, the moment when the rest is loaded most.
+
+    As in `Shortfall`, a service requires the lower of its rates in the two plans; the times are estimates.
+    """
+    before, after = _tenancies(old), _tenancies(new)
+    required, capacity = required_rps(before, after, old, new), capacity_rps(before)
+    changes: defaultdict[str, list[tuple[float, int, float]]] = defaultdict(list)
+    for step in transition.steps:
+        for workload, change in (step.capacity_rps or {}).items():
+            # What comes counts when its redirection has ended, what goes no longer when its own begins.
+            changes[workload].append((step.ends_s, 0, change) if change > 0 else (step.starts_s, 1, change))
+    found = {}
+    for workload, of_workload in changes.items():
+        need, now, worst = required.get(workload, 0.0), capacity.get(workload, 0.0), BusiestMoment(0.0, 0.0)
+        for at_s, _, change in sorted(of_workload):
+            now += change
+            # A capacity that is gone but for rounding is gone.
+            load = need / now if now > 1e-9 * need else float("inf")
+            if change < 0 < need and load > worst.load:
+                worst = BusiestMoment(load, at_s)
+        if worst.load > 0:
+            found[workload] = worst
+    return found
+
+
+def _broken_promises(new: Plan) -> Iterator[Risk]:
+    missed = tuple(dict.fromkeys(one.workload for one in new.violations if one.workload is not None))
+    if new.violations:
+        names = few_names(missed) if missed else f"{len(new.violations)} limits of GPUs"
+        yield Risk("high", "misses its SLO", f"the next plan itself breaks promises: {names}", missed)
+    if new.unserved:
+        left = tuple(item.workload for item in new.unserved)
+        yield Risk("high", "not served", f"the next plan has no place for {few_names(left)}", left)
+
+
+def _mode_changes(transition: Transition) -> Iterator[Risk]:
+    changes = [step for step in transition.steps if step.kind == "change_mode"]
+    reset = tuple(dict.fromkeys(step.gpu for step in changes if step.needs_reset))
+    if reset:
+        noun = "GPU is" if len(reset) == 1 else "GPUs are"
+        text = f"{len(reset)} {noun} reset to change its mode, with nothing on it meanwhile: {few_names(reset)}"
+        yield Risk("high", "GPU reset", text, gpus=reset)
+    others = tuple(dict.fromkeys(step.gpu for step in changes if not step.needs_reset))
+    if others:
+        noun = "GPU changes" if len(others) == 1 else "GPUs change"
+        text = f"{len(others)} {noun} mode, without a reset, when empty: {few_names(others)}"
+        yield Risk("medium", "mode change", text, gpus=others)
+
+
+def _busy(transition: Transition, old: Plan, new: Plan) -> Iterator[Risk]:
+    short = {one.workload for one in transition.shortfalls}
+    moments = busiest_moments(transition, old, new)
+    for workload, moment in sorted(moments.items(), key=lambda pair: -pair[1].load):
+        if workload not in short and moment.load >= BUSY:
+            left = f"what is left is loaded at {100 * min(moment.load, 1):.0f} % after {duration(moment.at_s)}"
+            text = f"{workload} is drained in part while busy: {left}"
+            yield Risk("medium", "drained while busy", text, (workload,))
+
+
+def _moved_whole(transition: Transition, old: Plan) -> Iterator[Risk]:
+    """Names services of which nothing that runs now goes on running: their new partitions must be right at once."""
+    running = capacity_rps(_tenancies(old))
+    lost: defaultdict[str, float] = defaultdict(float)
+    for step in transition.steps:
+        if not step.temporary:
+            for workload, change in (step.capacity_rps or {}).items():
+                lost[workload] -= min(change, 0.0)
+    disturbed = transition.disturbed.services
+    whole = tuple(name for name in disturbed if lost[name] >= running.get(name, 0.0) * (1 - 1e-6) > 0)
+    if whole:
+        noun = "service leaves" if len(whole) == 1 else "services leave"
+        text = f"{len(whole)} {noun} every partition of today: {few_names(whole)}"
+        yield Risk("low", "moved as a whole", text, whole)
+
+
+def _bridges(transition: Transition) -> Iterator[Risk]:
+    if transition.temporary:
+        on = tuple(dict.fromkeys(step.gpu for step in transition.steps if step.temporary))
+        noun = "partition bridges" if transition.temporary == 1 else "partitions bridge"
+        text = f"{transition.temporary} temporary {noun} the transition, on {few_names(on)}"
+        yield Risk("low", "temporary partitions", text, gpus=on)
+
+
+def _tenancies(plan: Plan) -> list[Tenancy]:
+    return [tenancy(partition, gpu.sharing) for gpu in plan.gpus for partition in gpu.partitions]

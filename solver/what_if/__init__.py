@@ -1,0 +1,1 @@
+"""What if: sweeps and why the cost rises in them, fleet mix, sensitivities, defragmentation."""

@@ -1,0 +1,1 @@
+"""What a plan or a transition says, in sentences."""

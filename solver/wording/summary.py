@@ -1,0 +1,83 @@
+"""A plan's result in one sentence, for the terminal and the page."""
+
+from ..model.plan import Plan, Status
+from ..model.prices import price_words
+from ..model.words import counted
+
+WITHOUT_PLAN = (Status.INFEASIBLE, Status.NONE_FOUND, Status.REFUSED, Status.TIMEOUT)
+
+
+def plan_summary(plan: Plan, gap: float | None) -> str:
+    """Returns cost, GPUs, how good they are proven to be, and at whose prices; `gap`: to the best bound known."""
+    words = price_words(plan.gpu_prices or (), {gpu.gpu for gpu in plan.gpus}) if plan.gpus else ""
+    return f"{_result(plan, gap)}, at {words}" if words else _result(plan, gap)
+
+
+def _result(plan: Plan, gap: float | None) -> str:
+    if plan.status in WITHOUT_PLAN:
+        return _without_plan(plan)
+    gpus = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}"
+    if plan.cost_per_hour is None:
+        return f"{gpus}; nothing is known about the cost"
+    cost = f"{gpus}, ${plan.cost_per_hour:,.2f} per hour"
+    if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
+        cost += f" (${plan.shadow.extra_cost_per_hour:,.2f} of it for standby processes)"
+    if plan.insurance is not None and plan.insurance.extra_cost_per_hour is not None:
+        cost += f" (${plan.insurance.extra_cost_per_hour:,.2f} of it for partitions that are kept free)"
+    if plan.status is Status.VIOLATING:
+        return f"{cost}, but it does not hold: {misses(plan)}"
+    if plan.status is Status.OPTIMAL or gap == 0:
+        return f"{cost}: proven cheapest"
+    if gap is None:
+        return f"{cost}: serves everything, but nothing is proven about its cost"
+    return f"{cost}: {_above(gap)}"
+
+
+def so_far_in_words(cost: float | None, bound: float | None, gap: float | None, seconds: float) -> str:
+    """Returns how good the best plan so far is, USD per hour, and how long it took to find."""
+    found = f"found after {seconds:.1f} s"
+    if cost is None:
+        return f"a plan, {found}"
+    if bound is None or gap is None:
+        return f"${cost:,.2f} per hour, nothing proven about its cost yet, {found}"
+    return f"${cost:,.2f} per hour, {_above(gap)} (${bound:,.2f}), {found}"
+
+
+def _above(gap: float) -> str:
+    percent = 100 * gap
+    shown = f"{percent:.1f}" if percent >= 0.05 else f"{percent:.1g}"
+    return f"at most {shown} % above the cheapest possible"
+
+
+def _without_plan(plan: Plan) -> str:
+    """Returns what is known of a problem when a planner gave no plan for it."""
+    if plan.status is Status.REFUSED:
+        return f"{plan.planner} does not take this problem, which says nothing about it: another planner may."
+    if plan.status is Status.TIMEOUT:
+        if plan.search.stopped == "interrupted":
+            return "Interrupted before a plan was found; whether there is one is open."
+        return "No plan was found within the time limit; whether there is one is open. Allow more time."
+    # Plans of before there was this word are infeasible by heuristics too, which prove nothing.
+    if plan.status is Status.NONE_FOUND or plan.search.stopped != "infeasible":
+        return f"{plan.planner} found no plan, and it is not proven that there is none."
+    return f"Proven: no plan exists. {counted(len(plan.unserved), 'workload')} cannot be served."
+
+
+def missed_slos(plan: Plan) -> dict[str, float]:
+    """Returns the services that a plan gives less than it promises, each with its worst excess over a limit."""
+    worst: dict[str, float] = {}
+    for violation in plan.violations:
+        if violation.workload is not None:
+            worst[violation.workload] = max(violation.excess, worst.get(violation.workload, 0.0))
+    return worst
+
+
+def misses(plan: Plan) -> str:
+    """Returns how many services of a violating plan miss their SLO, and by how much at most."""
+    services = missed_slos(plan)
+    worst = max(services.values(), default=0.0)
+    parts = [f"{len(services)} service{'' if len(services) == 1 else 's'} miss the SLO, by up to {worst:.1%}"]
+    gpus = {violation.gpu for violation in plan.violations if violation.workload is None}
+    if gpus:
+        parts.append(f"{len(gpus)} GPU{'' if len(gpus) == 1 else 's'} give away more than there is")
+    return " and ".join(parts)

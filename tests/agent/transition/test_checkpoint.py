@@ -1,0 +1,28 @@
+"""Checkpoints have the numbers that NVIDIA's own tools read."""
+
+import json
+
+import pytest
+
+from sliceplan.agent.model.live import LiveGpu, LiveInstance
+from sliceplan.agent.transition.checkpoint import Checkpoint, write_checkpoint
+
+# NVML_COMPUTE_INSTANCE_PROFILE_n_SLICE of nvml.h.
+NUMBERS = {"1g.10gb": 0, "2g.20gb": 1, "3g.40gb": 2, "4g.40gb": 3, "7g.80gb": 4}
+
+
+class Folder:
+    """Keeps what is written."""
+
+    def write(self, _name, content):
+        self.content = json.loads(content)
+
+
+@pytest.mark.parametrize("profile", NUMBERS)
+def test_a_compute_instance_of_full_size_has_the_number_of_its_profile(profile):
+    instance = LiveInstance(start=0, profile=profile, gi_id=1, ci_ids=(0,), uuid="MIG-1")
+    live = {0: LiveGpu("A100-80GB", "GPU-1", mig_enabled=True, mig_pending=True, instances=(instance,))}
+    folder = Folder()
+    write_checkpoint(folder, "c.json", live, Checkpoint(when="now", state={}, plan=None))
+    (found,) = folder.content["MigState"]["Devices"][0]["GpuInstances"]
+    assert found["ComputeInstances"] == [{"ProfileID": NUMBERS[profile], "EngProfileID": 0}]

@@ -1,0 +1,202 @@
+"""The screen that puts planners side by side: its charts and tables, and what can be done there."""
+
+from dataclasses import replace
+
+import pytest
+from problems.instances import problem_of
+from support.app_screens import press, screen, session_with, settled, switch, texts
+
+from sliceplan.app.charts.cost_runtime import LEAST_S, cost_runtime_chart
+from sliceplan.app.charts.gaps import gap_chart
+from sliceplan.app.charts.money import money_chart
+from sliceplan.app.charts.service_costs import MOST, service_cost_chart
+from sliceplan.app.session.session import Result
+from sliceplan.app.tables.comparison import comparison_table, moved_table, partition_table
+from sliceplan.app.widgets.comparing import known_planners
+from sliceplan.solver.api import compare, planner_names, planners_for
+from sliceplan.solver.comparison.disputes import Dispute
+from sliceplan.solver.comparison.rows import Failure
+from sliceplan.solver.differences.plans import difference
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.metrics.cost_breakdown import cost_breakdown
+from sliceplan.solver.model.price_report import PriceReport, ServiceCost
+
+SPARING = problem_of([{"model": "bert", "rate_rps": 50, "slo_ms": 500}], spare_gpu_loss=True)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """Planners under MPS, of which ffd misses SLOs."""
+    problem = example_problems()["igniter"]
+    return problem, compare(problem, ["exact", "ffd", "igniter", "gpulets-igniter"])
+
+
+def test_a_planner_that_misses_slos_has_a_marked_bar_though_it_costs_less_than_the_bound(shared):
+    _, compared = shared
+    holds, broken = gap_chart(compared).data
+    assert list(holds.y) == ["exact", "igniter"]
+    assert list(broken.y) == ["ffd"]
+    assert broken.x[0] < 0
+    assert "services late" in broken.customdata[0]
+    assert broken.marker.pattern.shape == "/"
+
+
+def test_cost_against_time_has_a_point_a_plan_and_the_bound_as_a_line(shared):
+    _, compared = shared
+    figure = cost_runtime_chart(compared)
+    points = {name: (x, y) for one in figure.data for name, x, y in zip(one.customdata, one.x, one.y, strict=True)}
+    assert set(points) == {"exact", "ffd", "igniter"}
+    for plan in compared.plans[:3]:
+        assert points[plan.planner] == (max(plan.runtime_s, LEAST_S), plan.cost_per_hour)
+    (line,) = figure.layout.shapes
+    assert line.y0 == line.y1 == compared.bound.cost_per_hour
+    assert {one.name for one in figure.data} == {"proven cheapest", "serves everything", "does not hold"}
+
+
+def test_labels_of_cost_against_time_keep_clear_of_points_and_of_each_other(shared):
+    _, compared = shared
+    one = compared.plans[0]
+    at = {"first": (10.0, 0.01), "second": (10.0, 0.012), "dearer": (11.0, 0.011), "slow": (10.0, 1.0)}
+    plans = [
+        one.model_copy(update={"planner": name, "cost_per_hour": cost, "runtime_s": runtime_s})
+        for name, (cost, runtime_s) in at.items()
+    ]
+    figure = cost_runtime_chart(replace(compared, rows=tuple(plans)))
+    labels = {label.text: label for label in figure.layout.annotations}
+    assert labels["first<br>second"].yanchor == "top"
+    assert labels["dearer"].yanchor == labels["slow"].yanchor == "bottom"
+    assert figure.layout.yaxis.range[1] > compared.bound.cost_per_hour > 11
+
+
+def test_bars_of_money_are_as_long_as_the_plans_cost(shared):
+    problem, compared = shared
+    breakdowns = {
+        plan.planner: cost_breakdown(problem, plan, shipped_profiles()) for plan in compared.plans if plan.gpus
+    }
+    figure = money_chart(compared.plans, breakdowns)
+    total = {name: sum(bar.x[i] for bar in figure.data) for i, name in enumerate(figure.data[0].y)}
+    cost = {plan.planner: plan.cost_per_hour for plan in compared.plans}
+    assert total == {
+        "exact": pytest.approx(cost["exact"]),
+        "ffd (does not hold)": pytest.approx(cost["ffd"]),
+        "igniter": pytest.approx(cost["igniter"]),
+    }
+
+
+def test_the_table_says_who_holds_and_who_places_services_otherwise(shared):
+    problem, compared = shared
+    exact, others = compared.plans[0], compared.plans[1:]
+    breakdowns = {
+        plan.planner: cost_breakdown(problem, plan, shipped_profiles()) for plan in compared.plans if plan.gpus
+    }
+    differences = {plan.planner: difference(exact, plan) for plan in others if plan.gpus}
+    table = comparison_table(compared, breakdowns, differences).set_index("planner")
+    assert list(table["verdict"]) == ["proven cheapest", "DOES NOT HOLD", "as cheap as proven", "does not take it"]
+    assert table.loc["ffd", "placed otherwise"] == len(differences["ffd"].moved) > 0
+    parts = table.loc["exact", ["useful work", "over-provision", "internal slack", "fragmentation"]]
+    assert parts.sum() == pytest.approx(100)
+    assert table.loc["gpulets-igniter"].isna()["useful work"]
+    moved = moved_table(differences["ffd"], "ffd")
+    assert len(moved) == len(differences["ffd"].moved)
+    assert (moved["exact"] != moved["ffd"]).all()
+    counts = partition_table(differences["ffd"], "ffd")
+    assert (counts["ffd"] - counts["exact"] == counts["difference"]).all()
+
+
+def test_many_services_share_the_last_bar_of_prices():
+    services = [ServiceCost.model_construct(workload=f"w{i}", usd_per_hour=1.0 + i) for i in range(MOST + 5)]
+    report = PriceReport.model_construct(services=services)
+    (bar,) = service_cost_chart(report).data
+    assert len(bar.y) == MOST + 1
+    assert bar.y[-1] == "5 other services"
+    assert sum(bar.x) == pytest.approx(sum(service.usd_per_hour for service in services))
+    assert bar.y[0] == f"w{MOST + 4}"
+
+
+def test_what_is_said_of_planners_is_what_the_library_runs():
+    facts = known_planners()
+    assert tuple(one.name for one in facts) == planner_names()
+    for problem in (*example_problems().values(), SPARING):
+        assert tuple(one.name for one in facts if one.plans(problem)) == planners_for(problem)
+
+
+def test_only_the_chosen_planners_run_and_the_choice_stays():
+    page = screen("compare")
+    page.multiselect(key=f"planners_{page.session_state['session'].editor}").set_value(["exact", "parvagpu"]).run()
+    press(page, "compare_these")
+    assert not page.exception
+    (table,) = [frame.value for frame in page.dataframe if "verdict" in frame.value.columns]
+    assert list(table["planner"]) == ["exact", "parvagpu"]
+    switch(switch(page, "plan"), "compare")
+    assert page.multiselect(key=f"planners_{page.session_state['session'].editor}").value == ["exact", "parvagpu"]
+    page.multiselect(key=f"planners_{page.session_state['session'].editor}").set_value([]).run()
+    assert page.button(key="compare_these").disabled
+
+
+def test_the_plan_of_another_planner_can_be_taken():
+    page = press(screen("compare"), "compare")
+    session = page.session_state["session"]
+    assert session.answer.plan.planner == "exact"
+    page.selectbox(key=f"shown_planner_{session.editor}").set_value("parvagpu").run()
+    assert "services have other partitions" in texts(page.markdown)
+    assert "ParvaGPU" in texts(page.caption)
+    page.button(key="use_plan").click().run()
+    assert session.answer.plan.planner == "parvagpu"
+    assert page.button(key="use_plan").disabled
+    switch(page, "plan")
+    assert "4 GPUs, $13.72 per hour" in texts(page.subheader)
+
+
+def test_a_comparison_without_exact_leaves_the_answer_alone():
+    page = press(screen("compare"), "solve")
+    session = page.session_state["session"]
+    before = session.answer
+    page.multiselect(key=f"planners_{session.editor}").set_value(["parvagpu"]).run()
+    press(page, "compare_these")
+    assert not page.exception
+    assert "No bound was proven" in texts(page.subheader)
+    assert session.answer == before
+
+
+def test_planners_that_do_not_hold_are_named():
+    page = press(screen("compare", session_with("igniter")), "compare")
+    assert not page.exception
+    assert "ffd does not hold" in texts(page.error)
+    settled(page)
+
+
+def test_failed_and_disputed_planners_are_rows_and_the_rest_is_shown():
+    demo = example_problems()["demo"]
+    compared = compare(demo, ["exact", "parvagpu", "paris"])
+    exact, other, third = compared.rows
+    message = "states that no plan costs less than $13.72/h, but the plan of exact costs $10.29/h and passes check"
+    compared = replace(
+        compared,
+        rows=(exact, Failure("best-split", "RuntimeError: `a` *b* $c$ " * 40, 0.5), other, third),
+        disputes={"parvagpu": Dispute("parvagpu", "exact", message)},
+        services_error="ZeroDivisionError: nothing to share",
+    )
+    session = session_with(demo)
+    session.results["compare"] = Result(demo, compared)
+    page = screen("compare", session)
+    assert not page.exception
+    (said,) = [one.value for one in page.error]
+    assert said.startswith("The input is not at fault")
+    assert "**best-split failed**: RuntimeError: \\`a\\` \\*b\\* \\$c\\$" in said
+    assert len(said) < 1200
+    assert "**parvagpu is disputed**" in said
+    assert "**What services cost** is not known" in said
+    (table,) = [frame.value for frame in page.dataframe if "verdict" in frame.value.columns]
+    assert list(table["verdict"]) == ["proven cheapest", "FAILED", "DISPUTED", "serves everything"]
+    assert table["cost per hour"].isna().tolist() == [False, True, False, False]
+    page.selectbox(key=f"shown_planner_{session.editor}").set_value("best-split").run()
+    assert "best-split** failed" in texts(page.markdown)
+    assert "Proven: no plan costs less than $10.29 per hour" in texts(page.subheader)
+
+
+def test_that_no_plan_exists_is_said_where_it_is_proven():
+    impossible = problem_of([{"model": "bert", "rate_rps": 5, "slo_ms": 1}])
+    session = session_with(impossible)
+    session.results["compare"] = Result(impossible, compare(impossible, ["exact", "parvagpu"]))
+    assert "Proven: no plan exists for this problem" in texts(screen("compare", session).subheader)

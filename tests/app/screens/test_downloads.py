@@ -1,0 +1,128 @@
+"""Taking a plan away from the page."""
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+
+from support.app_screens import press, screen, session_with, settled, switch, texts
+
+from sliceplan.app.screens.plan.exporting import zipped
+from sliceplan.app.session.session import Answer
+from sliceplan.solver.api import export_formats, solve
+from sliceplan.solver.formats.problem_files import example_problems
+
+DEMO = example_problems()["demo"]
+
+
+def solved(problem="demo"):
+    return press(screen("plan", session_with(problem)), "solve")
+
+
+def chosen(page, name):
+    page.selectbox(key="take_format").set_value(name).run()
+    return page
+
+
+def labels(page):
+    return [one.label for one in page.get("download_button")]
+
+
+def test_a_plan_offers_its_file_its_problem_and_a_report():
+    page = solved()
+    assert not page.exception
+    assert {"Plan as JSON", "Problem as YAML", "Report as HTML"} <= set(labels(page))
+    assert "once you say which one that is" in texts(page.caption)
+
+
+def test_every_form_is_offered_or_refused_with_its_reason():
+    page = solved()
+    for name in export_formats():
+        chosen(page, name)
+        assert not page.exception
+        if page.error:
+            assert f"`{name}` cannot be written" in texts(page.error)
+            assert "--" in texts(page.error)
+        else:
+            assert any(one.proto.id.endswith("take_export") for one in page.get("download_button"))
+            assert page.code
+
+
+def test_images_are_asked_for_where_pods_need_them():
+    page = chosen(solved(), "deployments")
+    assert "--image: is missing for" in texts(page.error)
+    page.text_area(key="take_images").set_value("search-embedding=a:1\nsearch-embedding=b:1").run()
+    assert "is given twice for search-embedding" in texts(page.error)
+    page.text_area(key="take_images").set_value("example/server:1").run()
+    assert not page.error
+    assert "example/server:1" in page.code[0].value
+
+
+def test_a_plan_without_nodes_is_given_some():
+    page = chosen(solved("parvagpu-s1"), "mig-parted")
+    assert "not assigned to nodes" in texts(page.error)
+    page.text_input(key="take_nodes").set_value("a:zero").run()
+    assert "expected NAME:COUNT" in texts(page.error)
+    page.text_input(key="take_nodes").set_value("a:1, b:64").run()
+    assert not page.error
+    assert "files (zip)" in " ".join(labels(page))
+    page = chosen(page, "commands")
+    assert not page.error
+
+
+def test_uuids_are_asked_for_where_a_checkpoint_names_gpus():
+    page = chosen(solved(), "mig-parted-checkpoint")
+    assert "has no UUID of GPU 0, 1, 2 of gpu-node-1" in texts(page.error)
+    uuids = "".join(f"GPU {i}: NVIDIA A100 (UUID: GPU-1e44b340-5807-0dbe-62e6-343a6b8b8bc{i})\n" for i in range(3))
+    page.session_state["session"].choices["taking.uuids"] = (("gpu-node-1.txt", uuids.encode()),)
+    page.run()
+    assert not page.error
+    assert "GPU-1e44b340-5807-0dbe-62e6-343a6b8b8bc2" in page.code[0].value
+    page.session_state["session"].choices["taking.uuids"] = (("gpu-node-1.txt", b"\xff\xfe"),)
+    page.run()
+    assert "is not UTF-8 text" in texts(page.error)
+
+
+def test_the_rest_of_a_node_is_listed_where_it_is_asked_for():
+    page = chosen(solved(), "mig-parted")
+    assert "those that the plan does not list" in texts(page.warning) or "does not list stay" in texts(page.warning)
+    listed = "".join(f"GPU {i}: NVIDIA A100 (UUID: GPU-1e44b340-5807-0dbe-62e6-343a6b8b8bc{i})\n" for i in range(5))
+    page.session_state["session"].choices["taking.uuids"] = (("gpu-node-1.txt", listed.encode()),)
+    page.run()
+    assert "left as they are: GPU 3, 4 of gpu-node-1" in texts(page.warning)
+    page.checkbox(key="take_rest").check().run()
+    assert not page.error
+    assert "MIG is switched off there: GPU 3, 4 of gpu-node-1" in texts(page.warning)
+    assert "devices: [3, 4]" in page.code[0].value
+
+
+def test_the_steps_of_the_report_are_worked_out_in_a_job():
+    page = solved()
+    session = page.session_state["session"]
+    session.running = Answer(DEMO, solve(DEMO, "parvagpu"))
+    page.run()
+    page.button(key="take_steps").click().run()
+    settled(page)
+    assert not page.exception
+    assert "steps from the running plan of demo" in texts(page.caption)
+    press(switch(page, "compare"), "compare")
+    switch(page, "plan")
+    assert page.button(key="take_steps")
+
+
+def test_an_archive_holds_all_files_and_is_the_same_each_time():
+    files = {"a/one.txt": "1", "two.txt": "ü"}
+    archive = zipfile.ZipFile(io.BytesIO(zipped(files)))
+    assert {name: archive.read(name).decode() for name in archive.namelist()} == files
+    assert zipped(files) == zipped(files)
+
+
+def test_the_process_of_the_page_loads_no_solver():
+    code = """
+import json, sys
+import sliceplan.app.screens.plan.downloads, sliceplan.app.screens.compare.screen
+print(json.dumps([name for name in ("ortools", "pulp", "pynvml") if name in sys.modules]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == []

@@ -1,0 +1,97 @@
+"""The screen of fragmentation, run by Streamlit's own test driver."""
+
+from problems.instances import problem_of
+from support.app_screens import press, screen, session_with, settled, texts
+
+from sliceplan.app.session.session import Answer, Result
+from sliceplan.app.tables.defragmentation import steps_table, winnings_table
+from sliceplan.app.tables.fragmentation import room_table
+from sliceplan.solver.api import solve
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.what_if.defragmentation import defragmentation
+
+DEMO = example_problems()["demo"]
+WASTEFUL = solve(DEMO, "parvagpu-unoptimized")
+
+
+def running(plan=WASTEFUL, problem=DEMO, answer=None):
+    session = session_with(problem)
+    session.running = Answer(problem, plan)
+    if answer is not None:
+        session.results["solve"] = Result(problem, answer)
+    return screen("fragmentation", session)
+
+
+def test_an_empty_screen_says_what_will_be_there():
+    assert "which MIG profiles still fit" in texts(screen("fragmentation").info)
+
+
+def test_a_proven_plan_is_not_said_to_win_by_moving():
+    page = press(screen("fragmentation", session_with("demo")), "solve")
+    assert not page.exception
+    assert "no plan for these services on this fleet is cheaper, which is proven" in texts(page.markdown)
+    assert "defragment" not in [button.key for button in page.button]
+
+
+def test_moving_services_of_what_runs_shows_what_it_wins_and_how():
+    page = running()
+    assert "1g.10gb" in page.dataframe[0].value["profile"].values
+    press(page, "defragment")
+    assert not page.exception
+    assert "1 GPU freed and $3.43 per hour saved, $2,505 per month" in texts(page.success)
+    (won,) = [frame.value for frame in page.dataframe if "saved per month" in frame.value.columns]
+    assert list(won["GPUs freed"])[-1] == 1
+    assert any("create the instance" in frame.value.to_string() for frame in page.dataframe)
+    page.button(key="take_defragmented").click().run()
+    assert page.session_state["session"].answer.plan.gpus_used == 3
+
+
+def test_what_was_tried_for_one_plan_is_not_shown_for_another():
+    page = press(running(answer=solve(DEMO, "parvagpu")), "defragment")
+    assert page.success
+    page.selectbox(key="fragmentation.of").set_value("What runs today").run()
+    assert not page.success
+    assert not page.exception
+
+
+def test_a_plan_without_metrics_is_measured():
+    page = running(WASTEFUL.model_copy(update={"metrics": None}))
+    assert not page.exception
+    assert page.metric[1].value == f"{WASTEFUL.metrics.external_fragmentation:.1%}"
+
+
+def test_plans_that_miss_slos_are_told_what_a_good_one_costs():
+    problem = example_problems()["igniter"]
+    page = settled(press(running(solve(problem, "ffd"), problem), "defragment"))
+    assert not page.exception
+    assert "A plan that keeps them costs $18.36 per hour" in texts(page.warning)
+
+
+def test_only_gpus_with_something_free_can_be_looked_at():
+    page = running(solve(example_problems()["parvagpu-s1"]), example_problems()["parvagpu-s1"])
+    page.toggle(key="fragmentation.room").set_value(True).run()
+    assert not page.exception
+    full = running(solve(DEMO, "whole-gpu"))
+    full.toggle(key="fragmentation.room").set_value(True).run()
+    assert not full.exception
+
+
+def test_room_is_added_up_over_the_gpus():
+    plan = solve(problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 300}]))
+    table = room_table(plan).set_index("profile")
+    addable = plan.metrics.gpus[0].addable
+    assert dict(table["at most"]) == addable
+    assert set(table["on GPUs"]) == {1}
+    assert room_table(solve(example_problems()["igniter"])).empty
+
+
+def test_tables_of_what_is_won_and_of_its_steps():
+    report = defragmentation(DEMO, WASTEFUL)
+    table = winnings_table(report)
+    assert list(table["moves at most"]) == [str(step.most_moves) for step in report.steps]
+    assert table["saved per hour"].is_monotonic_increasing
+    way = report.steps[-1].transition
+    steps = steps_table(way)
+    assert len(steps) == len(way.steps)
+    assert steps["from (s)"].is_monotonic_increasing
+    assert winnings_table(report.model_copy(update={"steps": ()})).empty

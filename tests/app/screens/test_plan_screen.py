@@ -1,0 +1,134 @@
+"""The screen of the plan, run by Streamlit's own test driver."""
+
+import pytest
+from problems.instances import problem_of, random_problem
+from support.app_screens import press, screen, session_with, switch, texts
+
+from sliceplan.app.session.session import Result
+from sliceplan.solver.api import solve
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.what_if.changes import applied
+
+
+def shown(problem, plan):
+    session = session_with(problem)
+    session.results["solve"] = Result(problem, plan)
+    return screen("plan", session)
+
+
+def look_at(page, view):
+    page.button_group(key="plan.view").set_value(view)
+    return page.run()
+
+
+def table_with(page, column):
+    (table,) = [frame.value for frame in page.dataframe if column in frame.value.columns]
+    return table
+
+
+def test_a_gap_is_said_in_words_and_figures():
+    problem = example_problems()["demo"]
+    exact, other = solve(problem), solve(problem, "parvagpu")
+    page = shown(problem, other.model_copy(update={"bound": exact.bound, "gap": 1 / 3}))
+    assert not page.exception
+    assert [metric.value for metric in page.metric] == ["$13.72", "4", "$10.29", "33.3%"]
+    assert "saves at most $3.43 per hour (25.0%)" in texts(page.markdown)
+
+
+def test_views_show_services_and_gpus_and_a_filter_is_there_again_on_return():
+    page = press(screen("plan", session_with("demo")), "solve")
+    look_at(page, "Services")
+    assert len(table_with(page, "slack")) == 8
+    page.multiselect(key="plan.services").set_value(["ad-ranking"]).run()
+    assert list(table_with(page, "slack")["service"]) == ["ad-ranking"]
+    look_at(page, "GPUs")
+    assert list(table_with(page, "cost per hour")["GPU"]) == ["A100-80GB/2"]
+    switch(page, "workloads")
+    switch(page, "plan")
+    assert not page.exception
+    assert page.multiselect(key="plan.services").value == ["ad-ranking"]
+    assert page.session_state["session"].choices["plan.view"] == "GPUs"
+
+
+def test_gpus_of_one_node_can_be_looked_at():
+    page = press(screen("plan", session_with(applied(example_problems()["demo"], WhatIf(rate=1.5)))), "solve")
+    look_at(page, "GPUs")
+    assert set(table_with(page, "cost per hour")["node"]) == {"gpu-node-1", "gpu-node-2"}
+    page.multiselect(key="plan.nodes").set_value(["gpu-node-2"]).run()
+    assert set(table_with(page, "cost per hour")["node"]) == {"gpu-node-2"}
+
+
+def test_a_filter_forgets_services_that_the_new_plan_has_not():
+    page = press(screen("plan", session_with("demo")), "solve")
+    page.multiselect(key="plan.services").set_value(["ad-ranking"]).run()
+    problem = example_problems()["parvagpu-s1"]
+    page.session_state["session"].results["solve"] = Result(problem, solve(problem))
+    page.run()
+    assert not page.exception
+    assert page.multiselect(key="plan.services").value == []
+
+
+def test_a_plan_that_misses_slos_is_warned_of_and_can_be_reduced_to_them():
+    problem = example_problems()["igniter"]
+    plan = solve(problem, "ffd")
+    page = shown(problem, plan)
+    assert not page.exception
+    assert "Do not deploy this plan" in texts(page.error)
+    assert "It does not hold" in texts(page.markdown)
+    page.toggle(key="plan.missed").set_value(True).run()
+    look_at(page, "Services")
+    table = table_with(page, "slack")
+    assert set(table["service"]) == {one.workload for one in plan.violations}
+    assert table["misses"].all()
+
+
+def test_budgets_of_many_services_begin_with_the_tightest_ten():
+    problem = random_problem(30, 1)
+    page = shown(problem, solve(problem))
+    look_at(page, "Latency budgets")
+    assert not page.exception
+    assert page.selectbox(key="plan.budgets").options == ["10", "20"]
+    assert "execution may take 50%" in texts(page.caption)
+
+
+def test_parts_that_are_kept_free_have_their_price():
+    problem = problem_of([{"model": "bert", "rate_rps": 60, "slo_ms": 500}], spare_gpu_loss=True)
+    page = shown(problem, solve(problem))
+    assert not page.exception
+    assert "Kept free against trouble" in texts(page.markdown)
+
+
+def test_a_choice_that_leaves_nothing_says_so():
+    page = press(screen("plan", session_with("mixed")), "solve")
+    page.multiselect(key="plan.services").set_value(["ad-ranking"])
+    page.multiselect(key="plan.types").set_value(["V100-SXM2-16GB"]).run()
+    assert not page.exception
+    assert "No GPU of the plan fits this choice" in texts(page.info)
+
+
+def test_without_a_plan_the_reason_and_what_would_help_are_there():
+    problem = problem_of([{"model": "bert", "rate_rps": 5, "slo_ms": 1}])
+    page = shown(problem, solve(problem))
+    assert not page.exception
+    assert "These services have no place" in texts(page.error)
+    assert "More time does not help" in texts(page.markdown)
+
+
+@pytest.mark.parametrize(
+    ("planner", "claims", "said"),
+    [
+        ("exact", True, "Proven: no plan exists"),
+        ("whole-gpu", False, "whole-gpu found no plan, and it is not proven that there is none"),
+        ("igniter", False, "igniter does not take this problem, which says nothing about it"),
+    ],
+)
+def test_only_a_proof_says_that_services_have_no_place(planner, claims, said):
+    problem = problem_of(
+        [{"model": "resnet50", "rate_rps": 9000, "slo_ms": 200}], fleet=[{"gpu": "A100-80GB", "count": 1}]
+    )
+    page = shown(problem, solve(problem, planner))
+    assert not page.exception
+    assert said in texts(page.subheader)
+    assert bool([one for one in page.error if "have no place" in one.value]) == claims
+    assert bool([one for one in page.warning if "what was tried" in one.value]) == (not claims)

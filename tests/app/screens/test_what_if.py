@@ -1,0 +1,210 @@
+"""The screen What-if: sliders, sweeps, the cheapest fleet, sensitivities and links, run by Streamlit's test driver."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.app_screens import press, screen, session_with, settled, switch, texts
+
+from sliceplan.app.session.links import Link, query_of
+from sliceplan.app.store.problems import save_new_problem
+from sliceplan.app.store.shared import shared_store
+from sliceplan.app.store.sweeps import load_sweep, sweeps
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.what_if import WhatIf
+
+DEMO = example_problems()["demo"]
+
+
+def solved(problem="demo"):
+    page = press(screen("what_if", session_with(problem)), "solve")
+    assert not page.exception
+    return page
+
+
+def key(page, name):
+    return f"what_if_{page.session_state['session'].editor}_{name}"
+
+
+def move(page, name, value):
+    page.slider(key=key(page, name)).set_value(value).run()
+    return settled(page)
+
+
+def view(page, name):
+    session = page.session_state["session"]
+    session.choices["what_if.view"] = name
+    session.editor += 1
+    return settled(page.run())
+
+
+def metrics(page):
+    return {metric.label: (metric.value, metric.delta) for metric in page.metric}
+
+
+def test_before_a_plan_is_there_the_screen_says_what_to_press():
+    page = screen("what_if")
+    assert not page.exception
+    assert "Press Solve" in texts(page.info)
+
+
+def test_a_moved_slider_gives_a_new_plan_beside_the_old_one():
+    page = move(solved(), "rate", 2.0)
+    assert not page.exception
+    found = metrics(page)
+    assert found["GPUs"][1].startswith("+")
+    assert found["Cost per hour"][1].startswith("+$")
+    assert "Beside the problem as it is: 3 GPUs, $10.29 per hour" in texts(page.caption)
+    assert page.session_state["session"].problem == DEMO
+
+
+def test_reset_shows_the_problem_again_and_adopt_makes_the_what_if_the_problem():
+    page = move(solved(), "rate", 2.0)
+    page.button(key="what_if_reset").click().run()
+    assert metrics(page)["GPUs"] == ("3", "")
+    move(page, "rate", 2.0)
+    gpus = metrics(page)["GPUs"][0]
+    page.button(key="what_if_adopt").click().run()
+    assert not page.exception
+    session = page.session_state["session"]
+    assert session.problem.workloads[0].rate_rps == 2 * DEMO.workloads[0].rate_rps
+    assert len(session.past) == 2
+    assert metrics(page)["GPUs"] == (gpus, "")
+    assert "Move a slider" in texts(page.markdown)
+
+
+def test_one_service_and_one_gpu_type_can_be_changed():
+    page = solved()
+    name = DEMO.workloads[0].name
+    page.multiselect(key=key(page, "services")).set_value([name]).run()
+    move(page, f"rate_{name}", 3 * DEMO.workloads[0].rate_rps)
+    move(page, f"price_{DEMO.fleet[0].gpu}", 5.0)
+    assert not page.exception
+    changes = page.session_state["session"].choices["what_if.changes"]
+    assert changes == WhatIf(rates={name: 3 * DEMO.workloads[0].rate_rps}, prices={DEMO.fleet[0].gpu: 5.0})
+    switch(page, "plan")
+    settled(switch(page, "what_if"))
+    assert page.session_state["session"].choices["what_if.changes"] == changes
+
+
+def test_a_slider_beyond_what_a_problem_may_state_says_so():
+    workload = DEMO.workloads[0].model_copy(update={"rate_rps": 9e6, "max_replicas": None})
+    session = session_with(DEMO)
+    page = press(screen("what_if", session), "solve")
+    large = DEMO.model_copy(update={"workloads": (workload,)})
+    session.problem, session.results["solve"] = large, session.results["solve"].__class__(large, session.answer.plan)
+    move(page, "rate", 4.0)
+    assert not page.exception
+    assert "workloads[0].rate_rps is 36000000.0; expected a number of at most" in texts(page.error)
+
+
+def test_a_sweep_shows_its_curve_and_what_forces_its_steps():
+    page = view(solved(), "Sweep")
+    assert "A sweep plans the fleet at every value" in texts(page.info)
+    editor = page.session_state["session"].editor
+    page.number_input(key=f"sweep0_{editor}_Step_rate_all services").set_value(0.25).run()
+    assert "7 points" in texts(page.caption)
+    press(page, "sweep")
+    assert not page.exception
+    assert "7 of 7 points are proven cheapest" in texts(page.caption)
+    (steps,) = [frame.value for frame in page.dataframe if "forced by" in frame.value.columns]
+    assert (steps["adds per hour"] > 0).all()
+
+
+def test_a_sweep_is_saved_beside_the_version_that_it_varies():
+    session = session_with("demo")
+    page = view(press(screen("what_if", session), "solve"), "Sweep")
+    page.number_input(key=f"sweep0_{session.editor}_Step_rate_all services").set_value(0.75).run()
+    press(page, "sweep")
+    session.saved_as = save_new_problem(shared_store(), DEMO, author="ann", name="swept").key
+    page.run()
+    page.text_input(key=f"sweep_note_{session.editor}").set_value("for the board")
+    page.button(key="save_this_sweep").click().run()
+    assert not page.exception
+    (saved,) = sweeps(shared_store(), "swept")
+    assert (saved.note, saved.problem) == ("for the board", session.saved_as)
+    assert load_sweep(shared_store(), saved.id) == session.results["sweep"].value
+
+
+def test_a_wrong_range_is_refused_at_its_place():
+    page = view(solved(), "Sweep")
+    editor = page.session_state["session"].editor
+    page.number_input(key=f"sweep0_{editor}_Step_rate_all services").set_value(0.0).run()
+    assert "is to rise from FROM to TO in steps above 0" in texts(page.error)
+    assert page.button(key="sweep").disabled
+    page.number_input(key=f"sweep0_{editor}_Step_rate_all services").set_value(0.0001).run()
+    assert "the page sweeps up to 10,000" in texts(page.error)
+
+
+def test_two_axes_give_a_map_of_the_what_if():
+    page = move(solved(), "rate", 2.0)
+    view(page, "Sweep")
+    page.toggle(key=f"sweep_two_{page.session_state['session'].editor}").set_value(True).run()
+    session = page.session_state["session"]
+    for number, kind in ((0, "rate"), (1, "slo")):
+        page.number_input(key=f"sweep{number}_{session.editor}_Step_{kind}_all services").set_value(0.75).run()
+    assert "9 points: 3 x 3" in texts(page.caption)
+    press(page, "sweep")
+    assert not page.exception
+    assert "the what-if with rate x 2" in texts(page.caption)
+
+
+def test_the_cheapest_fleet_stands_beside_each_type_alone():
+    page = view(solved("mixed"), "Cheapest fleet")
+    press(page, "mix")
+    assert not page.exception
+    assert "Cheapest fleet: " in texts(page.subheader)
+    (table,) = [frame.value for frame in page.dataframe if "why not alone" in frame.value.columns]
+    assert set(table["GPU"]) == {entry.gpu for entry in example_problems()["mixed"].fleet}
+
+
+def test_sensitivities_say_that_they_are_marginal():
+    page = view(solved(), "Sensitivities")
+    assert not page.exception
+    assert "priced at the present plan's slice prices" in texts(page.caption)
+
+
+def opened(query):
+    def _script():
+        import streamlit as st
+
+        from sliceplan.app.screens.what_if import screen as what_if
+        from sliceplan.app.session.current import current_session
+        from sliceplan.app.widgets.actions import show_actions
+
+        session = current_session("local")
+        with st.sidebar:
+            show_actions(session)
+        what_if.show(session)
+
+    page = AppTest.from_function(_script, default_timeout=60)
+    for name, value in query.items():
+        page.query_params[name] = value
+    return page.run()
+
+
+def test_a_link_reopens_the_same_what_if():
+    page = opened(query_of(Link(DEMO, WhatIf(rate=2.0))))
+    settled(page)
+    settled(page)
+    assert not page.exception
+    assert metrics(page)["GPUs"][1].startswith("+")
+    assert page.slider(key=key(page, "rate")).value == 2.0
+    assert not {"problem", "whatif"} & set(page.query_params)
+
+
+def test_the_link_that_the_screen_gives_opens_again():
+    page = move(solved(), "rate", 1.5)
+    page.button(key="what_if_link").click().run()
+    (address,) = [code.value for code in page.code]
+    fields = dict(part.split("=") for part in address.partition("?")[2].split("&"))
+    reopened = opened(fields).session_state["session"]
+    assert reopened.problem == DEMO
+    assert reopened.choices["what_if.changes"] == WhatIf(rate=1.5)
+
+
+@pytest.mark.parametrize("query", [{"problem": "nonsense"}, {"saved": "7:gone", "whatif": "x"}])
+def test_a_broken_link_opens_the_usual_page(query):
+    page = opened(query)
+    assert not page.exception
+    session = page.session_state["session"]
+    assert session.problem == DEMO
+    assert "link" in session.choices["link.broken"]

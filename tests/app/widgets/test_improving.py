@@ -1,0 +1,88 @@
+"""The screen Plan while a search improves its plan: the best so far at once, marked, until it ends or is stopped."""
+
+import pytest
+from support.app_screens import press, screen, session_with, settled, switch, texts
+from support.waiting import wait_until
+
+from sliceplan.app.jobs.jobs import shared_jobs
+from sliceplan.app.jobs.so_far import so_far
+from sliceplan.app.session.session import OpenJob
+from sliceplan.app.widgets.improving import SHOWN, is_better_known, plan_so_far
+from sliceplan.solver.api import solve
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.runtime.interruption import interruption
+from sliceplan.solver.runtime.progress import watcher
+
+DEMO = example_problems()["demo"]
+
+GOES_ON = "[[watcher()(one) for one in found], interruption().wait(60), found[-1].plan if found else None][-1]"
+"""What a worker does: it hands on plans, and has the last one as its answer when it is stopped."""
+
+
+def improving(*plans, session=None):
+    """Returns a session of which a solve is under way that has found these plans so far."""
+    session = session or session_with("demo")
+    found = [so_far(plan) for plan in plans]
+    known = {"watcher": watcher, "interruption": interruption, "found": found}
+
+    def is_last(best):
+        return best is not None and best.cost_per_hour == found[-1].cost_per_hour
+
+    job = shared_jobs().submit(session.user, "solve", "demo by exact", eval, GOES_ON, known)
+    session.open_jobs["solve"] = OpenJob(job, session.problem)
+    if found:
+        wait_until(lambda: is_last(shared_jobs().status(job).so_far))
+    return session
+
+
+@pytest.fixture(scope="module")
+def dear():
+    """Returns a plan that can be improved: nothing better was known when its search was ended."""
+    return solve(DEMO, "whole-gpu")
+
+
+def test_the_first_plan_is_shown_at_once_with_how_good_it_is_and_that_it_is_being_improved(dear):
+    page = screen("plan", improving(dear))
+    assert not page.exception
+    (said,) = page.info
+    assert "So far; being improved." in said.value
+    assert "8 GPUs, $27.45 per hour" in texts(page.subheader)
+    assert page.metric[0].value == "$27.45"
+    assert "Best so far: $27.45 per hour" in texts(page.sidebar.caption)
+    assert "Take it away" not in texts(page.subheader)
+    assert "as soon as the search has ended or you have stopped it" in texts(page.caption)
+    press(page, "stop_improving")
+
+
+def test_stopping_keeps_the_best_so_far(dear):
+    page = press(screen("plan", improving(dear, solve(DEMO))), "stop_improving")
+    assert "Ended early: this is the best that was found until then." in texts(page.info)
+    assert "3 GPUs, $10.29 per hour" in texts(page.subheader)
+    assert "Take it away" in texts(page.subheader)
+    assert "being improved" not in texts(page.info)
+    assert page.session_state["session"].open_jobs == {}
+
+
+def test_until_there_is_a_plan_the_screen_shows_the_last_one():
+    page = press(screen("plan", session_with("demo")), "solve")
+    session = page.session_state["session"]
+    improving(session=session)
+    page.run()
+    assert "3 GPUs, $10.29 per hour: proven cheapest" in texts(page.subheader)
+    assert "being improved" not in texts(page.info)
+    shared_jobs().cancel(session.open_jobs["solve"].id)
+    settled(page)
+
+
+def test_a_screen_is_drawn_anew_for_a_better_plan_only_if_it_shows_the_plan_so_far(dear):
+    session = improving(dear)
+    assert not is_better_known(session)
+    problem, found = plan_so_far(session)
+    assert (problem, found.plan) == (session.problem, dear)
+    assert not is_better_known(session)
+    session.choices[SHOWN] = so_far(dear)
+    assert is_better_known(session)
+    page = switch(screen("plan", session), "workloads")
+    assert SHOWN not in session.choices
+    shared_jobs().cancel(session.open_jobs["solve"].id)
+    settled(page)

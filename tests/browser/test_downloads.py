@@ -1,0 +1,87 @@
+"""Taking a plan away, in a real browser: its files, and the report opened as its reader would."""
+
+import re
+import zipfile
+
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+from support.browser_walk import SCREENSHOTS, go, look, press, settle
+from support.html_reading import read
+
+pytestmark = pytest.mark.browser
+
+
+def taken(page, name, folder):
+    with page.expect_download() as download:
+        page.get_by_role("button", name=name).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def test_the_report_opens_by_itself_without_a_request_or_an_error(page, browser, tmp_path):
+    press(page, "Solve")
+    expect(page.get_by_text("proven cheapest").first).to_be_visible()
+    go(page, "Plan")
+    expect(page.get_by_role("heading", name="Take it away")).to_be_visible(timeout=20_000)
+    path = taken(page, "Report as HTML", tmp_path)
+    assert path.name == "demo.report.html"
+    read(path.read_text())
+    for scheme in ("light", "dark"):
+        opened = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+        said, asked = [], []
+        opened.on("console", lambda message, said=said: said.append(message.text))
+        opened.on("pageerror", lambda error, said=said: said.append(str(error)))
+        opened.on("request", lambda request, asked=asked: asked.append(request.url))
+        opened.goto(path.as_uri())
+        expect(opened.get_by_role("heading", name="Capacity plan: demo")).to_be_visible()
+        assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        opened.screenshot(path=SCREENSHOTS / f"report-{scheme}.png", full_page=True)
+        assert said == []
+        assert asked == [path.as_uri()]
+        opened.close()
+
+
+def test_other_tools_get_their_files_or_a_reason(page, tmp_path):
+    press(page, "Solve")
+    expect(page.get_by_text("proven cheapest").first).to_be_visible()
+    go(page, "Plan")
+    page.get_by_text("For other tools").click()
+    chooser = page.get_by_role("combobox", name="Format")
+    settle(page)
+    chooser.click()
+    page.get_by_role("option", name="triton:").click()
+    path = taken(page, re.compile(r"Download \d+ files"), tmp_path)
+    assert all(name.endswith("config.pbtxt") for name in zipfile.ZipFile(path).namelist())
+    look(page, "take-away")
+    settle(page)
+    chooser.click()
+    page.get_by_role("option", name="deployments:").click()
+    expect(page.get_by_text("deployments cannot be written:")).to_be_visible()
+    page.get_by_role("textbox", name="Container images (--image)").fill("example/server:1")
+    page.keyboard.press("Control+Enter")
+    assert "example/server:1" in taken(page, "Download deployments.yaml", tmp_path).read_text()
+    assert taken(page, "Plan as JSON", tmp_path).name == "demo.plan.json"
+
+
+def test_pictures_are_taken_as_svg_or_png_and_tables_as_csv(page, tmp_path):
+    # With its own dialog for saving, Chromium has no download that a test could see.
+    page.evaluate("window.showSaveFilePicker = undefined")
+    press(page, "Solve")
+    expect(page.get_by_text("proven cheapest").first).to_be_visible()
+    go(page, "Plan")
+    page.locator(".js-plotly-plot").hover()
+    picture = taken(page, "Download plot", tmp_path)
+    assert picture.name == "fleet.svg"
+    assert "video-thumbs" in picture.read_text()
+    page.get_by_role("radio", name="PNG").click()
+    settle(page)
+    picture = taken(page, "Download plot", tmp_path)
+    with Image.open(picture) as opened:
+        assert (opened.format, opened.width > 1280) == ("PNG", True)
+    page.get_by_role("radio", name="Services").click()
+    page.get_by_test_id("stDataFrame").hover()
+    table = taken(page, "Download as CSV", tmp_path).read_text(encoding="utf-8-sig")
+    assert table.startswith("service,runs on,")
+    assert len(table.splitlines()) == 9

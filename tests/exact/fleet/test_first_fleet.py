@@ -1,0 +1,171 @@
+"""The first plan under MPS: it holds, there is one wherever every service can be served, and nobody waits for it."""
+
+import time
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems.igniter_instances import FLEET, V100, mps_problems, random_mps_problem, table_3
+from problems.instances import problem_of, random_problem
+from problems.mps_draws import drawn, small_gpus
+
+from sliceplan.solver.allocation.completed import completed
+from sliceplan.solver.check import check
+from sliceplan.solver.exact.fleet.first_fleet import first_fleet, keeps_limits
+from sliceplan.solver.exact.fleet.fleet_answer import price_of
+from sliceplan.solver.exact.fleet.fleet_by_prices import fleet_prices
+from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
+from sliceplan.solver.exact.mps import packed_residents
+from sliceplan.solver.exact.mps.packed_residents import packed_on_each
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.plan import Search
+from sliceplan.solver.performance.igniter_rules import IgniterDemands, demands
+from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.performance.unservable import unservable
+from sliceplan.solver.planners.exact import unproven
+from sliceplan.solver.planners.igniter import placed_by_igniter
+
+SEARCH = Search(stopped="time_limit", time_limit_s=1, solver=None)
+
+
+def mixed(count, seed):
+    """Returns services of which one half may be cut from A100s and the other may use V100s."""
+    services = [*random_problem(count // 2, seed).workloads, *random_mps_problem(count // 2, seed).workloads]
+    numbered = [one.model_copy(update={"name": f"w{i}"}).model_dump(mode="json") for i, one in enumerate(services)]
+    return problem_of(numbered, fleet=[{"gpu": "A100-80GB", "sharing": ["mig"]}, FLEET[0]])
+
+
+def first(resolved):
+    prices = fleet_prices(resolved, deadline=time.monotonic() + 60)
+    return first_fleet(resolved, prices, deadline=time.monotonic() + 60), prices.bound
+
+
+def assert_holds(resolved, gpus, profiles):
+    plan = completed(resolved.problem, unproven(resolved, gpus, SEARCH), profiles)
+    assert check(resolved.problem, plan, profiles) == []
+
+
+@pytest.mark.parametrize(
+    "problem", [random_mps_problem(300, 0), table_3(25), mixed(200, 0)], ids=["mps", "table", "mixed"]
+)
+def test_the_first_plan_holds_and_is_near_the_bound(problem):
+    resolved = resolve(problem, shipped_profiles())
+    gpus, bound = first(resolved)
+    assert_holds(resolved, gpus, shipped_profiles())
+    assert bound <= price_of(resolved, gpus) <= 1.3 * bound
+
+
+@pytest.mark.parametrize("count", [12, 100])
+def test_it_packs_nearly_as_tight_as_igniter(count):
+    resolved = resolve(random_mps_problem(count, 1), shipped_profiles())
+    (packed,) = packed_on_each(resolved)
+    by_igniter = placed_by_igniter(resolved, resolved.mps[V100])
+    assert len(packed) <= 1.1 * len(by_igniter) + 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(mps_problems())
+def test_it_holds_on_fleets_that_mix_kinds_of_sharing(problem):
+    """Property: whatever it gives keeps every limit of the problem."""
+    resolved = resolve(problem, shipped_profiles())
+    if unservable(resolved) or not resolved.mps:
+        return
+    gpus, bound = first(resolved)
+    if gpus is not None:
+        assert price_of(resolved, gpus) >= bound * (1 - 1e-9)
+        assert_holds(resolved, gpus, shipped_profiles())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["small", "large", "absurd", "many-replicas"]))
+def test_it_packs_all_that_a_type_can_host_over_all_of_what_is_accepted(seed, family):
+    """Property: each GPU type that alone can serve all, by iGniter's rules or freely, gets GPUs, and these hold."""
+    with small_gpus():
+        problem, profiles = drawn(seed, family)
+        fleet = tuple(entry.model_copy(update={"count": None}) for entry in problem.fleet)
+        problem = problem.model_copy(update={"fleet": fleet})
+        try:
+            resolved = resolve(problem, profiles)
+        except InputError:
+            return
+        free = problem.settings.mps_rules == "free"
+        able = {
+            gpu
+            for gpu, mps in resolved.mps.items()
+            if (not unservable(only_on(resolved, gpu)) if free else isinstance(demands(resolved, mps), IgniterDemands))
+        }
+        packed = packed_on_each(resolved)
+        assert {gpus[0].gpu for gpus in packed} == able
+        for gpus in packed:
+            assert {w for gpu in gpus for w in gpu.workloads} == set(range(len(problem.workloads)))
+            if len(gpus) < 500 and (free or keeps_limits(resolved, gpus)):
+                assert_holds(resolved, gpus, profiles)
+
+
+def only_on(resolved, gpu):
+    """Returns the problem on one type under MPS, no partition of which a service has for itself."""
+    return replace(resolved, mps={gpu: resolved.mps[gpu]}, capacity_rps=np.zeros_like(resolved.capacity_rps))
+
+
+def test_memory_and_clients_limit_what_is_packed_together():
+    tiny = {"model": "alexnet", "rate_rps": 1, "slo_ms": 100}
+    (packed,) = packed_on_each(resolve(problem_of([tiny] * 60, fleet=FLEET), shipped_profiles()))
+    assert max(len(gpu.residents) for gpu in packed) <= 48
+    heavy = problem_of([{**tiny, "memory_mib": 5000}] * 5 + [tiny] * 2, fleet=FLEET)
+    (packed,) = packed_on_each(resolve(heavy, shipped_profiles()))
+    assert sorted(sum(w < 5 for w in gpu.workloads) for gpu in packed) == [2, 3]
+
+
+def test_services_for_which_igniters_batch_size_or_one_gpu_is_not_enough_are_packed_too():
+    """Freely: with another batch size, in parts, and with as many replicas as are asked for."""
+    services = [
+        {"model": "resnet50", "rate_rps": 900, "slo_ms": 25, "max_replicas": 1},
+        {"model": "ssd", "rate_rps": 900, "slo_ms": 200},
+        {"model": "alexnet", "rate_rps": 100, "slo_ms": 30, "min_replicas": 3},
+    ]
+    resolved = resolve(problem_of(services, fleet=FLEET), shipped_profiles())
+    gpus, _ = first(resolved)
+    assert_holds(resolved, gpus, shipped_profiles())
+    replicas = Counter(w for gpu in gpus for w in gpu.workloads)
+    assert replicas[0] == 1 < replicas[1]
+    assert replicas[2] == 3
+
+
+def test_counts_that_it_does_not_keep_leave_no_first_plan():
+    problem = table_3()
+    few = problem.model_copy(update={"fleet": (problem.fleet[0].model_copy(update={"count": 3}),)})
+    assert first(resolve(few, shipped_profiles()))[0] is None
+
+
+def test_the_shares_of_all_gpus_are_found_at_once(monkeypatch):
+    """The work is in rounds over all GPUs, not in steps of one service: 600 services take a few dozen of them."""
+    calls = []
+    real = packed_residents.least_shares
+    monkeypatch.setattr(packed_residents, "least_shares", lambda *a, **k: calls.append(a[0]) or real(*a, **k))
+    packed_on_each(resolve(random_mps_problem(600, 0), shipped_profiles()))
+    assert len(calls) < 100
+
+
+class EnoughError(Exception):
+    """Ends a search."""
+
+
+@pytest.mark.parametrize("problem", [random_mps_problem(40, 0), mixed(40, 0)], ids=["mps", "mixed"])
+def test_bound_and_first_plan_come_before_anything_that_takes_long(problem):
+    resolved = resolve(problem, shipped_profiles())
+    heard = []
+
+    def slow():
+        raise EnoughError
+        yield
+
+    with pytest.raises(EnoughError):
+        solve_mixed_fleet(resolved, known=slow(), on_answer=heard.append, time_limit_s=60)
+    bound, plan = heard
+    assert bound.gpus is None
+    assert 0 < bound.cost_bound == plan.cost_bound <= price_of(resolved, plan.gpus)
+    assert_holds(resolved, plan.gpus, shipped_profiles())

@@ -1,0 +1,84 @@
+"""The digest of a problem is that of its canonical JSON, in whatever way that is written."""
+
+import hashlib
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from problems.instances import problem_of, problems
+
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model import digest
+from sliceplan.solver.model.digest import reference
+from sliceplan.solver.model.price_book import load_price_books
+
+
+def by_the_library(problem):
+    """Returns the digest of the canonical JSON as the standard library writes it; later fields only where given."""
+    data = problem.model_dump(mode="json")
+    for record, field in [
+        (data, "prices"),
+        (data, "price_books"),
+        (data["settings"], "gap"),
+        *((one, "price_factor") for one in data["fleet"]),
+    ]:
+        if record[field] in (None, [], 0):
+            del record[field]
+    canonical = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@given(problems(max_workloads=12))
+def test_the_digest_is_of_the_canonical_json(problem):
+    assert reference(problem).sha256 == by_the_library(problem)
+    assert reference(problem).name == problem.name
+
+
+@pytest.mark.parametrize("name", sorted(example_problems()))
+def test_the_examples_have_the_digest_of_their_canonical_json(name):
+    problem = example_problems()[name]
+    assert reference(problem).sha256 == by_the_library(problem)
+
+
+def test_prices_change_the_digest_and_the_lack_of_them_does_not():
+    """The digest of the demo is the one that plans of before have."""
+    demo = example_problems()["demo"]
+    assert reference(demo).sha256 == "7e8dc75d77fd8cb9d440bae25fdc8354fd177ec1550720f13f641941ade5d4f2"
+    book = load_price_books()["coreweave"].model_copy(update={"name": "ours"})
+    dearer = demo.fleet[0].model_copy(update={"price_factor": 2.0})
+    changed = [{"prices": "coreweave"}, {"price_books": (book,)}, {"prices": "ours", "price_books": (book,)}]
+    found = [demo.model_copy(update=change) for change in [*changed, {"fleet": (dearer,)}]]
+    for problem in found:
+        assert reference(problem).sha256 == by_the_library(problem)
+    assert len({reference(problem).sha256 for problem in [demo, *found]}) == 5
+
+
+WORKLOADS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "model": st.text(min_size=1),
+            "rate_rps": st.floats(1e-6, 1e7),
+            "slo_ms": st.floats(1e-300, 1e9) | st.integers(1, 10**9),
+        },
+        optional={
+            "gpus": st.lists(st.text(), min_size=1, max_size=3),
+            "batch_sizes": st.lists(st.integers(1, 65536), min_size=1, max_size=3),
+            "max_replicas": st.integers(1, 5) | st.none(),
+            "memory_mib": st.floats(1e-5, 1e9) | st.none(),
+            "value": st.floats(0, 1e12) | st.none(),
+        },
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(WORKLOADS, st.sampled_from([1, 3, 4096]))
+@example([{"model": '50 % of "é"\n', "rate_rps": 1e-5, "slo_ms": 1e9}], 1)
+@example([{"model": "same", "rate_rps": 1.0, "slo_ms": 1.0}] * 7, 3)
+def test_any_value_is_written_as_the_library_writes_it(workloads, at_once):
+    problem = problem_of(workloads)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digest, "AT_ONCE", at_once)
+        assert reference(problem).sha256 == by_the_library(problem)

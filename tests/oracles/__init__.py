@@ -1,0 +1,1 @@
+"""Answers by other means than the code's: slow, simple, one number at a time."""

@@ -1,0 +1,1 @@
+"""Problems and plans that tests begin with: published, small, or drawn at random."""

@@ -1,0 +1,1 @@
+"""What stands in for hardware, servers and tools of others."""

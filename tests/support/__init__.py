@@ -1,0 +1,1 @@
+"""What tests share to run commands, screens, workers, and to say what they need."""
