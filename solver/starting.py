@@ -17,6 +17,8 @@ from importlib import import_module
 from types import FrameType
 from typing import TextIO
 
+from .runtime.interruption import GivenUpError
+
 IMPORTING = "<frozen importlib"
 """Begins the file of every frame that imports."""
 
@@ -82,11 +84,11 @@ def interrupted(_: int, frame: FrameType | None) -> None:
 
 
 def _unraisable(error: "sys.UnraisableHookArgs") -> None:
-    """Repeats an interruption that came where nothing can be raised, as in what ends an object."""
+    """Repeats an interruption where nothing can be raised, as in what ends an object; a search is told again anyway."""
     if issubclass(error.exc_type, KeyboardInterrupt):
         here = threading.main_thread().ident or 0
         threading.Timer(0.01, signal.pthread_kill, [here, signal.SIGINT]).start()
-    else:
+    elif not issubclass(error.exc_type, GivenUpError):
         sys.__unraisablehook__(error)
 
 

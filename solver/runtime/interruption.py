@@ -6,7 +6,8 @@ their own time limit only now and then. So a search runs in a thread of its own.
 after its deadline, it is given up: the thread is left behind, and the last offer is the answer.
 
 A thread that is left behind ends at its next line of Python. So it takes no time from what follows, but for a solver
-that is still running: that one has the rest of its own limit, and a core of its own where there are two.
+that is still running: that one has the rest of its own limit, and a core of its own where there are two. Where that
+line is of a destructor or of a callback of the garbage collector, Python lets nothing pass; so it is told again.
 
 Who watches a search is shown what it offers. The answer is built beside the search, in a thread that is given up with
 it, and not so often that it takes much from it. Where nobody watches, an offer costs what naming it costs.
@@ -45,6 +46,8 @@ How long after its deadline a search may go on before it is given up.
 Whoever keeps the deadline comes within it, with an answer that is never worse than the last offer.
 """
 
+TOLD_AGAIN_S = 1.0
+"""How long after a thread was told to end it is told again: what unwinds a search takes less."""
 
 WATCHED_FROM_S = 0.3
 """How long a search goes on before an offer is built to be shown: what ends sooner is not slowed by it."""
@@ -161,11 +164,24 @@ class _Running(Generic[Answer]):
 
     def give_up(self) -> None:
         """Leaves the thread behind, and has it end at its next line of Python."""
+        if self._tell():
+            _left_behind.append(self.thread)
+            threading.Thread(target=self._insist, daemon=True).start()
+
+    def _tell(self) -> bool:
+        """Raises GivenUpError in the thread, unless it has ended; returns whether it was told."""
         with self._ending:
-            if self.goes_on and not self._has_ended:
-                _left_behind.append(self.thread)
-                thread_id, error = ctypes.c_ulong(self.thread.ident or 0), ctypes.py_object(GivenUpError)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, error)
+            if not self.goes_on or self._has_ended:
+                return False
+            thread_id, error = ctypes.c_ulong(self.thread.ident or 0), ctypes.py_object(GivenUpError)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, error)
+            return True
+
+    def _insist(self) -> None:
+        """Tells it again until it ends."""
+        self.thread.join(TOLD_AGAIN_S)
+        while self._tell():
+            self.thread.join(TOLD_AGAIN_S)
 
     def _run(self) -> None:
         with suppress(GivenUpError):  # at whatever line it comes

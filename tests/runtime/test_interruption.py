@@ -1,5 +1,6 @@
 """A search that is interrupted, or goes on after its deadline, ends with its last offer."""
 
+import sys
 import threading
 import time
 
@@ -15,7 +16,14 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.runtime import interruption
 from sliceplan.solver.runtime.deadline import at_most_left, seconds_left, until
-from sliceplan.solver.runtime.interruption import Watch, best_so_far, interruptible_by, offer, runs_on
+from sliceplan.solver.runtime.interruption import (
+    GivenUpError,
+    Watch,
+    best_so_far,
+    interruptible_by,
+    offer,
+    runs_on,
+)
 from sliceplan.solver.runtime.progress import listening
 
 NEVER_S = 60
@@ -104,6 +112,25 @@ def test_a_search_that_is_given_up_ends_at_its_next_line_although_it_never_looks
 
     assert overdue("first", search_on=count_for_ever) == ("first", "time_limit")
     wait_until(lambda: not runs_on())
+
+
+def test_a_search_that_was_told_to_end_where_nothing_can_be_raised_is_told_again(monkeypatch):
+    ignored = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda error: ignored.append(error.exc_type))
+
+    class Object:
+        def __del__(self):
+            while True:  # until it is told to end, which Python lets nobody outside know
+                time.sleep(0.001)
+
+    def search_on():
+        Object()
+        while True:
+            time.sleep(0.001)
+
+    assert overdue("first", search_on=search_on) == ("first", "time_limit")
+    wait_until(lambda: not runs_on())
+    assert ignored == [GivenUpError]
 
 
 def test_a_search_that_keeps_its_deadline_gives_its_own_answer():
