@@ -92,7 +92,7 @@ def unarchive_plan(store: Engine, plan: int) -> None:
 def _require_answer(store: Engine, plan: Plan, problem: VersionKey) -> None:
     with reading(store) as session:
         saved = version_row(session, problem).sha256
-    # The digest has the defaults filled in, so that a later sliceplan, with more fields, computes another one.
+    # Both, for a sliceplan of before version 0.1.0 filled other fields in when it saved the problem.
     if plan.problem.sha256 not in (saved, reference(load_problem(store, problem)).sha256):
         message = (
             f"answers another problem ({plan.problem.name}) than {problem}; save that problem first, or solve this one"

@@ -1,20 +1,52 @@
-"""The digest by which a plan names the problem that it answers."""
+"""
+The digest by which a plan names the problem that it answers.
+
+It is the SHA-256 of the problem as canonical JSON: sorted keys, no spaces. Fields of the first version of the format
+are always written, their defaults filled in; each later one only where it is set, which is where it differs from its
+default. So a new optional field changes the digest of no problem that does not use it, and every plan that was ever
+made still answers its problem. What that takes: the default of a later field never changes, for it would change what
+old problems ask under the same digest. tests/formats/version_1 holds digests that must stay.
+"""
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from json.encoder import encode_basestring_ascii
 from operator import attrgetter
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any
 from weakref import ref
 
+from .base import Record
 from .plan import Plan, ProblemReference
-from .price_book import load_price_books
-from .problem import Problem, Workload
+from .price_book import ListPrice, PriceBook, load_price_books
+from .problem import FleetEntry, NodeGpus, Problem, Settings, Workload
 
 _latest: list[tuple[ref[Problem], ProblemReference]] = []
 """The problems asked for last and their references, which take long for a large one and are asked for often."""
+
+FIRST_FIELDS: Mapping[type[Record], frozenset[str]] = MappingProxyType(
+    {
+        record: frozenset(fields.split())
+        for record, fields in (
+            (Problem, "version name fleet workloads settings"),
+            (FleetEntry, "gpu count price_per_hour sharing nodes"),
+            (NodeGpus, "name count"),
+            (
+                Workload,
+                "name model rate_rps slo_ms gpus batch_sizes min_replicas max_replicas memory_mib value",
+            ),
+            (
+                Settings,
+                "slo_fraction max_processes mps_rules shadow_percent spare_services spare_rate spare_gpu_loss headroom "
+                "time_limit_s",
+            ),
+            (PriceBook, "name cloud region commitment note prices"),
+            (ListPrice, "gpu usd_per_gpu_hour instance gpu_count date source verified"),
+        )
+    }
+)
+"""The fields that are always written, those of the first version of each record; none is ever added."""
 
 KEPT = 8
 """How many of them."""
@@ -24,7 +56,7 @@ AT_ONCE = 4_096
 
 
 def reference(problem: Problem) -> ProblemReference:
-    """Returns the problem's name and the SHA-256 of its canonical JSON (sorted keys, no spaces, defaults but gap)."""
+    """Returns the problem's name and the SHA-256 of its canonical JSON (module)."""
     for known, found in tuple(_latest):
         if known() is problem:  # the same object, which is immutable
             return found
@@ -45,7 +77,8 @@ def made_with(problem: Problem, plan: Plan) -> str | None:
 
 def _digest(problem: Problem) -> str:
     """Returns the digest; of the keys `workloads` comes last, and is written by columns, for it may be very long."""
-    without = _canonical(_as_before(problem.model_copy(update={"workloads": ()}).model_dump(mode="json")))
+    head = problem.model_copy(update={"workloads": ()})
+    without = _canonical(_stated(head, head.model_dump(mode="json")))
     digest = hashlib.sha256(without.removesuffix("]}").encode())
     for start in range(0, len(problem.workloads), AT_ONCE):
         texts = ",".join(_texts(problem.workloads[start : start + AT_ONCE]))
@@ -54,13 +87,22 @@ def _digest(problem: Problem) -> str:
     return digest.hexdigest()
 
 
-def _as_before(data: dict[str, Any]) -> dict[str, Any]:
-    """Leaves out later fields where they say nothing, so that plans of before them still answer their problem."""
-    later = [(data, "prices"), (data, "price_books"), (data["settings"], "gap")]
-    for record, field in [*later, *((entry, "price_factor") for entry in data["fleet"])]:
-        if not record[field]:
-            del record[field]
+def _stated(value: object, data: Any) -> Any:
+    """Returns the JSON data of a value without the later fields of its records that are not set."""
+    if isinstance(value, Record):
+        members = {name: getattr(value, name) for name in type(value).model_fields if _is_written(value, name)}
+        return {name: _stated(member, data[name]) for name, member in members.items()}
+    if isinstance(value, tuple):
+        return [_stated(member, of_it) for member, of_it in zip(value, data, strict=True)]
     return data
+
+
+def _is_written(record: Record, name: str) -> bool:
+    return name in FIRST_FIELDS.get(type(record), ()) or getattr(record, name) != _default(type(record), name)
+
+
+def _default(record: type[Record], name: str) -> object:
+    return record.model_fields[name].get_default(call_default_factory=True)
 
 
 def _canonical(value: object) -> str:
@@ -70,17 +112,33 @@ def _canonical(value: object) -> str:
 def _texts(workloads: Sequence[Workload]) -> Iterator[str]:
     """Yields the canonical JSON of each workload, several times as fast as one after the other."""
     members, columns = [], []
-    for field in sorted(Workload.model_fields):
+    kind = type(workloads[0])
+    first = min(FIRST_FIELDS[kind])  # always there, so that commas are before what follows it and after what precedes
+    for field in sorted(kind.model_fields):
         values = list(map(attrgetter(field), workloads))
+        if field not in FIRST_FIELDS[kind]:
+            members.append("%s")
+            later = (_later(field, value, _default(kind, field)) for value in values)
+            columns.append([text and (f"{text}," if field < first else f",{text}") for text in later])
+            continue
+        comma = "" if field == first else ","
         kinds = set(map(type, values))
         text = _TEXT.get(kinds.pop(), _canonical) if len(kinds) == 1 else _text
         if text is not _text and values.count(values[0]) == len(values):
-            members.append(f'"{field}":{text(values[0])}'.replace("%", "%%"))
+            members.append(f'{comma}"{field}":{text(values[0])}'.replace("%", "%%"))
         else:
-            members.append(f'"{field}":%s')
+            members.append(f'{comma}"{field}":%s')
             columns.append(list(map(text, values)))
-    template = "{" + ",".join(members) + "}"
+    template = "{" + "".join(members) + "}"
     return map(template.__mod__, zip(*columns, strict=True)) if columns else iter([template % ()] * len(workloads))
+
+
+def _later(field: str, value: object, default: object) -> str:
+    """Returns a later field of a workload as a member of its JSON; empty: it is not set."""
+    if value == default:
+        return ""
+    data = value.model_dump(mode="json") if isinstance(value, Record) else value
+    return f'"{field}":{_canonical(_stated(value, data))}'
 
 
 _TEXT: dict[type, Callable[[Any], str]] = {

@@ -4,14 +4,16 @@ import hashlib
 import json
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from problems.instances import problem_of, problems
 
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model import digest
+from sliceplan.solver.model.base import Record
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.price_book import load_price_books
+from sliceplan.solver.model.problem import Problem, Settings, Workload
 
 
 def by_the_library(problem):
@@ -82,3 +84,82 @@ def test_any_value_is_written_as_the_library_writes_it(workloads, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(digest, "AT_ONCE", at_once)
         assert reference(problem).sha256 == by_the_library(problem)
+
+
+class LaterRule(Record):
+    """A record that came after version 1."""
+
+    percentile: float = 99.0
+    window_s: float | None = None
+
+
+class LaterSettings(Settings):
+    """Settings that grew a field of each kind."""
+
+    latency: str = "mean"
+    rules: tuple[LaterRule, ...] = ()
+
+
+class LaterWorkload(Workload):
+    """A workload with fields whose names come before and after those of version 1."""
+
+    arrivals: LaterRule = LaterRule()
+    zone: str | None = None
+
+
+class LaterProblem(Problem):
+    """A problem of a later sliceplan."""
+
+    workloads: tuple[LaterWorkload, ...]
+    settings: LaterSettings = LaterSettings()
+
+
+@pytest.fixture
+def grown(monkeypatch):
+    """Returns a problem as a sliceplan reads it whose records have grown by fields."""
+    first = digest.FIRST_FIELDS
+    later = {kind: first[kind.__base__] for kind in (LaterSettings, LaterWorkload, LaterProblem)}
+    monkeypatch.setattr(digest, "FIRST_FIELDS", {**first, **later})
+    return lambda problem, **changes: LaterProblem.model_validate(problem.model_dump() | changes)
+
+
+@given(problem=problems(max_workloads=6))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_new_optional_field_at_its_default_keeps_the_digest_of_every_problem(grown, problem):
+    assert reference(grown(problem)) == reference(problem)
+
+
+@pytest.mark.parametrize("name", sorted(example_problems()))
+def test_a_new_optional_field_at_its_default_keeps_the_digest_of_the_examples(grown, name):
+    problem = example_problems()[name]
+    assert reference(grown(problem)) == reference(problem)
+    # Also where it is stated: what is set to its default says nothing.
+    stated = problem.settings.model_dump() | {"latency": "mean", "rules": []}
+    assert reference(grown(problem, settings=stated)) == reference(problem)
+
+
+def test_a_new_field_that_is_set_changes_the_digest_and_is_in_the_canonical_json(grown):
+    problem = problem_of([{"model": "a", "rate_rps": 1, "slo_ms": 1}, {"model": "b", "rate_rps": 2, "slo_ms": 2}])
+    first, second = (one.model_dump() for one in problem.workloads)
+    changes = [
+        {},
+        {"settings": {"latency": "tail"}},
+        {"settings": {"rules": [{"percentile": 95.0}]}},
+        {"workloads": [first | {"arrivals": {"window_s": 2}}, second]},
+        {"workloads": [first, second | {"zone": "a"}]},
+        {"workloads": [first | {"zone": "a"}, second | {"zone": "a"}]},
+    ]
+    found = [grown(problem, **change) for change in changes]
+    assert len({reference(one).sha256 for one in found}) == len(changes)
+    data = json.loads(json.dumps(problem.model_dump(mode="json")))
+    for field in ("prices", "price_books"):
+        del data[field]
+    del data["settings"]["gap"]
+    del data["fleet"][0]["price_factor"]
+    data["workloads"][0]["arrivals"] = {"window_s": 2.0}
+    canonical = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    assert reference(found[3]).sha256 == hashlib.sha256(canonical.encode()).hexdigest()
+    data["workloads"][0].pop("arrivals")
+    data["workloads"][1]["zone"] = "a"
+    canonical = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    assert reference(found[4]).sha256 == hashlib.sha256(canonical.encode()).hexdigest()
