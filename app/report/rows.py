@@ -9,6 +9,7 @@ from sliceplan.solver.model.price_book import GpuPrice
 from sliceplan.solver.model.prices import price_words, prices_of
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.transition import Transition
+from sliceplan.solver.performance.latency_rules.execution import limit_ms
 from sliceplan.solver.wording.transition_text import duration, step_in_words
 
 HOURS_OF_MONTH = 730
@@ -105,7 +106,7 @@ def service_rows(problem: Problem, plan: Plan) -> list[ServiceRow]:
                 batch=batch,
                 processes=processes,
                 latency_ms=max(latency for latency, _, _ in found),
-                limit_ms=workload.slo_ms * problem.settings.slo_fraction,
+                limit_ms=limit_ms(workload.slo_ms, problem.settings.slo_fraction),
                 slo_ms=workload.slo_ms,
                 rate_rps=sum(rate for _, rate, _ in found),
                 capacity_rps=sum(capacity for _, _, capacity in found),

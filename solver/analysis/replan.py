@@ -16,7 +16,7 @@ from ..model.errors import NoPlanError
 from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Served, Status, Stopped, Unserved
 from ..model.problem import Problem
 from ..model.replan_report import ReplanReport
-from ..performance.operating_points import LATENCY_TOLERANCE, WHOLE_GPU
+from ..performance.operating_points import WHOLE_GPU
 from ..performance.resolve import ResolvedProblem, usable_points
 from ..runtime.interruption import offer
 
@@ -189,14 +189,14 @@ def in_the_fleet(problem: Problem, gpu: PlannedGpu) -> bool:
 
 
 def _capacity_rps(resolved: ResolvedProblem, w: int, k: int, served: Served) -> float | None:
-    """Returns the throughput of a running operating point; None: it breaks a limit of the problem as it is now."""
+    """Returns the greatest rate of a running operating point; None: it breaks a limit of the problem as it is now."""
     workload = resolved.problem.workloads[w]
     points = usable_points(resolved.problem.settings.max_processes, workload, resolved.sizes[k], resolved.points)
     if points is None:
         return None
     own = (points.batch == served.batch) & (points.processes == served.processes)
-    own &= points.latency_ms <= resolved.limit_ms[w] * (1 + LATENCY_TOLERANCE)
-    return float(points.capacity_rps[own][0]) if own.any() else None
+    greatest = resolved.rule.greatest_rps(points.where(own), resolved.asked.of([w]))
+    return float(greatest[0, 0]) if greatest.any() else None
 
 
 def _too_few_moves(resolved: ResolvedProblem, known: Running, most_moves: int | None, time_limit_s: float) -> str:

@@ -20,6 +20,7 @@ from ..model.problem import Problem, Workload
 from ..model.profile import Quality
 from ..performance.prediction import Prediction
 from .basis import BasisOf
+from .latency import execution_may_take_ms
 from .violation import RELATIVE, Violation, close_arrays
 
 Predict = Callable[[str, str, str | None, int, int], Prediction | None]
@@ -180,7 +181,7 @@ def _asked(problem: Problem) -> _Asked:
         list(map(attrgetter(field), problem.workloads)) for field in ("slo_ms", "memory_mib", "gpus", "batch_sizes")
     )
     return _Asked(
-        np.array(slo_ms) * problem.settings.slo_fraction,
+        execution_may_take_ms(problem.settings, np.array(slo_ms)),
         np.array(memory_mib, dtype=np.float64),  # None becomes nan
         _given(gpus),
         _given(batch_sizes),

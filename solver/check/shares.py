@@ -17,6 +17,7 @@ from ..model.profile import Profile
 from ..performance.interference.igniter import IgniterModel
 from ..performance.interference.prediction import SharedPrediction
 from .basis import basis_beside
+from .latency import execution_may_take_ms
 from .violation import RELATIVE, Violation, close
 
 FAR_TOO_LARGE = 10**9
@@ -169,7 +170,7 @@ def _wrong_totals(
 def _broken_slo(
     problem: Problem, gpu_id: str, owner: Workload, served: Served, latency_ms: float, capacity_rps: float
 ) -> Iterator[Violation]:
-    limit_ms = owner.slo_ms * problem.settings.slo_fraction
+    limit_ms = execution_may_take_ms(problem.settings, owner.slo_ms)
     if latency_ms > limit_ms * (1 + RELATIVE):
         message = f"takes {latency_ms:.4g} ms; its SLO of {owner.slo_ms:g} ms leaves {limit_ms:g} ms"
         yield Violation(gpu_id, message, owner.name, latency_ms / limit_ms - 1)

@@ -19,6 +19,7 @@ from ..model.plan import Plan
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from ..performance.prediction import predict_batches
+from .latency import execution_may_take_ms
 from .violation import RELATIVE, Violation
 
 MOST_CASES = 2_000
@@ -133,7 +134,7 @@ def _best_rps(problem: Problem, workload: Workload, size: Size, points: Points) 
     if workload.gpus is not None and size[0] not in workload.gpus:
         return 0.0
     latency_ms, rps = points(workload.model, workload.batch_sizes, workload.memory_mib, size)
-    limit_ms = workload.slo_ms * problem.settings.slo_fraction
+    limit_ms = execution_may_take_ms(problem.settings, workload.slo_ms)
     within = bisect_right(latency_ms, limit_ms * (1 + RELATIVE))
     return rps[within - 1] if within else 0.0
 

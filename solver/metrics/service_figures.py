@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem
+from ..performance.latency_rules.execution import limit_ms
 from ..wording.summary import missed_slos
 
 
@@ -71,7 +72,7 @@ def service_figures(problem: Problem, plan: Plan) -> list[ServiceFigures]:
             capacity_rps=sum(one.capacity_rps for one in served[workload.name]),
             slowest=max(served[workload.name], key=lambda one: one.latency_ms, default=None),
             slo_ms=workload.slo_ms,
-            limit_ms=workload.slo_ms * settings.slo_fraction,
+            limit_ms=limit_ms(workload.slo_ms, settings.slo_fraction),
             excess=missed.get(workload.name, 0.0),
         )
         for workload in problem.workloads

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .interference.prediction import Floats, Ints
+from .latency_rules.rule import TOLERANCE
 from .mps_sharing import MpsType
 
 MOST_PREDICTED = 1 << 18
 """Operating points that are predicted together."""
-
-WITHIN = 1 + 1e-9
-"""A latency equal to its limit but for rounding keeps it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,5 +96,5 @@ def greatest_within(latency_ms: Floats, throughput_rps: Floats, limit_ms: Floats
     """
     order = np.argsort(latency_ms, axis=None)
     best = np.maximum.accumulate(throughput_rps.ravel()[order])
-    within = np.searchsorted(latency_ms.ravel()[order], limit_ms * WITHIN, side="right")
+    within = np.searchsorted(latency_ms.ravel()[order], limit_ms * (1 + TOLERANCE), side="right")
     return np.where(within > 0, best[np.maximum(within - 1, 0)], 0.0)

@@ -22,9 +22,10 @@ from math import ceil
 import numpy as np
 
 from ..model.plan import Unserved
-from .alone import WITHIN, at_every_share
+from .alone import at_every_share
 from .interference.least_shares import least_shares
 from .interference.prediction import Floats, Ints
+from .latency_rules.execution import in_tenths, least_slo_ms, within
 from .mps_sharing import MpsType
 from .resolve import ResolvedProblem
 
@@ -139,7 +140,7 @@ def _dedicated(mps: MpsType, whole: Demand) -> Demand | None:
     if not mps.usable[whole.workload] or whole.memory_mib > mps.memory_mib:
         return None
     alone = at_every_share(mps, whole.workload)
-    fast = alone.latency_ms <= whole.limit_ms * WITHIN
+    fast = within(alone.latency_ms, whole.limit_ms)
     if fast[:, -1].any():
         at, units = int(np.flatnonzero(fast[:, -1])[-1]), mps.capacity_units
     elif fast.any():
@@ -159,8 +160,8 @@ def _reason(resolved: ResolvedProblem, mps: MpsType, one: Demand) -> str:
     fastest = float(at_every_share(mps, one.workload).latency_ms.min())
     if fastest <= one.limit_ms:
         return f"no number of {mps.gpu} carries its rate with iGniter's batch sizes (eq. 17)"
-    fraction = resolved.problem.settings.slo_fraction
+    enough = in_tenths(least_slo_ms(fastest, resolved.problem.settings.slo_fraction))
     return (
         f"no batch size is fast enough alone on a {mps.gpu}: {one.limit_ms:g} ms are left for execution, the fastest "
-        f"takes {fastest:.4g} ms; an SLO of {ceil(fastest / fraction * 10) / 10:g} ms would do"
+        f"takes {fastest:.4g} ms; an SLO of {enough:g} ms would do"
     )

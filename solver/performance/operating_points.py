@@ -1,10 +1,9 @@
 """
-The operating points of a profile on MIG profiles and on the whole GPU, and the best of them under a latency limit.
+The operating points of a profile on MIG profiles and on the whole GPU.
 
-Of all points of one partition size that are fast enough, an optimal plan needs only the one with the
-greatest throughput: any other can be exchanged for it at the same cost (MIG-serving, arXiv 2109.11067,
-defines a service's throughput on an instance as this maximum; ParvaGPU, SC'24, sec. IV-B1, calls it the
-optimal triplet).
+Of all points of one partition size, an optimal plan needs only the one that carries most under its latency rule
+(latency_rules): any other can be exchanged for it at the same cost (MIG-serving, arXiv 2109.11067, defines a service's
+throughput on an instance as this maximum; ParvaGPU, SC'24, sec. IV-B1, calls it the optimal triplet).
 """
 
 from collections.abc import Sequence
@@ -18,9 +17,6 @@ from ..model.profile import MeasuredPoint, Profile
 from .interference.igniter import alone
 from .interference.prediction import Floats, Ints
 from .saturating import batch_time_ms
-
-LATENCY_TOLERANCE = 1e-9
-"""Relative; a latency equal to the limit but for rounding counts as within it."""
 
 
 @dataclass(frozen=True)
@@ -93,32 +89,6 @@ def admissible(
         needed = points.memory_mib if memory_mib is None else memory_mib * points.processes
         keep &= ~(needed > capacity_mib)  # nan, unknown, excludes nothing
     return points.where(keep)
-
-
-def fastest_enough(points: OperatingPoints, limit_ms: Floats) -> Ints:
-    """
-    Returns for each latency limit the point with the greatest throughput within it.
-
-    Parameters
-    ----------
-    limit_ms
-        Shape (workload,).
-
-    Returns
-    -------
-    Ints
-        Shape (workload,); index of a point, -1: none is within the limit. Of equal throughputs the lowest
-        latency wins, then the smallest batch, then the fewest processes.
-    """
-    if not points.batch.size:
-        return np.full(limit_ms.shape, -1, dtype=np.int64)
-    order = np.lexsort((points.processes, points.batch, points.latency_ms))
-    capacity = points.capacity_rps[order]
-    best_so_far = np.maximum.accumulate(capacity)
-    improves = np.concatenate(([True], capacity[1:] > best_so_far[:-1]))
-    frontier = order[improves]  # rising latency, rising throughput: all others are dominated
-    within = np.searchsorted(points.latency_ms[frontier], limit_ms * (1 + LATENCY_TOLERANCE), side="right")
-    return np.where(within > 0, frontier[np.maximum(within - 1, 0)], -1)
 
 
 def _by_mig_profile(profile: Profile) -> dict[str, list[MeasuredPoint]]:

@@ -20,8 +20,11 @@ from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
 from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
 from ..model.profile import Profile, merged
 from .interference.prediction import Floats, Ints
+from .latency_rules.execution import limit_ms
+from .latency_rules.rule import Asked, LatencyRule
+from .latency_rules.rules import asked_by, rule_of
 from .mps_sharing import MpsType, shared_type
-from .operating_points import WHOLE_GPU, OperatingPoints, admissible, fastest_enough, operating_points
+from .operating_points import WHOLE_GPU, OperatingPoints, admissible, operating_points
 from .references import references_of, unknown_references
 
 
@@ -83,7 +86,7 @@ class ResolvedProblem:
     required_rps: Floats
     """Shape (workload,): rate times (1 + headroom)."""
     capacity_rps: Floats
-    """Greatest throughput within the latency limit; 0: the size cannot serve the workload."""
+    """The greatest rate that the latency rule allows; 0: the size cannot serve the workload."""
     latency_ms: Floats
     batch: Ints
     processes: Ints
@@ -101,9 +104,20 @@ class ResolvedProblem:
     """(cost - bound) / bound with which an exact search may end."""
 
     @cached_property
+    def rule(self) -> LatencyRule:
+        """The latency rule that operating points are chosen by."""
+        return rule_of(self.problem.settings)
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What the workloads ask of a partition."""
+        return asked_by(self.problem, self.required_rps)
+
+    @cached_property
     def limit_ms(self) -> Floats:
         """Shape (workload,): the latency that execution may take."""
-        return limit_ms(self.problem)
+        slo_ms = np.array([workload.slo_ms for workload in self.problem.workloads])
+        return limit_ms(slo_ms, self.problem.settings.slo_fraction)
 
     @cached_property
     def fleet_by_name(self) -> dict[str, FleetType]:
@@ -132,12 +146,6 @@ class ResolvedProblem:
     def whole_of(self, gpu: str) -> int | None:
         """Returns the index of the whole GPU of one type; None: it may not be used whole, or nothing is known of it."""
         return next((k for k, size in enumerate(self.sizes) if size.gpu == gpu and size.mig is None), None)
-
-
-def limit_ms(problem: Problem) -> Floats:
-    """Returns the latency that execution may take, shape (workload,)."""
-    slo_ms = np.array([workload.slo_ms for workload in problem.workloads])
-    return slo_ms * problem.settings.slo_fraction
 
 
 def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = None) -> ResolvedProblem:
@@ -189,7 +197,7 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
 
 def with_max_processes(resolved: ResolvedProblem, max_processes: int) -> ResolvedProblem:
     """Returns the problem with operating points of at most so many processes; what was asked stays as it is."""
-    capacity, latency, batch, processes = _best_points(resolved.problem, resolved.sizes, resolved.points, max_processes)
+    capacity, latency, batch, processes = _best_points(resolved, max_processes)
     return replace(resolved, capacity_rps=capacity, latency_ms=latency, batch=batch, processes=processes)
 
 
@@ -282,21 +290,16 @@ def _sizes(
     return tuple(sizes)
 
 
-def _best_points(
-    problem: Problem,
-    sizes: tuple[PartitionSize, ...],
-    points: dict[tuple[str, str], dict[str, OperatingPoints]],
-    max_processes: int,
-) -> tuple[Floats, Floats, Ints, Ints]:
+def _best_points(resolved: ResolvedProblem, max_processes: int) -> tuple[Floats, Floats, Ints, Ints]:
     """
-    Returns throughput, latency, batch and processes of the best operating points, shape (workload, size).
+    Returns capacity, latency, batch and processes of the best operating points, shape (workload, size).
 
     Workloads with the same model and restrictions are looked up together.
     """
+    problem, sizes = resolved.problem, resolved.sizes
     shape = (len(problem.workloads), len(sizes))
     capacity_rps, latency_ms = np.zeros(shape), np.full(shape, np.nan)
     batch, processes = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    limits = limit_ms(problem)
     alike: dict[object, list[int]] = {}
     for i, workload in enumerate(problem.workloads):
         key = (workload.model, workload.gpus, workload.batch_sizes, workload.memory_mib)
@@ -304,13 +307,13 @@ def _best_points(
     for members in alike.values():
         rows = np.array(members)
         for k, size in enumerate(sizes):
-            usable = usable_points(max_processes, problem.workloads[members[0]], size, points)
+            usable = usable_points(max_processes, problem.workloads[members[0]], size, resolved.points)
             if usable is None:
                 continue
-            best = fastest_enough(usable, limits[rows])
+            best, carried = resolved.rule.best(usable, resolved.asked.of(rows))
             hit = best >= 0
             served, chosen = rows[hit], best[hit]
-            capacity_rps[served, k] = usable.capacity_rps[chosen]
+            capacity_rps[served, k] = carried[hit]
             latency_ms[served, k] = usable.latency_ms[chosen]
             batch[served, k] = usable.batch[chosen]
             processes[served, k] = usable.processes[chosen]

@@ -2,7 +2,7 @@
 Workloads that no partition of the fleet can serve, why, and what would be needed.
 
 This is a proof that the problem has no plan. A workload's partition, whatever else a plan holds, carries at most the
-greatest throughput T that any partition of the fleet gives it within its latency limit: of its own MIG instance or GPU
+greatest rate T at which any partition of the fleet keeps its latency rule: of its own MIG instance or GPU
 that is what `ResolvedProblem.capacity_rps` says, and beside neighbours under MPS it is never faster than alone
 (`alone_on`). So r partitions carry at most r T, and where T is 0, or max_replicas T is less than its rate, no plan
 serves it. Rates are compared to 1e-9 of themselves, as everywhere.
@@ -72,9 +72,4 @@ def _too_slow(resolved: ResolvedProblem, alone: Mapping[str, Alone], w: int) -> 
             f"no operating point of {workload.model} is allowed by its batch sizes, its memory{kept} and "
             f"max_processes {problem.settings.max_processes} on any GPU type that it may use"
         )
-    fraction = problem.settings.slo_fraction
-    return (
-        f"no operating point is fast enough: its SLO of {workload.slo_ms:g} ms leaves "
-        f"{workload.slo_ms * fraction:g} ms for execution; the fastest takes {fastest[0]:.4g} ms ({fastest[1]}); "
-        f"an SLO of {ceil(fastest[0] / fraction * 10) / 10:g} ms would do"
-    )
+    return resolved.rule.too_slow(workload.slo_ms, *fastest)

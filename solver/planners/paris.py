@@ -34,7 +34,8 @@ from ..model.geometry import placement_rules, roomiest_layout
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.interference.prediction import Floats, Ints
-from ..performance.operating_points import LATENCY_TOLERANCE, OperatingPoints
+from ..performance.latency_rules.execution import within
+from ..performance.operating_points import OperatingPoints
 from ..performance.resolve import FleetType, ResolvedProblem, usable_points
 from .single_type import Placed, cheapest_single_type, sizes_by_compute, without_plain_size
 
@@ -75,10 +76,10 @@ class BatchLatency:
 
     def knee(self, limit_ms: float) -> int:
         """Returns the smallest batch that keeps the instance busy, of those within the limit; 0: none is."""
-        within = self.latency_ms <= limit_ms * (1 + LATENCY_TOLERANCE)
-        if not within.any():
+        fast = within(self.latency_ms, limit_ms)
+        if not fast.any():
             return 0
-        rate = np.where(within, self.batch / self.latency_ms, 0.0)
+        rate = np.where(fast, self.batch / self.latency_ms, 0.0)
         return int(self.batch[np.argmax(rate >= KNEE * rate.max())])
 
 

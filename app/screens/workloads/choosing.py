@@ -16,6 +16,7 @@ from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
 from sliceplan.solver.model.prices import book_named
 from sliceplan.solver.model.problem import FleetEntry, Sharing, Workload
+from sliceplan.solver.performance.latency_rules.execution import least_slo_ms
 
 
 @st.dialog("Add GPUs", width="medium")
@@ -105,7 +106,7 @@ def add_service(session: Session) -> None:
         key="service_rate",
         help=Workload.model_fields["rate_rps"].description,
     )
-    least = min(one.least_ms for one in known) / session.tables.settings["slo_fraction"]
+    least = least_slo_ms(min(one.least_ms for one in known), session.tables.settings["slo_fraction"])
     slo = slo_at.number_input(
         "SLO, milliseconds",
         min_value=0.01,

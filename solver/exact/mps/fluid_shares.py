@@ -14,8 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...performance.alone import WITHIN, EveryShare, each_kind
+from ...performance.alone import EveryShare, each_kind
 from ...performance.interference.prediction import Floats
+from ...performance.latency_rules.execution import within
 from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
 from .items import classes_of
@@ -59,6 +60,6 @@ def _of_type(resolved: ResolvedProblem, mps: MpsType) -> Floats:
 
 def _parts(alone: EveryShare, limit_ms: Floats, required_rps: Floats) -> Floats:
     """Returns the part of each rate, at most 1, that one resident carries at most at each share: (workload, share)."""
-    fast = alone.latency_ms <= limit_ms[:, None, None] * WITHIN
+    fast = within(alone.latency_ms, limit_ms[:, None, None])
     carried = np.where(fast, alone.throughput_rps, 0.0).max(axis=1)
     return np.asarray(np.minimum(carried / required_rps[:, None], 1.0), dtype=np.float64)
