@@ -9,15 +9,16 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx_immaterial.mermaid_diagrams import MermaidDirective
 
+from sliceplan.agent.cli import app as agent_commands
+from sliceplan.solver.cli import app as commands
+from sliceplan.solver.formats.schemas import schema_text
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+# Sphinx runs this file from anywhere, and `reference_pages` lies beside it: it is found from here on only.
 from reference_pages.command_line import command_line  # noqa: E402
 from reference_pages.file_format import file_format  # noqa: E402
-
-from sliceplan.agent.cli import app as agent_commands  # noqa: E402
-from sliceplan.solver.cli import app as commands  # noqa: E402
-from sliceplan.solver.formats.schemas import schema_text  # noqa: E402
 
 project = "sliceplan"
 release = version = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]["version"]

@@ -10,6 +10,7 @@ from typer.main import get_command
 from sliceplan.solver import cli
 from sliceplan.solver.api import moving
 from sliceplan.solver.api import planning as api
+from sliceplan.solver.exact.fleet import decomposition
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Status
@@ -33,6 +34,12 @@ def test_a_plan_within_the_gap_is_feasible_and_says_what_ended_the_search():
     assert plan.search.stopped in ("gap_reached", "proved")
     assert 0 <= plan.gap <= 0.9
     assert plan.status is (Status.FEASIBLE if plan.search.stopped == "gap_reached" else Status.OPTIMAL)
+
+
+def test_a_first_plan_within_the_gap_ends_the_search_before_any_program(monkeypatch):
+    monkeypatch.setattr(decomposition, "best_covers", lambda *_, **__: pytest.fail("a program was run"))
+    plan = api.solve(two_type_problem(30, 3), profiles=BOTH_TYPES, gap=0.9)
+    assert 0 <= plan.gap <= 0.9
 
 
 def test_the_problem_states_a_gap_and_the_caller_overrides_it():

@@ -219,7 +219,8 @@ class _Search:
         if self.best is None:
             return False
         near_enough = self.best.cost <= self.bound + NEAR_ENOUGH * float(self._supply.cost.min())
-        return self._any_plan or (near_enough and not self._small)
+        gap_reached = self._resolved.gap > 0 and self._is_good_enough()
+        return self._any_plan or gap_reached or (near_enough and not self._small)
 
     def run_programs(self) -> bool:
         """Looks for a better plan by programs over covers; returns whether the time limit ended it."""
