@@ -141,7 +141,7 @@ def test_an_end_of_cbc_without_a_proof_proves_nothing(monkeypatch, ends, stopped
 def test_an_unfinished_count_of_missing_gpus_proves_nothing(monkeypatch, end):
     monkeypatch.setattr(interval_packing, "_run_cbc", lambda *_: end)
     prices, rates = D5
-    plan = solve(problem_with(prices, rates, (1, 1)), "exact-pulp", profiles=PROFILES)
+    plan = solve(problem_with(prices, rates, (1, 1)), "exact-pulp", profiles=PROFILES, time_limit_s=1)
     assert plan.status is Status.TIMEOUT
 
 

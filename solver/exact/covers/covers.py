@@ -149,6 +149,16 @@ def cheapest_covers(demands: Demands, price: Floats, slack: float | Floats = 0.0
         return _joined(list(threads.map(partial(_enumerated, demands, price, slack), chunks)))
 
 
+def number_of_covers(demands: Demands, price: Floats, slack: Floats, *, most_states: int) -> int | None:
+    """Returns how many covers `cheapest_covers` would list; None: more partial ones lead to them than `most_states`."""
+    found = _within(demands, price, None, slack, most_states)
+    if found is None:
+        return None
+    workload, _, cost = found
+    floor = np.minimum.reduceat(cost, np.searchsorted(workload, np.arange(len(demands.least))))
+    return int(np.count_nonzero(cost <= floor[workload] * (1 + slack[workload]) * (1 + TOLERANCE)))
+
+
 def _enumerated(demands: Demands, price: Floats, slack: Floats, rows: Ints) -> Covers:
     """Enumerates the covers of some workloads; in halves where there are too many partial ones."""
     own = demands.of(rows)
@@ -207,7 +217,7 @@ def _fluid(demands: Demands, price: Floats, rate_price: Floats | None) -> Floats
 
 
 def _within(
-    demands: Demands, price: Floats, rate_price: Floats | None, slack: Floats
+    demands: Demands, price: Floats, rate_price: Floats | None, slack: Floats, most_states: int = MOST_STATES
 ) -> tuple[Ints, Ints, Floats] | None:
     """
     Returns workload, counts and cost of every cover within a good one's cost times 1 + slack; None: too many.
@@ -221,7 +231,7 @@ def _within(
     sorted_sizes = _SortedSizes.of(demands, price, rate_price, slack)
     begun = _Begun.of(demands)
     for at in range(sizes - 1, 0, -1):
-        longer = sorted_sizes.with_size(at, begun)
+        longer = sorted_sizes.with_size(at, begun, most_states)
         if longer is None:
             return None
         begun = longer
@@ -287,11 +297,11 @@ class _SortedSizes:
             _good_covers(demands, price, rate_price)[1] * (1 + slack) * (1 + TOLERANCE),
         )
 
-    def with_size(self, at: int, begun: _Begun) -> _Begun | None:
+    def with_size(self, at: int, begun: _Begun, most_states: int) -> _Begun | None:
         """Returns the covers with every number of one size that may stay within the limit; None: too many."""
         part, price = self.part[begun.workload, at], self.price[begun.workload, at]
         times = self._most(begun, part, price) + 1
-        if int(times.sum()) > MOST_STATES:
+        if int(times.sum()) > most_states:
             return None
         if not (times > 1).any():
             return begun

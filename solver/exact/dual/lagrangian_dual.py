@@ -32,7 +32,7 @@ from scipy.optimize import linprog
 
 from ...performance.interference.prediction import Floats, Ints
 from ..covers.cover_groups import CoverGroups, cover_groups
-from ..covers.covers import Demands, cheapest_covers
+from ..covers.covers import Demands, cheapest_covers, number_of_covers
 from ..covers.listed_covers import ListedCovers, listed_covers
 from .pooled_covers import PooledCovers
 
@@ -76,6 +76,9 @@ MOST_COVERS = 60
 
 COUNTED = 100
 """Workloads of which the covers are counted for that."""
+
+MOST_COUNTED = 1 << 19
+"""Partial covers on the way to theirs: with more, listing takes too long, however few come of it."""
 
 FEW_PARTITIONS = 3
 """Partitions of its largest size that a workload of the smallest sample takes at most."""
@@ -221,8 +224,8 @@ def _slack(demands: Demands, price: Floats, slack: float, most_covers: float) ->
     few, many = demands.of(rows), 1 / demands.part.max(axis=1) > MANY_PARTITIONS
     while True:
         own = np.where(many, slack / 8, slack)
-        covers = cheapest_covers(few, price, own[rows])
-        if slack == 0.0 or len(covers.workload) + 1000 * len(covers.unlisted) <= most_covers * len(rows):
+        number = number_of_covers(few, price, own[rows], most_states=MOST_COUNTED)
+        if slack == 0.0 or (number is not None and number <= most_covers * len(rows)):
             return own
         slack = slack / 4 if slack > LISTED / 8 else 0.0
 

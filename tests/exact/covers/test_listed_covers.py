@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sliceplan.solver.exact.covers import covers, listed_covers
-from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.covers.covers import MOST_STATES, NO_LIMIT, Demands, cheapest_covers, number_of_covers
 from sliceplan.solver.exact.dual.pooled_covers import PooledCovers
 
 SIZES = 3
@@ -71,6 +71,15 @@ def test_what_is_listed_by_kinds_is_what_is_listed_one_by_one(kinds, price, slac
 
 
 @settings(max_examples=60)
+@given(st.lists(KIND, min_size=1, max_size=3), PRICES, st.sampled_from([0.0, 0.01, 0.2]), st.integers(1, 300))
+def test_covers_are_counted_as_they_are_listed_unless_there_are_too_many(kinds, price, slack, most):
+    demands = demands_of(kinds)
+    slacks = np.full(len(demands.least), slack)
+    listed = len(cheapest_covers(demands, np.array(price), slacks).workload)
+    assert number_of_covers(demands, np.array(price), slacks, most_states=MOST_STATES) == listed
+    assert number_of_covers(demands, np.array(price), slacks, most_states=most) in (None, listed)
+
+
 @given(st.lists(KIND, min_size=1, max_size=2), st.lists(PRICES, min_size=1, max_size=3), PRICES)
 def test_the_pool_is_never_below_the_cheapest_covers_and_meets_them_where_it_was_listed(kinds, centres, other):
     demands = demands_of(kinds)

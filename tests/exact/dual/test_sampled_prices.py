@@ -49,7 +49,7 @@ def test_prices_of_sizes_that_nobody_wants_do_not_keep_the_search_busy(listings,
 
 @pytest.mark.parametrize("rate", [40.0, 3000.0, 90_000.0])
 def test_services_of_great_rates_stand_for_several_in_the_first_sample(rate):
-    problem = problem_of([{"model": "resnet50", "rate_rps": rate * (1 + i / 10), "slo_ms": 200} for i in range(30)])
+    problem = problem_of([{"model": "resnet50", "rate_rps": rate * (1 + i / 4), "slo_ms": 200} for i in range(12)])
     answer = solved(problem).answer
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lagrangian_dual, "SAMPLES", (5, 10))
