@@ -9,23 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..check import check
+    from .capacity import Headroom, Shedding, headroom, shed
+    from .comparing import Comparison, compare
     from .exporting import export_formats
+    from .finishing import WrongPlanError
     from .moving import WrongTransitionError, replan, transition
-    from .planning import (
-        Comparison,
-        Headroom,
-        Shedding,
-        WrongPlanError,
-        compare,
-        headroom,
-        planner_facts,
-        planner_names,
-        planner_sources,
-        planners_for,
-        price,
-        shed,
-        solve,
-    )
+    from .planners import planner_facts, planner_names, planner_sources, planners_for
+    from .planning import solve
+    from .pricing import price
 else:
 
     def __getattr__(name: str) -> Any:
@@ -56,11 +47,15 @@ __all__ = [
     "transition",
 ]
 
-_HOME = dict.fromkeys(__all__, ".planning") | {
-    "WrongTransitionError": ".moving",
+_HOME = {
+    **dict.fromkeys(("Headroom", "Shedding", "headroom", "shed"), ".capacity"),
+    **dict.fromkeys(("Comparison", "compare"), ".comparing"),
+    **dict.fromkeys(("WrongTransitionError", "replan", "transition"), ".moving"),
+    **dict.fromkeys(("planner_facts", "planner_names", "planner_sources", "planners_for"), ".planners"),
+    "WrongPlanError": ".finishing",
     "check": "..check",
     "export_formats": ".exporting",
-    "replan": ".moving",
-    "transition": ".moving",
+    "price": ".pricing",
+    "solve": ".planning",
 }
 """Where each name is defined."""

@@ -5,9 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ..allocation.completed import completed
-from ..analysis.replan import NAME, in_the_fleet, nothing_found, replanned
-from ..check import check
+from ..analysis.replan import in_the_fleet, nothing_found, replanned
 from ..formats.profile_files import shipped_profiles
 from ..model.errors import Finding, InputError, NoPlanError, NoTimeError
 from ..model.plan import Plan
@@ -22,7 +20,7 @@ from ..transition.inputs import refuse_unusable, refuse_used
 from ..transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_transition
 from ..transition.replay import replay
 from ..transition.tenancies import IdleGpus
-from .planning import WrongPlanError
+from .finishing import finish_plan
 
 
 class WrongTransitionError(RuntimeError):
@@ -155,10 +153,7 @@ def replan(
         plan, report = best_so_far(partial(_fewer_moves, running, *undealt), lambda _: undealt, deadline=deadline)
     search = plan.search.model_copy(update={"time_limit_s": limit_s})
     runtime_s = round(time.monotonic() - started, 6)
-    plan = completed(problem, plan.model_copy(update={"search": search, "runtime_s": runtime_s}), known)
-    if wrong := check(problem, plan, known):
-        raise WrongPlanError(f"{NAME} returned a plan that does not hold: {'; '.join(map(str, wrong))}")
-    return plan, report
+    return finish_plan(problem, plan.model_copy(update={"search": search, "runtime_s": runtime_s}), known), report
 
 
 def _fewer_moves(running: Plan, plan: Plan, report: ReplanReport) -> tuple[Plan, ReplanReport]:

@@ -26,6 +26,7 @@ from ..performance.interference.prediction import Floats
 from ..performance.resolve import FleetType, ResolvedProblem
 from .igniter import placed_by_igniter
 from .parvagpu import placed_by_parvagpu
+from .planner import Planner
 from .single_type import Placed, over_limits
 from .whole_gpu import placed_whole
 
@@ -37,13 +38,12 @@ MOST_PASSES = 3
 Place = Callable[[ResolvedProblem, FleetType], Placed]
 
 
-class BestSplit:
+class BestSplit(Planner):
     """Published planners, each on the part of the workloads and of the fleet that suits it."""
 
     name = "best-split"
     source = "baseline: ParvaGPU on MIG, iGniter on MPS, whole GPUs; the best split of the workloads between them"
     sharing: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
-    own_model = False
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         search = _Search(resolved, _lanes(resolved))

@@ -23,6 +23,7 @@ from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem
 from ..runtime.interruption import offer
 from .igniter import hosted, placed_on_each, within_limits
+from .planner import SPARE_SETTINGS, Planner
 
 RENT = 1e-9
 """Part of the cheapest GPU's price up to which a rent is rounding."""
@@ -31,16 +32,23 @@ DIGITS = 9
 """Decimals of slice prices, beyond the zeros of the cheapest GPU's price."""
 
 
-class Exact:
+class Exact(Planner):
     """Least cost over all cuts, shares and assignments; among equal costs, fewest slices and least shares."""
 
     sharing: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
-    own_model = False
+    keeps_spares = True
     name = "exact"
     source = (
         "MIG cutting stock (MIG-serving, arXiv 2109.11067) and sets of MPS residents (iGniter's model) as one integer "
         "program, HiGHS through OR-Tools MathOpt"
     )
+
+    def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
+        reasons = list(super().refuses(resolved))
+        if resolved.problem.settings.keeps_spares and resolved.mps:
+            shared, kept = ", ".join(resolved.mps), f"partitions are kept free ({SPARE_SETTINGS})"
+            reasons.append(f"{kept} on MIG and whole GPUs only; the fleet has mps on {shared}")
+        return reasons
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         rules = spare_rules(resolved.problem.settings)

@@ -1,13 +1,16 @@
 """The cross-check of the exact planner: another formulation, another modelling language, another solver."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, refused, without_plan
+from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
 from ..exact.cross_check.interval_packing import solve_interval_packing
 from ..exact.cross_check.interval_program import coupled_sizes
 from ..model.plan import Bound, Plan, Search, Status, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
+from .planner import Planner
 
 METHOD = (
     "cheapest solution of the interval formulation (solver/exact/cross_check/interval_program.py) by CBC's branch and "
@@ -15,18 +18,20 @@ METHOD = (
 )
 
 
-class ExactPulp:
+class ExactPulp(Planner):
     """Least cost, by interval packing instead of layouts and by CBC instead of HiGHS."""
 
     sharing: tuple[Sharing, ...] = ("mig", "exclusive")
-    own_model = False
     name = "exact-pulp"
     source = "interval packing of MIG instances as an integer program, CBC through PuLP"
 
-    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+    def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
+        reasons = list(super().refuses(resolved))
         if coupled := coupled_sizes(resolved):
-            reason = f"{self.name} knows no engine limits, and these have some: {', '.join(coupled)}"
-            return refused(resolved, reason, planner=self.name)
+            reasons.append(f"{self.name} knows no engine limits, and these have some: {', '.join(coupled)}")
+        return reasons
+
+    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         if left_out := _need_mps(resolved):
             return without_plan(resolved, left_out, planner=self.name, search=HEURISTIC_DONE)
         answer = solve_interval_packing(resolved, time_limit_s=time_limit_s)

@@ -31,10 +31,11 @@ from ..model.profile import MeasuredPoint, Profile
 from ..performance.interference.neighbours import NeighbourTables
 from ..performance.mps_sharing import MpsType
 from ..performance.resolve import FleetType, ResolvedProblem
+from .planner import Planner
 from .single_type import Placed, cheapest_single_type
 
 
-class GpuletsIgniter:
+class GpuletsIgniter(Planner):
     """iGniter's port of gpu-lets."""
 
     name = "gpulets-igniter"

@@ -26,6 +26,7 @@ from ..performance.interference.prediction import Floats, Ints
 from ..performance.mps_sharing import MpsType
 from ..performance.resolve import FleetType, ResolvedProblem
 from .igniter import placed_by_igniter
+from .planner import Planner
 from .single_type import Placed, cheapest_single_type
 
 START_PERCENT, START_BATCH = 30.0, 1
@@ -33,7 +34,7 @@ THRESHOLD = 0.10
 ROUNDS, BATCH_STEPS = 5, 5
 
 
-class Gslice:
+class Gslice(Planner):
     """GSLICE's tuning on iGniter's placement."""
 
     name = "gslice"

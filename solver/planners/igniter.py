@@ -34,6 +34,7 @@ from ..performance.interference.least_shares import least_shares
 from ..performance.interference.prediction import Ints
 from ..performance.mps_sharing import MpsType
 from ..performance.resolve import FleetType, ResolvedProblem
+from .planner import Planner
 from .single_type import Placed, cheapest_single_type
 
 Fit = Literal["least-interference", "first", "first-ignoring-interference"]
@@ -42,7 +43,7 @@ BOTH_FITS: tuple[Fit, ...] = ("least-interference", "first")
 """The ways to fit of which each takes fewer GPUs than the other at times."""
 
 
-class Igniter:
+class Igniter(Planner):
     """iGniter and the first-fit baselines that differ from it in where a workload goes."""
 
     sharing: tuple[Sharing, ...] = ("mps",)

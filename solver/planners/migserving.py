@@ -33,6 +33,7 @@ from ..performance.resolve import FleetType, ResolvedProblem
 from .migserving_configs import Configuration, ConfigurationSpace, Scoring, configuration_space
 from .migserving_greedy import OutOfTimeError, greedy
 from .migserving_search import search
+from .planner import Planner
 from .single_type import cheapest_single_type
 
 MIXING, LAST_MILE_MIXING = 3, 4
@@ -43,7 +44,6 @@ PAPER_BOUND = (
     "MIG-serving's lower bound (solver/planners/migserving.py): every rate takes its compute slices on the size that "
     "carries most per slice, however instances fit together"
 )
-
 
 Algorithm = Callable[[ConfigurationSpace, float], tuple[list[Configuration], bool]]
 """Gives the configurations that serve everything, and whether the deadline (time.monotonic()) cut it short."""
@@ -69,14 +69,13 @@ def slow(scoring: Scoring) -> Algorithm:
 
 
 @dataclass
-class Migserving:
+class Migserving(Planner):
     """One of the paper's algorithms as a planner. GPU types share the time limit in equal parts."""
 
     name: str
     source: str
     algorithm: Algorithm
     sharing: tuple[Sharing, ...] = ("mig",)
-    own_model: bool = False
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         types = sum("mig" in entry.sharing for entry in resolved.fleet)

@@ -12,15 +12,15 @@ from ..model.geometry import BALANCED
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
+from .planner import Planner
 from .single_type import Placed, cheapest_single_type, sizes_by_compute
 
 
-class OperatorBalanced:
+class OperatorBalanced(Planner):
     """The all-balanced layout on every GPU, filled first-fit."""
 
     name = "operator-balanced"
     sharing: tuple[Sharing, ...] = ("mig",)
-    own_model = False
     source = "baseline: all-balanced of NVIDIA's GPU operator (mig-parted), filled first-fit"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:

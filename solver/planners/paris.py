@@ -37,6 +37,7 @@ from ..performance.interference.prediction import Floats, Ints
 from ..performance.latency_rules.execution import within
 from ..performance.operating_points import OperatingPoints
 from ..performance.resolve import FleetType, ResolvedProblem, usable_points
+from .planner import Planner
 from .single_type import Placed, cheapest_single_type, sizes_by_compute, without_plain_size
 
 KNEE = 0.8
@@ -49,12 +50,11 @@ MEDIAN_BATCH, BATCH_SIGMA = 8.0, 0.9
 """Of the log-normal batch sizes; the median is ours."""
 
 
-class Paris:
+class Paris(Planner):
     """PARIS' shares of instance sizes, as many as each workload's rate needs, packed first-fit."""
 
     name = "paris"
     sharing: tuple[Sharing, ...] = ("mig",)
-    own_model = False
     source = "PARIS (DAC'22), partition sizes by batch-size distribution; a server for each workload, packed first-fit"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:

@@ -27,13 +27,14 @@ from ..model.geometry import PlacementRules, placement_rules, roomiest_layout
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem, with_max_processes
+from .planner import Planner
 from .single_type import Placed, cheapest_single_type, sizes_by_compute, without_plain_size
 
 BREAK_UP_AT_MOST = 4
 """Slices in use up to which a GPU is broken up (sec. IV-C2: "heuristically set to 4")."""
 
 
-class Parvagpu:
+class Parvagpu(Planner):
     """
     ParvaGPU, with or without its allocation optimisation.
 
@@ -44,7 +45,6 @@ class Parvagpu:
     def __init__(self, name: str, source: str, *, optimise: bool = True, max_processes: int | None = None) -> None:
         self.name = name
         self.sharing: tuple[Sharing, ...] = ("mig",)
-        self.own_model = False
         self.source = source
         self._optimise = optimise
         self._max_processes = max_processes

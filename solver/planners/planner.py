@@ -1,14 +1,17 @@
 """What a planner is."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.resolve import ResolvedProblem
 
+SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
+
 
 class Planner(Protocol):
-    """An algorithm that turns a problem into a plan."""
+    """An algorithm that turns a problem into a plan. Planners inherit from it what they do not say otherwise."""
 
     name: str
     """As on the command line."""
@@ -17,14 +20,30 @@ class Planner(Protocol):
     sharing: tuple[Sharing, ...]
     """Kinds of sharing that it plans; it has nothing to say of a fleet that allows none of them."""
 
-    own_model: bool
+    own_model: bool = False
     """Whether it judges latencies by a model of its own, so that its plan may break SLOs by the full one."""
+    keeps_spares: bool = False
+    """Whether it plans partitions that are kept free."""
+
+    def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
+        """
+        Returns why it does not take a problem, each reason a sentence that begins with a name; empty: it may.
+
+        It is asked before `plan`, and quick. What it is, is no claim about the problem: other planners may take it.
+        """
+        reasons = []
+        allowed = {sharing for entry in resolved.fleet for sharing in entry.sharing}
+        if not allowed.intersection(self.sharing):
+            reasons.append(f"{self.name} plans {' and '.join(self.sharing)}, which no GPU type of the fleet allows")
+        if resolved.problem.settings.keeps_spares and not self.keeps_spares:
+            reasons.append(f"{self.name} does not plan partitions that are kept free ({SPARE_SETTINGS})")
+        return reasons
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         """
         Returns a plan, or the reasons why there is none in `Plan.unserved`.
 
-        It may rely on every workload being served by some partition (`performance.unservable` ran
-        before). `runtime_s` and `metrics` are filled in by the caller.
+        It may rely on every workload being served by some partition (`performance.unservable` ran before), and on
+        `refuses` having had nothing to say. `runtime_s` and `metrics` are filled in by the caller.
         """
         ...

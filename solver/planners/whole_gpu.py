@@ -12,15 +12,15 @@ from ..allocation.allocated import CutGpu, Segment
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
+from .planner import Planner
 from .single_type import Placed, cheapest_single_type
 
 
-class WholeGpu:
+class WholeGpu(Planner):
     """As many whole GPUs for each workload as its rate needs."""
 
     name = "whole-gpu"
     sharing: tuple[Sharing, ...] = ("exclusive", "mig")
-    own_model = False
     source = "baseline: one workload a GPU, no sharing"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:

@@ -14,7 +14,7 @@ from ..runtime.progress import Listener, Watcher
 from .turns import Turns
 from .worker import Worker
 
-SOLVER = ("sliceplan.solver.api.planning:planner_names", "sliceplan.solver.model.catalogue:load_catalogue")
+SOLVER = ("sliceplan.solver.api.planners:planner_names", "sliceplan.solver.model.catalogue:load_catalogue")
 """What a worker imports and calls before its first call."""
 
 KILL_S = 1.0

@@ -7,9 +7,8 @@ from problems.instances import ROOT, problem_of, random_problem, second_type, tw
 from support.command_line import sliceplan
 from typer.main import get_command
 
-from sliceplan.solver import cli
+from sliceplan.solver import api, cli
 from sliceplan.solver.api import moving
-from sliceplan.solver.api import planning as api
 from sliceplan.solver.exact.fleet import decomposition
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.digest import reference

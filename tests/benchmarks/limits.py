@@ -123,7 +123,7 @@ def solved(planner: str) -> Call:
     """Returns `solve` with a planner."""
 
     def call(problem: Problem, limit_s: float) -> Outcome:
-        from sliceplan.solver.api import planning as api
+        from sliceplan.solver import api
 
         return of_plan(api.solve(problem, planner, time_limit_s=limit_s))
 
@@ -132,14 +132,14 @@ def solved(planner: str) -> Call:
 
 def started(problem: Problem, limit_s: float) -> Outcome:
     """`solve` from the plan of the same problem with a tenth less of every rate."""
-    from sliceplan.solver.api import planning as api
+    from sliceplan.solver import api
 
     return of_plan(api.solve(problem, time_limit_s=limit_s, start=EARLIER.get("plan")))
 
 
 def compared(problem: Problem, limit_s: float) -> Outcome:
     """`compare`; its limit is for each planner."""
-    from sliceplan.solver.api import planning as api
+    from sliceplan.solver import api
 
     found = api.compare(problem, time_limit_s=limit_s)
     best = min(found.plans, key=lambda plan: plan.cost_per_hour or math.inf)
@@ -148,14 +148,14 @@ def compared(problem: Problem, limit_s: float) -> Outcome:
 
 def priced(problem: Problem, limit_s: float) -> Outcome:
     """`price`."""
-    from sliceplan.solver.api import planning as api
+    from sliceplan.solver import api
 
     return of_plan(api.price(problem, time_limit_s=limit_s)[0])
 
 
 def grown(problem: Problem, limit_s: float) -> Outcome:
     """`headroom`."""
-    from sliceplan.solver.api import planning as api
+    from sliceplan.solver import api
 
     found = api.headroom(counted(problem), time_limit_s=limit_s).report
     return Outcome(f"{found.factor}", found.factor is not None, found.factor_limit is not None)
@@ -163,7 +163,7 @@ def grown(problem: Problem, limit_s: float) -> Outcome:
 
 def shed(problem: Problem, limit_s: float) -> Outcome:
     """`shed`."""
-    from sliceplan.solver.api import planning as api
+    from sliceplan.solver import api
 
     found = api.shed(counted(problem), time_limit_s=limit_s)
     return Outcome(f"{found.report.value_lost:g} of {len(problem.workloads)}", found.plan is not None, True)
@@ -192,7 +192,7 @@ def swept(problem: Problem, limit_s: float) -> Outcome:
 
 def changed(problem: Problem, limit_s: float) -> Outcome:
     """A moved slider on the page: another headroom, from the plan that is shown."""
-    from sliceplan.solver.api import planning as api
+    from sliceplan.solver import api
     from sliceplan.solver.model.what_if import WhatIf
     from sliceplan.solver.what_if.changes import applied
 
@@ -238,7 +238,7 @@ EARLIER: dict[str, Any] = {}
 
 def fits(command: str, family: str) -> bool:
     """Tells whether a command knows what a family asks for."""
-    from sliceplan.solver.api import planning as api
+    from sliceplan.solver import api
 
     if command == "replan":
         return family in ON_MIG
@@ -253,8 +253,8 @@ def fits(command: str, family: str) -> bool:
 
 def earlier(problem: Problem) -> Any:
     """Returns a plan for somewhat smaller rates, on as many GPUs as it takes."""
+    from sliceplan.solver import api
     from sliceplan.solver.analysis.capacity import scaled
-    from sliceplan.solver.api import planning as api
 
     endless = with_settings(with_counts(scaled(problem, 0.9)), spare_services=0, spare_rate=0.0, spare_gpu_loss=False)
     planner = "parvagpu" if all("mig" in entry.sharing for entry in problem.fleet) else "exact"
@@ -263,8 +263,8 @@ def earlier(problem: Problem) -> Any:
 
 def called(command: str, family: str, size: int, seed: int, limit_s: float) -> dict[str, Any]:
     """Runs one call in this process."""
+    from sliceplan.solver import api  # noqa: F401 - so that its import is not measured
     from sliceplan.solver.analysis.capacity import scaled
-    from sliceplan.solver.api import planning as api  # noqa: F401 - so that its import is not measured
     from sliceplan.solver.model.catalogue import load_catalogue
 
     load_catalogue()

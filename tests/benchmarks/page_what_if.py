@@ -25,7 +25,7 @@ from support.browser_walk import go, press
 from support.chromium import running_chromium
 from support.page_server import running_page
 
-from sliceplan.solver.api import planning as api
+from sliceplan.solver import api
 from sliceplan.solver.formats.problem_files import write_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.what_if import WhatIf

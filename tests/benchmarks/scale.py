@@ -30,7 +30,7 @@ from growth import draw_times
 from problems.instances import scenario_problem
 from ran_on import SCENARIOS, say_what_it_ran_on
 
-from sliceplan.solver.api import planning as api
+from sliceplan.solver import api
 from sliceplan.solver.exact.fleet.decomposition import solve_by_prices
 from sliceplan.solver.exact.mig.cutting_stock import solve_cutting_stock
 from sliceplan.solver.formats.profile_files import shipped_profiles

@@ -4,7 +4,8 @@ import pytest
 from problems.instances import ROOT
 from typer.testing import CliRunner
 
-from sliceplan.solver.api import planning as api
+from sliceplan.solver import api
+from sliceplan.solver.api import capacity
 from sliceplan.solver.cli import app
 from sliceplan.solver.model.capacity_report import HeadroomReport
 
@@ -19,7 +20,7 @@ from sliceplan.solver.model.capacity_report import HeadroomReport
 )
 def test_nothing_fits_only_where_the_least_factor_is_proven_too_much(monkeypatch, limit, code, message):
     report = HeadroomReport(factor=None, factor_limit=limit, first_short=None)
-    monkeypatch.setattr(api, "headroom", lambda *_, **__: api.Headroom(report, None, None))
+    monkeypatch.setattr(capacity, "headroom", lambda *_, **__: api.Headroom(report, None, None))
     done = CliRunner().invoke(app, ["headroom", str(ROOT / "plans" / "demo.yaml")])
     assert done.exit_code == code
     assert done.stdout == f"{message}\n"

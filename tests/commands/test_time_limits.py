@@ -12,8 +12,8 @@ from stand_ins.stuck_solver import stuck
 from support.waiting import wait_until
 from typer.testing import CliRunner
 
-from sliceplan.solver.api import moving
-from sliceplan.solver.api import planning as api
+from sliceplan.solver import api
+from sliceplan.solver.api import moving, pricing
 from sliceplan.solver.check import check
 from sliceplan.solver.cli import COMMANDS, app
 from sliceplan.solver.commands.exit_codes import Exit
@@ -32,7 +32,7 @@ BOTH = [*shipped_profiles(), *second_type()]
 STUCK = {
     "solve": {"modules": (decomposition,), "name": "counted_plan"},
     "compare": {"modules": (decomposition,), "name": "counted_plan"},
-    "price": {"modules": (api,), "name": "price_report"},
+    "price": {"modules": (pricing,), "name": "price_report"},
     "sweep": {"modules": (decomposition,), "name": "counted_plan"},
     "headroom": {"modules": (decomposition,), "name": "whole_plan", "after": 1},
     "shed": {"modules": (most_served,)},

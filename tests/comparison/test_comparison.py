@@ -9,14 +9,15 @@ from problems.small_problem import changed
 from support.command_line import sliceplan
 from typer.testing import CliRunner
 
-from sliceplan.solver import cli
+from sliceplan.solver import api, cli
 from sliceplan.solver.allocation.assembly import without_plan
-from sliceplan.solver.api import WrongPlanError, compare, solve
-from sliceplan.solver.api import planning as api
+from sliceplan.solver.api import WrongPlanError, compare, planning, pricing, solve
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Bound, Search, Status, Unserved
 from sliceplan.solver.planners import registry
+from sliceplan.solver.planners.planner import Planner
 from sliceplan.solver.what_if.fleet_mix import fleet_mix
 
 DEMO = example_problems()["demo"]
@@ -25,7 +26,7 @@ PROVED = Search(stopped="proved", time_limit_s=None, solver=None)
 
 
 @dataclass
-class Stub:
+class Stub(Planner):
     """A planner that returns, or raises, what a test wants."""
 
     answer: object
@@ -206,7 +207,7 @@ def test_prices_that_fail_leave_the_rows(monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("nothing to share")
 
-    monkeypatch.setattr(api, "price_report", broken)
+    monkeypatch.setattr(pricing, "price_report", broken)
     compared = compare(DEMO, ["exact"])
     assert compared.services is None
     assert compared.services_error.startswith("ZeroDivisionError: nothing to share")
@@ -277,8 +278,8 @@ def test_a_search_that_fails_leaves_the_rest_of_a_fleet_mix(monkeypatch):
             raise RuntimeError("no luck with the mix")
         return whole(problem, *arguments, **options)
 
-    monkeypatch.setattr(api, "solve", at_times)
-    mix = fleet_mix(example_problems()["mixed"], profiles=api.shipped_profiles())
+    monkeypatch.setattr(planning, "solve", at_times)
+    mix = fleet_mix(example_problems()["mixed"], profiles=shipped_profiles())
     assert mix.status == "failed"
     assert mix.reason.startswith("RuntimeError: no luck with the mix")
     assert len(mix.single) == len(example_problems()["mixed"].fleet)

@@ -15,7 +15,7 @@ import pytest
 from oracles.mig_oracle import LOOSE, TooManyError, least_cost, least_cost_of_one
 from problems.mig_draws import one_workload, small_problem
 
-from sliceplan.solver.api import planning as api
+from sliceplan.solver import api
 from sliceplan.solver.model.plan import Status
 
 DRAWS = {"small": small_problem, "one": one_workload}

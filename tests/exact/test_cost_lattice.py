@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from problems.instances import problem_of
 
-from sliceplan.solver.api import planning as api
+from sliceplan.solver import api
 from sliceplan.solver.api import replan
 from sliceplan.solver.exact.cost_lattice import LARGEST_MULTIPLE, MOST_STEPS, NO_GAP, ROUNDING, lattice_of
 from sliceplan.solver.exact.fleet.decomposition import solve_by_prices

@@ -224,7 +224,8 @@ def test_a_plan_file_of_before_there_were_these_words_is_read_and_claims_nothing
 
 def test_reasons_that_are_the_same_are_said_once():
     plan = solve(problem_of([{"model": "bert", "rate_rps": 1, "slo_ms": 300}] * 9), "igniter")
-    assert reasons(plan) == ["w0, w1, w2 and 6 more: igniter plans mps, which no GPU type of the fleet allows"]
+    said = "igniter plans mps, which no GPU type of the fleet allows; use exact"
+    assert reasons(plan) == [f"w0, w1, w2 and 6 more: {said}"]
     assert len(json.loads(dump_plan(plan))["unserved"]) == 9
 
 

@@ -318,7 +318,7 @@ def test_a_plan_so_far_that_does_not_hold_is_not_shown(monkeypatch):
         if "not shown" in text:
             stop.set()
 
-    monkeypatch.setattr("sliceplan.solver.api.planning.completed", wrong)
+    monkeypatch.setattr("sliceplan.solver.api.finishing.completed", wrong)
     with interruptible_by(stop), listening(hear):
         plan = solve(random_mps_problem(100, 0), time_limit_s=25, on_plan=seen.append)
     assert seen == []

@@ -10,8 +10,8 @@ from stand_ins.stuck_solver import no_time, stuck
 from support.waiting import wait_until
 from typer.testing import CliRunner
 
-from sliceplan.solver.api import planning as api
-from sliceplan.solver.api import replan
+from sliceplan.solver import api
+from sliceplan.solver.api import pricing, replan
 from sliceplan.solver.cli import app
 from sliceplan.solver.commands.exit_codes import Exit
 from sliceplan.solver.comparison.rows import NO_TIME_FOR_SERVICES
@@ -84,9 +84,9 @@ def test_a_bound_without_a_plan_is_an_answer_without_a_plan():
 
 def test_a_plan_stands_where_no_time_is_left_to_say_what_its_services_cost(tmp_path):
     problem = random_problem(6, seed=1)
-    with stuck(api, name="price_report"):
+    with stuck(pricing, name="price_report"):
         plan, costs = api.price(problem, time_limit_s=LIMIT_S)
-    with stuck(api, name="price_report"):
+    with stuck(pricing, name="price_report"):
         compared = api.compare(problem, ["exact", "parvagpu"], time_limit_s=LIMIT_S)
     assert (plan.status, costs) == (Status.OPTIMAL, None)
     assert plan.prices is not None
@@ -94,7 +94,7 @@ def test_a_plan_stands_where_no_time_is_left_to_say_what_its_services_cost(tmp_p
     assert (compared.services, compared.why_no_services) == (None, NO_TIME_FOR_SERVICES)
     assert compared.is_sound
     write_problem(problem, tmp_path / "problem.yaml")
-    with stuck(api, name="price_report"):
+    with stuck(pricing, name="price_report"):
         done = CliRunner().invoke(
             app, ["price", str(tmp_path / "problem.yaml"), "--json", str(tmp_path / "costs.json")]
         )

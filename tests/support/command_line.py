@@ -18,7 +18,8 @@ from pathlib import Path
 from support.main_module import without_main_module
 
 MODULES = ("sliceplan.solver.cli", "sliceplan.agent.cli")
-PRELOADED = [*MODULES, "sliceplan.solver.api.planning", "sliceplan.solver.api.moving", __name__]
+FRONT_DOOR = [f"sliceplan.solver.api.{name}" for name in ("capacity", "comparing", "moving", "planning", "pricing")]
+PRELOADED = [*MODULES, *FRONT_DOOR, __name__]
 
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(PRELOADED)

@@ -9,7 +9,8 @@ import pytest
 from problems.instances import ROOT, problem_of, random_problem, second_type, two_type_problem
 from support import worker_calls
 
-from sliceplan.solver.api import planning as api
+from sliceplan.solver import api
+from sliceplan.solver.api import planning
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.what_if.axes import parse_axes
 from sliceplan.solver.what_if.points import Sweep, solve_point
@@ -67,7 +68,7 @@ def test_a_mistake_in_a_solver_is_the_points_reason(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("it broke")
 
-    monkeypatch.setattr(api, "solve", broken)
+    monkeypatch.setattr(planning, "solve", broken)
     point = solve_point(sweep_of(random_problem(2, 0), "rate=1").packed(), (0,), None)
     assert (point.status, point.cost_per_hour) == ("failed", None)
     assert point.reason.startswith("RuntimeError: it broke (points.py, line ")

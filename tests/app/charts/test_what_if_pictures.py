@@ -8,7 +8,7 @@ from sliceplan.app.charts.layouts import MOST_ROWS, layout_chart
 from sliceplan.app.charts.sweep_curve import sweep_chart
 from sliceplan.app.charts.tornado import tornado_chart
 from sliceplan.app.tables.what_if import candidate_table, candidates, mix_table, moved_table, step_table
-from sliceplan.solver.api import planning as api
+from sliceplan.solver import api
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles

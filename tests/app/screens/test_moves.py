@@ -18,7 +18,7 @@ from sliceplan.app.screens.transition.running import INSTANCES, NODE, PLAN
 from sliceplan.app.session.session import Answer, Result
 from sliceplan.app.tables.profile import errors_table, evidence_table, points_table
 from sliceplan.app.tables.transition import steps_table, strategies_table
-from sliceplan.solver.api import planning as api
+from sliceplan.solver import api
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles

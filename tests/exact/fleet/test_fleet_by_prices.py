@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from problems.igniter_instances import V100, random_mps_problem
 from problems.instances import problem_of, random_problem
 
-from sliceplan.solver.api import planning as api
+from sliceplan.solver import api
 from sliceplan.solver.check import check
 from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
 from sliceplan.solver.exact.fleet import mixed_fleet

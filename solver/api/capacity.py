@@ -1,0 +1,102 @@
+"""The front door to counted fleets: how far all rates can grow, and which services to leave out."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from ..analysis.capacity import (
+    GrowthLimits,
+    everything_shed,
+    growth_limits,
+    least_value_to_shed,
+    require_counts,
+    scaled,
+    short_of,
+)
+from ..model.capacity_report import HeadroomReport, Shed, ShedReport
+from ..model.plan import Plan
+from ..model.problem import Problem
+from ..model.profile import Profile
+from ..performance.resolve import resolve
+from ..runtime.interruption import best_so_far
+from .running import exact, planned, refuse_unplannable
+from .task import task_of
+
+FOR_THE_CHOICE = 0.75
+"""Part of the time for what headroom and shedding decide; the plan for that has the rest, at least."""
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """How far all rates can grow on the GPUs that there are, and the plan for that."""
+
+    report: HeadroomReport
+    problem: Problem | None
+    """The problem with the grown rates; None: no factor was found that fits."""
+    plan: Plan | None
+
+
+def headroom(
+    problem: Problem,
+    *,
+    profiles: Sequence[Profile] | None = None,
+    time_limit_s: float | None = None,
+    gap: float | None = None,
+    source: str | None = None,
+) -> Headroom:
+    """Returns by which factor all rates can grow; arguments and errors as for `solve`, and every type needs a count."""
+    task = task_of(problem, profiles, time_limit_s, source, gap)
+    require_counts(problem)
+    refuse_unplannable(task, source)
+    deadline = task.part(FOR_THE_CHOICE)
+    search = partial(growth_limits, task.resolved, time_limit_s=deadline - time.monotonic())
+    limits = best_so_far(search, lambda _: GrowthLimits(), deadline=deadline)
+    report = HeadroomReport(
+        factor=limits.fits,
+        factor_limit=limits.too_much,
+        first_short=None if limits.too_much is None else short_of(task.resolved, limits.too_much),
+    )
+    if limits.fits is None:
+        return Headroom(report, None, None)
+    grown = scaled(problem, limits.fits)
+    task = replace(task, resolved=resolve(grown, task.profiles))
+    return Headroom(report, grown, planned(task, exact(), limits.gpus))
+
+
+@dataclass(frozen=True)
+class Shedding:
+    """Which services to leave out at least value, and the plan for the others."""
+
+    report: ShedReport
+    problem: Problem | None
+    """The problem without them; None: none is left."""
+    plan: Plan | None
+
+
+def shed(
+    problem: Problem,
+    *,
+    profiles: Sequence[Profile] | None = None,
+    time_limit_s: float | None = None,
+    gap: float | None = None,
+    source: str | None = None,
+) -> Shedding:
+    """Returns the services to leave out at least value so that the rest fits; arguments and errors as for `solve`."""
+    task = task_of(problem, profiles, time_limit_s, source, gap)
+    refuse_unplannable(task, source)
+    deadline = task.part(FOR_THE_CHOICE)
+    search = partial(least_value_to_shed, task.resolved, time_limit_s=deadline - time.monotonic())
+    found = best_so_far(search, lambda _: everything_shed(task.resolved), deadline=deadline)
+    gone = [problem.workloads[w] for w in found.left_out]
+    report = ShedReport(
+        value_lost=sum(workload.worth for workload in gone),
+        least_value_lost=found.least,
+        shed=tuple(Shed(workload=workload.name, value=workload.worth) for workload in gone),
+    )
+    left_out = set(found.left_out)
+    kept = [w for w in range(len(problem.workloads)) if w not in left_out]
+    if not kept:
+        return Shedding(report, None, None)
+    rest = replace(task, resolved=task.resolved.restricted_to(kept))
+    return Shedding(report, rest.resolved.problem, planned(rest, exact(), found.gpus))

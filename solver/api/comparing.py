@@ -1,0 +1,93 @@
+"""The front door to comparison: several planners on one problem, and the best bound that stands."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from ..allocation.assembly import UNKNOWN_BOUND
+from ..comparison.disputes import Dispute, disputes, without_claim
+from ..comparison.rows import Comparison as Comparison
+from ..comparison.rows import Row, failure
+from ..model.plan import Bound, Plan
+from ..model.problem import Problem
+from ..model.profile import Profile
+from ..planners import registry
+from ..planners.planner import Planner
+from .planners import planners_for
+from .pricing import services_of
+from .running import planned
+from .task import Task, task_of
+
+
+def compare(
+    problem: Problem,
+    planners: Sequence[str] | None = None,
+    *,
+    profiles: Sequence[Profile] | None = None,
+    time_limit_s: float | None = None,
+    gap: float | None = None,
+    on_row: Callable[[Row], None] | None = None,
+    source: str | None = None,
+) -> Comparison:
+    """
+    Returns the answers of several planners and the best bound that stands; arguments as for `solve`.
+
+    A planner that ends in an error is a row that says so, and the others stand. InputError is raised for what is wrong
+    with the problem, or with the names.
+
+    Parameters
+    ----------
+    planners
+        Names of planners; None: all that plan a kind of sharing which the fleet allows.
+    time_limit_s
+        For each planner.
+    on_row
+        Called with each planner's answer, or its failure, as it is ready.
+    """
+    chosen = [registry.planner_named(name) for name in dict.fromkeys(planners or planners_for(problem))]
+    task = task_of(problem, profiles, time_limit_s, source, gap)
+    rows = _rows(task, chosen, on_row)
+    disputed = disputes([row for row in rows if isinstance(row, Plan)])
+    stand = [_as_it_stands(row, disputed) for row in rows]
+    plans = [row for row in stand if isinstance(row, Plan)]
+    not_run = tuple(planner.name for planner in chosen[len(rows) :])
+    priced = next((plan for plan in plans if plan.prices is not None), None)
+    services, error = (None, None) if priced is None else services_of(task.anew(), priced)
+    return Comparison(
+        tuple(stand),
+        _greatest_bound(plans),
+        services,
+        not_run,
+        disputed,
+        error,
+        priced is not None and not services and not error,
+    )
+
+
+def _rows(task: Task, planners: Sequence[Planner], on_row: Callable[[Row], None] | None) -> list[Row]:
+    """Returns the planners' answers, up to the one in which the search was interrupted."""
+    rows: list[Row] = []
+    for planner in planners:
+        rows.append(_row(task.anew(), planner))
+        if on_row is not None:
+            on_row(rows[-1])
+        if isinstance(rows[-1], Plan) and rows[-1].search.stopped == "interrupted":
+            break
+    return rows
+
+
+def _greatest_bound(plans: Sequence[Plan]) -> Bound:
+    bounds = [plan.bound for plan in plans if plan.bound.cost_per_hour is not None]
+    return max(bounds, key=lambda bound: bound.cost_per_hour or 0.0, default=UNKNOWN_BOUND)
+
+
+def _row(task: Task, planner: Planner) -> Row:
+    """Returns what a planner answers, or how it failed; its problem has been resolved, so no input is to blame."""
+    started = time.perf_counter()
+    try:
+        return planned(task, planner)
+    except Exception as error:
+        return failure(planner.name, error, time.perf_counter() - started)
+
+
+def _as_it_stands(row: Row, disputed: Mapping[str, Dispute]) -> Row:
+    return without_claim(row, disputed[row.planner]) if isinstance(row, Plan) and row.planner in disputed else row

@@ -1,0 +1,56 @@
+"""What every plan goes through before it leaves the front door: measured, given its warnings, verified."""
+
+from collections.abc import Mapping, Sequence
+
+from ..allocation.completed import UNKNOWN, completed
+from ..check import check
+from ..check.violation import Violation
+from ..metrics.plan_columns import plan_columns
+from ..model.plan import Plan, PlanViolation, Status
+from ..model.problem import Problem
+from ..model.profile import Profile
+
+
+class WrongPlanError(RuntimeError):
+    """A planner returned a plan that violates the problem: a mistake in sliceplan, not in the input."""
+
+
+def finish_plan(
+    problem: Problem,
+    plan: Plan,
+    profiles: Sequence[Profile],
+    *,
+    own_model: bool = False,
+    cost_without: Mapping[str, float | None] = UNKNOWN,
+) -> Plan:
+    """
+    Returns the plan with all that it says of itself, verified.
+
+    Parameters
+    ----------
+    own_model
+        Whether its planner judges latencies by a model of its own: then a plan that misses SLOs says so (status
+        `violating`). Else that is a mistake too.
+    cost_without
+        As for `completed`.
+
+    Raises
+    ------
+    WrongPlanError
+        If the plan does not hold.
+    """
+    columns = plan_columns(problem, plan)
+    plan = completed(problem, plan, profiles, columns, cost_without)
+    violations = check(problem, plan, profiles, columns)
+    broken = [_broken(violation) for violation in violations if violation.excess is not None]
+    if broken and own_model and len(broken) == len(violations):
+        return plan.model_copy(update={"status": Status.VIOLATING, "violations": tuple(broken), "gap": None})
+    if violations:
+        raise WrongPlanError(f"{plan.planner} returned a plan that does not hold: {'; '.join(map(str, violations))}")
+    return plan
+
+
+def _broken(violation: Violation) -> PlanViolation:
+    return PlanViolation(
+        gpu=violation.where, workload=violation.workload, message=violation.message, excess=violation.excess or 0.0
+    )

@@ -1,0 +1,147 @@
+"""
+Running a planner on a problem: what no planner serves and what this one refuses first, its search until it ends or is
+given up, its plan finished, and what the plan would cost without what is kept free.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ..allocation import assembly
+from ..allocation.allocated import AllocatedGpu
+from ..analysis.capacity import Gpus
+from ..model.collector import collector_paused
+from ..model.errors import Finding, InputError, described
+from ..model.plan import Plan, Search, Status
+from ..performance.resolve import ResolvedProblem, resolve
+from ..performance.unservable import unservable
+from ..planners import registry
+from ..planners.exact import unproven
+from ..planners.planner import Planner
+from ..runtime.interruption import Stopped, Watch, best_so_far
+from ..runtime.progress import report
+from .finishing import finish_plan
+from .task import Task
+
+OnPlan = Callable[[Plan], object]
+"""Is called with a plan that holds."""
+
+UNSERVABLE = Search(stopped="infeasible", time_limit_s=None, solver=None)
+"""The proof is that of performance/unservable.py."""
+
+FOR_COMPARING = 0.2
+"""Part of the time for the plan without spares or standby processes, of which only the cost is shown."""
+
+NO_SPARES = {"spare_services": 0, "spare_rate": 0.0, "spare_gpu_loss": False}
+
+
+def exact() -> Planner:
+    """Returns the planner that knows all that a problem may ask for."""
+    return registry.planner_named("exact")
+
+
+def refuse_unplannable(task: Task, source: str | None) -> None:
+    """Raises InputError if the exact planner does not plan what is asked for on this fleet."""
+    if reasons := exact().refuses(task.resolved):
+        raise InputError([Finding(source or task.resolved.problem.name, "settings", reason) for reason in reasons])
+
+
+def planned(task: Task, planner: Planner, known: Gpus = list, on_plan: OnPlan | None = None) -> Plan:
+    """
+    Runs a planner, measures its plan, verifies it and says what its standby processes and free partitions cost.
+
+    `known`: GPUs that are the plan where the search ends without one; empty: there are none.
+    """
+    problem = task.resolved.problem
+    asked = problem.settings
+    if planner.refuses(task.resolved):
+        return _verified(task, planner)
+    # First, as it is quick where there is little time: what a limit leaves out shall not be what the plan costs more.
+    without = {
+        field: _cost_without(changes, task, planner)
+        for field, changes, is_asked in (
+            ("shadow", {"shadow_percent": 0.0}, asked.shadow_percent > 0),
+            ("insurance", NO_SPARES, asked.keeps_spares),
+        )
+        if is_asked
+    }
+    return _verified(replace(task, cost_without=without), planner, known, on_plan)
+
+
+def _cost_without(changes: Mapping[str, Any], task: Task, planner: Planner) -> float | None:
+    """Returns what the planner's plan costs with other settings."""
+    problem = task.resolved.problem
+    changed = problem.model_copy(update={"settings": problem.settings.model_copy(update=changes)})
+    resolved = resolve(changed, task.profiles)
+    return _verified(replace(task, resolved=resolved, deadline=task.part(FOR_COMPARING)), planner).cost_per_hour
+
+
+def _verified(task: Task, planner: Planner, known: Gpus = list, on_plan: OnPlan | None = None) -> Plan:
+    with collector_paused():
+        return _run_and_checked(task, planner, known, on_plan)
+
+
+def _run_and_checked(task: Task, planner: Planner, known: Gpus, on_plan: OnPlan | None) -> Plan:
+    started = time.perf_counter()
+    resolved = task.resolved
+    if impossible := unservable(resolved):
+        plan = assembly.without_plan(resolved, impossible, planner=planner.name, search=UNSERVABLE)
+    elif reasons := planner.refuses(resolved):
+        plan = assembly.refused(resolved, "; ".join(reasons) + _instead(resolved), planner=planner.name)
+    else:
+        search = partial(planner.plan, resolved, time_limit_s=task.left_s)
+        watch = None if on_plan is None else Watch(partial(_so_far, task, planner, started), on_plan, _not_shown)
+        plan = best_so_far(search, partial(_given_up, task, planner), deadline=task.deadline, watch=watch)
+    if not plan.gpus and (gpus := known()):
+        plan = _of_known(resolved, plan, gpus)
+    return _finished(task, planner, _timed(_as_stated(plan, task), started))
+
+
+def _so_far(task: Task, planner: Planner, started: float, plan: Plan) -> Plan | None:
+    """Returns what a search offers as it would be returned if it ended now, verified; None: no plan."""
+    return _finished(task, planner, _timed(_as_stated(plan, task), started)) if plan.gpus else None
+
+
+def _not_shown(error: BaseException) -> None:
+    """Says why a plan so far is not handed on: it does not hold, mostly, which is a mistake in sliceplan."""
+    report(f"a plan so far is not shown: {described(error)}")
+
+
+def _timed(plan: Plan, started: float) -> Plan:
+    return plan.model_copy(update={"runtime_s": round(time.perf_counter() - started, 6)})
+
+
+def _of_known(resolved: ResolvedProblem, plan: Plan, gpus: Sequence[AllocatedGpu]) -> Plan:
+    """
+    Returns the plan of known GPUs, for a search that ended without one.
+
+    They were found at the very edge of what fits, where a solver with its tolerances may also say that nothing does.
+    """
+    if plan.status is Status.INFEASIBLE:
+        edge = plan.search.model_copy(update={"stopped": "gap_left"})
+        return unproven(resolved, gpus, edge, assembly.UNKNOWN_BOUND)
+    return unproven(resolved, gpus, plan.search, plan.bound)
+
+
+def _as_stated(plan: Plan, task: Task) -> Plan:
+    """Returns the plan with the limit as its user stated it, of which the search had what was left."""
+    if plan.search.time_limit_s is None:
+        return plan
+    return plan.model_copy(update={"search": plan.search.model_copy(update={"time_limit_s": task.time_limit_s})})
+
+
+def _given_up(task: Task, planner: Planner, stopped: Stopped) -> Plan:
+    search = Search(stopped=stopped, time_limit_s=task.time_limit_s, solver=None)
+    return assembly.without_plan(task.resolved, (), planner=planner.name, search=search)
+
+
+def _finished(task: Task, planner: Planner, plan: Plan) -> Plan:
+    problem, without = task.resolved.problem, task.cost_without
+    return finish_plan(problem, plan, task.profiles, own_model=planner.own_model, cost_without=without)
+
+
+def _instead(resolved: ResolvedProblem) -> str:
+    """Names the planner that takes a problem which another one refuses; empty: none does."""
+    return "" if exact().refuses(resolved) else f"; use {exact().name}"
