@@ -1,0 +1,98 @@
+"""
+The greatest load of one server at which a quantile of the latency keeps an SLO, by looking it up.
+
+`latency_quantiles.csv` has the quantiles x of latency_quantiles.py for a grid of quantiles, batch sizes and loads, in
+units of the time T of a batch. What is asked for is rounded to the safe side: the quantile up, the load down (x rises
+with the load; the running maximum is taken all the same, as a promise is for every lower load too), the batch size
+down, which is safe for SLOs of 2 T and more only: there a larger batch allows a greater load (tests hold both against
+the exact chain). Below 2 T, where a request that just misses a batch waits T and executes T, the answer is 0.
+
+The file is made by `python -m sliceplan.solver.performance.queueing.load_table`, in about a minute.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from ..interference.prediction import Floats, Ints
+from .latency_quantiles import latency_quantiles
+
+QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.975, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999)
+BATCHES = (*range(1, 17), 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 256)
+MOST = 0.97
+"""The greatest load: beyond it a queue is so long that its steady state takes a day to come."""
+
+LOADS = (*(round(0.002 * 1.08**i, 6) for i in range(54)), *(x / 100 for x in range(13, 98)))
+
+LEAST_SLACK = 2.0
+"""SLO over T, from which on a batch size may be rounded down."""
+
+TOLERANCE = 1e-9
+
+FILE = "latency_quantiles.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class LoadTable:
+    """The table; arrays of shape (quantile,), (batch,), (load,), and (quantile, batch, load)."""
+
+    quantile: Floats
+    batch: Ints
+    load: Floats
+    latency: Floats
+    """In units of T, the greatest at this load and all lower ones."""
+
+
+@cache
+def load_table() -> LoadTable:
+    """Returns the table that is shipped."""
+    lines = (files(__package__) / FILE).read_text("ascii").splitlines()
+    load = np.array([float(cell) for cell in lines[0].split(",")[2:]])
+    rows = np.loadtxt(lines[1:], delimiter=",")
+    quantile, batch = np.unique(rows[:, 0]), np.unique(rows[:, 1]).astype(np.int64)
+    latency = rows[:, 2:].reshape(quantile.size, batch.size, load.size)
+    return LoadTable(quantile, batch, load, np.maximum.accumulate(latency, axis=2))
+
+
+def greatest_loads(batch: Ints, slack: Floats, quantile: Floats) -> Floats:
+    """
+    Returns the greatest load at which, and below which, a quantile of the latency keeps the SLO; 0: at none.
+
+    Parameters
+    ----------
+    batch
+        Largest batch; beyond the table's largest counts as that one.
+    slack
+        SLO over T.
+    quantile
+        At most the table's greatest, 0.99999. All arguments of one shape, which is that of the answer.
+    """
+    table = load_table()
+    q = np.searchsorted(table.quantile, quantile - TOLERANCE)
+    b = np.searchsorted(table.batch, batch, side="right") - 1
+    pair, where = np.unique(q * table.batch.size + b, return_inverse=True)
+    where = where.reshape(np.shape(slack))
+    found = np.zeros(np.shape(slack))
+    with_none = np.concatenate(([0.0], table.load))
+    for number, one in enumerate(pair.tolist()):
+        own = where == number
+        latency = table.latency[divmod(one, table.batch.size)]
+        found[own] = with_none[np.searchsorted(latency, slack[own] * (1 + TOLERANCE), side="right")]
+    return np.where(slack * (1 + TOLERANCE) >= LEAST_SLACK, found, 0.0)
+
+
+def table_text() -> str:
+    """Returns the table anew, as the text of its file."""
+    latency = {(b, load): latency_quantiles(b, load, QUANTILES) for b, load in product(BATCHES, LOADS)}
+    lines = [",".join(["quantile", "batch", *(f"{load:.6g}" for load in LOADS)])]
+    for i, q in enumerate(QUANTILES):
+        lines += [",".join([f"{q}", f"{b}", *(f"{latency[b, load][i]:.3f}" for load in LOADS)]) for b in BATCHES]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent / FILE).write_text(table_text(), "ascii")
