@@ -20,7 +20,7 @@ TOPS = ("agent", "app", "plans", "profiles", "solver")
 # arrows: a room knows rooms above it.
 SOLVER = {
     "model": set(),
-    "runtime": set(),
+    "runtime": {"model.stop_reason"},
     "performance": {"model"},
     "differences": {"model"},
     "wording": {"model"},

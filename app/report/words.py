@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.wording.summary import misses
 
 VERDICTS = {
@@ -17,14 +18,14 @@ VERDICTS = {
 }
 
 STOPPED = {
-    "proved": "the proof was complete",
-    "gap_reached": "the gap is as small as was asked for",
-    "time_limit": "its time was over",
-    "infeasible": "no plan can exist",
-    "gap_left": "the search was complete, but its bound stays below the cost",
-    "heuristic_done": "the heuristic was done; it proves nothing by itself",
-    "interrupted": "it was interrupted",
-    "refused": "it never began",
+    StopReason.PROVED: "the proof was complete",
+    StopReason.GAP_REACHED: "the gap is as small as was asked for",
+    StopReason.TIME_LIMIT: "its time was over",
+    StopReason.INFEASIBLE: "no plan can exist",
+    StopReason.GAP_LEFT: "the search was complete, but its bound stays below the cost",
+    StopReason.HEURISTIC_DONE: "the heuristic was done; it proves nothing by itself",
+    StopReason.INTERRUPTED: "it was interrupted",
+    StopReason.REFUSED: "it never began",
 }
 
 

@@ -15,6 +15,7 @@ from ..model.made_by import made_by
 from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status, Unserved
 from ..model.prices import prices_of
 from ..model.problem import FleetEntry, Sharing
+from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import SharedPrediction
 from ..performance.resolve import ResolvedProblem
 from .allocated import AlikeGpus, AllocatedGpu, CutGpu, MpsGpu, Segment
@@ -22,16 +23,16 @@ from .partition_records import SHARED, Figures, ResidentFigures, partition_recor
 
 UNKNOWN_BOUND = Bound(cost_per_hour=None, gpus=None, method="none: this planner computes no bound")
 
-HEURISTIC_DONE = Search(stopped="heuristic_done", time_limit_s=None, solver=None)
-REFUSED = Search(stopped="refused", time_limit_s=None, solver=None)
+HEURISTIC_DONE = Search(stopped=StopReason.HEURISTIC_DONE, time_limit_s=None, solver=None)
+REFUSED = Search(stopped=StopReason.REFUSED, time_limit_s=None, solver=None)
 
 WITHOUT_PLAN = {
-    "infeasible": Status.INFEASIBLE,
-    "heuristic_done": Status.NONE_FOUND,
-    "gap_left": Status.NONE_FOUND,
-    "refused": Status.REFUSED,
-    "time_limit": Status.TIMEOUT,
-    "interrupted": Status.TIMEOUT,
+    StopReason.INFEASIBLE: Status.INFEASIBLE,
+    StopReason.HEURISTIC_DONE: Status.NONE_FOUND,
+    StopReason.GAP_LEFT: Status.NONE_FOUND,
+    StopReason.REFUSED: Status.REFUSED,
+    StopReason.TIME_LIMIT: Status.TIMEOUT,
+    StopReason.INTERRUPTED: Status.TIMEOUT,
 }
 """Why a search ended -> what that says where it gave no plan."""
 
@@ -41,7 +42,6 @@ def assemble(
     decided: Iterable[AllocatedGpu | AlikeGpus],
     *,
     planner: str,
-    status: Status,
     bound: Bound,
     search: Search,
 ) -> Plan:
@@ -50,7 +50,8 @@ def assemble(
 
     A workload's rate is split over its partitions in proportion to their capacity, so that all of them are
     loaded equally. Residents of a GPU under MPS get the figures of the full interference model, whatever
-    their planner believed. GPUs of a fleet entry with nodes fill its nodes in their order.
+    their planner believed. GPUs of a fleet entry with nodes fill its nodes in their order. Why the search ended gives
+    the status.
     """
     order = {entry.gpu.name: i for i, entry in enumerate(resolved.fleet)}
     used = sorted((one for one in decided if one.is_used), key=lambda one: order[one.gpu])
@@ -60,7 +61,7 @@ def assemble(
         version=1,
         problem=reference(resolved.problem),
         planner=planner,
-        status=status,
+        status=Status.OPTIMAL if search.stopped is StopReason.PROVED else Status.FEASIBLE,
         cost_per_hour=cost,
         gpus_used=len(gpus),
         bound=bound,

@@ -30,6 +30,7 @@ from ..exact.mig.spare_capacity import spare_rules
 from ..exact.shedding.most_valuable import MostValuable, most_valuable
 from ..model.errors import Finding, InputError
 from ..model.problem import Problem
+from ..model.stop_reason import StopReason
 from ..performance.resolve import ResolvedProblem
 from ..performance.unservable import unservable
 from ..planners.igniter import hosted, placed_on_each, within_limits
@@ -162,7 +163,7 @@ def _outcome(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple
         found = solve_mixed_fleet(grown, hosted, time_limit_s=left)
         if found.gpus is not None:
             return "fits", partial(list, found.gpus)
-        return "too_much" if found.stopped == "infeasible" else "unknown", list
+        return "too_much" if found.stopped == StopReason.INFEASIBLE else "unknown", list
     rules = spare_rules(resolved.problem.settings)
     if rules is None:
         answer = solve_by_prices(grown, any_plan=True, time_limit_s=left).answer
@@ -171,7 +172,7 @@ def _outcome(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple
     if answer.patterns is not None and answer.partitions is not None:
         spares = None if answer.spares is None else answer.spares.free
         return "fits", partial(cut_gpus, grown, answer.patterns, answer.partitions, spares)
-    return "too_much" if answer.stopped == "infeasible" else "unknown", list
+    return "too_much" if answer.stopped == StopReason.INFEASIBLE else "unknown", list
 
 
 def _first_plans(resolved: ResolvedProblem, deadline: float) -> Iterator[Sequence[AllocatedGpu]]:

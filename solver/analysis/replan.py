@@ -13,9 +13,10 @@ from ..exact.replanning.kept_plans import kept_as_it_runs, made_anew, total_per_
 from ..exact.replanning.replanning import KeptGpu, Replanning, RunningGpu, RunningPartition, solve_replanning
 from ..exact.shedding.shortfall import shortfall
 from ..model.errors import NoPlanError
-from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Served, Status, Stopped, Unserved
+from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Served, Status, Unserved
 from ..model.problem import Problem
 from ..model.replan_report import ReplanReport
+from ..model.stop_reason import StopReason
 from ..performance.operating_points import WHOLE_GPU
 from ..performance.resolve import ResolvedProblem, usable_points
 from ..runtime.interruption import offer
@@ -62,8 +63,8 @@ def replanned(
     bound = Bound(cost_per_hour=first.answer.cost_bound, gpus=None, method=first.method)
     names = [workload.name for workload in resolved.problem.workloads]
     must_move = tuple(sorted(names[w] for w in known.must_move))
-    if first.answer.stopped == "infeasible":
-        search = Search(stopped="infeasible", time_limit_s=time_limit_s, solver=first.answer.solver)
+    if first.answer.stopped == StopReason.INFEASIBLE:
+        search = Search(stopped=StopReason.INFEASIBLE, time_limit_s=time_limit_s, solver=first.answer.solver)
 
         def impossible(unserved: Sequence[Unserved]) -> Answer:
             plan = without_plan(resolved, unserved, planner=NAME, search=search)
@@ -76,17 +77,17 @@ def replanned(
         reason = "their operating points break a limit now, or their GPUs may not be used any more"
         raise NoPlanError(f"at most {most_moves} services may be moved, but {', '.join(must_move)} must be: {reason}")
 
-    def told(answer: Replanning, stopped: Stopped) -> Answer:
+    def told(answer: Replanning, stopped: StopReason) -> Answer:
         search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.kept is None:
             plan = without_plan(resolved, (), planner=NAME, search=search, bound=bound)
             return plan, _report(must_move, move_price, most_moves, plan, must_move, answer.least, False)
         plan = _plan(resolved, running, known, answer, search, bound)
         moved = tuple(sorted(names[w] for w in answer.moved))
-        return plan, _report(moved, move_price, most_moves, plan, must_move, answer.least, stopped == "proved")
+        return plan, _report(moved, move_price, most_moves, plan, must_move, answer.least, stopped == StopReason.PROVED)
 
     least = None if first.answer.cost_bound is None else first.answer.cost_bound + (move_price or 0.0) * len(must_move)
-    nothing = Replanning("time_limit", first.answer.solver, least, frozenset(), None, None, None)
+    nothing = Replanning(StopReason.TIME_LIMIT, first.answer.solver, least, frozenset(), None, None, None)
     offer(lambda stopped: told(nothing, stopped))
     start = _first_plan(resolved, known, first, move_price or 0.0, most_moves, FOR_A_START * time_limit_s)
     if start is not None:
@@ -102,7 +103,7 @@ def replanned(
         start=start,
         time_limit_s=deadline - time.monotonic(),
     )
-    if answer.stopped == "infeasible":
+    if answer.stopped == StopReason.INFEASIBLE:
         offer(lambda _: _refuse(f"no plan moves at most {most_moves} services"))
         _refuse(_too_few_moves(resolved, known, most_moves, deadline - time.monotonic()))
     return told(answer, answer.stopped)
@@ -112,7 +113,7 @@ Answer = tuple[Plan, ReplanReport]
 
 
 def nothing_found(
-    resolved: ResolvedProblem, running: Plan, stopped: Stopped, *, move_price: float | None, most_moves: int | None
+    resolved: ResolvedProblem, running: Plan, stopped: StopReason, *, move_price: float | None, most_moves: int | None
 ) -> Answer:
     """Returns the answer of a search that is ended before it knows anything."""
     names = [workload.name for workload in resolved.problem.workloads]
@@ -237,15 +238,17 @@ def _plan(
     order = {entry.gpu.name: i for i, entry in enumerate(resolved.fleet)}
     decided.sort(key=lambda entry: order[entry[0].gpu])  # as `assemble` does
     cut = [one for one, _ in decided]
-    plan = assemble(resolved, cut, planner=NAME, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=search)
+    plan = assemble(resolved, cut, planner=NAME, bound=UNKNOWN_BOUND, search=search)
     numbers = [number for _, number in decided]
     there = [gpu for gpu in running.gpus if in_the_fleet(resolved.problem, gpu)]
     gpus = _with_their_names(running, there, known, plan.gpus, numbers)
     gpus = _with_running_points(resolved, known, answer.kept or (), gpus, numbers)
     left = gap(plan.cost_per_hour, bound)
-    if search.stopped == "proved" and left != 0.0:  # what is proven is the trade: moves keep the cost above its bound
-        search = search.model_copy(update={"stopped": "gap_left"})
-    status = Status.OPTIMAL if search.stopped == "proved" else Status.FEASIBLE
+    if (
+        search.stopped == StopReason.PROVED and left != 0.0
+    ):  # what is proven is the trade: moves keep the cost above its bound
+        search = search.model_copy(update={"stopped": StopReason.GAP_LEFT})
+    status = Status.OPTIMAL if search.stopped == StopReason.PROVED else Status.FEASIBLE
     update = {"gpus": tuple(gpus), "bound": bound, "gap": left, "status": status, "search": search}
     return plan.model_copy(update=update)
 

@@ -10,6 +10,7 @@ from ..comparison.rows import Row, failure
 from ..model.plan import Bound, Plan
 from ..model.problem import Problem
 from ..model.profile import Profile
+from ..model.stop_reason import StopReason
 from ..planners import registry
 from ..planners.planner import Planner
 from .planners import planners_for
@@ -70,7 +71,7 @@ def _rows(task: Task, planners: Sequence[Planner], on_row: Callable[[Row], None]
         rows.append(_row(task.anew(), planner))
         if on_row is not None:
             on_row(rows[-1])
-        if isinstance(rows[-1], Plan) and rows[-1].search.stopped == "interrupted":
+        if isinstance(rows[-1], Plan) and rows[-1].search.stopped == StopReason.INTERRUPTED:
             break
     return rows
 

@@ -15,6 +15,7 @@ from ..analysis.capacity import Gpus
 from ..model.collector import collector_paused
 from ..model.errors import Finding, InputError, described
 from ..model.plan import Plan, Search, Status
+from ..model.stop_reason import StopReason
 from ..performance.resolve import ResolvedProblem, resolve
 from ..performance.unservable import unservable
 from ..planners import registry
@@ -28,7 +29,7 @@ from .task import Task
 OnPlan = Callable[[Plan], object]
 """Is called with a plan that holds."""
 
-UNSERVABLE = Search(stopped="infeasible", time_limit_s=None, solver=None)
+UNSERVABLE = Search(stopped=StopReason.INFEASIBLE, time_limit_s=None, solver=None)
 """The proof is that of performance/unservable.py."""
 
 FOR_COMPARING = 0.2
@@ -120,7 +121,7 @@ def _of_known(resolved: ResolvedProblem, plan: Plan, gpus: Sequence[AllocatedGpu
     They were found at the very edge of what fits, where a solver with its tolerances may also say that nothing does.
     """
     if plan.status is Status.INFEASIBLE:
-        edge = plan.search.model_copy(update={"stopped": "gap_left"})
+        edge = plan.search.model_copy(update={"stopped": StopReason.GAP_LEFT})
         return unproven(resolved, gpus, edge, assembly.UNKNOWN_BOUND)
     return unproven(resolved, gpus, plan.search, plan.bound)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..model.plan import Plan
+from ..model.stop_reason import StopReason
 from .exit_codes import Exit
 from .inputs import read_problem_and_profiles
 from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
@@ -102,7 +103,7 @@ def shed(
 
 
 def _is_interrupted(plan: Plan | None) -> bool:
-    return plan is not None and plan.search.stopped == "interrupted"
+    return plan is not None and plan.search.stopped == StopReason.INTERRUPTED
 
 
 def _write_outcome(

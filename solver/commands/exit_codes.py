@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from ..model.plan import Plan, Status
+from ..model.stop_reason import StopReason
 
 
 class Exit(IntEnum):
@@ -45,7 +46,7 @@ def exit_code(plan: Plan) -> Exit:
 
 def code_of(status: str, stopped: str | None) -> Exit:
     """Returns the exit code for a Status, or `failed`; `stopped`: why the search ended."""
-    limited = stopped in ("time_limit", "interrupted")
+    limited = stopped in (StopReason.TIME_LIMIT, StopReason.INTERRUPTED)
     return CODES.get(status, Exit.LIMITED if limited else Exit.DONE)
 
 

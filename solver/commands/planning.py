@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.stop_reason import StopReason
 from ..model.words import short_status
 from .exit_codes import Exit, best_of, exit_code
 from .inputs import read_problem_and_profiles
@@ -132,7 +133,7 @@ def _comparison_code(comparison: "Comparison") -> Exit:
     if not comparison.is_sound:
         return Exit.FAILED
     code = best_of(exit_code(plan) for plan in comparison.plans)
-    interrupted = any(plan.search.stopped == "interrupted" for plan in comparison.plans)
+    interrupted = any(plan.search.stopped == StopReason.INTERRUPTED for plan in comparison.plans)
     return Exit.LIMITED if interrupted and code is Exit.DONE else code
 
 

@@ -14,6 +14,7 @@ from ..model.plan import Partition, Plan, PlannedGpu, Prices
 from ..model.price_book import PriceBook
 from ..model.price_report import PriceReport
 from ..model.profile import Profile
+from ..model.stop_reason import StopReason
 from ..model.words import short_status
 from ..wording.reasons import reasons
 from ..wording.summary import missed_slos
@@ -68,7 +69,7 @@ def compare_table(comparison: "Comparison") -> Table:
 def _status(plan: Plan) -> str:
     """Returns how the search ended; of a violating plan how many services miss their SLO, and by how much at most."""
     missed = missed_slos(plan)
-    if plan.search.stopped == "interrupted":
+    if plan.search.stopped == StopReason.INTERRUPTED:
         return "interrupted"
     return f"{len(missed)} miss, +{max(missed.values()):.0%}" if missed else short_status(plan.status)
 

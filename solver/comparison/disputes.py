@@ -12,6 +12,7 @@ from typing import Any
 
 from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND
 from ..model.plan import Plan, Status, Unserved
+from ..model.stop_reason import StopReason
 
 HOLDS = (Status.OPTIMAL, Status.FEASIBLE)
 
@@ -50,7 +51,7 @@ def without_claim(plan: Plan, dispute: Dispute) -> Plan:
         "gap": None,
         "prices": None,
     }
-    if plan.search.stopped in ("proved", "infeasible"):
+    if plan.search.stopped in (StopReason.PROVED, StopReason.INFEASIBLE):
         update["search"] = plan.search.model_copy(update={"stopped": HEURISTIC_DONE.stopped})
     if plan.status is Status.OPTIMAL:
         update["status"] = Status.FEASIBLE

@@ -2,15 +2,13 @@
 
 from typing import Literal
 
+from ..model.stop_reason import StopReason
 from .cost_lattice import NO_GAP
 
-Ended = Literal["proved", "gap_reached", "gap_left", "time_limit", "infeasible"]
-"""
-Why a search ended.
-
-proved: no plan is cheaper; gap_reached: none is cheaper by more than was asked for; gap_left: it is complete, and the
-bound stays below the cost; time_limit: it would have gone on; infeasible: there is no plan.
-"""
+Ended = Literal[
+    StopReason.PROVED, StopReason.GAP_REACHED, StopReason.GAP_LEFT, StopReason.TIME_LIMIT, StopReason.INFEASIBLE
+]
+"""Why an exact search ended: of all reasons those that are about cost and bound."""
 
 
 def is_proof(cost: float | None, bound: float | None) -> bool:
@@ -37,7 +35,7 @@ def ended(cost: float | None, bound: float | None, *, gap: float, limited: bool)
         Whether a time limit ended some part of it.
     """
     if is_proof(cost, bound):
-        return "proved"
+        return StopReason.PROVED
     if gap > 0 and is_within(gap, cost, bound):
-        return "gap_reached"
-    return "time_limit" if limited else "gap_left"
+        return StopReason.GAP_REACHED
+    return StopReason.TIME_LIMIT if limited else StopReason.GAP_LEFT

@@ -15,17 +15,24 @@ from .errors import Finding, InputError
 from .parsing import grouped
 from .plan import Plan, PlannedGpu, Search, Served, Status
 from .rounding import RELATIVE, close
+from .stop_reason import StopReason
 
-WITH_SOME_PLAN = ("gap_left", "gap_reached", "heuristic_done", "time_limit", "interrupted")
+WITH_SOME_PLAN = (
+    StopReason.GAP_LEFT,
+    StopReason.GAP_REACHED,
+    StopReason.HEURISTIC_DONE,
+    StopReason.TIME_LIMIT,
+    StopReason.INTERRUPTED,
+)
 
 STOPPED: Mapping[Status, Collection[str]] = {
-    Status.OPTIMAL: ("proved",),
+    Status.OPTIMAL: (StopReason.PROVED,),
     Status.FEASIBLE: WITH_SOME_PLAN,
     Status.VIOLATING: WITH_SOME_PLAN,
-    Status.INFEASIBLE: ("infeasible",),
-    Status.NONE_FOUND: ("heuristic_done", "gap_left"),
-    Status.REFUSED: ("refused",),
-    Status.TIMEOUT: ("time_limit", "interrupted"),
+    Status.INFEASIBLE: (StopReason.INFEASIBLE,),
+    Status.NONE_FOUND: (StopReason.HEURISTIC_DONE, StopReason.GAP_LEFT),
+    Status.REFUSED: (StopReason.REFUSED,),
+    Status.TIMEOUT: (StopReason.TIME_LIMIT, StopReason.INTERRUPTED),
 }
 """How searches end that give these answers: only one that ended with a proof is `optimal` or `infeasible`."""
 
@@ -69,9 +76,9 @@ def _wrong_end(status: Status, search: Search) -> Iterator[Wrong]:
     if search.stopped not in STOPPED[status]:
         ends = " or ".join(STOPPED[status])
         yield "search.stopped", f"is {search.stopped}, but status is {status}: its search ended with {ends}"
-    if search.stopped == "time_limit" and search.time_limit_s is None:
+    if search.stopped == StopReason.TIME_LIMIT and search.time_limit_s is None:
         yield "search.time_limit_s", "is null, but the search ended with time_limit"
-    if search.stopped == "refused" and search.time_limit_s is not None:
+    if search.stopped == StopReason.REFUSED and search.time_limit_s is not None:
         yield "search.time_limit_s", f"is {search.time_limit_s:g}, but the search never began (refused)"
 
 

@@ -9,6 +9,7 @@ from .base import Name, Record
 from .price_book import GpuPrice
 from .problem import Sharing
 from .profile import Quality
+from .stop_reason import StopReason
 
 
 class Status(StrEnum):
@@ -169,15 +170,10 @@ class Metrics(Record):
     gpus: tuple[GpuCut, ...]
 
 
-Stopped = Literal[
-    "proved", "gap_reached", "time_limit", "infeasible", "gap_left", "heuristic_done", "interrupted", "refused"
-]
-
-
 class Search(Record):
     """Why the search ended; separate from what it found."""
 
-    stopped: Stopped = Field(
+    stopped: StopReason = Field(
         description="infeasible: it is proven that no plan exists; gap_left: the search is complete, but the bound, of "
         "a relaxation, stays below the cost; gap_reached: the gap is as small as was asked for; refused: it never began"
     )

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..allocation.allocated import AllocatedGpu, CutGpu, MpsGpu
 from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
-from ..model.plan import Plan, Status, Unserved
+from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..performance.igniter_rules import alone_units, appropriate_batches
 from ..performance.interference.prediction import Floats
@@ -56,7 +56,6 @@ class BestSplit(Planner):
             resolved,
             search.gpus(chosen),
             planner=self.name,
-            status=Status.FEASIBLE,
             bound=UNKNOWN_BOUND,
             search=HEURISTIC_DONE,
         )

@@ -17,8 +17,9 @@ from ..exact.fleet.spare_fleet import SpareAnswer, solve_with_spares
 from ..exact.mig.decoding import alike_gpus
 from ..exact.mig.spare_capacity import SpareRules, spare_rules
 from ..exact.shedding.shortfall import shortfall
-from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
+from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Unserved
 from ..model.problem import Sharing
+from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem
 from ..runtime.interruption import offer
@@ -66,7 +67,7 @@ class Exact(Planner):
         solved = solve_by_prices(resolved, on_answer=offered, time_limit_s=time_limit_s)
         answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
-        if answer.stopped == "infeasible":
+        if answer.stopped == StopReason.INFEASIBLE:
             return self._without_plan(resolved, search, deadline)
         return self._assembled(resolved, solved, search)
 
@@ -84,7 +85,7 @@ class Exact(Planner):
             return without_plan(resolved, unserved, planner=self.name, search=search, bound=bound)
 
         left = deadline - time.monotonic()
-        proven = search.stopped == "infeasible"
+        proven = search.stopped == StopReason.INFEASIBLE
         return plan(
             shortfall(
                 resolved,
@@ -104,7 +105,6 @@ class Exact(Planner):
             resolved,
             alike_gpus(resolved, answer.patterns, answer.partitions),
             planner=self.name,
-            status=Status.OPTIMAL if answer.stopped == "proved" else Status.FEASIBLE,
             bound=bound,
             search=search,
         )
@@ -121,7 +121,7 @@ class Exact(Planner):
         solved = solve_with_spares(resolved, rules, on_answer=offered, time_limit_s=time_limit_s)
         answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
-        if answer.stopped == "infeasible":
+        if answer.stopped == StopReason.INFEASIBLE:
             return self._without_plan(resolved, search, deadline)
         return self._assembled_with_spares(resolved, solved, search)
 
@@ -134,7 +134,6 @@ class Exact(Planner):
             resolved,
             alike_gpus(resolved, answer.patterns, answer.partitions, answer.spares.free),
             planner=self.name,
-            status=Status.OPTIMAL if answer.stopped == "proved" else Status.FEASIBLE,
             bound=bound,
             search=search,
         )
@@ -150,7 +149,7 @@ class Exact(Planner):
         known = within_limits(resolved, placed_on_each(resolved))
         answer = solve_mixed_fleet(resolved, hosted, known, on_answer=offered, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
-        if answer.gpus is None and answer.stopped != "time_limit":
+        if answer.gpus is None and answer.stopped != StopReason.TIME_LIMIT:
             bound = _bound(resolved, answer.cost_bound, answer.method)
             return self._without_plan(resolved, search, deadline, placed_on_each(resolved), bound)
         return self._assembled_fleet(resolved, answer, search)
@@ -163,7 +162,6 @@ class Exact(Planner):
             resolved,
             answer.gpus,
             planner=self.name,
-            status=Status.OPTIMAL if answer.stopped == "proved" else Status.FEASIBLE,
             bound=bound,
             search=search,
         )
@@ -175,7 +173,7 @@ def unproven(
     resolved: ResolvedProblem, gpus: Sequence[AllocatedGpu], search: Search, bound: Bound = UNKNOWN_BOUND
 ) -> Plan:
     """Returns a plan of known GPUs, for a search that is ended before it has a better one."""
-    return assemble(resolved, gpus, planner=Exact.name, status=Status.FEASIBLE, bound=bound, search=search)
+    return assemble(resolved, gpus, planner=Exact.name, bound=bound, search=search)
 
 
 def _fleet_prices_of(resolved: ResolvedProblem, found: FleetPrices) -> Prices:

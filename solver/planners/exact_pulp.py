@@ -7,8 +7,9 @@ import numpy as np
 from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
 from ..exact.cross_check.interval_packing import solve_interval_packing
 from ..exact.cross_check.interval_program import coupled_sizes
-from ..model.plan import Bound, Plan, Search, Status, Unserved
+from ..model.plan import Bound, Plan, Search, Unserved
 from ..model.problem import Sharing
+from ..model.stop_reason import StopReason
 from ..performance.resolve import ResolvedProblem
 from .planner import Planner
 
@@ -36,16 +37,18 @@ class ExactPulp(Planner):
             return without_plan(resolved, left_out, planner=self.name, search=HEURISTIC_DONE)
         answer = solve_interval_packing(resolved, time_limit_s=time_limit_s)
         # It plans MIG and whole GPUs; where MPS is allowed too, its proofs are not of the problem.
-        stopped = "heuristic_done" if answer.stopped != "time_limit" and resolved.mps else answer.stopped
+        stopped = (
+            StopReason.HEURISTIC_DONE if answer.stopped != StopReason.TIME_LIMIT and resolved.mps else answer.stopped
+        )
         search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None:
             without_mps = " without MPS, which it does not plan" if resolved.mps else ""
             reason = f"too few GPUs for all workloads{without_mps}; planner exact says more"
             unserved = [Unserved(workload=workload.name, reason=reason) for workload in resolved.problem.workloads]
-            known = unserved if answer.stopped == "infeasible" else []
+            known = unserved if answer.stopped == StopReason.INFEASIBLE else []
             return without_plan(resolved, known, planner=self.name, search=search)
         bound = UNKNOWN_BOUND
-        proved = stopped == "proved"
+        proved = stopped == StopReason.PROVED
         if answer.cost_bound is not None and not resolved.mps:
             same_price = len({entry.price_per_hour for entry in resolved.fleet}) == 1
             gpus = len(answer.gpus) if proved and same_price else None
@@ -54,7 +57,6 @@ class ExactPulp(Planner):
             resolved,
             answer.gpus,
             planner=self.name,
-            status=Status.OPTIMAL if proved else Status.FEASIBLE,
             bound=bound,
             search=search,
         )

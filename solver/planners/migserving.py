@@ -29,6 +29,7 @@ from ..allocation.allocated import CutGpu, Segment
 from ..allocation.assembly import gap, without_plan
 from ..model.plan import Bound, Plan, Search
 from ..model.problem import Sharing
+from ..model.stop_reason import StopReason
 from ..performance.resolve import FleetType, ResolvedProblem
 from .migserving_configs import Configuration, ConfigurationSpace, Scoring, configuration_space
 from .migserving_greedy import OutOfTimeError, greedy
@@ -88,7 +89,7 @@ class Migserving(Planner):
             cut_short.append(late)
             return _cut(entry, space, found)
 
-        stopped = Search(stopped="time_limit", time_limit_s=time_limit_s, solver=None)
+        stopped = Search(stopped=StopReason.TIME_LIMIT, time_limit_s=time_limit_s, solver=None)
         try:
             plan = _with_paper_bound(resolved, cheapest_single_type(resolved, self.name, place, self.sharing))
         except OutOfTimeError:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..allocation.allocated import AllocatedGpu, CutGpu, MpsGpu
 from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
-from ..model.plan import Plan, Status, Unserved
+from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..performance.resolve import FleetType, ResolvedProblem
 
@@ -52,7 +52,7 @@ def cheapest_single_type(
     if not plans:
         return without_plan(resolved, list(without_place.values()), planner=planner, search=HEURISTIC_DONE)
     _, best = min(plans, key=lambda plan: plan[0])
-    return assemble(resolved, best, planner=planner, status=Status.FEASIBLE, bound=UNKNOWN_BOUND, search=HEURISTIC_DONE)
+    return assemble(resolved, best, planner=planner, bound=UNKNOWN_BOUND, search=HEURISTIC_DONE)
 
 
 def sizes_by_compute(resolved: ResolvedProblem, entry: FleetType) -> dict[int, int]:

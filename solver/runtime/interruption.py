@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, Literal, TypeVar
 
+from ..model.stop_reason import StopReason
 from .deadline import until
 
 Answer = TypeVar("Answer")
 
-Stopped = Literal["interrupted", "time_limit"]
+Stopped = Literal[StopReason.INTERRUPTED, StopReason.TIME_LIMIT]
 """Why a search was given up."""
 
 Offer = Callable[[Stopped], Answer]
@@ -137,7 +138,7 @@ def best_so_far(
     if running.found:
         return running.found[0]
     running.give_up()
-    return running.offers[-1]("interrupted" if stop is not None and stop.is_set() else "time_limit")
+    return running.offers[-1](StopReason.INTERRUPTED if stop is not None and stop.is_set() else StopReason.TIME_LIMIT)
 
 
 def runs_on() -> bool:
@@ -224,7 +225,7 @@ class _Watched(Generic[Answer]):
         latest = self._offers[-1]
         if self._making is None and latest is not self._seen and time.monotonic() >= self._next:
             self._seen, self._began = latest, time.monotonic()
-            self._making = _Running(lambda: self._watch.make(latest("interrupted")), lambda _: None, inf)
+            self._making = _Running(lambda: self._watch.make(latest(StopReason.INTERRUPTED)), lambda _: None, inf)
             self._making.thread.start()
 
     def end(self) -> None:

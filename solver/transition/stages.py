@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status
+from ..model.stop_reason import StopReason
 from .planning import PlannedTransition
 from .tenancies import Tenancy, TenancyKind, tenancy
 from .timing import is_gain
@@ -142,7 +143,7 @@ def _plan(
             "gpus_used": len(gpus),
             "bound": Bound(cost_per_hour=None, gpus=None, method=f"none: {BETWEEN}"),
             "gap": None,
-            "search": Search(stopped="heuristic_done", time_limit_s=None, solver=None),
+            "search": Search(stopped=StopReason.HEURISTIC_DONE, time_limit_s=None, solver=None),
             "gpus": tuple(gpus),
             "violations": (),
             "warnings": (f"stage {number} of {count}: {BETWEEN}", *missing),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ..model.plan import Plan, PlannedGpu, Status
 from ..model.problem import Problem
+from ..model.stop_reason import StopReason
 from .summary import misses
 
 HOURS_A_MONTH = 730
@@ -69,23 +70,23 @@ def _proof(plan: Plan) -> str:
 def _limit(plan: Plan) -> str:
     stopped, seconds = plan.search.stopped, plan.search.time_limit_s
     limit = "" if seconds is None else f" of {seconds:g} s"
-    if stopped == "time_limit":
+    if stopped == StopReason.TIME_LIMIT:
         return f"The search ended at its time limit{limit}. A higher time_limit_s (Settings) may find or prove more."
-    if stopped == "interrupted":
+    if stopped == StopReason.INTERRUPTED:
         return "The search was ended early. Solve again and let it finish to find or prove more."
-    if stopped == "gap_reached":
+    if stopped == StopReason.GAP_REACHED:
         return "The search ended at the gap that was asked for. A smaller one may find or prove more."
-    if stopped == "gap_left" and plan.gpus:
+    if stopped == StopReason.GAP_LEFT and plan.gpus:
         return "The search is complete. What is left between cost and proof, this method of proof cannot decide."
-    if stopped == "heuristic_done" and plan.status is Status.FEASIBLE:
+    if stopped == StopReason.HEURISTIC_DONE and plan.status is Status.FEASIBLE:
         return f"{plan.planner} takes its steps and stops; exact goes on until no plan is cheaper."
-    if stopped == "heuristic_done" and plan.status is Status.NONE_FOUND:
+    if stopped == StopReason.HEURISTIC_DONE and plan.status is Status.NONE_FOUND:
         return f"{plan.planner} takes its steps and stops; exact looks for a plan, or for a proof that there is none."
-    if stopped == "gap_left":
+    if stopped == StopReason.GAP_LEFT:
         return "The search is complete; whether there is a plan, its method of proof cannot decide."
-    if stopped == "refused":
+    if stopped == StopReason.REFUSED:
         return "The planner was not asked to search. Compare shows which planners take the problem."
-    if stopped == "infeasible":
+    if stopped == StopReason.INFEASIBLE:
         return "More time does not help: this fleet cannot serve these services, whatever the plan."
     return ""
 

@@ -2,6 +2,7 @@
 
 from ..model.plan import Plan, Status
 from ..model.prices import price_words
+from ..model.stop_reason import StopReason
 from ..model.words import counted
 
 WITHOUT_PLAN = (Status.INFEASIBLE, Status.NONE_FOUND, Status.REFUSED, Status.TIMEOUT)
@@ -54,11 +55,11 @@ def _without_plan(plan: Plan) -> str:
     if plan.status is Status.REFUSED:
         return f"{plan.planner} does not take this problem, which says nothing about it: another planner may."
     if plan.status is Status.TIMEOUT:
-        if plan.search.stopped == "interrupted":
+        if plan.search.stopped == StopReason.INTERRUPTED:
             return "Interrupted before a plan was found; whether there is one is open."
         return "No plan was found within the time limit; whether there is one is open. Allow more time."
     # Plans of before there was this word are infeasible by heuristics too, which prove nothing.
-    if plan.status is Status.NONE_FOUND or plan.search.stopped != "infeasible":
+    if plan.status is Status.NONE_FOUND or plan.search.stopped != StopReason.INFEASIBLE:
         return f"{plan.planner} found no plan, and it is not proven that there is none."
     return f"Proven: no plan exists. {counted(len(plan.unserved), 'workload')} cannot be served."
 

@@ -66,6 +66,11 @@ _END: dict[mathopt.TerminationReason, End] = {
 }
 
 
+def solver_text(result: mathopt.SolveResult) -> str:
+    """Returns the solver and its own word for how it ended, for `Search.solver`."""
+    return f"HiGHS through MathOpt: {result.termination.reason.name.lower()}"
+
+
 def end_of(result: mathopt.SolveResult) -> End:
     """Returns how a program that cannot be unbounded ended; RuntimeError: in no way that is known."""
     reason = result.termination.reason

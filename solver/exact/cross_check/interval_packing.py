@@ -22,12 +22,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
-from typing import Literal
 
 import pulp
 from pulp.apis.coin_api import pulp_cbc_path  # the CBC that PuLP brings; a system's own may be another version
 
 from ...allocation.allocated import CutGpu
+from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ...runtime.deadline import at_most_left
 from .cheaper_fleets import cheaper_fleets, in_steps
@@ -39,14 +39,12 @@ EXACT_STEPS = 10_000
 COARSE_UNITS = 1_000_000
 """Units of the dearest GPU where its price has more steps."""
 
-Ended = Literal["proved", "time_limit", "infeasible", "gap_left"]
-
 
 @dataclass(frozen=True)
 class IntervalPacking:
     """What CBC gave."""
 
-    stopped: Ended
+    stopped: StopReason
     """gap_left: what is cheapest in CBC's units is known, but too many fleets lie between that and the plan."""
     solver: str
     gpus: list[CutGpu] | None = None
@@ -89,9 +87,9 @@ def solve_interval_packing(resolved: ResolvedProblem, *, time_limit_s: float) ->
     if any(count is not None for count in available):
         status, gpus = _within(cbc, [available])
         if status != pulp.LpSolutionOptimal:
-            return IntervalPacking("time_limit", _solver_text(status))
+            return IntervalPacking(StopReason.TIME_LIMIT, _solver_text(status))
         if gpus is None:
-            return IntervalPacking("infeasible", "CBC through PuLP: GPUs are missing, proven")
+            return IntervalPacking(StopReason.INFEASIBLE, "CBC through PuLP: GPUs are missing, proven")
     prices = _prices(resolved)
     units = {entry.gpu.name: price for entry, price in zip(resolved.fleet, prices.units, strict=True)}
 
@@ -102,13 +100,13 @@ def solve_interval_packing(resolved: ResolvedProblem, *, time_limit_s: float) ->
 
     status, model = cbc.solved([available], cheapest)
     if status not in WITH_SOLUTION:
-        return IntervalPacking("time_limit", _solver_text(status))
+        return IntervalPacking(StopReason.TIME_LIMIT, _solver_text(status))
     gpus = decoded(resolved, model)
     least = sum(units[one.gpu] for one in gpus)
     if status != pulp.LpSolutionOptimal:
-        return IntervalPacking("time_limit", _solver_text(status), gpus)
+        return IntervalPacking(StopReason.TIME_LIMIT, _solver_text(status), gpus)
     if abs(least - pulp.value(model.program.objective)) > 0.5:
-        return IntervalPacking("gap_left", "CBC through PuLP: its solution does not cost what it says", gpus)
+        return IntervalPacking(StopReason.GAP_LEFT, "CBC through PuLP: its solution does not cost what it says", gpus)
     return _settled(cbc, prices, (least - prices.unsure) * prices.unit, gpus)
 
 
@@ -158,16 +156,16 @@ def _settled(cbc: _Cbc, prices: _Prices, least: int, gpus: list[CutGpu]) -> Inte
     while (cost := sum(price[one.gpu] for one in gpus)) > least:
         fleets = cheaper_fleets(prices.steps, available, least=least, below=cost)
         if fleets is None:
-            return IntervalPacking("gap_left", solver, gpus, bound)
+            return IntervalPacking(StopReason.GAP_LEFT, solver, gpus, bound)
         if not fleets:
             break
         status, cheaper = _within(cbc, fleets)
         if status != pulp.LpSolutionOptimal:
-            return IntervalPacking("time_limit", _solver_text(status), gpus, bound)
+            return IntervalPacking(StopReason.TIME_LIMIT, _solver_text(status), gpus, bound)
         if cheaper is None:
             break
         gpus = cheaper
-    return IntervalPacking("proved", solver, gpus, float(cost * prices.step))
+    return IntervalPacking(StopReason.PROVED, solver, gpus, float(cost * prices.step))
 
 
 def _within(cbc: _Cbc, fleets: Sequence[Most]) -> tuple[int, list[CutGpu] | None]:

@@ -20,6 +20,7 @@ from math import floor
 
 import numpy as np
 
+from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
@@ -98,7 +99,9 @@ def solve_by_prices(
     """
     search = _Search(resolved, any_plan, on_answer, time.monotonic() + time_limit_s)
     if not search.find_prices():
-        answer = CuttingStockAnswer("infeasible", "slice prices: the bound passes the cost of all GPUs", *NOTHING)
+        answer = CuttingStockAnswer(
+            StopReason.INFEASIBLE, "slice prices: the bound passes the cost of all GPUs", *NOTHING
+        )
         return search.decomposed(answer)
     search.keep_covers()
     search.fill_whole_gpus()
@@ -106,7 +109,7 @@ def solve_by_prices(
         return search.decomposed(search.answer(limited=False))
     limited = search.run_programs()
     answer = search.answer(limited=limited)
-    settled = answer.stopped in ("proved", "gap_reached") or (any_plan and search.best is not None)
+    settled = answer.stopped in (StopReason.PROVED, StopReason.GAP_REACHED) or (any_plan and search.best is not None)
     if settled or len(search.demands.least) > MOST_FOR_WHOLE or search.left_s < 0.1:
         return search.decomposed(answer)
     return search.decomposed(*_with_whole_program(resolved, answer, search.bound, search.left_s))
@@ -281,7 +284,7 @@ class _Search:
 
     def _hand_on(self, chosen: ChosenCovers) -> None:
         answer = self._answer(chosen, limited=True)
-        if answer.stopped != "proved":
+        if answer.stopped != StopReason.PROVED:
             report(f"exact: a plan of ${chosen.cost:,.2f}/h, none costs less than ${self.bound:,.2f}/h")
             self._on_answer(self.decomposed(answer))
 
@@ -307,7 +310,7 @@ def _with_whole_program(
         resolved, time_limit_s=time_limit_s, known_bound=bound, known_plan=answer, gap=resolved.gap
     )
     known = _cost(resolved, answer)
-    if whole.stopped == "infeasible" and known is None:
+    if whole.stopped == StopReason.INFEASIBLE and known is None:
         return whole, WHOLE
     method, proven = PRICES, bound
     if whole.cost_bound is not None and whole.cost_bound > bound * (1 + NO_GAP):
@@ -317,7 +320,7 @@ def _with_whole_program(
         answer = whole
     else:
         cost = known
-    stopped = ended(cost, proven, gap=resolved.gap, limited=whole.stopped == "time_limit")
+    stopped = ended(cost, proven, gap=resolved.gap, limited=whole.stopped == StopReason.TIME_LIMIT)
     return CuttingStockAnswer(stopped, whole.solver, proven, answer.patterns, answer.partitions, NO_SHARES), method
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...allocation.allocated import AllocatedGpu, MpsGpu
+from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ..cost_lattice import NO_GAP, cost_lattice
 from ..mig.cutting_stock import CuttingStockAnswer, solve_cutting_stock
@@ -117,13 +118,13 @@ def solve_by_sets(
     else:
         bound = _greater(_bound_over_sets(resolved, shared, columns, answer, deadline), known_bound)
     if bound.infeasible:
-        return FleetAnswer("infeasible", answer.solver, None, bound.method, None)
-    limited = bound.limited or answer.stopped == "time_limit"
+        return FleetAnswer(StopReason.INFEASIBLE, answer.solver, None, bound.method, None)
+    limited = bound.limited or answer.stopped == StopReason.TIME_LIMIT
     if shared.splits and complete and not is_within(resolved.gap, cost, bound.cost):
         parts = mps_items(resolved, parts=True)
         split = _planned_in_parts(resolved, parts, deadline)
         split_cost = None if split is None else _cost(resolved, split)
-        limited |= split is not None and split.stopped == "time_limit"
+        limited |= split is not None and split.stopped == StopReason.TIME_LIMIT
         if split is not None and _is_cheaper(split_cost, cost):
             answer, cost, shared = split, split_cost, parts
     # Only where every feasible set was listed, and no rate may be split further, does their failure prove anything.
@@ -185,17 +186,19 @@ def _bound_over_sets(
         answer = solve_cutting_stock(
             resolved, time_limit_s=_left(deadline), shared=by_columns(resolved, shared, columns), fewest_slices=False
         )
-    return _Bound(answer.cost_bound, SETS, answer.stopped == "infeasible", answer.stopped == "time_limit")
+    return _Bound(
+        answer.cost_bound, SETS, answer.stopped == StopReason.INFEASIBLE, answer.stopped == StopReason.TIME_LIMIT
+    )
 
 
 def _fluid_bound(resolved: ResolvedProblem, generated: float | None, deadline: float) -> _Bound:
     """The bound of the fluid program, or that of generated columns where it is greater."""
     fluid = solve_cutting_stock(resolved, time_limit_s=_left(deadline), shared=as_fluid(resolved), fewest_slices=False)
-    limited = fluid.stopped == "time_limit"
+    limited = fluid.stopped == StopReason.TIME_LIMIT
     other = None if generated is None else cost_lattice(resolved).next_cost(generated)
     if other is not None and (fluid.cost_bound is None or other > fluid.cost_bound):
-        return _Bound(other, GENERATED, fluid.stopped == "infeasible", limited)
-    return _Bound(fluid.cost_bound, FLUID, fluid.stopped == "infeasible", limited)
+        return _Bound(other, GENERATED, fluid.stopped == StopReason.INFEASIBLE, limited)
+    return _Bound(fluid.cost_bound, FLUID, fluid.stopped == StopReason.INFEASIBLE, limited)
 
 
 def _answer(
@@ -209,8 +212,8 @@ def _answer(
 ) -> FleetAnswer:
     stopped = ended(cost, bound.cost, gap=resolved.gap, limited=limited)
     if cost is None or answer.patterns is None or answer.partitions is None:
-        if answer.stopped == "infeasible":
-            stopped = "infeasible" if exhaustive else "gap_left"
+        if answer.stopped == StopReason.INFEASIBLE:
+            stopped = StopReason.INFEASIBLE if exhaustive else StopReason.GAP_LEFT
         return FleetAnswer(stopped, answer.solver, bound.cost, bound.method, None)
     gpus: list[AllocatedGpu] = [
         *cut_gpus(resolved, answer.patterns, answer.partitions),

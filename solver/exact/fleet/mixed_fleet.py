@@ -13,6 +13,7 @@ from itertools import chain
 from math import inf
 
 from ...allocation.allocated import AllocatedGpu
+from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
 from ..proof import ended
@@ -59,7 +60,7 @@ def solve_mixed_fleet(
     workloads = len(resolved.required_rps)
     prices = fleet_prices(resolved, deadline=time.monotonic() + PRICING * time_limit_s)
     if prices.bound == inf:
-        return FleetAnswer("infeasible", SOLVER, None, PRICES, None)
+        return FleetAnswer(StopReason.INFEASIBLE, SOLVER, None, PRICES, None)
     bound = prices.bound, PRICES
     report(f"exact: no plan costs less than ${prices.bound:,.2f}/h")
     on_answer(_priced_answer(resolved, prices, None, limited=True))
@@ -68,13 +69,17 @@ def solve_mixed_fleet(
         plans.append(plan)
         close = _priced_answer(resolved, prices, _cheapest(resolved, plans), limited=True)
         on_answer(close)
-        if close.stopped == "gap_reached":
+        if close.stopped == StopReason.GAP_REACHED:
             return close
     sets = list_sets(resolved)
     if (sets.complete and workloads <= FEW_WORKLOADS) or not resolved.capacity_rps.any():
         return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
     first = _by_prices(resolved, prices, place, plans, on_answer, deadline)
-    if first.stopped in ("proved", "gap_reached") or workloads > MOST_WORKLOADS or time.monotonic() > deadline:
+    if (
+        first.stopped in (StopReason.PROVED, StopReason.GAP_REACHED)
+        or workloads > MOST_WORKLOADS
+        or time.monotonic() > deadline
+    ):
         return first
     plans = plans if first.gpus is None else [*plans, first.gpus]
     return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
 from ..mig.cutting_stock import CuttingStockAnswer, solve_cutting_stock
@@ -58,9 +59,11 @@ def solve_with_spares(
     """
     deadline = time.monotonic() + time_limit_s
     without = solve_by_prices(resolved, any_plan=any_plan, time_limit_s=FOR_PRICES * time_limit_s)
-    if without.answer.stopped == "infeasible":
+    if without.answer.stopped == StopReason.INFEASIBLE:
         return SpareAnswer(without.answer, without.method)
-    best = SpareAnswer(replace(without.answer, stopped="time_limit", patterns=None, partitions=None), WITHOUT_SPARES)
+    best = SpareAnswer(
+        replace(without.answer, stopped=StopReason.TIME_LIMIT, patterns=None, partitions=None), WITHOUT_SPARES
+    )
     on_answer(best)
     built = _built(resolved, rules, without, FOR_BUILDING * (deadline - time.monotonic()))
     if built is not None:
@@ -69,7 +72,7 @@ def solve_with_spares(
         if any_plan:
             return best
         end = ended(_cost(resolved, built), best.answer.cost_bound, gap=resolved.gap, limited=True)
-        if end in ("proved", "gap_reached"):
+        if end in (StopReason.PROVED, StopReason.GAP_REACHED):
             return replace(best, answer=replace(best.answer, stopped=end))
         on_answer(best)
     found = solve_cutting_stock(
@@ -96,7 +99,7 @@ def _built(
 
 def _better(resolved: ResolvedProblem, best: SpareAnswer, found: CuttingStockAnswer) -> SpareAnswer:
     """Returns the cheaper plan with the greater bound."""
-    if found.stopped == "infeasible":
+    if found.stopped == StopReason.INFEASIBLE:
         # A plan that is there outweighs what a solver says within its tolerances.
         return best if best.answer.patterns is not None else SpareAnswer(found, WITH_SPARES)
     bounds = [(best.answer.cost_bound, best.method), (found.cost_bound, WITH_SPARES)]
@@ -105,7 +108,7 @@ def _better(resolved: ResolvedProblem, best: SpareAnswer, found: CuttingStockAns
     if not plans:
         return SpareAnswer(replace(found, cost_bound=bound), method)
     plan = min(plans, key=lambda answer: _cost(resolved, answer))
-    stopped = ended(_cost(resolved, plan), bound, gap=resolved.gap, limited=found.stopped == "time_limit")
+    stopped = ended(_cost(resolved, plan), bound, gap=resolved.gap, limited=found.stopped == StopReason.TIME_LIMIT)
     return SpareAnswer(replace(plan, stopped=stopped, solver=found.solver, cost_bound=bound), method)
 
 

@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 from ortools.math_opt.python import mathopt
 
+from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..backends.highs import run_highs
@@ -62,7 +63,7 @@ def built_with_spares(
     times, free = found
     used = tuple((pattern, int(number)) for pattern, number in zip(patterns, times, strict=True) if number)
     solver = "free partitions beside given covers: HiGHS through MathOpt"
-    return CuttingStockAnswer("time_limit", solver, None, used, own, NO_SHARES, KeptFree(extra, free))
+    return CuttingStockAnswer(StopReason.TIME_LIMIT, solver, None, used, own, NO_SHARES, KeptFree(extra, free))
 
 
 def cheapest_partitions(resolved: ResolvedProblem, price: Floats) -> Ints:

@@ -36,10 +36,11 @@ import numpy as np
 from ortools.math_opt.python import mathopt
 
 from ...model.geometry import Multiset, all_multisets, maximal_multisets, placement_rules
+from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.operating_points import WHOLE_GPU
 from ...performance.resolve import FleetType, PartitionSize, ResolvedProblem
-from ..backends.highs import TIE_BREAK_NODES, end_of, run_highs
+from ..backends.highs import TIE_BREAK_NODES, end_of, run_highs, solver_text
 from ..cost_lattice import NO_GAP, CostLattice, cost_lattice
 from ..met_rates import RateRow, is_short, solved_with_rates_met
 from ..mps.program import NO_SHARES, MpsAnswer, MpsPart, PartBuilder
@@ -140,15 +141,13 @@ def solve_cutting_stock(
         return run_highs(program.model, left, absolute_gap=steps.absolute_gap, gap=gap, start=start)
 
     result = solved_with_rates_met(program.model, program.rates, solve)
-    reason = result.termination.reason
-    end = end_of(result)
-    solver = f"HiGHS through MathOpt: {reason.name.lower()}"
+    end, solver = end_of(result), solver_text(result)
     if end == "infeasible":
-        return CuttingStockAnswer(end, solver, None, None, None, NO_SHARES)
+        return CuttingStockAnswer(StopReason.INFEASIBLE, solver, None, None, None, NO_SHARES)
     dual = result.termination.objective_bounds.dual_bound
     bound = None if dual == -inf else steps.dual_bound(dual)
     if not result.has_primal_feasible_solution():
-        return CuttingStockAnswer("time_limit", solver, bound, None, None, NO_SHARES)
+        return CuttingStockAnswer(StopReason.TIME_LIMIT, solver, bound, None, None, NO_SHARES)
     best = result.variable_values()
     found = program.cost(best, steps) * steps.unit
     if is_proof(found, bound):

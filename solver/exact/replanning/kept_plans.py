@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from ..covers.covers import NO_LIMIT, Demands
@@ -30,7 +31,7 @@ def made_anew(
         return None
     partitions = {(w, k): int(anew.partitions[w, k]) for w, k in np.argwhere(anew.partitions).tolist()}
     moved = moved_anyway | {w for gpu in running for w in gpu.workloads}
-    return Replanning("time_limit", anew.solver, None, moved, (), anew.patterns, partitions)
+    return Replanning(StopReason.TIME_LIMIT, anew.solver, None, moved, (), anew.patterns, partitions)
 
 
 def kept_as_it_runs(
@@ -87,7 +88,7 @@ def kept_as_it_runs(
     kept = tuple(KeptGpu(i, gpu.partitions, ()) for i, gpu in enumerate(running))
     used = tuple((pattern, int(times)) for pattern, times in zip(patterns, cuts[0], strict=True) if times)
     new = {(w, k): int(partitions[w, k]) for w, k in np.argwhere(partitions).tolist()}
-    return Replanning("time_limit", "all stays that may", None, moved_anyway, kept, used, new)
+    return Replanning(StopReason.TIME_LIMIT, "all stays that may", None, moved_anyway, kept, used, new)
 
 
 def total_per_hour(

@@ -39,8 +39,9 @@ from typing import Any
 from ortools.math_opt.python import mathopt
 
 from ...model.geometry import Layout, Multiset, Placement, PlacementRules, addable_placements, placement_rules
+from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
-from ..backends.highs import end_of, run_highs
+from ..backends.highs import end_of, run_highs, solver_text
 from ..cost_lattice import NO_GAP, CostLattice, lattice_of
 from ..met_rates import RateRow, is_short, solved_with_rates_met
 from ..mig.cutting_stock import Pattern, patterns_of
@@ -149,20 +150,19 @@ def solve_replanning(
         return run_highs(model, left, absolute_gap=steps.absolute_gap, gap=resolved.gap, start=values)
 
     result = solved_with_rates_met(model, program.rates, solve)
-    end = end_of(result)
-    solver = f"HiGHS through MathOpt: {result.termination.reason.name.lower()}"
+    end, solver = end_of(result), solver_text(result)
     anyway = move_price * len(moved_anyway)
     dual = result.termination.objective_bounds.dual_bound
     bound = None if dual == -inf or end == "infeasible" else steps.dual_bound(dual)
     if not result.has_primal_feasible_solution():
-        stopped: Ended = "infeasible" if end == "infeasible" else "time_limit"
+        stopped: Ended = StopReason.INFEASIBLE if end == "infeasible" else StopReason.TIME_LIMIT
         lower = None if bound is None else bound + anyway
         nothing = Replanning(stopped, solver, lower, frozenset(), None, None, None)
         return nothing if start is None else replace(start, stopped=stopped, solver=solver, least=lower)
     best = result.variable_values()
     least = program.goal(best, steps)
     stopped = ended(least * steps.unit, bound, gap=resolved.gap, limited=end == "time_limit")
-    if stopped == "proved":
+    if stopped == StopReason.PROVED:
         bound = least * steps.unit
         model.add_linear_constraint(goal <= steps.no_more_than(least), name="least")
         model.minimize(moves + 1e-3 * mathopt.LinearSum(program.new_partitions()))

@@ -17,7 +17,7 @@ from ortools.math_opt.python import mathopt
 
 from ...performance.interference.prediction import Ints
 from ...performance.resolve import ResolvedProblem
-from ..backends.highs import run_highs
+from ..backends.highs import end_of, run_highs
 from ..met_rates import solved_with_rates_met
 from ..mig.cutting_stock import CuttingStockProgram, Pattern
 from ..mig.spare_capacity import SpareRules
@@ -85,7 +85,7 @@ def most_served(
         if result.has_primal_feasible_solution() and (best is None or result.objective_value() > best[0]):
             best = result.objective_value(), result.variable_values()
         answer = _most_served(resolved, program, best and best[1], floor(most + 1e-6) if whole else most)
-        if is_last or on_answer is None or result.termination.reason is mathopt.TerminationReason.OPTIMAL:
+        if is_last or on_answer is None or end_of(result) == "optimal":
             return answer
         on_answer(answer)
         round_s *= LONGER_ROUND

@@ -14,6 +14,7 @@ from ...model.hardware import Gpu, MigProfile
 from ...model.made_by import made_by
 from ...model.parsing import closest, grouped, shown
 from ...model.plan import Bound, Partition, Plan, PlannedGpu, ProblemReference, Search, Served, Status
+from ...model.stop_reason import StopReason
 
 GpuTypes = Mapping[int | None, str]
 """GPU index -> GPU type; None: of all other GPUs."""
@@ -157,7 +158,7 @@ def running_plan(
         gpus_used=len(gpus),
         bound=Bound(cost_per_hour=None, gpus=None, method="none: the state of a node, read from a file"),
         gap=None,
-        search=Search(stopped="heuristic_done", time_limit_s=None, solver=None),
+        search=Search(stopped=StopReason.HEURISTIC_DONE, time_limit_s=None, solver=None),
         runtime_s=0,
         gpus=tuple(gpus),
         unserved=(),
