@@ -29,6 +29,7 @@ SOLVER = {
     "check": {"model", "performance", "metrics.caveats", "metrics.plan_columns"},
     "transition": {"model", "performance", "wording"},
     "workers": {"model", "runtime"},
+    "simulation": {"model", "performance", "runtime", "workers"},
     "allocation": {"model", "performance", "metrics"},
     "comparison": {"model", "allocation"},
     "exact": {"model", "performance", "runtime", "allocation.allocated"},
@@ -36,12 +37,12 @@ SOLVER = {
     "analysis": {"model", "performance", "runtime", "allocation", "exact", "planners"},
     "api": {
         *("model", "performance", "runtime", "formats", "metrics", "allocation", "check", "comparison", "transition"),
-        *("planners", "analysis"),
+        *("planners", "analysis", "simulation", "workers"),
     },
     "what_if": {"model", "performance", "runtime", "workers", "formats", "analysis", "api"},
     "commands": {
         *("model", "performance", "runtime", "workers", "formats", "wording", "check", "comparison", "transition"),
-        *("analysis", "api", "what_if"),
+        *("analysis", "simulation", "api", "what_if"),
     },
 }
 

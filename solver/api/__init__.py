@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .planners import planner_facts, planner_names, planner_sources, planners_for
     from .planning import solve
     from .pricing import price
+    from .simulating import SimulationSettings, simulate
 else:
 
     def __getattr__(name: str) -> Any:
@@ -30,6 +31,7 @@ __all__ = [
     "Comparison",
     "Headroom",
     "Shedding",
+    "SimulationSettings",
     "WrongPlanError",
     "WrongTransitionError",
     "check",
@@ -43,6 +45,7 @@ __all__ = [
     "price",
     "replan",
     "shed",
+    "simulate",
     "solve",
     "transition",
 ]
@@ -52,6 +55,7 @@ _HOME = {
     **dict.fromkeys(("Comparison", "compare"), ".comparing"),
     **dict.fromkeys(("WrongTransitionError", "replan", "transition"), ".moving"),
     **dict.fromkeys(("planner_facts", "planner_names", "planner_sources", "planners_for"), ".planners"),
+    **dict.fromkeys(("SimulationSettings", "simulate"), ".simulating"),
     "WrongPlanError": ".finishing",
     "check": "..check",
     "export_formats": ".exporting",

@@ -7,10 +7,10 @@ import pytest
 
 from sliceplan.solver import api
 
-CLASSES = ["Comparison", "Headroom", "Shedding", "WrongPlanError", "WrongTransitionError"]
+CLASSES = ["Comparison", "Headroom", "Shedding", "SimulationSettings", "WrongPlanError", "WrongTransitionError"]
 SOLVING = ["check", "compare", "export_formats", "headroom"]
 PLANNERS = ["planner_facts", "planner_names", "planner_sources", "planners_for"]
-NAMES = [*CLASSES, *SOLVING, *PLANNERS, "price", "replan", "shed", "solve", "transition"]
+NAMES = [*CLASSES, *SOLVING, *PLANNERS, "price", "replan", "shed", "simulate", "solve", "transition"]
 
 
 def test_the_list_of_public_names_is_kept():

@@ -1,0 +1,1 @@
+"""When requests come: a module a kind of arrivals."""

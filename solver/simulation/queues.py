@@ -1,0 +1,194 @@
+"""
+Many queues, each before the processes of one server, advanced batch by batch, all of them in one step.
+
+A queue is a server in one replication. A step sends the next batch of every queue that it is given, as array operations
+over the queues; what a Python loop costs is shared by all of them, and no request is touched alone. So a step costs a
+binary search for how many requests have come by the batch's start, and some dozens of array operations.
+
+The rule of a step, for the process that is free first, at f (rule.py has the numbers): the batch starts at
+s = max(f, min(arrival of the `least`-th request that waits, arrival of the oldest + `delay_ms`)); with turns, at the
+first slot from then on. It takes `sizes[n]` of the n <= `batch` oldest requests that have come by s, those of that very
+moment among them. Starts never decrease, as neither f nor the arrivals do; so requests are served in their order, and a
+queue's past is its head and when its processes are free.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from ..performance.interference.prediction import Floats, Ints
+from .batching.rule import BatchRule
+from .server import Server
+
+
+@dataclass(frozen=True, eq=False)
+class ServerTable:
+    """Servers with their rules, as arrays; sizes and times of batches of one server after those of the other."""
+
+    batch: Ints
+    least: Ints
+    delay_ms: Floats
+    slack_ms: Floats
+    round_ms: Floats
+    slot_ms: Floats
+    processes: Ints
+    table: Ints
+    """Where each server's rows of `sizes` and `batch_ms` begin."""
+    sizes: Ints
+    batch_ms: Floats
+
+
+def server_table(servers: Sequence[Server], rules: Sequence[BatchRule]) -> ServerTable:
+    """Returns the arrays of servers and of their rules."""
+    rows = np.array([server.batch + 1 for server in servers])
+    return ServerTable(
+        batch=rows - 1,
+        least=np.array([rule.least for rule in rules]),
+        delay_ms=np.array([rule.delay_ms for rule in rules]),
+        slack_ms=np.array([rule.slack_ms for rule in rules]),
+        round_ms=np.array([server.round_ms for server in servers]),
+        slot_ms=np.array([server.slot_ms for server in servers]),
+        processes=np.array([server.processes for server in servers]),
+        table=np.cumsum(rows) - rows,
+        sizes=np.concatenate([rule.sizes for rule in rules]),
+        batch_ms=np.concatenate([server.batch_ms for server in servers]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """Batches in the order in which they were sent; a drop is a batch that starts and ends at inf."""
+
+    queue: Ints
+    first: Ints
+    """Place of the oldest request in the times of all queues."""
+    size: Ints
+    start_ms: Floats
+    end_ms: Floats
+
+
+class Queues:
+    """
+    The state of all queues.
+
+    Parameters
+    ----------
+    server
+        Shape (queue,): number of each queue's server in the table.
+    times
+        Arrivals of all queues, in ms, ascending within each queue; the queues' places follow each other.
+    first, known
+        Shape (queue,): where a queue's arrivals begin, and where those end that are known; more may follow.
+    """
+
+    def __init__(self, table: ServerTable, server: Ints, times: Floats, first: Ints, known: Ints) -> None:
+        self._table = table
+        self.server = server
+        self.times = np.append(times, inf)  # a search may look at the place after the last
+        self.head = first.astype(np.int64)
+        self.known = known.astype(np.int64)
+        width = int(table.processes.max(initial=1))
+        used = np.arange(width) < table.processes[server][:, None]
+        self.free_ms = np.where(used, 0.0, inf)
+        """Shape (queue, process): when a process is free again; inf: there is no such process."""
+        self.busy_ms = np.where(used, 0.0, -inf)
+        """Shape (queue, process): until when it executes, which with turns is before it is free again."""
+        self.running = np.zeros(used.shape, dtype=np.int64)
+        """Shape (queue, process): size of its latest batch."""
+        self._sent: list[tuple[Ints, Ints, Ints, Floats, Floats]] = []
+
+    def starts(self, among: Ints) -> tuple[Ints, Floats]:
+        """
+        Returns for queues that have a known request which process sends the next batch, and when.
+
+        inf: the batch waits for requests that are not known.
+        """
+        table, of = self._table, self.server[among]
+        head = self.head[among]
+        oldest = self.times[head]
+        enough = head + (table.least[of] - 1)
+        full = np.where(enough < self.known[among], self.times[np.minimum(enough, len(self.times) - 1)], inf)
+        free = self.free_ms[among]
+        process = free.argmin(axis=1)
+        start = np.maximum(free[np.arange(len(among)), process], np.minimum(full, oldest + table.delay_ms[of]))
+        if table.round_ms.any():
+            start = _slot(start, table.round_ms[of], table.slot_ms[of])
+        return process, start
+
+    def send(self, among: Ints, process: Ints, start: Floats) -> None:
+        """Sends the next batch of each of the queues, or drops what is too late for it."""
+        table, of = self._table, self.server[among]
+        head = self.head[among]
+        free = self.free_ms[among, process]
+        latest = start
+        too_late = self.times[head] + table.slack_ms[of] < free
+        drops = bool(too_late.any())
+        if drops:  # those who came before free - slack
+            latest = np.where(too_late, np.nextafter(free - table.slack_ms[of], -inf), latest)
+        waiting = self._come_by(latest, head, np.minimum(head + table.batch[of], self.known[among]))
+        row = table.table[of] + waiting
+        size = table.sizes[row]
+        if drops:
+            size = np.where(too_late, waiting, size)
+        end = start + table.batch_ms[table.table[of] + size]
+        if drops:
+            start, end = np.where(too_late, inf, start), np.where(too_late, inf, end)
+            kept = ~too_late
+            self._occupy(among[kept], process[kept], size[kept], start[kept], end[kept])
+        else:
+            self._occupy(among, process, size, start, end)
+        self.head[among] = head + size
+        self._sent.append((among, head, size, start, end))
+
+    def _occupy(self, among: Ints, process: Ints, size: Ints, start: Floats, end: Floats) -> None:
+        round_ms = self._table.round_ms[self.server[among]]
+        # A slot is taken once; any time between it and the next one leads to the next one.
+        self.free_ms[among, process] = np.where(round_ms > 0, start + round_ms / 2, end)
+        self.busy_ms[among, process] = end
+        self.running[among, process] = size
+
+    def _come_by(self, latest: Floats, head: Ints, end: Ints) -> Ints:
+        """Returns how many requests of the places from `head` to `end` have come by a time; the first one has."""
+        low, high = head + 1, end
+        for _ in range(int(np.max(high - head, initial=1)).bit_length()):
+            middle = (low + high) >> 1
+            has_come = (middle < high) & (self.times[middle] <= latest)
+            low, high = np.where(has_come, middle + 1, low), np.where(has_come, high, middle)
+        return low - head
+
+    def advance(self, among: Ints) -> None:
+        """Sends all batches of the queues, as far as requests are known."""
+        while among.size:
+            among = among[self.head[among] < self.known[among]]
+            process, start = self.starts(among)
+            if not (start < inf).all():  # some wait for ever
+                goes = start < inf
+                among, process, start = among[goes], process[goes], start[goes]
+            if among.size:
+                self.send(among, process, start)
+
+    def in_flight(self, among: Ints, now: Floats) -> Ints:
+        """Returns how many requests of each queue wait or are executed; `now`: shape (queue,)."""
+        executed: Ints = np.where(self.busy_ms[among] > now[:, None], self.running[among], 0).sum(axis=1)
+        waiting = self.known[among] - self.head[among]
+        in_flight: Ints = waiting + executed
+        return in_flight
+
+    def batches(self) -> Batches:
+        """Returns all batches that were sent."""
+        if not self._sent:
+            none = np.empty(0, dtype=np.int64)
+            return Batches(none, none, none, np.empty(0), np.empty(0))
+        return Batches(*(np.concatenate(parts) for parts in zip(*self._sent, strict=True)))
+
+
+def _slot(start: Floats, round_ms: Floats, slot_ms: Floats) -> Floats:
+    """Returns the first slot from a time on, of those that have slots."""
+    turns = (round_ms > 0) & (start < inf)
+    length = np.where(turns, round_ms, 1.0)
+    number = np.ceil((np.where(turns, start, 0.0) - slot_ms) / length)
+    slot = slot_ms + number * length
+    slot = np.where(slot < start, slot + length, slot)  # the quotient is rounded
+    return np.where(turns, slot, start)

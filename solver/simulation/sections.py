@@ -1,0 +1,90 @@
+"""
+What is counted of a run: its requests in sections, from whose differences intervals are, and what its servers did.
+
+Generated arrivals are repeated: each replication is a section, independent of the others. Recorded arrivals come once:
+their requests are divided in the order of their arrivals into sections of as many each (batch means); sections that are
+next to each other then share what waits at their border, which widens nothing and is the weaker statement.
+"""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from ..performance.interference.prediction import Floats, Ints
+from .run import Run
+from .service import Service
+from .settings import REPLICATIONS
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """Requests of one service that are counted."""
+
+    latency_ms: Floats
+    """Shape (request,), ascending; inf: dropped or lost. Those that still wait are not here."""
+    wait_ms: float
+    """Time that those which were served waited before their batches started, added up."""
+    waiting: int
+    """Requests that still wait for a batch to fill up when no more come."""
+
+
+@dataclass(frozen=True, eq=False)
+class Usage:
+    """What the servers of one service did in the time that is counted."""
+
+    counted_ms: Floats
+    """Shape (server,): how much of it a server was there."""
+    busy_ms: Floats
+    """Shape (server,): execution of all its processes together."""
+    batches: Ints
+    """Shape (size + 1,): how many batches of each size, up to the largest one seen."""
+    longest_queue: int
+
+
+def sections_of(service: Service, run: Run) -> list[Section]:
+    """Returns the sections of a run."""
+    lost = (run.ended_ms == inf) & (run.started_ms != inf)
+    counted = (run.arrived_ms >= service.counted_from_ms) | lost
+    if service.runs > 1:
+        return [_section(run, counted)]
+    order = np.argsort(run.arrived_ms, kind="stable")[counted]
+    return [_section(run, part) for part in np.array_split(order, REPLICATIONS)]
+
+
+def _section(run: Run, chosen: Ints | np.ndarray) -> Section:
+    started, ended, arrived = run.started_ms[chosen], run.ended_ms[chosen], run.arrived_ms[chosen]
+    known = ~np.isnan(ended)
+    served = ended < inf
+    return Section(
+        latency_ms=np.sort(ended[known] - arrived[known]),
+        wait_ms=float((started[served] - arrived[served]).sum()),
+        waiting=int(len(known) - known.sum()),
+    )
+
+
+def usage_of(service: Service, run: Run) -> Usage:
+    """Returns what a service's servers did in a run."""
+    begin, number = service.counted_from_ms, len(service.servers)
+    there = np.clip(np.minimum(service.ends_ms, service.until_ms) - begin, 0.0, None)
+    busy = np.minimum(run.batch_end_ms, service.until_ms) - np.maximum(run.batch_start_ms, begin)
+    counted = run.batch_start_ms >= begin
+    return Usage(
+        counted_ms=there,
+        busy_ms=np.bincount(run.batch_server, weights=np.clip(busy, 0.0, None), minlength=number).astype(np.float64),
+        batches=np.bincount(run.batch_size[counted]),
+        longest_queue=int(run.queue_length[counted].max(initial=0)),
+    )
+
+
+def added(usages: list[Usage]) -> Usage:
+    """Returns what servers did in several runs together."""
+    batches = np.zeros(max(len(usage.batches) for usage in usages), dtype=np.int64)
+    for usage in usages:
+        batches[: len(usage.batches)] += usage.batches
+    return Usage(
+        counted_ms=np.sum([usage.counted_ms for usage in usages], axis=0),
+        busy_ms=np.sum([usage.busy_ms for usage in usages], axis=0),
+        batches=batches,
+        longest_queue=max(usage.longest_queue for usage in usages),
+    )

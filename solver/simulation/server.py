@@ -1,0 +1,104 @@
+"""
+A partition as requests see it: one queue before its processes, batches, and how long each takes.
+
+Servers are built from the plan alone. A batch takes the plan's `latency_ms` whatever its size; or longer, where the
+plan's capacity says that its processes do not complete batches that fast. Under MPS the plan's latency is that beside
+its neighbours as they are planned, all of them busy; here they are so all the time, which is the careful side where a
+neighbour that rests makes nobody slower.
+
+Where services take turns, a service has a slot in every round (`duty_cycle_ms`), in the order of `serves`. At its slot
+a batch of what waits goes; slots are kept, also by services that have nothing to send (gpu-lets, Choi et al. 2022).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.plan import Partition, Plan, PlannedGpu, Served
+from ..performance.interference.prediction import Floats
+
+BatchTimes = Callable[[PlannedGpu, Partition, Served], Floats | None]
+"""Returns the ms of a batch of 0, 1, ... `batch` requests on a partition, shape (batch + 1,); None: not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Server:
+    """One workload on one partition."""
+
+    gpu: str
+    """Id of the GPU."""
+    partition: int
+    """Number of the partition on its GPU."""
+    batch: int
+    """Largest batch."""
+    processes: int
+    """Batches that are executed at once, from one queue."""
+    batch_ms: Floats
+    """Shape (batch + 1,): time of a batch of so many; of 0: 0."""
+    weight: float
+    """Share of the workload's requests, as the plan states it (`rate_rps`)."""
+    round_ms: float = 0.0
+    """Time from one slot to the next; 0: no turns."""
+    slot_ms: float = 0.0
+    """When the first slot begins."""
+
+    @property
+    def capacity_rps(self) -> float:
+        """Most requests per second that it completes in full batches."""
+        if self.round_ms > 0:
+            return 1000 * self.batch / self.round_ms
+        return 1000 * self.batch * self.processes / float(self.batch_ms[-1])
+
+
+ROUNDED = 1 + 1e-9
+"""Latency and capacity that say the same do so up to rounding."""
+
+
+def servers_of(plan: Plan, batch_times: BatchTimes | None = None) -> dict[str, tuple[Server, ...]]:
+    """
+    Returns the servers of each workload of a plan.
+
+    Parameters
+    ----------
+    batch_times
+        Where to find the times of smaller batches; None, and where it does not know: every batch takes the same.
+    """
+    found: dict[str, list[Server]] = {}
+    for gpu in plan.gpus:
+        for number, partition in enumerate(gpu.partitions):
+            for name, server in _of_partition(gpu, number, partition, batch_times):
+                found.setdefault(name, []).append(server)
+    return {name: tuple(servers) for name, servers in found.items()}
+
+
+def _of_partition(
+    gpu: PlannedGpu, number: int, partition: Partition, batch_times: BatchTimes | None
+) -> Iterator[tuple[str, Server]]:
+    slot_ms = 0.0
+    for served in partition.serves:
+        known = None if batch_times is None else batch_times(gpu, partition, served)
+        takes_turns = partition.duty_cycle_ms is not None
+        longest = served.latency_ms if takes_turns else batch_ms(served)
+        times = np.full(served.batch + 1, longest) if known is None else np.minimum(known, longest)
+        times[0], times[-1] = 0.0, longest
+        yield (
+            served.workload,
+            Server(
+                gpu=gpu.id,
+                partition=number,
+                batch=served.batch,
+                processes=1 if takes_turns else served.processes,
+                batch_ms=times,
+                weight=served.rate_rps,
+                round_ms=partition.duty_cycle_ms or 0.0,
+                slot_ms=slot_ms,
+            ),
+        )
+        slot_ms += served.latency_ms
+
+
+def batch_ms(served: Served) -> float:
+    """Returns how long a batch takes: the latency, or what the capacity leaves each process for it, if that is more."""
+    pace_ms = 1000 * served.batch * served.processes / served.capacity_rps
+    return pace_ms if pace_ms > served.latency_ms * ROUNDED else served.latency_ms

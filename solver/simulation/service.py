@@ -1,0 +1,38 @@
+"""One service with its servers, its arrivals and the time in which its requests are counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+from .arrivals.process import ArrivalProcess
+from .server import Server
+
+
+@dataclass(frozen=True, eq=False)
+class Service:
+    """One service, ready to be simulated."""
+
+    name: str
+    slo_ms: float
+    gap_ms: float
+    """Mean time between two of its requests."""
+    arrivals: ArrivalProcess
+    servers: Sequence[Server]
+    ends_ms: Sequence[float]
+    """When the GPU of each server fails; inf: it does not."""
+    counted_from_ms: float
+    until_ms: float
+    runs: int
+    """Replications; 1: recorded arrivals, which are divided into parts instead."""
+    is_settled: bool
+    """Whether the queues have forgotten that they began empty when counting begins (warm_up.py)."""
+
+    @property
+    def key(self) -> int:
+        """Number from which its random numbers follow, whatever other services there are."""
+        return crc32(self.name.encode())
+
+    @property
+    def requests(self) -> float:
+        """Requests of one run, on average."""
+        return self.until_ms / self.gap_ms

@@ -1,0 +1,147 @@
+"""From a problem, its plan and what is to be simulated to services with servers; or all that is wrong with them."""
+
+from collections.abc import Iterator, Mapping
+from math import inf
+
+from ..model.digest import reference
+from ..model.errors import Finding, InputError
+from ..model.lists import few
+from ..model.plan import Plan
+from ..model.problem import Problem, Workload
+from .arrivals.bursts import Bursts
+from .arrivals.trace import Trace
+from .server import BatchTimes, Server, servers_of
+from .service import Service
+from .settings import SimulationSettings
+from .warm_up import warm_up_ms
+
+LONGEST_GAP_MS = 86_400_000.0
+"""
+A day. A service with fewer requests is simulated with one a day: its queue is empty for each of them as it is, and
+times stay so small that their differences are right to a microsecond.
+"""
+
+MOST_REQUESTS = 50_000_000
+"""Latencies that are kept in memory, 8 bytes each."""
+
+MOST_CHANGES = 5_000_000.0
+"""Changes between bursts and quiet times in one replication that are kept in memory."""
+
+LEAST_QUANTILE, GREATEST_QUANTILE = 0.5, 0.99999
+
+
+def services_of(
+    problem: Problem, plan: Plan, settings: SimulationSettings, batch_times: BatchTimes | None = None
+) -> list[Service]:
+    """
+    Returns the services of a problem on the servers of its plan.
+
+    Raises
+    ------
+    InputError
+        With all that is wrong with the plan, or with what is to be simulated.
+    """
+    servers = servers_of(plan, batch_times)
+    if findings := [*_wrong_plan(problem, plan, servers), *_wrong_settings(problem, plan, settings)]:
+        raise InputError(findings)
+    services = [_service(workload, servers[workload.name], settings) for workload in problem.workloads]
+    if findings := list(_too_much(services, settings)):
+        raise InputError(findings)
+    return services
+
+
+def _wrong_plan(problem: Problem, plan: Plan, servers: Mapping[str, tuple[Server, ...]]) -> Iterator[Finding]:
+    expected = reference(problem)
+    if plan.problem != expected:
+        yield Finding(
+            "plan",
+            "problem",
+            f"is {plan.problem.name!r} (sha256 {plan.problem.sha256[:12]}…), not {expected.name!r} (sha256 "
+            f"{expected.sha256[:12]}…): the plan answers another problem, or another state of it; plan this one anew",
+        )
+        return
+    if not plan.gpus:
+        yield Finding("plan", "gpus", f"is empty (status {plan.status}); there is nothing to simulate")
+        return
+    names = {workload.name for workload in problem.workloads}
+    if missing := [name for name in names if not any(server.weight > 0 for server in servers.get(name, ()))]:
+        yield Finding("plan", "gpus", f"serve no requests of {few(sorted(missing))}; expected a partition with a rate")
+    if unknown := sorted(servers.keys() - names):
+        yield Finding("plan", "gpus", f"serve {few(unknown)}, which the problem does not have")
+
+
+def _wrong_settings(problem: Problem, plan: Plan, settings: SimulationSettings) -> Iterator[Finding]:
+    names = {workload.name for workload in problem.workloads}
+    for name in sorted(settings.arrivals_of.keys() - names):
+        yield Finding("arrivals", name, f"is no service of the problem; it has {few(sorted(names))}")
+    if not LEAST_QUANTILE < settings.quantile <= GREATEST_QUANTILE:
+        yield Finding(
+            "quantile",
+            "",
+            f"is {settings.quantile:g}; expected a share above {LEAST_QUANTILE:g} and at most {GREATEST_QUANTILE:g}",
+        )
+    if not 0 < settings.load <= 1000:
+        yield Finding("load", "", f"is {settings.load:g}; expected a factor above 0 and at most 1000")
+    if settings.requests < 1:
+        yield Finding("requests", "", f"is {settings.requests}; expected 1 or more for each service")
+    if settings.seconds is not None and not 0 < settings.seconds <= 1e9:
+        yield Finding("seconds", "", f"is {settings.seconds:g}; expected more than 0 and at most 1e9")
+    if settings.replications < 2:
+        yield Finding("replications", "", f"is {settings.replications}; expected 2 or more: intervals are from them")
+    gpus = {gpu.id for gpu in plan.gpus}
+    for gpu, moment in settings.failures_s.items():
+        if gpu not in gpus:
+            yield Finding("failed GPU", gpu, f"is no GPU of the plan; it has {few(sorted(gpus))}")
+        if not 0 <= moment <= 1e9:
+            yield Finding("failed GPU", gpu, f"fails at {moment:g} s; expected 0 to 1e9")
+
+
+def _service(workload: Workload, servers: tuple[Server, ...], settings: SimulationSettings) -> Service:
+    arrivals = settings.arrivals_of.get(workload.name, settings.arrivals)
+    ends_ms = [1000 * settings.failures_s.get(server.gpu, inf) for server in servers]
+    is_settled = True
+    if isinstance(arrivals, Trace):
+        own = arrivals.gap_ms if 0 < arrivals.gap_ms < inf else 1000 / workload.rate_rps
+        gap_ms = own / settings.load
+        begin, counted = 0.0, float(arrivals.at_ms[-1]) / settings.load * (1 + 1e-12) + gap_ms
+    else:
+        gap_ms = min(1000 / (workload.rate_rps * settings.load), LONGEST_GAP_MS)
+        total = settings.requests * gap_ms if settings.seconds is None else 1000 * settings.seconds
+        counted = total / settings.replications
+        if (failure_ms := min(ends_ms)) < inf:
+            begin = failure_ms
+        else:
+            begin, is_settled = warm_up_ms(servers, gap_ms, arrivals, settings.dealing, counted)
+    return Service(
+        name=workload.name,
+        slo_ms=workload.slo_ms,
+        gap_ms=gap_ms,
+        arrivals=arrivals,
+        servers=servers,
+        ends_ms=ends_ms,
+        counted_from_ms=begin,
+        until_ms=begin + counted,
+        runs=1 if isinstance(arrivals, Trace) else settings.replications,
+        is_settled=is_settled,
+    )
+
+
+def _too_much(services: list[Service], settings: SimulationSettings) -> Iterator[Finding]:
+    total = sum(service.requests * service.runs for service in services)
+    if total > MOST_REQUESTS:
+        how = "a smaller --seconds or --load" if settings.seconds is not None else "fewer --requests for each service"
+        yield Finding(
+            "simulation",
+            "",
+            f"has {total:,.0f} requests, those before counting begins included; at most {MOST_REQUESTS:,} are kept in "
+            f"memory: ask for {how}, or for fewer services at a time",
+        )
+    for service in services:
+        if isinstance(service.arrivals, Bursts) and service.arrivals.changes(service.until_ms) > MOST_CHANGES:
+            shortest = service.arrivals.length_ms * service.arrivals.changes(service.until_ms) / MOST_CHANGES / 1000
+            yield Finding(
+                "arrivals",
+                service.name,
+                f"has bursts of {service.arrivals.length_ms / 1000:g} s, too many of them between its requests; "
+                f"expected {shortest:.2g} s or more at its rate",
+            )

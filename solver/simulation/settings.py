@@ -1,0 +1,39 @@
+"""How a plan is simulated: how requests come, are dealt and are batched, how many, and what is asked of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .arrivals.poisson import Poisson
+from .arrivals.process import ArrivalProcess
+from .batching.greedy import Greedy
+from .batching.policy import BatchingPolicy
+from .dispatch.dealing import Dealing
+from .dispatch.weighted_round_robin import WeightedRoundRobin
+
+REPLICATIONS = 10
+"""Independent repetitions of a run, or parts of a recorded one, from whose differences the intervals are."""
+
+
+@dataclass(frozen=True)
+class SimulationSettings:
+    """How a plan is simulated; the defaults are those of the command line."""
+
+    arrivals: ArrivalProcess = field(default_factory=Poisson)
+    arrivals_of: Mapping[str, ArrivalProcess] = field(default_factory=dict)
+    """By service, where they differ from those of all others."""
+    requests: int = 100_000
+    """Requests of each service that are counted, on average; not of recorded ones."""
+    seconds: float | None = None
+    """Time that is counted, in place of `requests`."""
+    seed: int = 1
+    dealing: Dealing = field(default_factory=WeightedRoundRobin)
+    batching: BatchingPolicy = field(default_factory=Greedy)
+    load: float = 1.0
+    """Factor on all rates."""
+    quantile: float = 0.99
+    """Share of the requests that must be in time."""
+    failures_s: Mapping[str, float] = field(default_factory=dict)
+    """GPU -> when it fails, in seconds from the beginning of every replication."""
+    measured_batches: bool = False
+    """Whether smaller batches take the profile's times where it has them."""
+    replications: int = REPLICATIONS

@@ -1,0 +1,142 @@
+"""
+A simulation: its services run by run, here or by workers, and what is known when it ends or is interrupted.
+
+Runs go on beside each other in tasks of so many requests that their arrays stay small; replications come in turn, so
+that an interruption leaves fewer of them for each service, and not fewer services.
+"""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ..model.plan import Plan
+from ..model.problem import Problem
+from ..model.simulation_report import SimulationReport
+from ..runtime.interruption import interruption
+from ..runtime.progress import report
+from ..workers.executors import Workers
+from ..workers.gathering import gathered
+from .dispatch.dealing import DealsAhead
+from .reporting import report_of
+from .run import simulate_runs
+from .sections import Section, Usage, sections_of, usage_of
+from .server import BatchTimes
+from .service import Service
+from .services import services_of
+from .settings import SimulationSettings
+
+AT_ONCE = 1_500_000
+"""Requests of a task, about; where requests are dealt by state, places for them at every server."""
+
+Counted = tuple[list[Section], Usage]
+"""What is counted of one run."""
+
+Runs = list[tuple[int, int]]
+"""Service and replication of each run."""
+
+
+def simulated_plan(
+    problem: Problem,
+    plan: Plan,
+    settings: SimulationSettings,
+    *,
+    batch_times: BatchTimes | None = None,
+    workers: Workers | None = None,
+) -> SimulationReport:
+    """
+    Returns what a plan does, request by request.
+
+    Parameters
+    ----------
+    batch_times
+        Where to find the times of smaller batches (server.py); None: all take the plan's.
+    workers
+        Who runs the tasks; None: this process. The answer is the same.
+
+    Raises
+    ------
+    InputError
+        With all that is wrong with the plan, or with what is to be simulated.
+    """
+    started = time.perf_counter()
+    services = services_of(problem, plan, settings, batch_times)
+    stop = interruption()
+    tasks = list(_tasks(services, settings))
+    counted: dict[tuple[int, int], Counted] = {}
+    total = sum(map(len, tasks))
+    for runs, found in _done(services, tasks, settings, workers, stop):
+        counted.update(zip(runs, found, strict=True))
+        report(f"simulating: {len(counted):,} of {total:,} runs of services")
+    of: dict[int, list[Counted]] = defaultdict(list)
+    for service, number in sorted(counted):
+        of[service].append(counted[service, number])
+    answer = report_of(problem, plan, settings, services, of, is_complete=len(counted) == total)
+    return answer.model_copy(update={"runtime_s": round(time.perf_counter() - started, 6)})
+
+
+def _tasks(services: Sequence[Service], settings: SimulationSettings) -> Iterator[Runs]:
+    ahead = isinstance(settings.dealing, DealsAhead)
+    task: Runs = []
+    size = 0.0
+    for number in range(max(service.runs for service in services)):
+        for s, service in enumerate(services):
+            if number >= service.runs:
+                continue
+            own = service.requests * (1 if ahead else len(service.servers))
+            if task and size + own > AT_ONCE:
+                yield task
+                task, size = [], 0.0
+            task.append((s, number))
+            size += own
+    yield task
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """Runs as a worker is given them, with the services that they need."""
+
+    services: list[Service]
+    runs: Runs
+    settings: SimulationSettings
+
+
+def _done(
+    services: Sequence[Service],
+    tasks: Sequence[Runs],
+    settings: SimulationSettings,
+    workers: Workers | None,
+    stop: threading.Event | None,
+) -> Iterator[tuple[Runs, list[Counted]]]:
+    """Yields the tasks as they are done, until an interruption."""
+    of = partial(_task, services, settings)
+    if workers is None:
+        for runs in tasks:
+            if stop is not None and stop.is_set():
+                return
+            yield runs, counted_runs(of(runs))
+        return
+    for number, answer, _ in gathered(range(len(tasks)), lambda i: (counted_runs, of(tasks[i])), workers, stop=stop):
+        if isinstance(answer, BaseException):
+            raise answer
+        yield tasks[number], answer
+
+
+def _task(services: Sequence[Service], settings: SimulationSettings, runs: Runs) -> _Task:
+    needed = sorted({s for s, _ in runs})
+    place = {s: i for i, s in enumerate(needed)}
+    return _Task([services[s] for s in needed], [(place[s], number) for s, number in runs], settings)
+
+
+def counted_runs(task: _Task) -> list[Counted]:
+    """Returns what is counted of each run of a task."""
+    settings = task.settings
+    runs = simulate_runs(
+        task.services, task.runs, dealing=settings.dealing, batching=settings.batching, seed=settings.seed
+    )
+    return [
+        (sections_of(task.services[s], run), usage_of(task.services[s], run))
+        for (s, _), run in zip(task.runs, runs, strict=True)
+    ]
