@@ -33,7 +33,7 @@ def completed(
     """
     update: dict[str, Any] = {
         "metrics": measure(problem, plan, profiles, columns),
-        "warnings": tuple(caveats(problem, plan, profiles)),
+        "warnings": tuple(caveat.text for caveat in caveats(problem, plan, profiles)),
     }
     settings = problem.settings
     shadow, spares = map(cost_without.get, ("shadow", "insurance"))

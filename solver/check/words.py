@@ -17,7 +17,7 @@ from .violation import Violation, close
 
 def wrong_warnings(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterator[Violation]:
     """Yields the warnings that a plan lacks, or has without reason; the plan is right else."""
-    known, stated = Counter(caveats(problem, plan, profiles)), Counter(plan.warnings)
+    known, stated = Counter(caveat.text for caveat in caveats(problem, plan, profiles)), Counter(plan.warnings)
     yield from (Violation("plan", f"warnings lacks {warning!r}") for warning in known - stated)
     yield from (Violation("plan", f"warnings has {warning!r} without reason") for warning in stated - known)
 

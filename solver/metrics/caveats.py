@@ -1,19 +1,40 @@
 """What a plan's predictions rest on, in words: extrapolations beyond what was measured, and estimates."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
 from operator import attrgetter
 
 from ..model.interference import Interference
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem, Sharing
 from ..model.profile import Profile, merged
-from ..model.rounding import RELATIVE
+from .measured_extent import MeasuredExtent, beyond
 
 
-def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterator[str]:
+class CaveatKind(IntEnum):
+    """What a caveat is about; the gravest first."""
+
+    ESTIMATED = 0
+    """The profile was carried over from another GPU type."""
+    EXTRAPOLATED = 1
+    """The operating point lies outside of what was measured."""
+    PLANNED_WITHOUT = 2
+    """The fleet allows a kind of sharing of which nothing is known for a model."""
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """One thing to know about a plan's predictions; plans carry its text."""
+
+    kind: CaveatKind
+    text: str
+
+
+def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Caveat]:
     """
-    Yields a sentence for each service on a GPU whose prediction extrapolates, one for each estimated profile, and one
-    for each kind of sharing that the fleet allows and nothing is known of.
+    Returns one for each service on a GPU whose prediction extrapolates, one for each estimated profile, and one for
+    each kind of sharing that the fleet allows and nothing is known of; in order of gravity.
 
     Parameters
     ----------
@@ -22,14 +43,28 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> Iterat
     """
     by_key = merged(profiles)
     estimated: dict[tuple[str, str, str], None] = {}
+    beyond_measured = []
     for gpu, partition, served, model, known in _predicted(problem, plan, by_key):
         if known.estimated_from:
             estimated[model, gpu.gpu, known.estimated_from] = None
-        percent = partition.sm_percent or 100.0
-        yield from _extrapolations(f"{served.workload} on {gpu.id}", known, served.batch, percent)
-    yield from _planned_without(problem, by_key)
-    for model, on, measured_on in estimated:
-        yield f"{model} on {on} is estimated from {measured_on} by roofline ratios; it was not measured there"
+        extent = MeasuredExtent(
+            (known.measured.min_batch, known.measured.max_batch),
+            (known.measured.min_percent, known.measured.max_percent),
+        )
+        for one in beyond(extent, served.batch, partition.sm_percent or 100.0):
+            text = f"{served.workload} on {gpu.id}: {one.figure} extrapolates; measured were {one.measured}"
+            beyond_measured.append(Caveat(CaveatKind.EXTRAPOLATED, text))
+    return [
+        *(
+            Caveat(
+                CaveatKind.ESTIMATED,
+                f"{model} on {on} is estimated from {measured_on} by roofline ratios; it was not measured there",
+            )
+            for model, on, measured_on in estimated
+        ),
+        *beyond_measured,
+        *(Caveat(CaveatKind.PLANNED_WITHOUT, text) for text in _planned_without(problem, by_key)),
+    ]
 
 
 def _predicted(
@@ -58,16 +93,6 @@ def _planned_without(problem: Problem, by_key: Mapping[tuple[str, str], Profile]
                 yield f"nothing is known of {', '.join(unknown)} on {entry.gpu} {kind}: planned without"
 
 
-def gravest_first(warnings: Iterable[str]) -> list[str]:
-    """Returns a plan's warnings (`caveats`) in order of gravity: estimates, extrapolations, then what was left out."""
-    return sorted(warnings, key=_gravity)
-
-
-def _gravity(warning: str) -> int:
-    # Plans carry the sentences and not what they are made of; these words are in the ones written above.
-    return next((rank for rank, words in enumerate((" is estimated from ", " extrapolates;")) if words in warning), 2)
-
-
 def _known(profile: Profile | None, sharing: Sharing) -> bool:
     if profile is None:
         return False
@@ -76,14 +101,3 @@ def _known(profile: Profile | None, sharing: Sharing) -> bool:
     if sharing == "mps":
         return profile.interference is not None
     return profile.interference is not None or any(point.sm_percent == 100 for point in profile.share_points)
-
-
-def _extrapolations(where: str, known: Interference, batch: int, percent: float) -> Iterator[str]:
-    extent = known.measured
-    if not extent.min_percent * (1 - RELATIVE) <= percent <= extent.max_percent * (1 + RELATIVE):
-        yield (
-            f"{where}: a share of {percent:g} % extrapolates; measured were {extent.min_percent:g} to "
-            f"{extent.max_percent:g} %"
-        )
-    if not extent.min_batch <= batch <= extent.max_batch:
-        yield f"{where}: a batch of {batch} extrapolates; measured were {extent.min_batch} to {extent.max_batch}"

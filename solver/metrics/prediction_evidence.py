@@ -6,17 +6,7 @@ from dataclasses import dataclass
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem
 from ..model.profile import Profile, Quality, merged
-from ..model.rounding import RELATIVE
-
-
-@dataclass(frozen=True)
-class MeasuredExtent:
-    """Where a profile has measurements for one kind of partition."""
-
-    batch: tuple[int, int]
-    """Least and greatest batch size."""
-    percent: tuple[float, float] | None
-    """Least and greatest share of the GPU; None: measured on the partition itself."""
+from .measured_extent import MeasuredExtent, beyond
 
 
 @dataclass(frozen=True)
@@ -83,7 +73,7 @@ def _evidence(
         capacity_rps=served.capacity_rps,
         basis=served.basis,
         extent=extent,
-        beyond=() if extent is None else tuple(_beyond(extent, served.batch, percent)),
+        beyond=() if extent is None else tuple(map(str, beyond(extent, served.batch, percent))),
     )
 
 
@@ -101,13 +91,3 @@ def _extent(profile: Profile, mig_profile: str | None, percent: float | None, se
         return None
     known = profile.interference.measured
     return MeasuredExtent((known.min_batch, known.max_batch), (known.min_percent, known.max_percent))
-
-
-def _beyond(extent: MeasuredExtent, batch: int, percent: float | None) -> Iterator[str]:
-    least, greatest = extent.batch
-    if not least <= batch <= greatest:
-        yield f"a batch of {batch}; measured were {least} to {greatest}"
-    if percent is not None and extent.percent is not None:
-        low, high = extent.percent
-        if not low * (1 - RELATIVE) <= percent <= high * (1 + RELATIVE):
-            yield f"a share of {percent:g} %; measured were {low:g} to {high:g} %"

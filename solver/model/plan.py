@@ -197,7 +197,9 @@ class Plan(Record):
     gpus: tuple[PlannedGpu, ...]
     unserved: tuple[Unserved, ...]
     violations: tuple[PlanViolation, ...] = Field(description="SLOs and limits that it misses; empty unless violating")
-    warnings: tuple[str, ...] = Field(description="what the predictions rest on: extrapolations and estimates")
+    warnings: tuple[str, ...] = Field(
+        description="what the predictions rest on, the gravest first: estimates, extrapolations, what was left out"
+    )
     shadow: ShadowCapacity | None = Field(description="null: shadow_percent is 0")
     metrics: Metrics | None = Field(description="null: no plan")
     insurance: Insurance | None = Field(default=None, description="null: no partitions are kept free")

@@ -4,7 +4,6 @@ from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
-from sliceplan.solver.metrics.caveats import gravest_first
 from sliceplan.solver.model.plan import Bound, Search, Status
 from sliceplan.solver.wording.plain_words import in_plain_words
 
@@ -54,14 +53,3 @@ def test_a_plan_that_does_not_hold_says_so_and_one_that_is_missing_says_why():
 def test_parts_that_are_kept_free_are_named():
     spare = problem_of([{"model": "bert", "rate_rps": 60, "slo_ms": 500}], spare_gpu_loss=True)
     assert "kept free against trouble" in in_plain_words(spare, solve(spare)).bought
-
-
-def test_estimates_are_graver_than_extrapolations():
-    plan = solve(example_problems()["mixed"])
-    assert plan.warnings
-    estimated = "bert on T4 is estimated from V100 by roofline ratios; it was not measured there"
-    unknown = "nothing is known of bert on T4 under MPS: planned without"
-    sorted_ones = gravest_first([unknown, *plan.warnings, estimated])
-    assert sorted_ones[0] == estimated
-    assert " extrapolates;" in sorted_ones[1]
-    assert sorted(sorted_ones) == sorted([unknown, *plan.warnings, estimated])

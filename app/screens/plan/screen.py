@@ -16,7 +16,6 @@ from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.texts import listed, literal
-from sliceplan.solver.metrics.caveats import gravest_first
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
@@ -147,7 +146,7 @@ def _show_warnings(plan: Plan) -> None:
         return
     noun = "thing" if len(plan.warnings) == 1 else "things"
     with st.expander(f"{len(plan.warnings):,} {noun} to know about these predictions"):
-        shown = gravest_first(plan.warnings)[:MOST_WARNINGS]
+        shown = plan.warnings[:MOST_WARNINGS]  # the gravest are first
         lines = [listed(shown)]
         if len(plan.warnings) > len(shown):
             lines.append(f"- … and {len(plan.warnings) - len(shown):,} more; the plan file has them all")

@@ -16,6 +16,7 @@ from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.texts import listed
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.metrics.caveats import CaveatKind, caveats
 from sliceplan.solver.metrics.prediction_evidence import PredictionEvidence, prediction_evidence
 from sliceplan.solver.model.profile import Profile, merged
 
@@ -229,8 +230,9 @@ def _show_evidence(session: Session, marks: list[PredictionEvidence]) -> None:
         st.dataframe(table, hide_index=True, width="stretch")
     else:
         st.success("No prediction goes beyond the measured batch sizes and shares.")
-    other = [warning for warning in answer.plan.warnings if "extrapolates" not in warning]
-    if other:
+    known = caveats(answer.problem, answer.plan, shipped_profiles())
+    in_the_table = {caveat.text for caveat in known if caveat.kind is CaveatKind.EXTRAPOLATED}
+    if other := [warning for warning in answer.plan.warnings if warning not in in_the_table]:
         st.markdown(listed(other))
     st.subheader("All of them")
     st.dataframe(
