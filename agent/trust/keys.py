@@ -7,6 +7,7 @@ Private keys are files that only their owner can read (PEM, PKCS #8, mode 0600);
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -56,6 +57,11 @@ def generate(path: Path) -> tuple[Path, str]:
     public_path = path.with_name(f"{path.name}.pub")
     if os.path.lexists(public_path):
         raise refusal(str(public_path), "", "exists; a key is never replaced")
+    if os.path.lexists(path):
+        # Killed between the two files, say.
+        made_by = f"openssl pkey -in {shlex.quote(str(path))} -pubout -out {shlex.quote(str(public_path))}"
+        message = f"exists without its public half; a key is never replaced, and `{made_by}` writes that half"
+        raise refusal(str(path), "", message)
     _write_new(path, private, 0o600)
     try:
         _write_new(public_path, public, 0o644)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import stat
 import subprocess
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from support.needs import OPENSSL, ROOT_USER, reason, skip_without
 
 from sliceplan.agent.files import ownership
-from sliceplan.agent.trust.keys import generate, key_id, read_private
+from sliceplan.agent.trust.keys import generate, key_id, read_private, read_public
 from sliceplan.agent.trust.trusted_keys import read_trusted_keys
 from sliceplan.solver.model.errors import InputError
 
@@ -65,9 +66,16 @@ def test_a_key_is_never_replaced(pair, tmp_path):
 def test_a_private_key_is_not_replaced_while_its_public_half_is_elsewhere(pair):
     before = pair[0].read_bytes()
     pair[1].unlink()
-    assert f"{pair[0]}: exists; a key is never replaced" in refused(generate, pair[0])
+    said = refused(generate, pair[0])
+    assert f"{pair[0]}: exists without its public half; a key is never replaced" in said
     assert pair[0].read_bytes() == before
     assert not pair[1].exists()
+    whole = read_private(pair[0]).public_key()
+    try:
+        subprocess.run(shlex.split(said.split("`")[1]), check=True)
+    except FileNotFoundError:
+        skip_without(OPENSSL)
+    assert read_public(pair[1]) == whole
 
 
 def test_a_dangling_link_in_place_of_a_key_is_not_written_through(tmp_path):

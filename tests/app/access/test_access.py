@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from streamlit import config
+from streamlit.runtime.context import StreamlitHeaders
 from streamlit.testing.v1 import AppTest
 
 from sliceplan.app.access.current import _account
@@ -117,6 +118,17 @@ def test_a_proxy_that_names_nobody_or_two_is_not_believed():
         proxied(user=(" ",))
     with pytest.raises(LoginError, match="is there 2 times"):
         proxied(user=("root", "ana"))
+
+
+def test_a_comma_in_a_name_does_not_split_it():
+    login = HeaderLogin.model_validate(HEADER)
+    sent = StreamlitHeaders([("x-forwarded-user", "Roe, Ana"), ("x-proxy-secret", SECRET)])
+    assert header_user(login, sent.get_all, "10.1.2.3", SECRET) == "Roe, Ana"
+    access = Access.model_validate(ACCESS | {"editors": ["Roe, Ana"], "viewers": ["Ana"]})
+    assert access.identity("Roe, Ana").role is Role.EDITOR
+    for part in ("Roe", " Ana"):
+        with pytest.raises(LoginError):
+            access.identity(part)
 
 
 def test_a_header_that_anybody_may_send_is_no_login(written):
