@@ -17,6 +17,12 @@ PALETTE = (
     "#B2DF8A",
 )
 
+GREY = PALETTE[7]
+"""Of what is not looked at, or stays as it is; no service has it."""
+
+SERVICES = (*(colour for colour in PALETTE if colour != GREY), "#C2A5CF")
+"""Colours of services, by which they are known in every picture (service_colours.py)."""
+
 PATTERNS = ("", "/", "x", "|", "\\", "-", "+", ".")
 """Plotly's fill patterns: they tell apart what has the same colour."""
 
@@ -26,19 +32,15 @@ MISSES = "#D00000"
 """Outlines what breaks a promise."""
 
 
-def colours_of(names: Iterable[str]) -> dict[str, str]:
-    """Returns a colour for each name, in the order of their first occurrence."""
-    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(names))}
-
-
 def kept_apart(names: Iterable[str], neighbours: Iterable[tuple[str, str]]) -> dict[str, int]:
     """
-    Returns the index of a colour for each name, in turn, but another than its neighbours' as far as there are enough.
+    Returns the index of a colour of SERVICES for each name, in turn, but another than its neighbours' while there are
+    enough.
 
     With no more names than colours, each has its own.
     """
     order = list(dict.fromkeys(names))
-    if len(order) <= len(PALETTE):
+    if len(order) <= len(SERVICES):
         return {name: i for i, name in enumerate(order)}
     beside: dict[str, set[str]] = {name: set() for name in order}
     for one, other in neighbours:
@@ -48,8 +50,8 @@ def kept_apart(names: Iterable[str], neighbours: Iterable[tuple[str, str]]) -> d
     chosen: dict[str, int] = {}
     for i, name in enumerate(order):
         taken = {chosen[other] for other in beside[name] if other in chosen}
-        in_turn = ((i + step) % len(PALETTE) for step in range(len(PALETTE)))
-        chosen[name] = next((colour for colour in in_turn if colour not in taken), i % len(PALETTE))
+        in_turn = ((i + step) % len(SERVICES) for step in range(len(SERVICES)))
+        chosen[name] = next((colour for colour in in_turn if colour not in taken), i % len(SERVICES))
     return chosen
 
 

@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import pairwise
 
 from plotly.graph_objects import Figure
 
 from sliceplan.solver.model.plan import GpuCut, Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
 
-from .colours import FREE, PALETTE, PATTERNS, WASTED, kept_apart, text_on
+from .colours import FREE, PATTERNS, SERVICES, WASTED, text_on
 from .fleet_blocks import Block, blocks_of
 from .gpu_bars import MOST_DRAWN, MOST_ROWS, ON_ANY_GROUND, Bar, Look, gpu_bars
+from .service_colours import service_colours
 
 TEXT_FITS = 0.12
 """Least part of the axis that a block must have to carry its service's name."""
@@ -19,7 +19,7 @@ LETTERS_IN_A_ROW = 112
 """That fit beside each other into a GPU's row where the page is 1,280 px wide."""
 NUMBER_FITS = 0.05
 """Least part of the axis that a block must have to carry its size."""
-MOST_IN_LEGEND = len(PALETTE)
+MOST_IN_LEGEND = len(SERVICES)
 """Services that colours alone tell apart; of more, a legend would name several for each colour."""
 DIMMED = 0.18
 """Opacity of what was not chosen."""
@@ -70,19 +70,13 @@ def looks_of(problem: Problem, plan: Plan, *, with_patterns: bool) -> dict[str, 
     if that is wanted: hundreds of patterns take the browser seconds, and are a flicker where blocks are small.
     """
     names = [workload.name for workload in problem.workloads]
-    beside = (
-        (one.serves[0].workload, other.serves[0].workload)
-        for gpu in plan.gpus
-        for one, other in pairwise(sorted(gpu.partitions, key=lambda part: part.start or 0))
-        if one.serves and other.serves
-    )
-    colours, uses = kept_apart(names, beside), Counter[int]()
+    colours, uses = service_colours(names, plan), Counter[int]()
     looks = {}
     for name in names:
         colour = colours[name]
         pattern = PATTERNS[uses[colour] % len(PATTERNS)] if with_patterns else ""
         uses[colour] += 1
-        looks[name] = Look(PALETTE[colour], pattern)
+        looks[name] = Look(SERVICES[colour], pattern)
     return looks
 
 

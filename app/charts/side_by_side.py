@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
 
 import plotly.graph_objects as go
 
@@ -10,8 +9,9 @@ from sliceplan.solver.differences.staying import staying
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.transition import Transition, TransitionGpu
 
-from .colours import FREE, PALETTE, mixed, text_on
+from .colours import FREE, GREY, SERVICES, mixed, text_on
 from .extents import extents_of
+from .service_colours import service_colours
 from .texts import in_chart
 
 GREYED = 0.65
@@ -19,10 +19,6 @@ GREYED = 0.65
 
 MOST_IN_LEGEND = 24
 """Most services that get a legend; more than that are named on hover only."""
-
-GREY = PALETTE[7]
-
-VIVID = tuple(colour for colour in PALETTE if colour != GREY)
 
 LEGEND_ROW_PX = 20
 
@@ -52,7 +48,14 @@ _Sides = tuple[list[_Piece], list[_Piece]]
 """Partitions before and after."""
 
 
-def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, only_changed: bool = False) -> go.Figure:
+def side_by_side_chart(
+    transition: Transition,
+    old: Plan,
+    assigned: Plan,
+    colours: Mapping[str, int] | None = None,
+    *,
+    only_changed: bool = False,
+) -> go.Figure:
     """
     Returns the picture.
 
@@ -60,21 +63,24 @@ def side_by_side_chart(transition: Transition, old: Plan, assigned: Plan, *, onl
     ----------
     assigned
         The next plan with the GPUs and places that the transition gives it.
+    colours
+        The services' colours in other pictures (service_colours.py); None: there are none.
     only_changed
         Leave out the GPUs on which everything stays as it is.
     """
     rows, sides = _rows(transition, old, assigned, only_changed)
     services = sorted({piece.service for side in sides for piece in side if piece.service is not None})
-    colours = dict(zip(services, cycle(VIVID), strict=False))
+    numbers = service_colours(services, assigned) if colours is None else colours
+    of_service = {name: SERVICES[numbers[name]] for name in services}
     figure = go.Figure()
     row_px = 44 if len(rows) <= 12 else 30 if len(rows) <= 40 else 16
     # A legend of hundreds says nothing, and each trace takes the browser time.
     has_legend = len(services) <= MOST_IN_LEGEND
     for service in (*services, None) if has_legend else ():
         own = tuple([piece for piece in side if piece.service == service] for side in sides)
-        _add_bars(figure, own, service or "kept free", colours, row_px, in_legend=True)
+        _add_bars(figure, own, service or "kept free", of_service, row_px, in_legend=True)
     if not has_legend:
-        _add_bars(figure, sides, services[0], colours, row_px, in_legend=False)
+        _add_bars(figure, sides, services[0], of_service, row_px, in_legend=False)
     top = 40 + (LEGEND_ROW_PX * -(-(len(services) + 1) // IN_LEGEND_ROW) if has_legend else 0)
     hidden = {"visible": False, "range": [0, 1], "fixedrange": True}
     figure.update_layout(

@@ -5,8 +5,9 @@ from itertools import groupby
 from math import ceil
 from xml.etree import ElementTree as Xml
 
-from sliceplan.app.charts.colours import PALETTE, text_on
+from sliceplan.app.charts.colours import SERVICES, text_on
 from sliceplan.app.charts.fleet_blocks import Block, blocks_of
+from sliceplan.app.charts.service_colours import service_colours
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
 
@@ -31,8 +32,7 @@ LEAST_LETTERS = 3
 
 def fleet_pictures(plan: Plan, problem: Problem) -> list[str]:
     """Returns SVG elements, each with up to ROWS rows of GPUs, in the plan's order; none for a plan without GPUs."""
-    names = (workload.name for workload in problem.workloads)
-    colours = {name: number % len(PALETTE) for number, name in enumerate(dict.fromkeys(names))}
+    colours = service_colours((workload.name for workload in problem.workloads), plan)
     of_gpu = {gpu: tuple(blocks) for gpu, blocks in groupby(blocks_of(plan, problem), key=lambda block: block.gpu_id)}
     columns = next((number for most, number in COLUMNS if len(plan.gpus) <= most), MOST_COLUMNS)
     rows = min(ROWS, ceil(len(plan.gpus) / columns))
@@ -45,7 +45,7 @@ def colour_rules() -> str:
     """Returns CSS rules for the classes of the blocks: .b0, .b1 and so on, with readable text on them."""
     return "\n".join(
         f"svg .b{number}{{fill:{colour}}} svg .t{number}{{fill:{text_on(colour)}}}"
-        for number, colour in enumerate(PALETTE)
+        for number, colour in enumerate(SERVICES)
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from sliceplan.app.charts.service_colours import service_colours
 from sliceplan.app.charts.side_by_side import side_by_side_chart
 from sliceplan.app.charts.steps import steps_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
@@ -89,7 +90,7 @@ def show(session: Session) -> None:
         if moves is None and "transition" not in session.open_jobs:
             _say_why_not(session)
         elif moves is not None:
-            _show_moves(session, moves, answer.plan)
+            _show_moves(session, moves, answer)
     elif answer is not None and answer.plan is running.plan:
         st.info(
             "The next plan is the one that runs today. Change rates, SLOs or the fleet on *Workloads and fleet* and "
@@ -172,15 +173,15 @@ def _say_why_not(session: Session) -> None:
         st.info("Planning the transition was stopped before there was one.")
 
 
-def _show_moves(session: Session, moves: PlannedMoves, new: Plan) -> None:
+def _show_moves(session: Session, moves: PlannedMoves, answer: Answer) -> None:
     transition = moves.transition
     _show_figures(moves)
     st.markdown(literal(" ".join(summary_in_words(transition))))
     _show_risks(moves.risks)
     with st.expander("What differs between the two plans"):
-        st.code(describe_plans(difference(moves.old, new), most=40), language=None)
+        st.code(describe_plans(difference(moves.old, answer.plan), most=40), language=None)
     if transition.steps:
-        _show_side_by_side(session, moves)
+        _show_side_by_side(session, moves, answer)
         _show_steps(session, moves)
     _show_downloads(session, moves)
 
@@ -227,7 +228,7 @@ def _show_risks(risks: tuple[Risk, ...]) -> None:
     st.markdown("  \n".join(lines))
 
 
-def _show_side_by_side(session: Session, moves: PlannedMoves) -> None:
+def _show_side_by_side(session: Session, moves: PlannedMoves, answer: Answer) -> None:
     st.subheader("Side by side")
     only_changed = st.toggle(
         "Only GPUs on which something changes",
@@ -237,8 +238,14 @@ def _show_side_by_side(session: Session, moves: PlannedMoves) -> None:
     session.choices[ONLY_CHANGED] = only_changed
     figure = made_once(
         "transition.side_by_side",
-        (moves.digest, only_changed),
-        lambda: side_by_side_chart(moves.transition, moves.old, moves.assigned, only_changed=only_changed),
+        (moves.digest, only_changed, answer.problem, answer.plan),
+        lambda: side_by_side_chart(
+            moves.transition,
+            moves.old,
+            moves.assigned,
+            service_colours((one.name for one in answer.problem.workloads), answer.plan, moves.old),
+            only_changed=only_changed,
+        ),
     )
     _show_tall(session, figure, "side-by-side")
     st.caption(

@@ -1,18 +1,22 @@
 """The pictures of fleets of any size, without the page."""
 
 from itertools import pairwise
+from xml.etree import ElementTree as Xml
 
 import pytest
 from problems.instances import problem_of, random_problem
 
-from sliceplan.app.charts.colours import PALETTE, kept_apart
+from sliceplan.app.charts.colours import GREY, SERVICES, kept_apart, mixed
 from sliceplan.app.charts.fleet import fleet_chart, looks_of, shortened
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN, MOST_ROWS
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
+from sliceplan.app.charts.service_colours import service_colours
+from sliceplan.app.charts.side_by_side import GREYED, side_by_side_chart
 from sliceplan.app.charts.slice_map import COLOURS, slice_map
+from sliceplan.app.report.fleet_picture import fleet_pictures
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
-from sliceplan.solver.api import solve
+from sliceplan.solver.api import solve, transition
 from sliceplan.solver.formats.exports.assign import assign, parse_supply
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.metrics.service_figures import service_figures
@@ -83,11 +87,11 @@ def test_services_of_one_colour_differ_by_pattern_where_there_is_room():
 
 
 def test_colours_are_used_in_turn_and_as_often_as_there_are_too_few():
-    few = [str(i) for i in range(len(PALETTE))]
-    assert list(kept_apart(few, [("0", "1")]).values()) == list(range(len(PALETTE)))
-    crowd = [str(i) for i in range(len(PALETTE) + 2)]
+    few = [str(i) for i in range(len(SERVICES))]
+    assert list(kept_apart(few, [("0", "1")]).values()) == list(range(len(SERVICES)))
+    crowd = [str(i) for i in range(len(SERVICES) + 2)]
     everyone = [(one, other) for one in crowd for other in crowd]
-    assert len(set(kept_apart(crowd, everyone).values())) == len(PALETTE)
+    assert len(set(kept_apart(crowd, everyone).values())) == len(SERVICES)
 
 
 def test_a_chosen_service_stands_out():
@@ -182,3 +186,26 @@ def test_the_slot_map_shows_used_free_and_out_of_reach():
     shared = slice_map(solve(example_problems()["igniter"]).gpus)
     assert any("free: " in text for text in shared.data[0].hovertext)
     assert slice_map(LARGE_PLAN.gpus).data[0].text is None
+
+
+def test_a_service_has_one_colour_in_every_picture_of_a_plan():
+    names = [workload.name for workload in LARGE.workloads]
+    numbers = service_colours(names, LARGE_PLAN)
+    looks = looks_of(LARGE, LARGE_PLAN, with_patterns=False)
+    assert {name: look.colour for name, look in looks.items()} == {name: SERVICES[i] for name, i in numbers.items()}
+    of_report = {}
+    for picture in map(Xml.fromstring, fleet_pictures(LARGE_PLAN, LARGE)):
+        for block in picture.iter("rect"):
+            of_report.setdefault(block.find("title").text.split(" ")[0], set()).add(block.get("class").split(" ")[0])
+    assert {name: of_report[name] for name in names} == {name: {f"b{numbers[name]}"} for name in names}
+    moves = transition(LARGE_PLAN, LARGE_PLAN)
+    colours = service_colours(names, LARGE_PLAN, LARGE_PLAN)
+    figure = side_by_side_chart(moves.transition, LARGE_PLAN, moves.assigned, colours)
+    greyed = {name: mixed(SERVICES[number], GREY, GREYED) for name, number in numbers.items()}
+    (bars, _) = figure.data
+    shown = {
+        hover[3 : hover.index("</b>")]: colour for hover, colour in zip(bars.customdata, bars.marker.color, strict=True)
+    }
+    assert shown == {name: greyed[name] for name in shown}
+    assert len(shown) > len(SERVICES)
+    assert GREY not in SERVICES

@@ -9,7 +9,7 @@ import pytest
 from problems.instances import ROOT
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
-from sliceplan.app.charts.colours import PALETTE
+from sliceplan.app.charts.colours import SERVICES
 from sliceplan.app.charts.profile import batches_chart, batches_surface, shares_chart, shares_surface
 from sliceplan.app.charts.side_by_side import side_by_side_chart
 from sliceplan.app.charts.steps import lanes, steps_chart
@@ -118,7 +118,7 @@ def test_what_stays_is_greyed_on_both_sides():
     figure = side_by_side_chart(moves.transition, moves.old, moves.assigned)
     greyed = {"x": 0, "x2": 0}
     for trace in figure.data:
-        greyed[trace.xaxis] += sum(colour not in PALETTE for colour in trace.marker.color)
+        greyed[trace.xaxis] += sum(colour not in SERVICES for colour in trace.marker.color)
     assert greyed["x"] == greyed["x2"] == moves.transition.kept > 0
     # As wide wherever its trace's rows are: else a service on distant GPUs covers those between them.
     assert {trace.width for trace in figure.data} == {0.86}
