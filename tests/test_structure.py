@@ -9,6 +9,7 @@ import tomllib
 import pytest
 from problems.instances import ROOT
 
+from sliceplan.solver import extensions
 from sliceplan.solver.formats.schemas import RECORDS, schema_text
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -37,12 +38,12 @@ SOLVER = {
     "analysis": {"model", "performance", "runtime", "allocation", "exact", "planners"},
     "api": {
         *("model", "performance", "runtime", "formats", "metrics", "allocation", "check", "comparison", "transition"),
-        *("planners", "analysis", "simulation", "workers"),
+        *("planners", "analysis", "simulation", "workers", "extensions"),
     },
     "what_if": {"model", "performance", "runtime", "workers", "formats", "analysis", "api"},
     "commands": {
         *("model", "performance", "runtime", "workers", "formats", "wording", "check", "comparison", "transition"),
-        *("analysis", "simulation", "api", "what_if"),
+        *("analysis", "simulation", "api", "what_if", "extensions"),
     },
 }
 
@@ -96,8 +97,8 @@ ROOMS = {"solver": SOLVER, "solver/exact": EXACT, "agent": AGENT, "app": APP}
 LOOSE = {"solver": 5, "solver/exact": 6, "agent": 3, "app": 3, "app/screens": 0, "tests": 5}
 """How many modules may lie beside the rooms of a folder: one that is alone in its kind, as the command line is."""
 
-KNOW_THE_AGENT = {"api/exporting.py", "commands/signing.py"}
-"""The modules of the solver that write what agents take."""
+NAMES_THE_AGENT = {"extensions.py", "starting.py"}
+"""The modules of the solver that know modules of the agent by name: what it adds, and its command line."""
 
 
 def imported(path):
@@ -170,8 +171,14 @@ def test_the_tests_of_a_room_are_in_the_folder_of_its_name():
 
 def test_the_solver_imports_neither_page_nor_agent():
     for path in (ROOT / "solver").rglob("*.py"):
-        known = "sliceplan.solver", *(["sliceplan.agent"] * (str(path.relative_to(ROOT / "solver")) in KNOW_THE_AGENT))
-        assert not [name for name in imported(path) if not name.startswith(known)], path
+        assert not [name for name in imported(path) if not name.startswith("sliceplan.solver")], path
+        if str(path.relative_to(ROOT / "solver")) not in NAMES_THE_AGENT:
+            assert "sliceplan.agent" not in path.read_text(), path
+
+
+def test_what_the_agent_adds_is_there_by_the_names_that_the_solver_knows():
+    assert extensions.node_scripts().__name__ == "node_scripts"
+    assert extensions.signer().__name__ == "sign_with_key_of"
 
 
 def test_the_agent_imports_nothing_of_the_solver_but_its_model():

@@ -1,17 +1,31 @@
 """Signing a plan for agents."""
 
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...solver.model.errors import Finding, InputError
 from ...solver.model.plan import Plan
 from ..model.plan_files import node_share
 from .dsse import PAYLOAD_TYPE, pre_authentication_encoding, seal
-from .keys import key_id
+from .keys import key_id, read_private
 from .release import Release, dump_release
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+def sign_with_key_of(
+    plan: Plan,
+    key: Path,
+    source: str,
+    *,
+    issued_at: datetime,
+    sequence: int | None = None,
+    expires_at: datetime | None = None,
+) -> str:
+    """Returns the text of a signed release of a plan as `sign` does, with the private key of a file."""
+    return sign(plan, read_private(key), source, issued_at=issued_at, sequence=sequence, expires_at=expires_at)
 
 
 def sign(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ..extensions import node_scripts
 from ..formats.exports.registry import TARGETS
 from ..formats.exports.target import Export, Options, Target
 from ..model.errors import Finding, InputError
@@ -9,9 +10,7 @@ from ..model.plan import Plan
 
 
 def _node_scripts(plan: Plan, options: Options) -> Export:
-    from sliceplan.agent.showing.script import node_scripts
-
-    return Export({f"{node}.sh": script for node, script in node_scripts(plan, options.source).items()})
+    return Export({f"{node}.sh": script for node, script in node_scripts()(plan, options.source).items()})
 
 
 COMMANDS = Target("commands", "a plain shell script a node: exact placements", _node_scripts)

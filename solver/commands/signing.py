@@ -24,9 +24,7 @@ def sign(
     ] = None,
 ) -> None:
     """Sign a plan, so that the agents of its nodes take it."""
-    from sliceplan.agent.trust.keys import read_private
-    from sliceplan.agent.trust.signing import sign as signed
-
+    from ..extensions import signer
     from ..formats.plan_files import read_plan
     from ..formats.text_files import write_text
 
@@ -35,9 +33,7 @@ def sign(
         expires_at = None if valid_days is None else now + timedelta(days=valid_days)
     except OverflowError as error:
         raise InputError([Finding("--valid-days", "", f"is {valid_days:g}; no calendar goes so far")]) from error
-    text = signed(
-        read_plan(plan), read_private(key), str(plan), issued_at=now, sequence=sequence, expires_at=expires_at
-    )
+    text = signer()(read_plan(plan), key, str(plan), issued_at=now, sequence=sequence, expires_at=expires_at)
     if output is None:
         sys.stdout.write(text)
     else:
