@@ -91,6 +91,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "reference/plan-file": lambda: file_format(json.loads(schema_text("plan"))),
     "reference/profile-file": lambda: file_format(json.loads(schema_text("profile"))),
     "reference/transition-file": lambda: file_format(json.loads(schema_text("transition"))),
+    "reference/simulation-file": lambda: file_format(json.loads(schema_text("simulation"))),
 }
 """What follows the words of a page of the reference: from the program itself, so that it is never out of date."""
 

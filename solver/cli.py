@@ -3,7 +3,8 @@ The command line `sliceplan`: what there is, in the order of --help, and how it 
 
 Exit codes
     0    done
-    1    no plan exists for this problem, which is proven; or the planner's plan does not hold
+    1    no plan exists for this problem, which is proven; or the planner's plan does not hold; or a simulated service
+         misses its SLO
     2    the input is wrong
     3    a limit, or the first Ctrl-C, ended the search, with a usable answer
     4    the planner does not take this problem (size, rules), which says nothing about the problem
@@ -38,6 +39,7 @@ from .commands import (
     pricing,
     reviewing,
     signing,
+    simulating,
     sweeping,
 )
 from .commands.destinations import looking_first
@@ -62,6 +64,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "headroom": capacity.headroom,
     "shed": capacity.shed,
     "check": reviewing.check,
+    "simulate": simulating.simulate,
     "show": reviewing.show,
     "transition": moving.transition,
     "replan": moving.replan,

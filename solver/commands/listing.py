@@ -79,9 +79,12 @@ class RecordKind(StrEnum):
     PLAN = "plan"
     PROFILE = "profile"
     TRANSITION = "transition"
+    SIMULATION = "simulation"
 
 
-def schema(kind: Annotated[RecordKind, typer.Argument(help="problem, plan, profile or transition")]) -> None:
+def schema(
+    kind: Annotated[RecordKind, typer.Argument(help="problem, plan, profile, transition or simulation")],
+) -> None:
     """Print the JSON Schema of a file format."""
     from ..formats.schemas import schema_text
 

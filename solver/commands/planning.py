@@ -14,6 +14,7 @@ from .inputs import read_problem_and_profiles
 from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, write_json
 from .searching import searching
+from .simulating import show_rows, simulated_rows
 
 if TYPE_CHECKING:
     from ..comparison.rows import Comparison, Row
@@ -81,6 +82,9 @@ def compare(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the comparison as JSON; `-`: to stdout instead of the table.")
     ] = None,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Carry every plan out request by request: does P99 hold?")
+    ] = False,
 ) -> None:
     """Put planners side by side, with the gap of each to the proven bound."""
     from .. import api
@@ -101,10 +105,16 @@ def compare(
         comparison = api.compare(
             parsed, names, profiles=known, time_limit_s=time_limit, gap=gap, on_row=show_progress, source=str(problem)
         )
+    simulations = simulated_rows(parsed, comparison) if simulate else None
     if json_file is not None:
-        write_json({"problem": parsed.name, **comparison.as_data()}, json_file)
+        data = {"problem": parsed.name, **comparison.as_data()}
+        if simulations is not None:
+            data["simulations"] = {name: report.model_dump(mode="json") for name, report in simulations.items()}
+        write_json(data, json_file)
     if not is_stdout(json_file):
         display(compare_table(comparison))
+        if simulations is not None:
+            show_rows(simulations)
     say_few([line for shared in shared_reasons(comparison.plans) for line in _why(*shared)])
     for plan in comparison.plans:
         if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from ..model.plan import Plan
 from ..model.problem import Problem
 from ..model.profile import ProfileFile
+from ..model.simulation_report import SimulationReport
 from ..model.transition import Transition
 
 RECORDS: dict[str, type[BaseModel]] = {
@@ -14,11 +15,12 @@ RECORDS: dict[str, type[BaseModel]] = {
     "plan": Plan,
     "profile": ProfileFile,
     "transition": Transition,
+    "simulation": SimulationReport,
 }
 
 
 def schema_text(kind: str) -> str:
-    """Returns the JSON Schema of a problem, plan, profile or transition file as it is shipped in model/schema."""
+    """Returns the JSON Schema of a file of one of the RECORDS, as it is shipped in model/schema."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **RECORDS[kind].model_json_schema(mode="validation"),

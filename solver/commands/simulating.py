@@ -1,0 +1,169 @@
+"""The command that carries a plan out request by request."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..model.errors import Finding, InputError
+from .exit_codes import Exit
+from .inputs import known_profiles
+from .options import PlanArgument, ProblemArgument, ProfilesOption
+from .output import display, is_stdout, say, say_notes, write_json
+from .searching import searching
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..comparison.rows import Comparison
+    from ..model.problem import Problem
+    from ..model.simulation_report import SimulationReport
+    from ..workers.executors import Workers
+
+WORTH_WORKERS = 3_000_000
+"""Requests from which on it pays to start worker processes."""
+
+OF_A_COMPARISON = 20_000
+"""Requests of each service and planner."""
+
+
+def simulate(
+    problem: ProblemArgument,
+    plan: PlanArgument,
+    arrivals: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[SERVICE=]KIND",
+            help="How requests come: poisson, even, gamma:VARIATION (of gaps), bursts:FACTOR,SHARE,SECONDS (times the "
+            "rate, part of the time, mean length), trace:FILE (CSV). Once for all, once for each service that differs; "
+            "default: poisson.",
+        ),
+    ] = None,
+    requests: Annotated[int, typer.Option(min=1, help="Requests of each service that are counted.")] = 100_000,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.001, max=1e9, help="Seconds that are counted, in place of --requests.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same answer.")] = 1,
+    dispatch: Annotated[
+        str,
+        typer.Option(
+            help="How requests are dealt to a service's partitions: weighted_round_robin, random, least_loaded, "
+            "least_expected; weights are the plan's rates."
+        ),
+    ] = "weighted_round_robin",
+    batching: Annotated[
+        str,
+        typer.Option(help="When batches go: greedy, full, delay:MS, delay:MS:SIZE,SIZE,... (Triton's), deferred."),
+    ] = "greedy",
+    load: Annotated[float, typer.Option(min=1e-3, max=1000, help="Factor on all rates.")] = 1.0,
+    quantile: Annotated[float, typer.Option(help="Share of the requests that must be in time, 0.99: P99.")] = 0.99,
+    fail_gpu: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GPU@SECONDS", help="A GPU of the plan that fails; repeatable. Counted from then on."),
+    ] = None,
+    measured_batches: Annotated[
+        bool, typer.Option("--measured-batches", help="Smaller batches take the profiles' times where they have them.")
+    ] = False,
+    profiles: ProfilesOption = None,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", help="Write the services as CSV; `-`: to stdout instead of the table.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write everything as JSON; `-`: to stdout instead of the table.")
+    ] = None,
+) -> None:
+    """Carry a plan out request by request: percentiles with their intervals, and whether each service holds its SLO."""
+    if is_stdout(csv_file) and is_stdout(json_file):
+        raise InputError([Finding("--csv and --json", "", "both are `-`; only one of them can go to stdout")])
+    from .. import api
+    from ..formats.plan_files import read_plan
+    from ..formats.problem_files import read_problem
+    from ..simulation.asking import settings_of
+    from .simulation_table import simulation_table, verdict_lines
+
+    known = known_profiles(profiles)
+    parsed = read_problem(problem, known)
+    answer = read_plan(plan)
+    settings = settings_of(
+        parsed,
+        arrivals=arrivals or (),
+        dispatch=dispatch,
+        batching=batching,
+        failures=fail_gpu or (),
+        requests=requests,
+        seconds=seconds,
+        seed=seed,
+        load=load,
+        quantile=quantile,
+        measured_batches=measured_batches,
+    )
+    total = requests * len(parsed.workloads)
+    with _crew(total) as crew, searching(f"simulating {len(parsed.workloads)} services"):
+        report = api.simulate(parsed, answer, settings, profiles=known, workers=crew)
+    if csv_file is not None:
+        _write_csv(report, csv_file)
+    if json_file is not None:
+        write_json(report.model_dump(mode="json"), json_file)
+    if not (is_stdout(csv_file) or is_stdout(json_file)) and report.services:
+        display(simulation_table(report))
+    for line in verdict_lines(report):
+        say(line)
+    say_notes(report.notes)
+    raise typer.Exit(simulation_code(report))
+
+
+@contextmanager
+def _crew(requests: int) -> "Iterator[Workers | None]":
+    """Gives workers where they are worth it, or where a cluster is named for it."""
+    from ..workers.executors import CLUSTER, workers
+
+    if requests < WORTH_WORKERS and not os.environ.get(CLUSTER):
+        yield None
+        return
+    with workers() as crew:
+        yield crew
+
+
+def simulation_code(report: "SimulationReport") -> Exit:
+    """Returns the exit code for a simulation."""
+    if not report.services:
+        return Exit.NO_ANSWER
+    if report.holds == "no":
+        return Exit.NO_PLAN
+    return Exit.DONE if report.holds == "yes" and report.stopped == "done" else Exit.LIMITED
+
+
+def simulated_rows(problem: "Problem", comparison: "Comparison") -> "dict[str, SimulationReport]":
+    """Returns what each planner's plan does, request by request; planners without a plan are left out."""
+    from .. import api
+
+    settings = api.SimulationSettings(requests=OF_A_COMPARISON)
+    with searching("simulating") as update:
+        found = {}
+        for plan in comparison.plans:
+            if plan.gpus:
+                update(f"simulating the plan of {plan.planner}")
+                found[plan.planner] = api.simulate(problem, plan, settings)
+    return found
+
+
+def show_rows(reports: "Mapping[str, SimulationReport]") -> None:
+    """Shows what the planners' plans do."""
+    from .simulation_table import planners_table
+
+    display("")
+    display(planners_table(reports))
+
+
+def _write_csv(report: "SimulationReport", path: Path) -> None:
+    from ..formats.simulation_files import simulation_csv
+    from ..formats.text_files import write_text
+
+    if is_stdout(path):
+        sys.stdout.write(simulation_csv(report))
+    else:
+        write_text(path, simulation_csv(report))

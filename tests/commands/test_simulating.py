@@ -1,0 +1,88 @@
+"""`sliceplan simulate` says what users would see, in words, JSON and CSV, and ends with what that means."""
+
+import csv
+import io
+import json
+
+import jsonschema
+import pytest
+from problems.instances import ROOT
+from problems.simulated_plans import two_services
+from support.command_line import assert_refused, sliceplan
+
+from sliceplan.solver.formats.plan_files import write_plan
+from sliceplan.solver.formats.problem_files import write_problem
+from sliceplan.solver.formats.schemas import schema_text
+
+FEW = ("--requests", "5000")
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A problem and its plan: `a` at a load of 0.625 of its two partitions, `b` at 0.25."""
+    problem, plan = two_services()
+    write_problem(problem, tmp_path / "problem.yaml")
+    write_plan(plan, tmp_path / "plan.json")
+    return tmp_path / "problem.yaml", tmp_path / "plan.json"
+
+
+def test_a_plan_that_holds_ends_with_0_and_a_row_a_service(files):
+    done = sliceplan("simulate", *files, *FEW, "--load", "0.6")
+    assert done.returncode == 0, done.stderr
+    header, *rows = [line.split() for line in done.stdout.splitlines()]
+    assert header == ["service", "SLO", "ms", "P50", "P95", "P99", "ms", "in", "time", "holds"]
+    assert [row[0] for row in rows] == ["a", "b"]
+    assert {row[-1] for row in rows} == {"yes"}
+    assert "99 % of requests within the SLO: of 2 services 2 hold." in done.stderr
+
+
+def test_a_plan_that_misses_ends_with_1_and_says_since_when(files):
+    done = sliceplan("simulate", *files, *FEW, "--load", "1.7")
+    assert done.returncode == 1
+    assert "a is unstable from 0 s on: 425 requests/s come at A100-80GB/" in done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_trace_is_simulated_and_a_lost_gpu_is_said(files, tmp_path):
+    trace = tmp_path / "b.csv"
+    trace.write_text("time\n" + "".join(f"{i / 100}\n" for i in range(1000)))
+    done = sliceplan("simulate", *files, *FEW, "--arrivals", f"b=trace:{trace}", "--fail-gpu", "A100-80GB/1@2")
+    assert done.returncode == 1
+    assert "b has no partition left from 2 s on." in done.stderr
+
+
+def test_json_is_of_its_schema_and_csv_has_the_same_figures(files, tmp_path):
+    out = tmp_path / "report.json"
+    done = sliceplan("simulate", *files, *FEW, "--json", out, "--csv", "-", "--quantile", "0.9")
+    report = json.loads(out.read_text())
+    jsonschema.validate(report, json.loads(schema_text("simulation")))
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["workload"] for row in rows] == [service["workload"] for service in report["services"]]
+    assert float(rows[0]["p99_ms"]) == report["services"][0]["percentiles"][3]["latency_ms"]
+    assert report["quantile"] == 0.9
+
+
+def test_everything_wrong_is_refused_with_2(files):
+    assert_refused(
+        sliceplan("simulate", *files, "--arrivals", "gamma", "--dispatch", "none", "--fail-gpu", "x"),
+        "gamma is not understood",
+        "none is no dispatch",
+        "x is not understood",
+    )
+    assert_refused(sliceplan("simulate", *files, "--quantile", "0.5"), "quantile: is 0.5; expected a share above 0.5")
+    assert_refused(sliceplan("simulate", *files, "--csv", "-", "--json", "-"), "both are `-`")
+    other = ROOT / "plans" / "demo.plan.json"
+    assert_refused(sliceplan("simulate", files[0], other), "the plan answers another problem")
+    assert_refused(sliceplan("simulate", *files, "--json", files[0]), "is read as well")
+
+
+def test_a_comparison_says_whose_plan_holds(tmp_path):
+    demo = ROOT / "plans" / "demo.yaml"
+    out = tmp_path / "comparison.json"
+    done = sliceplan("compare", demo, "--planner", "exact", "--planner", "whole-gpu", "--simulate", "--json", out)
+    assert done.returncode == 0, done.stderr
+    simulations = json.loads(out.read_text())["simulations"]
+    assert list(simulations) == ["exact", "whole-gpu"]
+    line = next(line for line in done.stdout.split("\n\n")[1].splitlines() if line.startswith("whole-gpu"))
+    holds = sum(service["holds"] == "yes" for service in simulations["whole-gpu"]["services"])
+    assert line.split()[1] == str(holds)
