@@ -11,7 +11,7 @@ from ..model.interference import GpuCoefficients, Interference, ModelCoefficient
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from .interference.igniter import IgniterModel
-from .interference.prediction import Floats, Ints
+from .interference.prediction import Floats, Ints, MonotoneModel
 
 NOTHING = ModelCoefficients(
     input_bytes=0,
@@ -41,7 +41,7 @@ class MpsType:
     """Most residents of a GPU."""
     memory_mib: float
     """Memory of a GPU."""
-    model: IgniterModel
+    model: MonotoneModel
     usable: np.ndarray
     """Whether the workload has coefficients here, may use this type, has a batch size, and there is a share at all."""
     demand_mib: Floats
@@ -69,13 +69,6 @@ class MpsType:
             batches=tuple(self.batches[w] for w in workloads.tolist()),
             kind=self.kind[workloads],
         )
-
-    def model_key(self, workload: int) -> tuple[float, ...]:
-        """Returns what the interference model knows of a workload; equal for workloads of one model."""
-        model = self.model
-        rows = (model.load_ms, model.feedback_ms, model.kernels, model.scheduling_ms, model.sensitivity)
-        columns = (model.active, model.power, model.cache)
-        return (*(float(row[workload]) for row in rows), *(x for c in columns for x in c[:, workload].tolist()))
 
 
 def shared_type(

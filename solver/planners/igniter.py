@@ -126,7 +126,7 @@ class _Kinds:
     def __init__(self, mps: MpsType, shared: Sequence[Demand]) -> None:
         self.mps = mps
         key_of = [
-            (one.batch, one.limit_ms, one.required_rps, one.memory_mib, *mps.model_key(one.workload)) for one in shared
+            (one.batch, one.limit_ms, one.required_rps, one.memory_mib, *mps.model.key(one.workload)) for one in shared
         ]
         numbers = {key: kind for kind, key in enumerate(dict.fromkeys(key_of))}
         self.members: list[list[Demand]] = [[] for _ in numbers]

@@ -6,13 +6,13 @@ to no more than a GPU has. Feasible sets are closed under subsets, so sets are b
 
 For each set two questions are asked, so that not every choice of batch sizes has to be tried:
 
-possible    A relaxation: whatever its batch size and share, a resident's ability 1000 b / k_act is at least its
-            throughput, because t_gpu >= k_act, so at least the rate required of it. Power and cache use grow with
-            ability, so those of all residents at their required rates are lower limits of the surroundings of each;
-            under them each takes the batch size with the smallest share. The least ability of each at the shares
-            that it needs there, over its batch sizes, is a sharper limit, which is taken for new surroundings. A set
-            whose smallest shares do not fit even so cannot fit. The limits rise when a resident is added, so
-            possible sets are closed under subsets too.
+possible    A relaxation: whatever its batch size and share, a resident's ability (`MonotoneModel`; of iGniter's model
+            1000 b / k_act, because t_gpu >= k_act) is at least its throughput, so at least the rate required of it.
+            Demands grow with ability, so those of all residents at their required rates give lower limits of the
+            surroundings of each; under them each takes the batch size with the smallest share. The least ability of
+            each at the shares that it needs there, over its batch sizes, is a sharper limit, which is taken for new
+            surroundings. A set whose smallest shares do not fit even so cannot fit. The limits rise when a resident is
+            added, so possible sets are closed under subsets too.
 feasible    A construction: the batch sizes that the relaxation chose, and their least shares; if these do not fit,
             once more with the surroundings that they give.
 
@@ -28,7 +28,7 @@ import numpy as np
 
 from ...allocation.allocated import MpsGpu
 from ...performance.interference.least_shares import TOO_MUCH, least_shares
-from ...performance.interference.prediction import Floats, Ints
+from ...performance.interference.prediction import Channels, Floats, Ints
 from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
 from .items import Item, MpsItems, classes_of
@@ -86,7 +86,7 @@ class ItemTable:
         most = max(len(item.batches) for item in items)
         self._batch = np.array([[*item.batches, *[0] * (most - len(item.batches))] for item in items], dtype=np.int64)
         self.one_batch = most == 1
-        self._power, self._cache = mps.model.demands_at(self._workload, self._required)
+        self._demands = mps.model.demands_at(self._workload, self._required)
         alone = np.arange(len(items), dtype=np.int64)[:, None]
         self.least = self._smallest(alone)[0][:, 0]
         """Units that each item needs alone at least."""
@@ -94,22 +94,17 @@ class ItemTable:
         """Units that each item needs at least beside any neighbour."""
 
     def _beside_the_meekest(self) -> Ints:
-        """Every item beside a resident with the least cache use and the least power of all."""
-        items = np.arange(len(self._workload))[:, None]
-        power, cache = self._power[:, None] + self._power.min(), np.full(items.shape, self._cache.min())
-        # Two columns, of which the second is the neighbour: its needs are what the first one feels.
-        pair = np.concatenate([items, items], axis=1)
-        both = (
-            np.concatenate([np.zeros_like(power), power], axis=1),
-            np.concatenate([np.zeros_like(cache), cache], axis=1),
-        )
-        needed: Ints = self._needed(pair, *both, residents=2)[:, 0].min(axis=1)
+        """Every item beside a resident with the least demands of all."""
+        items = np.arange(len(self._workload))
+        # Two columns, of which the second is the neighbour: its demands are what the first one meets.
+        both = tuple(np.stack([own, np.full_like(own, own.min())], axis=1) for own in self._demands)
+        needed: Ints = self._needed(np.stack([items, items], axis=1), both)[:, 0].min(axis=1)
         return needed
 
     def with_fewer_batches(self, most: int) -> "ItemTable":
         """Returns the table with at most so many batch sizes of each item, those with the smallest shares alone."""
         alone = np.arange(len(self.items))[:, None]
-        needed = self._needed(alone, self._power[:, None], self._cache[:, None])[:, 0]
+        needed = self._needed(alone, self._demands_of(alone))[:, 0]
         few = [
             replace(item, batches=tuple(sorted(self._batch[i, np.argsort(needed[i], kind="stable")[:most]].tolist())))
             for i, item in enumerate(self.items)
@@ -151,49 +146,47 @@ class ItemTable:
 
     def _smallest(self, sets: Ints) -> tuple[Ints, Ints]:
         """The relaxation: surroundings at required rates, then at the least abilities that follow from them."""
-        power, cache = self._power[sets], self._cache[sets]
+        demands = self._demands_of(sets)
         for last in (*(False,) * (0 if self.one_batch else SHARPENINGS), True):
-            needed = self._needed(sets, power, cache)
+            needed = self._needed(sets, demands)
             ability = self._ability(sets, needed)
             if last:
                 break
             least = np.where(needed < TOO_MUCH, ability, np.inf).min(axis=2)
             least = np.where(np.isfinite(least), least, self._required[sets])
-            power, cache = self.mps.model.demands_at(self._workload[sets], least)
+            demands = self.mps.model.demands_at(self._workload[sets], least)
         return self._best(sets, needed, ability)
 
     def _chosen_again(self, sets: Ints, units: Ints, batches: Ints) -> Ints:
         """Returns the batch sizes with the smallest shares in the surroundings that an allocation gives."""
-        active = self.mps.model.active_ms(self._workload[sets], batches, self.mps.percent(units))
-        power, cache = self.mps.model.demands_at(self._workload[sets], 1000.0 * batches / active)
-        needed = self._needed(sets, power, cache)
+        model, workload = self.mps.model, self._workload[sets]
+        ability = model.ability_rps(workload, batches, self.mps.percent(units))
+        needed = self._needed(sets, model.demands_at(workload, ability))
         return self._best(sets, needed, self._ability(sets, needed))[1]
 
-    def _needed(self, sets: Ints, power: Floats, cache: Floats, residents: int | None = None) -> Ints:
+    def _demands_of(self, sets: Ints) -> Channels:
+        """Returns the demands of each resident at its required rate, which are the least that it can have."""
+        return tuple(own[sets] for own in self._demands)
+
+    def _needed(self, sets: Ints, demands: Channels) -> Ints:
         """Returns the units needed with each batch size beside such others, shape (set, resident, choice)."""
-        others = cache.sum(axis=1, keepdims=True) - cache
-        demand = self.mps.model.gpu.idle_power_w + power.sum(axis=1, keepdims=True)
         batch = self._batch[sets]
         percent = self.mps.model.percent_needed(
             self._workload[sets][..., None],
             batch,
             self._limit[sets][..., None] * (1 + 1e-9),
             self._required[sets][..., None] * (1 - 1e-9),
-            others_cache=others[..., None],
-            demand_w=np.broadcast_to(demand, others.shape)[..., None],
-            residents=np.full((*sets.shape, 1), residents or sets.shape[1]),
+            surroundings=tuple(met[..., None] for met in self.mps.model.surroundings(demands)),
+            residents=np.full((*sets.shape, 1), sets.shape[1]),
         )
         needed = np.ceil(np.minimum(percent / self.mps.unit_percent, TOO_MUCH) - 1e-9)
         usable = (batch > 0) & (needed <= self.mps.capacity_units)
         return np.where(usable, np.maximum(needed, 1), TOO_MUCH).astype(np.int64)
 
     def _ability(self, sets: Ints, needed: Ints) -> Floats:
-        """Returns 1000 b / k_act at the units needed with each batch size; 0 where none are enough."""
-        batch = self._batch[sets]
+        """Returns the ability at the units needed with each batch size; 0 where none are enough."""
         percent = np.where(needed < TOO_MUCH, self.mps.percent(needed), 0.0)
-        active = self.mps.model.active_ms(self._workload[sets][..., None], batch, percent)
-        ability: Floats = np.divide(1000.0 * batch, active, out=np.zeros_like(active), where=active > 0)
-        return ability
+        return self.mps.model.ability_rps(self._workload[sets][..., None], self._batch[sets], percent)
 
     def _best(self, sets: Ints, needed: Ints, ability: Floats) -> tuple[Ints, Ints]:
         """Returns the smallest units and their batch sizes; of equal units those that disturb the others least."""

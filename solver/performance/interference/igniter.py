@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.interference import GpuCoefficients, Interference, ModelCoefficients
-from .prediction import Floats, Ints, SharedPrediction
+from .prediction import Channels, Floats, Ints, SharedPrediction
 
 LEAST_FREQUENCY_MHZ = 1.0
 """
@@ -149,8 +149,7 @@ class IgniterModel:
             batch,
             latency_ms,
             required_rps,
-            others_cache=cache.sum(axis=-1, keepdims=True) - cache,
-            demand_w=self.gpu.idle_power_w + power.sum(axis=-1, keepdims=True),
+            surroundings=self.surroundings((power, cache)),
             residents=here.sum(axis=-1, keepdims=True),
         )
         return np.where(here, least, 0.0)
@@ -162,25 +161,23 @@ class IgniterModel:
         latency_ms: Floats,
         required_rps: Floats,
         *,
-        others_cache: Floats,
-        demand_w: Floats,
+        surroundings: Channels,
         residents: Ints,
     ) -> Floats:
         """
         Returns the share that keeps an SLO in given surroundings; inf: none is enough.
 
-        It rises with each of the three last arguments, so lower limits of them give a lower limit of the share.
+        It rises with the last two arguments, so lower limits of them give a lower limit of the share.
         All arguments are broadcast against each other.
 
         Parameters
         ----------
-        others_cache
-            Use of the L2 cache by the others, in percent.
-        demand_w
-            Power demand of the GPU, its own included.
+        surroundings
+            As `surroundings` gives them.
         residents
             Number of residents, itself included.
         """
+        demand_w, others_cache = surroundings
         sizes = np.asarray(batch, dtype=np.float64)
         slow = self.gpu.max_frequency_mhz / self.frequency_mhz(demand_w)
         budget = self.gpu_budget_ms(workload, batch, latency_ms, required_rps)
@@ -191,8 +188,33 @@ class IgniterModel:
         work = np.broadcast_to((k1 * sizes + k2) * sizes + k3, room.shape)
         return np.asarray(np.divide(work, room, out=np.full_like(room, np.inf), where=room > 0) - k4, dtype=np.float64)
 
+    def surroundings(self, demands: Channels) -> Channels:
+        """
+        Returns the power demand of the GPU in W and the use of the L2 cache by the others in percent.
+
+        Parameters
+        ----------
+        demands
+            Of `demands_at`, shape (..., resident).
+        """
+        power, cache = demands
+        demand_w = self.gpu.idle_power_w + power.sum(axis=-1, keepdims=True)
+        return demand_w, cache.sum(axis=-1, keepdims=True) - cache
+
+    def ability_rps(self, workload: Ints, batch: Ints, percent: Floats) -> Floats:
+        """Returns 1000 b / k_act, the throughput if only k_act took time; 0 where the share is 0."""
+        active = self.active_ms(workload, batch, percent)
+        ability: Floats = np.divide(1000.0 * batch, active, out=np.zeros_like(active), where=active > 0)
+        return ability
+
+    def key(self, workload: int) -> tuple[float, ...]:
+        """Returns the coefficients of a workload; equal for workloads of one model."""
+        rows = (self.load_ms, self.feedback_ms, self.kernels, self.scheduling_ms, self.sensitivity)
+        columns = (self.active, self.power, self.cache)
+        return (*(float(row[workload]) for row in rows), *(x for c in columns for x in c[:, workload].tolist()))
+
     def demands_at(self, workload: Ints, ability_rps: Floats) -> tuple[Floats, Floats]:
-        """Returns power in W and cache use in percent at an ability, the throughput if only k_act took time."""
+        """Returns power in W and cache use in percent at an ability."""
         power, cache = (
             np.maximum(line[0, workload] * ability_rps + line[1, workload], 0.0) for line in (self.power, self.cache)
         )

@@ -1,7 +1,7 @@
 """
 The least shares with which the services on a GPU keep their SLOs: a least fixed point.
 
-A resident's latency rises in the shares of the others (igniter.py). The iteration below starts with shares that no
+A resident's latency rises in the shares of the others (`MonotoneModel`). The iteration below starts with shares that no
 feasible allocation goes below, and raises a share only to what it needs beside the others' present ones, power of its
 own present share included. In any feasible allocation all of these are at least as great, so its share there is too.
 Hence the result is below every feasible allocation in each component, and it is feasible or no allocation is.
@@ -14,8 +14,7 @@ Shares are counted in units of the GPU's granularity, as integers, so that sums 
 
 import numpy as np
 
-from .igniter import IgniterModel
-from .prediction import Floats, Ints
+from .prediction import Floats, Ints, MonotoneModel
 
 TOLERANCE = 1e-9
 """Relative; a figure equal to its limit but for rounding keeps it."""
@@ -25,7 +24,7 @@ TOO_MUCH = 1 << 30
 
 
 def least_shares(
-    model: IgniterModel,
+    model: MonotoneModel,
     workload: Ints,
     batch: Ints,
     latency_ms: Floats,

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracles import igniter_scalar
 from problems.igniter_instances import COEFFICIENTS, GPU, MODEL, SHIPPED
@@ -12,6 +12,7 @@ from problems.mps_draws import gpu_coefficients, model_coefficients
 
 from sliceplan.solver.model.interference import GpuCoefficients, Interference, ModelCoefficients
 from sliceplan.solver.performance.interference.igniter import IgniterModel, alone
+from sliceplan.solver.performance.interference.prediction import MonotoneModel
 
 SSD = SHIPPED["ssd"].model.model_dump()
 
@@ -163,3 +164,40 @@ def test_coefficients_that_would_break_monotonicity_are_refused(record, changes,
     assert isinstance(record, GpuCoefficients | ModelCoefficients | Interference)
     with pytest.raises(ValueError, match=message):
         with_changes(record, **changes)
+
+
+@given(st.integers(0, 10**6), st.lists(st.tuples(st.integers(0, 2), st.integers(1, 32)), min_size=2, max_size=6))
+def test_it_keeps_the_promises_of_a_monotone_model(seed, members):
+    """Property: what `MonotoneModel` promises to the proofs under MPS, for all coefficients that are accepted."""
+    draw = random.Random(seed)
+    gpu, models = gpu_coefficients(draw), [model_coefficients(draw) for _ in range(3)]
+    model: MonotoneModel = IgniterModel.of(
+        GpuCoefficients.model_validate(gpu), [ModelCoefficients.model_validate(one) for one in models]
+    )
+    workload, batch = (np.array([column]) for column in zip(*members, strict=True))
+    shares = np.array([[draw.uniform(0.1, 60) for _ in members]])
+    k1, k2, k3, _, _ = model.active[:, workload]
+    assume(((k1 * batch + k2) * batch + k3 > 0).all())  # as every profile has it (`Interference`)
+    low = model.ability_rps(workload, batch, shares)
+    high = low * draw.uniform(1, 3)
+    assert (low >= model.predict(workload, batch, shares).throughput_rps * (1 - 1e-12)).all()
+    less, more = model.demands_at(workload, low), model.demands_at(workload, high)
+    assert all((a <= b).all() for a, b in zip(less, more, strict=True))
+    met, met_by_more = model.surroundings(less), model.surroundings(more)
+    rounding = [1e-9 * np.abs(own).sum() for own in more]
+    assert all((a <= b + some).all() for a, b, some in zip(met, met_by_more, rounding, strict=True))
+    fewer = model.surroundings(tuple(own[:, 1:] for own in less))
+    assert all((a <= b[:, -a.shape[1] :] + some).all() for a, b, some in zip(fewer, met, rounding, strict=True))
+    limit, rate = np.full(workload.shape, draw.uniform(1, 500)), np.full(workload.shape, draw.uniform(0, 100))
+
+    def needed(surroundings, residents):
+        count = np.full(workload.shape, residents)
+        return model.percent_needed(workload, batch, limit, rate, surroundings=surroundings, residents=count)
+
+    worse = tuple(np.maximum(a, b) for a, b in zip(met, met_by_more, strict=True))
+    assert (needed(met, len(members)) <= needed(worse, len(members) + 1)).all()
+
+
+def test_it_tells_apart_what_has_other_coefficients_only():
+    assert len({MODEL.key(w) for w in range(len(COEFFICIENTS))}) == len(set(COEFFICIENTS))
+    assert MODEL.restricted_to(np.array([1, 1])).key(0) == MODEL.key(1)
