@@ -1,0 +1,92 @@
+"""
+Two problems that together switch on everything that a problem can ask for: what goes with MPS, and what goes with
+partitions that are kept free.
+"""
+
+from sliceplan.solver.model.problem import Problem
+
+BOOK = {
+    "name": "ours",
+    "cloud": "our own",
+    "region": "cellar",
+    "commitment": "bought",
+    "note": "what accounting says",
+    "prices": [
+        {"gpu": gpu, "usd_per_gpu_hour": usd, "instance": "rack", "gpu_count": 2, "date": "2026-11", "source": "a bill"}
+        for gpu, usd in (("A100-80GB", 2.5), ("A100-40GB", 1.6), ("V100-SXM2-16GB", 0.9))
+    ],
+}
+
+CUT = {
+    "gpu": "A100-80GB",
+    "price_factor": 0.6,
+    "sharing": ["mig", "exclusive"],
+    "nodes": [{"name": "n1", "count": 3}, {"name": "n2", "count": 1}],
+}
+
+VISION = {
+    "name": "vision",
+    "model": "resnet50",
+    "rate_rps": 400.5,
+    "slo_ms": 150,
+    "batch_sizes": [4, 8, 16],
+    "min_replicas": 2,
+    "max_replicas": 6,
+    "memory_mib": 1500,
+    "value": 3,
+}
+
+SHARED = Problem.model_validate(
+    {
+        "version": 1,
+        "name": "everything-shared",
+        "fleet": [
+            CUT,
+            {"gpu": "V100-SXM2-16GB", "sharing": ["mps", "exclusive"], "count": 8},
+            {"gpu": "T4", "price_per_hour": 0.4, "sharing": ["mps"], "count": 6},
+        ],
+        "workloads": [
+            VISION,
+            {"name": "words", "model": "bert", "rate_rps": 40, "slo_ms": 500, "gpus": ["A100-80GB"]},
+            {"name": "faces", "model": "vgg19", "rate_rps": 60, "slo_ms": 60},
+            {"name": "boxes", "model": "ssd", "rate_rps": 40, "slo_ms": 80, "gpus": ["V100-SXM2-16GB", "T4"]},
+            {"name": "old", "model": "alexnet", "rate_rps": 150, "slo_ms": 40, "max_replicas": 3},
+        ],
+        "settings": {
+            "slo_fraction": 0.6,
+            "max_processes": 2,
+            "mps_rules": "igniter",
+            "shadow_percent": 10,
+            "headroom": 0.1,
+            "time_limit_s": 20,
+            "gap": 0.001,
+        },
+        "prices": "ours",
+        "price_books": [BOOK],
+    }
+)
+
+SPARE = Problem.model_validate(
+    {
+        "version": 1,
+        "name": "everything-spare",
+        "fleet": [CUT, {"gpu": "A100-40GB", "sharing": ["mig"], "count": 4}],
+        "workloads": [
+            VISION,
+            {"name": "words", "model": "bert", "rate_rps": 40, "slo_ms": 500},
+            {"name": "faces", "model": "vgg19", "rate_rps": 60, "slo_ms": 200, "gpus": ["A100-80GB"]},
+        ],
+        "settings": {
+            "slo_fraction": 0.6,
+            "max_processes": 2,
+            "spare_services": 1,
+            "spare_rate": 0.2,
+            "spare_gpu_loss": True,
+            "headroom": 0.1,
+            "time_limit_s": 20,
+            "gap": 0.001,
+        },
+        "prices": "ours",
+        "price_books": [BOOK],
+    }
+)
