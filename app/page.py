@@ -14,6 +14,7 @@ from sliceplan.app.screens.plan import screen as plan
 from sliceplan.app.screens.profiles import screen as profiles
 from sliceplan.app.screens.transition import screen as transition
 from sliceplan.app.screens.what_if import screen as what_if
+from sliceplan.app.screens.will_it_hold import screen as will_it_hold
 from sliceplan.app.screens.workloads import screen as workloads
 from sliceplan.app.session.current import BROKEN_LINK, current_session
 from sliceplan.app.session.session import Session
@@ -45,6 +46,7 @@ def draw_page() -> None:
         [
             page(workloads.show, "Workloads and fleet", "workloads", "table", default=True),
             page(plan.show, "Plan", "plan", "view_week"),
+            page(will_it_hold.show, "Will it hold?", "will-it-hold", "timer"),
             page(compare.show, "Compare", "compare", "bar_chart"),
             page(what_if.show, "What-if", "what-if", "tune"),
             page(fragmentation.show, "Fragmentation", "fragmentation", "grid_on"),

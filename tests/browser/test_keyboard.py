@@ -6,7 +6,17 @@ from support.browser_walk import go, press, settle
 
 pytestmark = pytest.mark.browser
 
-SCREENS = ("Plan", "Compare", "What-if", "Fragmentation", "Transition", "Profiles", "History", "Workloads and fleet")
+SCREENS = (
+    "Plan",
+    "Will it hold?",
+    "Compare",
+    "What-if",
+    "Fragmentation",
+    "Transition",
+    "Profiles",
+    "History",
+    "Workloads and fleet",
+)
 
 MOST_TABS = 60
 

@@ -1,0 +1,1 @@
+"""The screen "Will it hold?": a plan carried out request by request."""

@@ -1,0 +1,192 @@
+"""Will it hold? The plan carried out request by request: who is late, by how much, and where the time goes."""
+
+import json
+
+import streamlit as st
+
+from sliceplan.app.charts.latency_histogram import latency_histogram
+from sliceplan.app.charts.percentiles import percentile_chart
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.jobs.simulating import Simulated, Traffic, simulated
+from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.tables.simulation import simulation_table, worst_first
+from sliceplan.app.widgets.choosing import choose_one
+from sliceplan.app.widgets.files import offer_file
+from sliceplan.app.widgets.job_progress import begin, show_failure
+from sliceplan.app.widgets.outdated import warn_if_outdated
+from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.solver.metrics.service_figures import service_figures
+from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport
+
+from .traffic import asked_traffic, words_of
+
+PURPOSE = "simulate"
+MOST_ENDLESS = 5
+"""Services that are named whose queues grow without end."""
+ASKED = "will_it_hold.asked"
+"""Where the session keeps the plan and the traffic of the simulation that was begun last."""
+
+
+def show(session: Session) -> None:
+    """Draws the screen."""
+    answer = session.answer
+    if answer is None or not answer.plan.gpus:
+        st.info(
+            "Press Solve to have a plan. Here it is then carried out request by request: how long users wait, which "
+            "services keep their SLO, and how that changes with load and bursts."
+        )
+        return
+    warn_if_outdated(session, answer.problem)
+    st.markdown(
+        "Requests come at random, wait for a batch, and are executed on the plan's own partitions. A service **holds** "
+        "if so many of its requests are within its SLO as are asked for here."
+    )
+    traffic = asked_traffic(session, answer.problem)
+    plan_asked, traffic_asked = session.choices.get(ASKED, (None, None))
+    is_first = plan_asked is not answer.plan
+    if is_first:
+        if st.button("Simulate", type="primary", key="simulate"):
+            _begin(session, answer, traffic)
+        return
+    if traffic != traffic_asked:
+        _begin(session, answer, traffic)
+    found = session.results.get(PURPOSE)
+    if found is None:
+        return
+    show_failure(found)
+    if isinstance(found.value, Simulated) and found.problem is answer.problem:
+        _show(session, answer, found.value)
+
+
+def _begin(session: Session, answer: Answer, traffic: Traffic) -> None:
+    title = f"{answer.problem.name}: {words_of(traffic)}"
+    try:
+        job = shared_jobs().submit(session.user, PURPOSE, title, simulated, answer.problem, answer.plan, traffic)
+    except TooManyJobsError as error:
+        st.error(literal(str(error)))
+        return
+    plan_before, _ = session.choices.get(ASKED, (None, None))
+    if plan_before is not answer.plan:
+        session.results.pop(PURPOSE, None)
+    session.choices[ASKED] = (answer.plan, traffic)
+    begin(session, PURPOSE, job, answer.problem)
+    st.rerun()
+
+
+def _show(session: Session, answer: Answer, found: Simulated) -> None:
+    report = found.report
+    _, asked = session.choices[ASKED]
+    if found.traffic != asked:
+        st.info(f"This is {literal(words_of(found.traffic))}; what was asked for is on its way.")
+    _show_verdict(report)
+    if not report.services:
+        return
+    services = worst_first(report.services)
+    counts = [count for count in (20, 50, 100) if count < len(services)] or [20]
+    most = counts[0]
+    if len(services) > counts[0]:
+        most = choose_one(session, "will_it_hold.most", f"Services, of {len(services):,}, the worst first", counts)
+    show_picture(session, percentile_chart(services[:most], report.quantile), "percentiles")
+    _show_table(services)
+    _show_one(session, answer, services)
+    if report.notes:
+        st.markdown("**What the figures do not show**\n" + listed(report.notes))
+    _offer(answer, report)
+
+
+def _show_verdict(report: SimulationReport) -> None:
+    holding = sum(one.holds == "yes" for one in report.services)
+    missing = [one for one in report.services if one.holds == "no"]
+    promise = f"{100 * report.quantile:g} % of requests within the SLO"
+    total = len(report.services) + len(report.missing)
+    if report.holds == "yes":
+        st.success(f"It holds: {promise} for all {total:,} services.")
+    elif missing:
+        open_ = total - holding - len(missing)
+        unsure = f"; of {open_:,} more requests tell" if open_ else ""
+        worst = min(missing, key=lambda one: 1.0 if one.in_time is None else one.in_time)
+        share = "" if worst.in_time is None else f"; worst: {worst.workload}, {worst.in_time:.1%} in time"
+        st.error(
+            literal(
+                f"It does not hold: {promise} for {holding:,} of {total:,} services, and not for "
+                f"{len(missing):,}{unsure}{share}."
+            )
+        )
+    else:
+        st.warning(f"Not sure: {promise} for {holding:,} of {total:,} services; for the others more requests tell.")
+    endless = [(one.workload, one.unstable) for one in missing if one.unstable is not None]
+    for name, grows in endless[:MOST_ENDLESS]:
+        st.warning(
+            literal(
+                f"{name}: {grows.rate_rps:,.0f} requests/s come and {grows.capacity_rps:,.0f} can be served, so its "
+                "queue grows without end."
+            )
+        )
+    if len(endless) > MOST_ENDLESS:
+        st.warning(f"So do the queues of {len(endless) - MOST_ENDLESS:,} more services.")
+    if report.stopped == "interrupted":
+        st.info(f"Ended early: {len(report.missing):,} services were not reached, and the rest has fewer requests.")
+
+
+def _show_table(services: list[SimulatedService]) -> None:
+    column = st.column_config
+    ms = column.NumberColumn(format="%.1f")
+    st.dataframe(
+        simulation_table(services),
+        hide_index=True,
+        width="stretch",
+        placeholder="",
+        column_config={
+            "holds": column.TextColumn(help="not sure: the SLO lies within the confidence interval"),
+            "in time": column.NumberColumn(format="%.2f %%", help="of its requests, within the SLO"),
+            "P50": ms,
+            "P95": ms,
+            "P99": ms,
+            "P99 up to": column.NumberColumn(format="%.1f", help="upper end of the 95 % confidence interval"),
+            "waits (ms)": column.NumberColumn(format="%.1f", help="on average, for its batch and in the queue"),
+            "executes (ms)": column.NumberColumn(format="%.1f", help="on average"),
+        },
+    )
+
+
+def _show_one(session: Session, answer: Answer, services: list[SimulatedService]) -> None:
+    """Shows one service: how its latencies are spread, and where the time goes."""
+    names = [one.workload for one in services]
+    name = choose_one(session, "will_it_hold.service", "One service", names)
+    one = services[names.index(name)]
+    if not one.histogram or one.mean_ms is None or one.wait_ms is None:
+        st.info("No request of this service came, or none was served.")
+        return
+    show_picture(session, latency_histogram(one), "latencies")
+    executes = one.mean_ms - one.wait_ms
+    beside = next((found for found in service_figures(answer.problem, answer.plan) if found.name == name), None)
+    neighbours = 0.0
+    if beside is not None and beside.slowest is not None and beside.slowest.causes_ms:
+        causes = beside.slowest.causes_ms
+        neighbours = sum(ms for cause, ms in causes.items() if cause in NEIGHBOURS)
+    parts = [f"{one.wait_ms:.1f} ms waiting for its batch and in the queue", f"{executes:.1f} ms executing"]
+    if neighbours > 0:
+        parts[1] += f" (at its slowest partition {neighbours:.1f} ms of it by neighbours)"
+    sizes = sorted(one.batch_sizes.items(), key=lambda item: -item[1])[:3]
+    often = ", ".join(f"{size} ({share:.0%})" for size, share in sizes)
+    st.markdown(
+        literal(
+            f"Where the time goes: {one.mean_ms:.1f} ms on average, {' and '.join(parts)}. Batches most often had "
+            f"{often} requests; at most {one.queue_longest:,} waited at once."
+        )
+    )
+
+
+NEIGHBOURS = ("cache contention", "scheduling contention", "throttling", "neighbour")
+"""Causes of execution time that are not the service's own."""
+
+
+def _offer(answer: Answer, report: SimulationReport) -> None:
+    offer_file(
+        "Everything as JSON",
+        lambda: json.dumps(report.model_dump(mode="json"), indent=2) + "\n",
+        f"{answer.problem.name}.simulation.json",
+        key="take_simulation",
+        help_text="What `sliceplan simulate --json` writes: percentiles with intervals, histograms, partitions.",
+    )

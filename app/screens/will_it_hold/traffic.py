@@ -1,0 +1,67 @@
+"""The controls of the simulation: how much comes, how evenly, how it is dealt, and what is promised."""
+
+import streamlit as st
+
+from sliceplan.app.jobs.simulating import Traffic
+from sliceplan.app.session.session import Session
+from sliceplan.app.widgets.choosing import choose_one
+from sliceplan.solver.model.problem import Problem
+
+BURSTINESS: dict[str, str] = {
+    "evenly spaced": "even",
+    "half as uneven": "gamma:0.5",
+    "at random (Poisson)": "poisson",
+    "bursts, variation 2": "gamma:2",
+    "bursts, variation 4": "gamma:4",
+}
+"""What it is called, and how it is asked for."""
+
+DISPATCHES: dict[str, str] = {
+    "weighted_round_robin": "weighted round robin",
+    "random": "at random",
+    "least_loaded": "least loaded",
+    "least_expected": "least expected completion",
+}
+
+QUANTILES = (0.99, 0.95, 0.9, 0.999)
+REQUESTS = (20_000, 100_000, 1_000_000)
+
+MOST_REQUESTS = 20_000_000
+"""Of all services together: some ten seconds of one core."""
+
+
+def asked_traffic(session: Session, problem: Problem) -> Traffic:
+    """Draws the controls and returns what they say."""
+    load, arrivals, dispatch = st.columns(3)
+    promise, requests, _ = st.columns(3)
+    with load:
+        st.session_state.setdefault("will_it_hold.load", session.choices.get("will_it_hold.load", 1.0))
+        factor = st.slider("Load, times the rates", 0.5, 2.0, step=0.05, key="will_it_hold.load")
+        session.choices["will_it_hold.load"] = factor
+    with arrivals:
+        names = list(BURSTINESS)
+        kept = session.choices.get("will_it_hold.arrivals", "at random (Poisson)")
+        st.session_state.setdefault("will_it_hold.arrivals", kept if kept in names else "at random (Poisson)")
+        name = st.selectbox("Requests come", names, key="will_it_hold.arrivals")
+        session.choices["will_it_hold.arrivals"] = name
+    with dispatch:
+        dealing = choose_one(
+            session, "will_it_hold.dispatch", "Dealt to partitions", list(DISPATCHES), lambda one: DISPATCHES[one]
+        )
+    with promise:
+        quantile = choose_one(
+            session, "will_it_hold.quantile", "Must be in time", QUANTILES, lambda share: f"{100 * share:g} %"
+        )
+    with requests:
+        services = len(problem.workloads)
+        offered = [count for count in REQUESTS if count * services <= MOST_REQUESTS] or [REQUESTS[0] // 10]
+        count = choose_one(
+            session, "will_it_hold.requests", "Requests a service", offered, lambda number: f"{number:,}"
+        )
+    return Traffic(round(factor, 2), BURSTINESS[name], dealing, quantile, count)
+
+
+def words_of(traffic: Traffic) -> str:
+    """Returns what was asked for in words."""
+    arrivals = next(name for name, kind in BURSTINESS.items() if kind == traffic.arrivals)
+    return f"{traffic.load:g} times the rates, {arrivals}, dealt by {DISPATCHES[traffic.dispatch]}"

@@ -1,0 +1,52 @@
+"""What a simulation found of each service, as a table, the worst first."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from sliceplan.solver.model.simulation_report import SimulatedPercentile, SimulatedService, Verdict
+
+WORDS: dict[Verdict, str] = {"no": "no", "unsure": "not sure", "unknown": "no requests", "yes": "yes"}
+"""What is said of a service, the worst first."""
+
+COLUMNS = ("service", "holds", "in time", "SLO (ms)", "P50", "P95", "P99", "P99 up to", "waits (ms)", "executes (ms)")
+
+
+def worst_first(services: Sequence[SimulatedService]) -> list[SimulatedService]:
+    """Returns the services, those that miss their SLO first, and of these those with the most late requests."""
+    order = list(WORDS)
+    return sorted(
+        services,
+        key=lambda one: (order.index(one.holds), 1.0 if one.in_time is None else one.in_time, one.workload),
+    )
+
+
+def percentile(service: SimulatedService, quantile: float) -> SimulatedPercentile | None:
+    """Returns one percentile of a service; None: it was not asked for."""
+    return next((one for one in service.percentiles if one.quantile == quantile), None)
+
+
+def simulation_table(services: Sequence[SimulatedService]) -> pd.DataFrame:
+    """Returns a row a service in the order given; latencies in ms, shares in percent."""
+    rows = []
+    for one in services:
+        p99 = percentile(one, 0.99)
+        rows.append(
+            {
+                "service": one.workload,
+                "holds": WORDS[one.holds],
+                "in time": None if one.in_time is None else 100 * one.in_time,
+                "SLO (ms)": one.slo_ms,
+                "P50": _ms(percentile(one, 0.5)),
+                "P95": _ms(percentile(one, 0.95)),
+                "P99": _ms(p99),
+                "P99 up to": None if p99 is None else p99.high_ms,
+                "waits (ms)": one.wait_ms,
+                "executes (ms)": None if one.mean_ms is None or one.wait_ms is None else one.mean_ms - one.wait_ms,
+            }
+        )
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _ms(found: SimulatedPercentile | None) -> float | None:
+    return None if found is None else found.latency_ms

@@ -1,0 +1,127 @@
+"""The screen that carries a plan out request by request: what it says, and what it asks for."""
+
+import json
+
+import pytest
+from support.app_screens import press, screen, session_with, settled, texts
+
+from sliceplan.app.charts.latency_histogram import latency_histogram
+from sliceplan.app.charts.percentiles import FARTHEST, percentile_chart
+from sliceplan.app.jobs.simulating import Traffic, simulated
+from sliceplan.app.screens.will_it_hold.traffic import BURSTINESS, DISPATCHES, QUANTILES, words_of
+from sliceplan.app.session.session import Result
+from sliceplan.app.tables.simulation import WORDS, simulation_table, worst_first
+from sliceplan.solver.api import simulate, solve
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.simulation_report import SimulationReport
+from sliceplan.solver.simulation.asking import arrivals_of, dispatch_of
+from sliceplan.solver.simulation.settings import SimulationSettings
+
+DEMO = example_problems()["demo"]
+FULL = DEMO.model_copy(update={"settings": DEMO.settings.model_copy(update={"slo_fraction": 0.5})})
+"""Where execution within half of the SLO is all that is asked for, some services are late."""
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return solve(FULL)
+
+
+@pytest.fixture(scope="module")
+def report(plan):
+    return simulate(FULL, plan, SimulationSettings(requests=20_000))
+
+
+@pytest.fixture
+def opened(plan):
+    session = session_with(FULL)
+    session.results["solve"] = Result(FULL, plan)
+    return screen("will_it_hold", session)
+
+
+def test_without_a_plan_it_says_what_will_be_here():
+    assert "request by request" in texts(screen("will_it_hold").info)
+
+
+def test_a_click_says_of_every_service_whether_it_holds(opened):
+    assert not opened.dataframe
+    press(opened, "simulate")
+    assert not opened.exception
+    found = opened.session_state["session"].results["simulate"].value.report
+    late = [one for one in found.services if one.holds == "no"]
+    assert late
+    assert f"not for {len(late)}; worst: " in texts(opened.error)
+    (table,) = [frame.value for frame in opened.dataframe]
+    assert set(table["service"]) == {workload.name for workload in FULL.workloads}
+    assert list(table["holds"])[: len(late)] == ["no"] * len(late)
+    assert "Where the time goes" in texts(opened.markdown)
+
+
+def test_after_the_first_click_every_control_answers_at_once(opened):
+    press(opened, "simulate")
+    opened.slider(key="will_it_hold.load").set_value(0.5).run()
+    settled(opened)
+    assert opened.session_state["session"].results["simulate"].value.traffic.load == 0.5
+    opened.selectbox(key="will_it_hold.arrivals").set_value("evenly spaced").run()
+    settled(opened)
+    half = opened.session_state["session"].results["simulate"].value
+    assert (half.report.load, half.traffic.arrivals) == (0.5, "even")
+    assert "It holds: 99 % of requests within the SLO for all 8 services." in texts(opened.success)
+
+
+def test_a_queue_that_grows_without_end_is_said_with_its_figures(opened):
+    press(opened, "simulate")
+    opened.slider(key="will_it_hold.load").set_value(2.0).run()
+    settled(opened)
+    assert not opened.exception
+    assert "its queue grows without end" in texts(opened.warning)
+
+
+def test_another_plan_is_not_shown_with_the_figures_of_the_one_before(opened):
+    press(opened, "simulate")
+    other = solve(FULL, "parvagpu")
+    opened.session_state["session"].results["solve"] = Result(FULL, other)
+    opened.run()
+    assert not opened.dataframe
+    assert [button.key for button in opened.button if button.key == "simulate"]
+
+
+def test_what_the_page_asks_for_is_what_the_command_line_takes(plan):
+    for kind in BURSTINESS.values():
+        assert arrivals_of([kind], FULL)[0].name == kind
+        assert words_of(Traffic(arrivals=kind))
+    for name in DISPATCHES:
+        assert dispatch_of(name).name == name
+    found = simulated(FULL, plan, Traffic(1.25, "gamma:2", "random", 0.95, 2000)).report
+    assert (found.load, found.dispatch, found.quantile) == (1.25, "random", 0.95)
+    assert {one.arrivals for one in found.services} == {"gamma:2"}
+    assert SimulationReport.model_validate(json.loads(found.model_dump_json())) == found
+
+
+@pytest.mark.parametrize("quantile", QUANTILES)
+def test_the_chart_has_every_service_with_its_verdict(plan, quantile):
+    found = simulated(FULL, plan, Traffic(1.5, quantile=quantile, requests=2000)).report
+    services = worst_first(found.services)
+    figure = percentile_chart(services, quantile)
+    assert len(figure.layout.yaxis.ticktext) == len(services)
+    for text, one in zip(figure.layout.yaxis.ticktext, services, strict=True):
+        assert text.startswith(one.workload)
+        assert ("does not hold" in text) == (one.holds == "no")
+    assert all(0 <= x <= FARTHEST for trace in figure.data if not trace.showlegend for x in trace.x if x is not None)
+
+
+def test_the_histogram_has_all_requests_and_those_that_are_late_in_red(report):
+    for one in report.services:
+        figure = latency_histogram(one)
+        (bars,) = figure.data
+        assert sum(bars.y) == pytest.approx(100)
+        late = sum(y for y, colour in zip(bars.y, bars.marker.color, strict=True) if colour == "#D00000")
+        assert late == pytest.approx(100 * (1 - one.in_time), abs=1e-6)
+
+
+def test_the_worst_come_first_in_words_and_figures(report):
+    table = simulation_table(worst_first(report.services))
+    order = [list(WORDS.values()).index(word) for word in table["holds"]]
+    assert order == sorted(order)
+    assert (table["P50"] <= table["P99"]).all()
+    assert (table["waits (ms)"] + table["executes (ms)"] <= table["P99 up to"]).all()
