@@ -104,8 +104,8 @@ def _figures(served: Served, slo_ms: Mapping[str, float]) -> list[str]:
         latency if slo is None else f"{latency}, SLO {slo:g} ms",
     ]
     lines += [f"  {ms:.2f} ms {cause.replace('_', ' ')}" for cause, ms in (served.causes_ms or {}).items()]
-    load = served.rate_rps / served.capacity_rps
-    return [*lines, f"load {load:.0%}: {served.rate_rps:,.0f} of {served.capacity_rps:,.0f} requests/s"]
+    load = served.rate_rps / served.carries_rps if served.carries_rps else 0.0
+    return [*lines, f"load {load:.0%}: {served.rate_rps:,.0f} of {served.carries_rps:,.0f} requests/s"]
 
 
 def _free_slices(gpu_id: str, units: int, slices: Sequence[MemorySlice]) -> Block:

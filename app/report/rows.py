@@ -9,7 +9,7 @@ from sliceplan.solver.model.price_book import GpuPrice
 from sliceplan.solver.model.prices import price_words, prices_of
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.transition import Transition
-from sliceplan.solver.performance.latency_rules.execution import limit_ms
+from sliceplan.solver.performance.latency_rules.rules import batch_may_take_ms
 from sliceplan.solver.wording.transition_text import duration, step_in_words
 
 HOURS_OF_MONTH = 730
@@ -94,7 +94,7 @@ def service_rows(problem: Problem, plan: Plan) -> list[ServiceRow]:
             for one in partition.serves:
                 kind = f"{gpu.gpu} {size_of(gpu, partition)}"
                 key = (one.workload, kind, one.batch, one.processes, one.basis, (gpu.id, one.workload) in late)
-                alike.setdefault(key, []).append((one.latency_ms, one.rate_rps, one.capacity_rps))
+                alike.setdefault(key, []).append((one.latency_ms, one.rate_rps, one.carries_rps))
     rows = []
     for (name, kind, batch, processes, basis, is_late), found in alike.items():
         workload = problem.workloads[order[name]]
@@ -106,7 +106,7 @@ def service_rows(problem: Problem, plan: Plan) -> list[ServiceRow]:
                 batch=batch,
                 processes=processes,
                 latency_ms=max(latency for latency, _, _ in found),
-                limit_ms=limit_ms(workload.slo_ms, problem.settings.slo_fraction),
+                limit_ms=batch_may_take_ms(problem.settings, workload.slo_ms),
                 slo_ms=workload.slo_ms,
                 rate_rps=sum(rate for _, rate, _ in found),
                 capacity_rps=sum(capacity for _, _, capacity in found),

@@ -48,6 +48,7 @@ NAMES: Mapping[Table, Mapping[str, tuple[str, ...]]] = {
         "gpus": ("gpus", "gpu", "gputypes", "gputype", "allowedgpus"),
         "memory_mib": ("memory", "mem", "gpumemory"),
         "value": ("value", "worth", "priority", "weight"),
+        "slo_quantile": ("sloquantile", "quantile", "percentile"),
     },
 }
 """What a column may be called: letters and digits only, small, without its unit."""

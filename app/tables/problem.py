@@ -27,9 +27,10 @@ WORKLOAD_COLUMNS = (
     "gpus",
     "memory_mib",
     "value",
+    "slo_quantile",
 )
 INTEGERS = frozenset({"count", "min_replicas", "max_replicas"})
-FLOATS = frozenset({"price_per_hour", "price_factor", "rate_rps", "slo_ms", "memory_mib", "value"})
+FLOATS = frozenset({"price_per_hour", "price_factor", "rate_rps", "slo_ms", "memory_mib", "value", "slo_quantile"})
 
 MARK = "what is wrong"
 """Column that says what is wrong with a row."""

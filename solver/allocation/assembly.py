@@ -15,6 +15,7 @@ from ..model.made_by import made_by
 from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status, Unserved
 from ..model.prices import prices_of
 from ..model.problem import FleetEntry, Sharing
+from ..model.promise import promise_of
 from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import SharedPrediction
 from ..performance.resolve import ResolvedProblem
@@ -75,6 +76,7 @@ def assemble(
         shadow=None,
         metrics=None,
         gpu_prices=prices_of(resolved.problem),
+        promise=promise_of(resolved.problem),
         made_by=made_by(),
     )
 

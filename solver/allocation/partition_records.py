@@ -16,6 +16,9 @@ from ..model.base import blank, unvalidated
 from ..model.plan import Partition, Served
 from ..model.problem import Workload
 from ..performance.interference.prediction import Floats, Ints
+from ..performance.latency_rules.execution import Execution
+from ..performance.latency_rules.rules import rule_of
+from ..performance.operating_points import OperatingPoints
 from ..performance.resolve import ResolvedProblem
 from .allocated import SPARE
 
@@ -53,8 +56,8 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     """
     Returns the partitions with the rates that they take.
 
-    A workload's rate is split over its partitions in proportion to their capacity, so that all of them are
-    loaded equally.
+    A workload's rate is split over its partitions in proportion to what they carry under the latency rule, so that all
+    of them are loaded equally.
     """
     cut, serves = figures.size != SHARED, figures.workload != SPARE
     own = np.flatnonzero(cut & serves)
@@ -115,12 +118,14 @@ def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rp
         resolved.batch[workload, size].tolist(),
         resolved.processes[workload, size].tolist(),
         resolved.latency_ms[workload, size].tolist(),
-        resolved.capacity_rps[workload, size].tolist(),
+        resolved.throughput_rps[workload, size].tolist(),
         rate_rps.tolist(),
         strict=True,
     )
-    fields = blank(Served)
-    for (name, model), k, batch, processes, latency_ms, capacity_rps, rate in rows:
+    fields, promised = blank(Served), _promised_rps(resolved, workload, size)
+    for ((name, model), k, batch, processes, latency_ms, capacity_rps, rate), at_most in zip(
+        rows, promised, strict=True
+    ):
         row = fields.copy()
         row["workload"] = name
         row["batch"] = batch
@@ -129,7 +134,30 @@ def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rp
         row["capacity_rps"] = capacity_rps
         row["rate_rps"] = rate
         row["basis"] = basis[model, k]
+        row["promised_rps"] = at_most
         yield row
+
+
+def _promised_rps(resolved: ResolvedProblem, workload: Ints, size: Ints) -> Sequence[float | None]:
+    """
+    Returns the greatest rates at which the problem's promise holds; None: it is one of execution, so at the throughput.
+
+    A planner with a latency rule of its own may have chosen points at which it holds at no rate.
+    """
+    rule = rule_of(resolved.problem.settings)
+    if isinstance(rule, Execution):
+        return [None] * workload.size
+    if rule == resolved.rule:
+        return list(resolved.capacity_rps[workload, size].tolist())
+    of = workload, size
+    points = OperatingPoints(
+        resolved.batch[of],
+        resolved.processes[of],
+        resolved.latency_ms[of],
+        resolved.throughput_rps[of],
+        np.full(workload.size, np.nan),
+    )
+    return list(rule.greatest_rps(points, resolved.asked.of(workload)).tolist())
 
 
 def _served_beside(resolved: ResolvedProblem, w: int, resident: ResidentFigures, rate_rps: float) -> dict[str, Any]:

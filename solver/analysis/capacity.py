@@ -90,7 +90,7 @@ def growth_limits(resolved: ResolvedProblem, *, time_limit_s: float) -> GrowthLi
 
 def short_of(resolved: ResolvedProblem, factor: float) -> str | None:
     """Returns a workload that its own limits keep from growing by a factor, whatever the GPUs; None: there is none."""
-    found = unservable(replace(resolved, required_rps=resolved.required_rps * factor))
+    found = unservable(resolved.at_rates(resolved.required_rps * factor))
     return found[0].workload if found else None
 
 
@@ -153,7 +153,7 @@ def least_value_to_shed(resolved: ResolvedProblem, *, time_limit_s: float) -> Le
 
 def _outcome(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple[Outcome, Gpus]:
     """Tells whether the rates fit when they are a factor times as great, and on which GPUs."""
-    grown = replace(resolved, required_rps=resolved.required_rps * factor)
+    grown = resolved.at_rates(resolved.required_rps * factor)
     if unservable(grown):
         return "too_much", list
     left = max(deadline - time.monotonic(), 0.05) / 2
@@ -191,7 +191,7 @@ def _first_factor(resolved: ResolvedProblem, deadline: float) -> float:
     """
 
     def fits(factor: float) -> bool:
-        grown = replace(resolved, required_rps=resolved.required_rps * factor)
+        grown = resolved.at_rates(resolved.required_rps * factor)
         return not unservable(grown) and any(True for _ in _first_plans(grown, deadline))
 
     found = 1.0

@@ -129,7 +129,8 @@ def _demands(resolved: ResolvedProblem, sizes: Ints, rate: float = 1.0) -> Deman
     """Returns the demands at a multiple of the rates, over some sizes."""
     workloads = resolved.problem.workloads
     most = np.array([workload.max_replicas or NO_LIMIT for workload in workloads], dtype=np.int64)
-    part = np.minimum(resolved.capacity_rps[:, sizes] / (resolved.required_rps[:, None] * rate), 1.0)
+    at_rate = resolved.at_rates(resolved.required_rps * rate)
+    part = np.minimum(at_rate.capacity_rps[:, sizes] / at_rate.required_rps[:, None], 1.0)
     # A limit on replicas that more rate would break is lifted, so that the change has a price at all.
     with np.errstate(divide="ignore"):
         needed = np.ceil(np.min(1 / part, axis=1, initial=np.inf, where=part > 0))

@@ -197,7 +197,7 @@ def _capacity_rps(resolved: ResolvedProblem, w: int, k: int, served: Served) -> 
         return None
     own = (points.batch == served.batch) & (points.processes == served.processes)
     greatest = resolved.rule.greatest_rps(points.where(own), resolved.asked.of([w]))
-    return float(greatest[0, 0]) if greatest.any() else None
+    return float(greatest[0]) if greatest.any() else None
 
 
 def _too_few_moves(resolved: ResolvedProblem, known: Running, most_moves: int | None, time_limit_s: float) -> str:
@@ -327,9 +327,10 @@ def _with_running_points(
         runs = known.served[number, partition.start]
         if (runs.batch, runs.processes) == (served.batch, served.processes):
             return served
-        latency = _latency_ms(resolved, known.gpus[number].gpu, partition, runs)
-        figures = {"batch": runs.batch, "processes": runs.processes, "latency_ms": latency, "capacity_rps": own}
-        return served.model_copy(update=figures)
+        latency_ms, rps = _predicted(resolved, known.gpus[number].gpu, partition, runs)
+        promised = None if served.promised_rps is None else own
+        figures = {"batch": runs.batch, "processes": runs.processes, "latency_ms": latency_ms, "capacity_rps": rps}
+        return served.model_copy(update={**figures, "promised_rps": promised})
 
     contents = [
         [as_it_runs(number, partition) for partition in gpu.partitions]
@@ -337,15 +338,15 @@ def _with_running_points(
     ]
     total: defaultdict[str, float] = defaultdict(float)
     for served in (one for content in contents for one in content):
-        total[served.workload] += served.capacity_rps
+        total[served.workload] += served.carries_rps
     required = {
         workload.name: float(rate)
         for workload, rate in zip(resolved.problem.workloads, resolved.required_rps, strict=True)
     }
 
     def share(served: Served) -> Served:
-        rate = required[served.workload] * served.capacity_rps / total[served.workload]
-        return served.model_copy(update={"rate_rps": min(served.capacity_rps, rate)})
+        rate = required[served.workload] * served.carries_rps / total[served.workload]
+        return served.model_copy(update={"rate_rps": min(served.carries_rps, rate)})
 
     return [
         gpu.model_copy(
@@ -360,8 +361,9 @@ def _with_running_points(
     ]
 
 
-def _latency_ms(resolved: ResolvedProblem, gpu: str, partition: Partition, runs: Served) -> float:
+def _predicted(resolved: ResolvedProblem, gpu: str, partition: Partition, runs: Served) -> tuple[float, float]:
+    """Returns the latency and the throughput of the operating point at which a partition runs."""
     workload = next(one for one in resolved.problem.workloads if one.name == runs.workload)
     points = resolved.points[workload.model, gpu][partition.mig_profile or WHOLE_GPU]
     own = (points.batch == runs.batch) & (points.processes == runs.processes)
-    return float(points.latency_ms[own][0])
+    return float(points.latency_ms[own][0]), float(points.capacity_rps[own][0])

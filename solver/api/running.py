@@ -16,6 +16,7 @@ from ..model.collector import collector_paused
 from ..model.errors import Finding, InputError, described
 from ..model.plan import Plan, Search, Status
 from ..model.stop_reason import StopReason
+from ..performance.latency_rules.execution import Execution
 from ..performance.resolve import ResolvedProblem, resolve
 from ..performance.unservable import unservable
 from ..planners import registry
@@ -92,12 +93,22 @@ def _run_and_checked(task: Task, planner: Planner, known: Gpus, on_plan: OnPlan 
     elif reasons := planner.refuses(resolved):
         plan = assembly.refused(resolved, "; ".join(reasons) + _instead(resolved), planner=planner.name)
     else:
-        search = partial(planner.plan, resolved, time_limit_s=task.left_s)
+        search = partial(_searched, planner, resolved, task.left_s)
         watch = None if on_plan is None else Watch(partial(_so_far, task, planner, started), on_plan, _not_shown)
         plan = best_so_far(search, partial(_given_up, task, planner), deadline=task.deadline, watch=watch)
     if not plan.gpus and (gpus := known()):
         plan = _of_known(resolved, plan, gpus)
     return _finished(task, planner, _timed(_as_stated(plan, task), started))
+
+
+def _searched(planner: Planner, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
+    """Returns what a planner finds; one with a latency rule of its own plans by that, if it serves everything."""
+    if not planner.own_rule:
+        return planner.plan(resolved, time_limit_s=time_limit_s)
+    own = resolved.with_rule(Execution(resolved.problem.settings.slo_fraction))
+    if impossible := unservable(own):
+        return assembly.without_plan(resolved, impossible, planner=planner.name, search=assembly.HEURISTIC_DONE)
+    return planner.plan(own, time_limit_s=time_limit_s)
 
 
 def _so_far(task: Task, planner: Planner, started: float, plan: Plan) -> Plan | None:
@@ -140,7 +151,8 @@ def _given_up(task: Task, planner: Planner, stopped: Stopped) -> Plan:
 
 def _finished(task: Task, planner: Planner, plan: Plan) -> Plan:
     problem, without = task.resolved.problem, task.cost_without
-    return finish_plan(problem, plan, task.profiles, own_model=planner.own_model, cost_without=without)
+    own_model = planner.own_model or (planner.own_rule and problem.settings.latency != "execution")
+    return finish_plan(problem, plan, task.profiles, own_model=own_model, cost_without=without)
 
 
 def _instead(resolved: ResolvedProblem) -> str:

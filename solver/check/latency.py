@@ -1,17 +1,126 @@
 """
-The latency rule as `check` states it, on purpose a second time: a planner's rule is solver/performance/latency_rules.
+The latency rules as `check` states them, on purpose a second time: a planner's are solver/performance/latency_rules.
 
 execution: a batch takes at most slo_fraction of the SLO, and a partition at most its throughput.
+
+The others promise something of requests that wait, up to a rate (`promised_rps`). Here each says whether it holds at a
+rate, and the greatest rate follows by bisection, as it holds at all lower ones; a planner computes it in closed form.
+What both share is the table of the exact chain (performance/queueing/load_table.py), which is held against the chain
+and against simulated requests by tests; the formula for processes that share a queue is written out again.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..metrics.plan_columns import Floats
-from ..model.problem import Settings
+from ..model.plan import Promise
+from ..model.problem import Problem, Settings, Workload
+from ..performance.queueing.load_table import greatest_loads
+from .violation import RELATIVE
 
 Times = TypeVar("Times", float, Floats)
+
+BISECTIONS = 60
 
 
 def execution_may_take_ms(settings: Settings, slo_ms: Times) -> Times:
     """Returns the part of an SLO, or of each, that execution may take."""
     return slo_ms * settings.slo_fraction
+
+
+def stated_promise(problem: Problem) -> Promise | None:
+    """Returns what a plan for the problem must say that it promises."""
+    rule, percentile = problem.settings.latency, problem.settings.latency == "percentile"
+    if rule == "execution":
+        return None
+    own = {workload.name: workload.slo_quantile for workload in problem.workloads if workload.slo_quantile}
+    return Promise(
+        latency=rule,
+        quantile=problem.settings.quantile if percentile else None,
+        quantiles=own,
+        dispatch=problem.settings.dispatch if percentile else None,
+        process_queues=problem.settings.process_queues if percentile else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class OnPartitions:
+    """Services on partitions; arrays of shape (row,)."""
+
+    batch: Floats
+    processes: Floats
+    latency_ms: Floats
+    throughput_rps: Floats
+    slo_ms: Floats
+    quantile: Floats
+    rate_rps: Floats
+    """Of all of the service."""
+
+    @property
+    def full_ms(self) -> Floats:
+        """The time that every batch is counted to take."""
+        return np.maximum(self.latency_ms, 1000 * self.batch * self.processes / self.throughput_rps)
+
+
+def promise_in_words(settings: Settings) -> Callable[[Workload], str]:
+    """Returns what says the promise to a workload, before `up to ... req/s`."""
+
+    def words(workload: Workload) -> str:
+        quantile = settings.quantile if workload.slo_quantile is None else workload.slo_quantile
+        part = "all, evenly spaced," if settings.latency == "worst_case" else f"{100 * quantile:g} %"
+        return f"{part} are within its SLO of {workload.slo_ms:g} ms"
+
+    return words
+
+
+def promised_rps(settings: Settings, served: OnPartitions) -> Floats:
+    """Returns the greatest rate at which the promise of a rule other than execution holds, shape (row,)."""
+    most = 1000 * served.batch * served.processes / served.full_ms
+    late = 2 * served.full_ms > served.slo_ms * (1 + RELATIVE)
+    if settings.latency == "worst_case":
+        return np.where(late, 0.0, most)
+    at_random = _at_random(settings, served)
+    low, high = np.zeros(most.shape), most.copy()
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        holds = _percentile_holds(settings, served, at_random, middle)
+        low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+    return np.where(late, 0.0, low)
+
+
+def _at_random(settings: Settings, served: OnPartitions) -> Floats:
+    """Returns the load at which a server of one process holds for requests at random, from the table; else 0."""
+    alone = (served.processes == 1) | (settings.process_queues == "own")
+    slack = np.maximum(served.slo_ms / served.full_ms, 0.0)
+    loads = greatest_loads(np.minimum(served.batch, 1 << 20).astype(np.int64), slack, served.quantile)
+    return np.where(alone, loads, 0.0)
+
+
+def _percentile_holds(
+    settings: Settings, served: OnPartitions, at_random: Floats, rate_rps: Floats
+) -> NDArray[np.bool_]:
+    """Returns whether the quantile is in time where a partition gets a rate."""
+    own = settings.process_queues == "own"
+    processes = np.where(own, 1.0, served.processes)
+    rate_of_one = rate_rps / np.where(own, served.processes, 1.0)
+    load = rate_of_one * served.full_ms / (1000 * served.batch * processes)
+    holds = (at_random > 0) & (load <= at_random)
+    if settings.dispatch == "random":
+        return np.asarray(holds | ((processes > 1) & (load <= _formula(served, processes, np.ones(load.shape)))))
+    every = np.maximum(np.floor(served.rate_rps / np.maximum(rate_of_one, 1e-300) * (1 + 1e-12)), 1.0)
+    return np.asarray(holds | (load <= _formula(served, processes, every)))
+
+
+def _formula(served: OnPartitions, processes: Floats, every: Floats) -> Floats:
+    """Returns the load of performance/queueing/shared_queue.py for every k-th of requests at random."""
+    batch, quantile = served.batch, np.maximum(served.quantile, 0.95)
+    first = (batch - 1) * processes - (batch - 1) * (processes - 0.7) / every
+    lost = np.maximum(first, processes * (0.93 * batch - 4.2)) + (batch > 1) * 0.35 * (every - 1) / every
+    room = batch * processes * (served.slo_ms / served.full_ms - 1) - lost
+    theta = np.log(1 / (1 - quantile)) / (every * np.where(room > 0, room, np.nan))
+    load = theta / (np.exp(np.minimum(theta, 700)) - 1) - np.where(quantile > 0.99 + RELATIVE**2, 0.026, 0.013)
+    return np.where((room > 0) & (quantile <= 0.999 + RELATIVE**2), np.minimum(load, 0.97), 0.0)

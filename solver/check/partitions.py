@@ -6,7 +6,7 @@ breaks it. A row is one service on one partition.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import get_args
 
@@ -20,7 +20,7 @@ from ..model.problem import Problem, Workload
 from ..model.profile import Quality
 from ..performance.prediction import Prediction
 from .basis import BasisOf
-from .latency import execution_may_take_ms
+from .latency import OnPartitions, execution_may_take_ms, promise_in_words, promised_rps
 from .violation import RELATIVE, Violation, close_arrays
 
 Predict = Callable[[str, str, str | None, int, int], Prediction | None]
@@ -31,6 +31,9 @@ Rule = tuple[NDArray[np.bool_], Callable[[int], str]]
 
 
 QUALITIES = get_args(Quality)
+
+NOT_AT_ANY_RATE = 1.0
+"""Stands for the excess over a rate of 0."""
 
 FAR_TOO_MANY = 10**6
 """Processes beyond this are counted as this: a damaged plan may state more than a float holds."""
@@ -59,9 +62,14 @@ def wrong_partitions(
         message = "serves several workloads; without a duty cycle an instance serves one"
         yield partition, Violation(where(partition), message)
     rows = np.flatnonzero(judged[columns.partition])
-    for row, message in _broken(_rules(problem, columns, rows, predict, basis_of)):
+    points = _points(columns, rows, predict, basis_of)
+    for row, message in _broken(_rules(problem, columns, rows, points)):
         partition = int(columns.partition[rows[row]])
         yield partition, Violation(where(partition), message)
+    if problem.settings.latency != "execution":
+        for row, missed in _broken_promises(problem, columns, rows, points):
+            partition = int(columns.partition[rows[row]])
+            yield partition, replace(missed, where=plan.gpus[columns.gpu[partition]].id)
 
 
 def _broken(rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:
@@ -73,10 +81,9 @@ def _broken(rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:
         yield from ((row, message(row)) for breaks, message in rules if breaks[row])
 
 
-def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict, basis_of: BasisOf) -> list[Rule]:
+def _rules(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points") -> list[Rule]:
     kind, w = columns.served_kind[rows], columns.workload[rows]
     known = w != UNKNOWN
-    points = _points(columns, rows, predict, basis_of)
     predicted = points.exist & known
     allowed, memory_mib = _offered(problem, columns.kinds, kind)
     asked = _asked(problem)
@@ -85,7 +92,10 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict,
     latency_ms, capacity_rps = columns.latency_ms[rows], columns.capacity_rps[rows]
     rate_rps = columns.rate_rps[rows]
 
-    says_more = {field: _any_says(columns, field) for field in ("causes_ms", "memory_mib")}
+    says_more = {field: _any_says(columns, field) for field in ("causes_ms", "memory_mib", "promised_rps")}
+    by_execution = problem.settings.latency == "execution"
+    promised_rps = _promised(problem, columns, rows, points) if not by_execution else np.full(rows.shape, np.nan)
+    stated_rps = _stated(columns, rows) if says_more["promised_rps"] else np.full(rows.shape, np.nan)
 
     def service(row: int) -> Workload:
         return problem.workloads[int(w[row])]
@@ -148,7 +158,18 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict,
             lambda row: f"states the basis {served(row).basis}; the profile's is {QUALITIES[points.basis[row]]}",
         ),
         (
-            predicted & (points.latency_ms > limit_ms * (1 + RELATIVE)),
+            known & by_execution & ~np.isnan(stated_rps),
+            lambda row: f"states promised_rps {stated_rps[row]:g}, but by execution nothing is promised; expected null",
+        ),
+        (
+            predicted & (not by_execution) & ~close_arrays(stated_rps, promised_rps),
+            lambda row: (
+                f"states promised_rps {stated_rps[row]:.6g}; what {service(row).name} is promised holds up to "
+                f"{promised_rps[row]:.6g} req/s here"
+            ),
+        ),
+        (
+            predicted & by_execution & (points.latency_ms > limit_ms * (1 + RELATIVE)),
             lambda row: (
                 f"{service(row).name} takes {points.latency_ms[row]:.6g} ms; "
                 f"its SLO of {service(row).slo_ms:g} ms leaves {limit_ms[row]:g} ms"
@@ -165,10 +186,58 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, predict: Predict,
     ]
 
 
+def _stated(columns: PlanColumns, rows: Ints) -> Floats:
+    stated = list(map(attrgetter("promised_rps"), map(columns.served.__getitem__, rows.tolist())))
+    return np.array(stated, dtype=np.float64)  # None becomes nan
+
+
+def _promised(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points") -> Floats:
+    """Returns the greatest rates at which the problem's promise holds for the operating points, shape (row,)."""
+    asked, w = _asked(problem), columns.workload[rows]
+    there = points.exist & (w != UNKNOWN)
+    found = np.full(rows.shape, np.nan)
+    own = w[there]
+    found[there] = promised_rps(
+        problem.settings,
+        OnPartitions(
+            columns.batch[rows][there].astype(np.float64),
+            points.processes[there],
+            points.latency_ms[there],
+            points.capacity_rps[there],
+            asked.slo_ms[own],
+            asked.quantile[own],
+            asked.rate_rps[own],
+        ),
+    )
+    return found
+
+
+def _broken_promises(
+    problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points"
+) -> Iterator[tuple[int, Violation]]:
+    """Yields the rows at whose rate the promise does not hold, each with what is missed; `where` is left open."""
+    promised = _promised(problem, columns, rows, points)
+    rate_rps, in_words = columns.rate_rps[rows], promise_in_words(problem.settings)
+    for row in np.flatnonzero(rate_rps > promised * (1 + RELATIVE)).tolist():
+        workload = problem.workloads[int(columns.workload[rows[row]])]
+        place = columns.partitions[columns.partition[rows[row]]]
+        at = f"at {place.start} " if place.start is not None else ""
+        message = (
+            f"{at}takes {rate_rps[row]:.6g} req/s; {in_words(workload)} up to {promised[row]:.6g} req/s here, "
+            f"where a batch takes {points.latency_ms[row]:.6g} ms"
+        )
+        above = float(rate_rps[row] / promised[row] - 1) if promised[row] > 0 else NOT_AT_ANY_RATE
+        yield row, Violation("", message, workload.name, above)
+
+
 @dataclass(frozen=True, eq=False)
 class _Asked:
     """What the workloads ask for; all arrays of shape (workload,)."""
 
+    slo_ms: Floats
+    rate_rps: Floats
+    """With the headroom."""
+    quantile: Floats
     limit_ms: Floats
     memory_mib: Floats
     """Of one process; nan: what the profile says."""
@@ -180,7 +249,11 @@ def _asked(problem: Problem) -> _Asked:
     slo_ms, memory_mib, gpus, batch_sizes = (
         list(map(attrgetter(field), problem.workloads)) for field in ("slo_ms", "memory_mib", "gpus", "batch_sizes")
     )
+    given = problem.settings.quantile
     return _Asked(
+        np.array(slo_ms),
+        np.array(list(map(attrgetter("rate_rps"), problem.workloads))) * (1 + problem.settings.headroom),
+        np.array([given if one.slo_quantile is None else one.slo_quantile for one in problem.workloads]),
         execution_may_take_ms(problem.settings, np.array(slo_ms)),
         np.array(memory_mib, dtype=np.float64),  # None becomes nan
         _given(gpus),

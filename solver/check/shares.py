@@ -78,6 +78,9 @@ def _wrong_origin(where: str, one: Served, owner: Workload, fitted: Interference
     """What a prediction rests on, and the memory that is taken, are those of profile and problem."""
     if fitted is not None and one.basis != (basis := basis_beside(fitted)):
         yield Violation(where, f"states the basis {one.basis}; the profile's is {basis}")
+    if one.promised_rps is not None:
+        message = f"states promised_rps {one.promised_rps:g}, but under MPS no rate is promised; expected null"
+        yield Violation(where, message)
     memory_mib = owner.memory_mib or (fitted.memory_mib if fitted else None)
     if memory_mib != one.memory_mib:
         yield Violation(where, f"states {one.memory_mib} MiB of memory; problem and profile give {memory_mib}")

@@ -14,12 +14,15 @@ from functools import cache
 from itertools import accumulate, combinations
 from math import ceil, comb
 
+import numpy as np
+
+from ..metrics.plan_columns import Floats
 from ..model.catalogue import load_catalogue
 from ..model.plan import Plan
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from ..performance.prediction import predict_batches
-from .latency import execution_may_take_ms
+from .latency import OnPartitions, execution_may_take_ms, promised_rps
 from .violation import RELATIVE, Violation
 
 MOST_CASES = 2_000
@@ -28,8 +31,20 @@ MOST_CASES = 2_000
 Size = tuple[str, str | None]
 """GPU type and MIG profile; None: the whole GPU."""
 
-Points = Callable[[str, tuple[int, ...] | None, float | None, Size], tuple[list[float], list[float]]]
-"""Of a model, its batch sizes and memory on a size: latencies, rising, and the greatest throughput up to each."""
+
+@dataclass(frozen=True, eq=False)
+class OnSize:
+    """The operating points of a model on a size, by rising latency."""
+
+    latency_ms: list[float]
+    greatest_rps: list[float]
+    """The greatest throughput up to each."""
+    points: Floats
+    """Shape (4, point): batch, processes, latency, throughput."""
+
+
+Points = Callable[[str, tuple[int, ...] | None, float | None, Size], OnSize]
+"""Of a model, its batch sizes and memory on a size."""
 
 
 def wrong_spares(problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str], Profile]) -> Iterator[Violation]:
@@ -64,7 +79,7 @@ def _unmet_rates(problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str]
     for gpu in plan.gpus:
         for partition in gpu.partitions:
             for served in partition.serves:
-                capacity[served.workload] += served.capacity_rps
+                capacity[served.workload] += served.carries_rps
     needs: dict[str, Need] = {}
     for workload in problem.workloads:
         wanted = workload.rate_rps * (1 + settings.headroom) * (1 + settings.spare_rate)
@@ -133,38 +148,44 @@ def _best_rps(problem: Problem, workload: Workload, size: Size, points: Points) 
     """Returns the greatest throughput of a workload on a size within its SLO; every operating point is tried."""
     if workload.gpus is not None and size[0] not in workload.gpus:
         return 0.0
-    latency_ms, rps = points(workload.model, workload.batch_sizes, workload.memory_mib, size)
+    found, settings = points(workload.model, workload.batch_sizes, workload.memory_mib, size), problem.settings
+    if settings.latency != "execution":
+        quantile = settings.quantile if workload.slo_quantile is None else workload.slo_quantile
+        asked = (workload.slo_ms, quantile, workload.rate_rps * (1 + settings.headroom))
+        every = (np.full(found.points.shape[1], one) for one in asked)
+        return float(promised_rps(settings, OnPartitions(*found.points, *every)).max(initial=0.0))
     limit_ms = execution_may_take_ms(problem.settings, workload.slo_ms)
-    within = bisect_right(latency_ms, limit_ms * (1 + RELATIVE))
-    return rps[within - 1] if within else 0.0
+    within = bisect_right(found.latency_ms, limit_ms * (1 + RELATIVE))
+    return found.greatest_rps[within - 1] if within else 0.0
 
 
 def _points_of(problem: Problem, profiles: Mapping[tuple[str, str], Profile]) -> Points:
     """Returns what looks up the operating points of services that are alike once for all of them."""
 
     @cache
-    def points(
-        model: str, batch_sizes: tuple[int, ...] | None, memory_mib: float | None, size: Size
-    ) -> tuple[list[float], list[float]]:
+    def points(model: str, batch_sizes: tuple[int, ...] | None, memory_mib: float | None, size: Size) -> OnSize:
         gpu, mig = size
         profile, facts = profiles.get((model, gpu)), load_catalogue()[gpu]
         if profile is None:
-            return [], []
+            return OnSize([], [], np.zeros((4, 0)))
         instance = facts.mig.profile(mig) if facts.mig and mig else None
         capacity_mib = instance.memory_mib if instance else facts.memory_mib
-        greatest = max([1, *(point.batch for point in profile.points), *(curve.max_batch for curve in profile.curves)])
+        largest = max([1, *(point.batch for point in profile.points), *(curve.max_batch for curve in profile.curves)])
         if profile.interference is not None:
-            greatest = max(greatest, profile.interference.measured.max_batch)
+            largest = max(largest, profile.interference.measured.max_batch)
         found = []
         for processes in range(1, min(problem.settings.max_processes, facts.mps_client_limit(instance)) + 1):
-            for point in predict_batches(profile, mig, batch_sizes or range(1, greatest + 1), processes):
+            sizes = batch_sizes or range(1, largest + 1)
+            for batch, point in zip(sizes, predict_batches(profile, mig, sizes, processes), strict=True):
                 if point is None:
                     continue
                 needed = point.memory_mib if memory_mib is None else memory_mib * processes
                 if needed is None or capacity_mib is None or needed <= capacity_mib:
-                    found.append((point.latency_ms, point.capacity_rps))
+                    found.append((point.latency_ms, point.capacity_rps, batch, processes))
         found.sort()
-        return [latency for latency, _ in found], list(accumulate((rps for _, rps in found), max))
+        columns = np.array(found, dtype=np.float64).reshape(-1, 4).T
+        greatest = list(accumulate((rps for _, rps, _, _ in found), max))
+        return OnSize(columns[0].tolist(), greatest, columns[[2, 3, 0, 1]])
 
     return points
 

@@ -8,9 +8,10 @@ What it says that cannot be so together is asked of model/consistency.py, for th
 from collections.abc import Iterator, Mapping
 
 from ..model.consistency import WITHOUT_PLAN, contradictions
-from ..model.plan import Plan, Status
+from ..model.plan import Plan, Promise, Status
 from ..model.prices import usd_per_hour_of
 from ..model.problem import Problem
+from .latency import stated_promise
 from .violation import RELATIVE, Violation, close
 
 
@@ -18,6 +19,8 @@ def wrong_totals(problem: Problem, plan: Plan, used: Mapping[str, int]) -> Itera
     """Yields what is wrong with a plan as a whole; `used`: GPU type -> how many GPUs it uses."""
     for path, message in contradictions(plan):
         yield Violation("plan", f"{path} {message}")
+    if plan.status not in WITHOUT_PLAN and plan.promise != (expected := stated_promise(problem)):
+        yield Violation("plan", f"promise is {_in_short(plan.promise)}; the problem's is {_in_short(expected)}")
     yield from _wrong_unserved(problem, plan)
     yield from _wrong_extras(problem, plan)
     prices = usd_per_hour_of(problem)
@@ -27,6 +30,10 @@ def wrong_totals(problem: Problem, plan: Plan, used: Mapping[str, int]) -> Itera
     if plan.cost_per_hour is None or not close(plan.cost_per_hour, cost):
         yield Violation("plan", f"cost_per_hour is {plan.cost_per_hour}, but its GPUs cost {cost:.6f}")
     yield from _wrong_bound_of_gpus(plan, set(prices.values()))
+
+
+def _in_short(promise: Promise | None) -> str:
+    return "null (execution)" if promise is None else promise.model_dump_json()
 
 
 def _wrong_bound_of_gpus(plan: Plan, prices: set[float]) -> Iterator[Violation]:

@@ -19,7 +19,8 @@ class Violation:
     workload: str | None = None
     """The service that misses its SLO, where that is what is wrong."""
     excess: float | None = None
-    """Figure / limit - 1 where a figure of a GPU under MPS exceeds its limit; None: another kind of mistake."""
+    """Figure / limit - 1 where a figure of a GPU under MPS exceeds its limit, or a rate the greatest at which a promise
+    holds; None: another kind of mistake."""
 
     def __str__(self) -> str:
         about = f"{self.where} {self.workload}" if self.workload else self.where

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem
-from ..performance.latency_rules.execution import limit_ms
+from ..performance.latency_rules.rules import batch_may_take_ms
 from ..wording.summary import missed_slos
 
 
@@ -27,7 +27,7 @@ class ServiceFigures:
     """The partition with the highest latency; None: it runs nowhere."""
     slo_ms: float
     limit_ms: float
-    """The part of the SLO that execution may take."""
+    """The part of the SLO that a batch may take."""
     excess: float
     """By how much it misses what it was promised, at worst: figure / limit - 1; 0: it does not."""
 
@@ -38,7 +38,7 @@ class ServiceFigures:
 
     @property
     def used(self) -> float | None:
-        """The slowest latency over what execution may take; None: it runs nowhere."""
+        """The slowest latency over what a batch may take; None: it runs nowhere."""
         return None if self.slowest is None else self.slowest.latency_ms / self.limit_ms
 
     @property
@@ -69,10 +69,10 @@ def service_figures(problem: Problem, plan: Plan) -> list[ServiceFigures]:
             places=places[workload.name],
             gpus=tuple(gpus[workload.name]),
             required_rps=workload.rate_rps * (1 + settings.headroom),
-            capacity_rps=sum(one.capacity_rps for one in served[workload.name]),
+            capacity_rps=sum(one.carries_rps for one in served[workload.name]),
             slowest=max(served[workload.name], key=lambda one: one.latency_ms, default=None),
             slo_ms=workload.slo_ms,
-            limit_ms=limit_ms(workload.slo_ms, settings.slo_fraction),
+            limit_ms=batch_may_take_ms(settings, workload.slo_ms),
             excess=missed.get(workload.name, 0.0),
         )
         for workload in problem.workloads

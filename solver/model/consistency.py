@@ -84,7 +84,7 @@ def _wrong_end(status: Status, search: Search) -> Iterator[Wrong]:
 
 def _without_plan(plan: Plan) -> Iterator[Wrong]:
     """What an answer without a plan cannot have, and must have."""
-    for field in ("gpus", "cost_per_hour", "gap", "violations", "metrics", "prices"):
+    for field in ("gpus", "cost_per_hour", "gap", "violations", "metrics", "prices", "promise"):
         if getattr(plan, field) not in (None, ()):
             yield field, f"is given, but status is {plan.status}, which is without a plan"
     if plan.status is not Status.TIMEOUT and not plan.unserved:
@@ -157,9 +157,15 @@ def _wrong_violations(plan: Plan) -> Iterator[Wrong]:
 
 
 def _wrong_figures(plan: Plan, served: Served, path: str) -> Iterator[Wrong]:
-    too_much = served.rate_rps > served.capacity_rps * (1 + RELATIVE)
+    promised = "capacity_rps" if served.promised_rps is None else "promised_rps"
+    too_much = served.rate_rps > served.carries_rps * (1 + RELATIVE)
     if too_much and plan.status is not Status.VIOLATING:
-        yield f"{path}.rate_rps", f"is {served.rate_rps:g}, more than its capacity_rps of {served.capacity_rps:g}"
+        yield f"{path}.rate_rps", f"is {served.rate_rps:g}, more than its {promised} of {served.carries_rps:g}"
+    if served.carries_rps > served.capacity_rps * (1 + RELATIVE):
+        yield (
+            f"{path}.promised_rps",
+            f"is {served.promised_rps:g}, more than its capacity_rps of {served.capacity_rps:g}",
+        )
     if served.causes_ms is not None and not close(sum(served.causes_ms.values()), served.latency_ms):
         total = sum(served.causes_ms.values())
         yield f"{path}.causes_ms", f"add up to {total:g}; latency_ms is {served.latency_ms:g}"

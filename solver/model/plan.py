@@ -7,7 +7,7 @@ from pydantic import Field
 
 from .base import Name, Record
 from .price_book import GpuPrice
-from .problem import Sharing
+from .problem import Dispatch, LatencyRule, ProcessQueues, Sharing
 from .profile import Quality
 from .stop_reason import StopReason
 
@@ -43,7 +43,9 @@ class Served(Record):
     processes: int = Field(ge=1, description="MPS processes on the partition")
     latency_ms: float = Field(gt=0, description="predicted latency of one batch")
     capacity_rps: float = Field(gt=0, description="predicted throughput of all processes together")
-    rate_rps: float = Field(ge=0, description="share of the workload's rate that this partition takes")
+    rate_rps: float = Field(
+        ge=0, description="share of the workload's rate that this partition takes: its weight where requests are dealt"
+    )
     basis: Quality = Field(description="whether the prediction is measured, fitted, or estimated from another GPU type")
     causes_ms: dict[str, float] | None = Field(
         description="parts of the latency by cause, which add up to it (MPS); null: not split"
@@ -51,6 +53,16 @@ class Served(Record):
     memory_mib: float | None = Field(
         default=None, gt=0, description="GPU memory of one process that the plan counts on (MPS); null: unknown"
     )
+    promised_rps: float | None = Field(
+        default=None,
+        ge=0,
+        description="greatest rate at which the promise holds here (`promise`); null: capacity_rps, as with execution",
+    )
+
+    @property
+    def carries_rps(self) -> float:
+        """The greatest rate at which what the plan promises holds."""
+        return self.capacity_rps if self.promised_rps is None else self.promised_rps
 
 
 class Partition(Record):
@@ -181,6 +193,22 @@ class Search(Record):
     solver: str | None = Field(description="name and status of the solver; null: no solver was used")
 
 
+class Promise(Record):
+    """What a plan promises of latencies, and with what its promise stands (docs/explanation/latency-rules.md)."""
+
+    latency: LatencyRule
+    quantile: float | None = Field(
+        description="part of a service's requests that is within its SLO if they arrive at random; null: none promised"
+    )
+    quantiles: dict[str, float] = Field(default_factory=dict, description="service -> its own, where it has one")
+    dispatch: Dispatch | None = Field(
+        description="how requests must be dealt to a service's partitions, `rate_rps` being the weights; null: any way"
+    )
+    process_queues: ProcessQueues | None = Field(
+        description="whether the processes of a partition take from one queue or each from its own; null: either"
+    )
+
+
 class Plan(Record):
     """A plan with its predicted figures and what is proven about it."""
 
@@ -208,6 +236,9 @@ class Plan(Record):
         default=None,
         description="what a GPU of each type of the fleet costs and who says so, in the order of the fleet; "
         "null: a plan of before these were kept, or one read from a node",
+    )
+    promise: Promise | None = Field(
+        default=None, description="null: batches are executed within a part of the SLO; no percentile is promised"
     )
     made_by: str | None = Field(
         default=None,

@@ -21,6 +21,24 @@ free: batch sizes within the measured range, and several partitions a workload, 
 igniter: the batch size of iGniter's eq. 17 and one partition a workload, unless one GPU is not enough for it.
 """
 
+LatencyRule = Literal["execution", "percentile", "worst_case", "assembly"]
+"""
+What is promised of latencies (docs/explanation/latency-rules.md).
+
+execution: a batch takes at most slo_fraction of the SLO; nothing is promised of requests that wait.
+percentile: the quantile of the requests is within the SLO if they arrive at random (Poisson).
+worst_case: all requests are within the SLO if they arrive evenly spaced.
+assembly: requests are within the SLO that wait for a full batch at a steady rate (InSS); not planned yet.
+"""
+
+Dispatch = Literal["weighted_round_robin", "random", "least_expected", "central"]
+"""How requests are dealt to the partitions of a service, with the plan's rates as weights where it has any."""
+
+ProcessQueues = Literal["shared", "own"]
+"""Whether the processes of a partition take requests from one queue, as Triton's instances do, or each from its own."""
+
+LEAST_QUANTILE, GREATEST_QUANTILE = 0.5, 0.99999
+
 LEAST_PRICE, GREATEST_PRICE = 1e-6, 1e6
 """USD per GPU and hour that can be stated."""
 
@@ -125,6 +143,13 @@ class Workload(Record):
         default=None, ge=0, le=1e12, description="what is lost when it is left out (`sliceplan shed`); omitted: 1"
     )
 
+    slo_quantile: float | None = Field(
+        default=None,
+        ge=LEAST_QUANTILE,
+        le=GREATEST_QUANTILE,
+        description="part of its requests that are to be within the SLO (`latency: percentile`); omitted: `quantile`",
+    )
+
     @property
     def worth(self) -> float:
         """Its value, 1 if none is given."""
@@ -145,6 +170,28 @@ class Settings(Record):
         gt=0,
         le=1,
         description="part of the SLO that execution may take; the rest is batching and queueing",
+    )
+    latency: LatencyRule = Field(
+        default="execution",
+        description="what is promised: execution (a batch takes at most slo_fraction of the SLO; no percentile), "
+        "percentile (of requests that arrive at random), worst_case (of requests that are evenly spaced), "
+        "assembly (not planned yet)",
+    )
+    quantile: float = Field(
+        default=0.99,
+        ge=LEAST_QUANTILE,
+        le=GREATEST_QUANTILE,
+        description="part of the requests that are to be within the SLO, with latency percentile",
+    )
+    dispatch: Dispatch = Field(
+        default="weighted_round_robin",
+        description="how requests are dealt to the partitions of a service, which decides how much each carries with "
+        "latency percentile: weighted_round_robin or random, with the plan's rates as weights; least_expected and "
+        "central are not planned yet",
+    )
+    process_queues: ProcessQueues = Field(
+        default="shared",
+        description="whether the processes of a partition take from one queue, with latency percentile: shared, or own",
     )
     max_processes: int = Field(
         default=3, ge=1, le=48, description="most MPS processes of one workload within one partition"
@@ -208,6 +255,16 @@ class Problem(Record):
         f"omitted: {DEFAULT_BOOK}",
     )
     price_books: tuple[PriceBook, ...] = Field(default=(), description="your own price books, for `prices` to name")
+
+    @model_validator(mode="after")
+    def _only_percentiles_have_quantiles(self) -> "Problem":
+        own = [workload.name for workload in self.workloads if workload.slo_quantile is not None]
+        if own and self.settings.latency != "percentile":
+            raise ValueError(
+                f"slo_quantile is given ({few(own)}), but settings.latency is {self.settings.latency!r}, which "
+                "promises no percentile; expected latency: percentile, or no slo_quantile"
+            )
+        return self
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> "Problem":

@@ -22,7 +22,7 @@ from ..model.profile import Profile, merged
 from .interference.prediction import Floats, Ints
 from .latency_rules.execution import limit_ms
 from .latency_rules.rule import Asked, LatencyRule
-from .latency_rules.rules import asked_by, rule_of
+from .latency_rules.rules import asked_by, not_planned, rule_of
 from .mps_sharing import MpsType, shared_type
 from .operating_points import WHOLE_GPU, OperatingPoints, admissible, operating_points
 from .references import references_of, unknown_references
@@ -87,6 +87,8 @@ class ResolvedProblem:
     """Shape (workload,): rate times (1 + headroom)."""
     capacity_rps: Floats
     """The greatest rate that the latency rule allows; 0: the size cannot serve the workload."""
+    throughput_rps: Floats
+    """Of the operating points that carry this much."""
     latency_ms: Floats
     batch: Ints
     processes: Ints
@@ -96,17 +98,16 @@ class ResolvedProblem:
     """Profiles by (model, GPU type), one each."""
     mps: Mapping[str, MpsType]
     """GPU types that may be shared by MPS, by name."""
+    rule: LatencyRule
+    """By which operating points are chosen: the problem's, or that of a planner with one of its own."""
+    max_processes: int
+    """Of one workload in one partition."""
     known_prices: Prices | None = None
     """Slice prices of a similar problem, to start from; None: none are known."""
     known_plan: Plan | None = None
     """A plan of a similar problem, to start from; None: none is known."""
     gap: float = 0.0
     """(cost - bound) / bound with which an exact search may end."""
-
-    @cached_property
-    def rule(self) -> LatencyRule:
-        """The latency rule that operating points are chosen by."""
-        return rule_of(self.problem.settings)
 
     @cached_property
     def asked(self) -> Asked:
@@ -124,6 +125,19 @@ class ResolvedProblem:
         """The fleet entries by GPU type."""
         return {entry.gpu.name: entry for entry in self.fleet}
 
+    def with_max_processes(self, most: int) -> "ResolvedProblem":
+        """Returns the problem with operating points of at most so many processes; what was asked stays as it is."""
+        return _with_best_points(replace(self, max_processes=most))
+
+    def with_rule(self, rule: LatencyRule) -> "ResolvedProblem":
+        """Returns the problem with the operating points of another latency rule; what was asked stays as it is."""
+        return self if rule == self.rule else _with_best_points(replace(self, rule=rule))
+
+    def at_rates(self, required_rps: Floats) -> "ResolvedProblem":
+        """Returns the problem at other rates, shape (workload,), with what partitions carry of those."""
+        changed = replace(self, required_rps=required_rps)
+        return _with_best_points(changed) if self.rule.depends_on_rate else changed
+
     def restricted_to(self, workloads: Sequence[int]) -> "ResolvedProblem":
         """Returns the problem with some of its workloads only, in the order given."""
         rows = np.array(workloads, dtype=np.int64)
@@ -133,6 +147,7 @@ class ResolvedProblem:
             problem=self.problem.model_copy(update={"workloads": kept}),
             required_rps=self.required_rps[rows],
             capacity_rps=self.capacity_rps[rows],
+            throughput_rps=self.throughput_rps[rows],
             latency_ms=self.latency_ms[rows],
             batch=self.batch[rows],
             processes=self.processes[rows],
@@ -167,7 +182,7 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
     source = source or problem.name
     by_key = merged(profiles)
     findings = unknown_references(references_of(problem), by_key, source)
-    findings += _unknown_book(problem, source)
+    findings += [*_unknown_book(problem, source), *not_planned(problem, source)]
     prices = usd_per_hour_of(problem)
     fleet = [_fleet_type(problem, i, prices.get(entry.gpu), source, findings) for i, entry in enumerate(problem.fleet)]
     known = [entry for entry in fleet if entry is not None]
@@ -191,14 +206,24 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
     ints = np.zeros((0, 0), dtype=np.int64)
     rates = np.array([workload.rate_rps for workload in problem.workloads])
     required = rates * (1 + problem.settings.headroom)
-    bare = ResolvedProblem(problem, tuple(known), sizes, required, empty, empty, ints, ints, points, used, mps)
-    return with_max_processes(replace(bare, gap=problem.settings.gap), problem.settings.max_processes)
-
-
-def with_max_processes(resolved: ResolvedProblem, max_processes: int) -> ResolvedProblem:
-    """Returns the problem with operating points of at most so many processes; what was asked stays as it is."""
-    capacity, latency, batch, processes = _best_points(resolved, max_processes)
-    return replace(resolved, capacity_rps=capacity, latency_ms=latency, batch=batch, processes=processes)
+    bare = ResolvedProblem(
+        problem=problem,
+        fleet=tuple(known),
+        sizes=sizes,
+        required_rps=required,
+        capacity_rps=empty,
+        throughput_rps=empty,
+        latency_ms=empty,
+        batch=ints,
+        processes=ints,
+        points=points,
+        profiles=used,
+        mps=mps,
+        rule=rule_of(problem.settings),
+        max_processes=problem.settings.max_processes,
+        gap=problem.settings.gap,
+    )
+    return _with_best_points(bare)
 
 
 def _unusable(
@@ -290,15 +315,15 @@ def _sizes(
     return tuple(sizes)
 
 
-def _best_points(resolved: ResolvedProblem, max_processes: int) -> tuple[Floats, Floats, Ints, Ints]:
+def _with_best_points(resolved: ResolvedProblem) -> ResolvedProblem:
     """
-    Returns capacity, latency, batch and processes of the best operating points, shape (workload, size).
+    Returns the problem with the best operating points of its rule.
 
     Workloads with the same model and restrictions are looked up together.
     """
     problem, sizes = resolved.problem, resolved.sizes
     shape = (len(problem.workloads), len(sizes))
-    capacity_rps, latency_ms = np.zeros(shape), np.full(shape, np.nan)
+    capacity_rps, throughput_rps, latency_ms = np.zeros(shape), np.zeros(shape), np.full(shape, np.nan)
     batch, processes = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     alike: dict[object, list[int]] = {}
     for i, workload in enumerate(problem.workloads):
@@ -307,17 +332,25 @@ def _best_points(resolved: ResolvedProblem, max_processes: int) -> tuple[Floats,
     for members in alike.values():
         rows = np.array(members)
         for k, size in enumerate(sizes):
-            usable = usable_points(max_processes, problem.workloads[members[0]], size, resolved.points)
+            usable = usable_points(resolved.max_processes, problem.workloads[members[0]], size, resolved.points)
             if usable is None:
                 continue
             best, carried = resolved.rule.best(usable, resolved.asked.of(rows))
             hit = best >= 0
             served, chosen = rows[hit], best[hit]
             capacity_rps[served, k] = carried[hit]
+            throughput_rps[served, k] = usable.capacity_rps[chosen]
             latency_ms[served, k] = usable.latency_ms[chosen]
             batch[served, k] = usable.batch[chosen]
             processes[served, k] = usable.processes[chosen]
-    return capacity_rps, latency_ms, batch, processes
+    return replace(
+        resolved,
+        capacity_rps=capacity_rps,
+        throughput_rps=throughput_rps,
+        latency_ms=latency_ms,
+        batch=batch,
+        processes=processes,
+    )
 
 
 def usable_points(

@@ -57,10 +57,11 @@ def _too_slow(resolved: ResolvedProblem, alone: Mapping[str, Alone], w: int) -> 
         points = usable_points(problem.settings.max_processes, workload, size, resolved.points)
         if points is None or not points.batch.size:
             continue
-        best = int(np.argmin(points.latency_ms))
+        time_ms = resolved.rule.time_ms(points)
+        best = int(np.argmin(time_ms))
         where = f"{size}, batch {points.batch[best]}, {points.processes[best]} process(es)"
-        if fastest is None or points.latency_ms[best] < fastest[0]:
-            fastest = float(points.latency_ms[best]), where
+        if fastest is None or time_ms[best] < fastest[0]:
+            fastest = float(time_ms[best]), where
     for gpu, on_gpu in alone.items():
         if on_gpu.fastest_ms[w] < (fastest[0] if fastest else np.inf):
             where = f"alone on {on_gpu.fastest_percent[w]:g} % of {gpu} under MPS, batch {on_gpu.fastest_batch[w]}"

@@ -41,6 +41,7 @@ class GpuletsIgniter(Planner):
     name = "gpulets-igniter"
     source = "gpu-lets (USENIX ATC 2022) as gpu-lets+ of iGniter (IEEE TPDS 2023), sec. 5.1"
     sharing: tuple[Sharing, ...] = ("mps",)
+    own_rule = True
     own_model = True
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:

@@ -40,6 +40,7 @@ class Gslice(Planner):
     name = "gslice"
     source = "GSLICE (SoCC 2020) on iGniter's placement: GSLICE+ of iGniter (IEEE TPDS 2023), sec. 5.1"
     sharing: tuple[Sharing, ...] = ("mps",)
+    own_rule = True
     own_model = True
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:

@@ -47,6 +47,7 @@ class Igniter(Planner):
     """iGniter and the first-fit baselines that differ from it in where a workload goes."""
 
     sharing: tuple[Sharing, ...] = ("mps",)
+    own_rule = True
 
     def __init__(self, name: str, source: str, fit: Fit) -> None:
         self.name = name

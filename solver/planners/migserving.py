@@ -77,6 +77,7 @@ class Migserving(Planner):
     source: str
     algorithm: Algorithm
     sharing: tuple[Sharing, ...] = ("mig",)
+    own_rule = True
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         types = sum("mig" in entry.sharing for entry in resolved.fleet)

@@ -26,7 +26,7 @@ from ..allocation.allocated import CutGpu, Segment
 from ..model.geometry import PlacementRules, placement_rules, roomiest_layout
 from ..model.plan import Plan
 from ..model.problem import Sharing
-from ..performance.resolve import FleetType, ResolvedProblem, with_max_processes
+from ..performance.resolve import FleetType, ResolvedProblem
 from .planner import Planner
 from .single_type import Placed, cheapest_single_type, sizes_by_compute, without_plain_size
 
@@ -42,6 +42,8 @@ class Parvagpu(Planner):
         Most processes in an instance; None: as many as the problem allows.
     """
 
+    own_rule = True
+
     def __init__(self, name: str, source: str, *, optimise: bool = True, max_processes: int | None = None) -> None:
         self.name = name
         self.sharing: tuple[Sharing, ...] = ("mig",)
@@ -51,7 +53,7 @@ class Parvagpu(Planner):
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         if self._max_processes is not None:
-            resolved = with_max_processes(resolved, self._max_processes)
+            resolved = resolved.with_max_processes(self._max_processes)
         return cheapest_single_type(resolved, self.name, self._place, self.sharing)
 
     def _place(self, resolved: ResolvedProblem, entry: FleetType) -> Placed:

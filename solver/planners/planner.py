@@ -22,6 +22,9 @@ class Planner(Protocol):
 
     own_model: bool = False
     """Whether it judges latencies by a model of its own, so that its plan may break SLOs by the full one."""
+    own_rule: bool = False
+    """Whether it keeps the latency rule of its paper, execution, whatever the problem promises: then its plan may miss
+    what is promised."""
     keeps_spares: bool = False
     """Whether it plans partitions that are kept free."""
 

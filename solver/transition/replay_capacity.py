@@ -112,7 +112,7 @@ def _wrong_figures(old: Plan, assigned: Plan, transition: Transition) -> Iterato
         for partition in gpu.partitions:
             for served in partition.serves:
                 key = gpu.gpu, partition.mig_profile, partition.sm_percent, served.workload
-                known[key].append(served.capacity_rps)
+                known[key].append(served.carries_rps)
     types = {gpu.name: gpu.gpu for gpu in transition.gpus}
     for step in transition.steps:
         for workload, capacity in (step.capacity_rps or {}).items():
@@ -148,5 +148,5 @@ def _figures(plan: Plan) -> dict[str, tuple[float, float]]:
         for partition in gpu.partitions:
             for served in partition.serves:
                 rate[served.workload] += served.rate_rps
-                capacity[served.workload] += served.capacity_rps
+                capacity[served.workload] += served.carries_rps
     return {workload: (rate[workload], capacity[workload]) for workload in rate}

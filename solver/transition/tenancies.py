@@ -65,7 +65,7 @@ def tenancy(partition: Partition, sharing: Sharing) -> Tenancy:
     serves = sorted((served.workload, served.batch, served.processes) for served in partition.serves)
     capacity: defaultdict[str, float] = defaultdict(float)
     for served in partition.serves:
-        capacity[served.workload] += served.capacity_rps
+        capacity[served.workload] += served.carries_rps
     return Tenancy(
         sharing=sharing,
         mig_profile=partition.mig_profile,

@@ -24,6 +24,7 @@ SERVED = {
     "basis": "fitted",
     "causes_ms": None,
     "memory_mib": None,
+    "promised_rps": None,
 }
 
 

@@ -24,6 +24,10 @@ ONE = [{"model": "bert", "rate_rps": 10, "slo_ms": 500}]
 WHOLE = {"model": "vgg19", "rate_rps": 20, "slo_ms": 200, "gpus": ["T4"]}
 NODES = {"gpu": "A100-80GB", "count": 3, "nodes": [{"name": "n1", "count": 3}]}
 MIXED = [NODES, {"gpu": "T4", "sharing": ["exclusive"]}]
+PROMISING = problem_of(
+    [*ONE, {"model": "resnet50", "rate_rps": 900, "slo_ms": 200, "slo_quantile": 0.95}], latency="percentile"
+)
+BUSY = problem_of([{"model": "resnet50", "rate_rps": 3000, "slo_ms": 40}], latency="percentile", quantile=0.999)
 IMPOSSIBLE = problem_of([{**ONE[0], "slo_ms": 0.01}])
 GOOD = {
     "mig": (problem_of([*ONE, {"model": "resnet50", "rate_rps": 900, "slo_ms": 200}]), "exact", Status.OPTIMAL),
@@ -33,6 +37,9 @@ GOOD = {
     "shadow": (example(shadow_percent=10), "igniter", Status.FEASIBLE),
     "spares": (problem_of(ONE, spare_gpu_loss=True), "exact", Status.OPTIMAL),
     "violating": (table_3(mps_rules="igniter"), "ffd", Status.VIOLATING),
+    "percentile": (PROMISING, "exact", Status.OPTIMAL),
+    "percentile missed": (BUSY, "parvagpu", Status.VIOLATING),
+    "worst case": (problem_of(ONE, latency="worst_case"), "exact", Status.OPTIMAL),
     "infeasible": (IMPOSSIBLE, "exact", Status.INFEASIBLE),
     "refused": (problem_of(ONE, spare_gpu_loss=True), "parvagpu", Status.REFUSED),
 }
@@ -127,7 +134,7 @@ def others(annotation, value):
 def named(path):
     """Returns a path as the list writes it, without numbers and keys of mappings."""
     text = ".".join("[]" if isinstance(part, int) else part for part in path).replace(".[]", "[]")
-    return re.sub(r"^((?:.*\.)?(?:causes_ms|addable|rents|shared))\..*$", r"\1", text)
+    return re.sub(r"^((?:.*\.)?(?:causes_ms|addable|rents|shared|quantiles))\..*$", r"\1", text)
 
 
 def changed(plan, path, value):

@@ -60,6 +60,35 @@ def test_small_problems_are_answered_as_enumeration_does(block):
     assert ends["optimal"] >= 4
 
 
+PROMISES = (
+    {"latency": "percentile"},
+    {"latency": "percentile", "quantile": 0.95, "dispatch": "random"},
+    {"latency": "percentile", "quantile": 0.999, "process_queues": "own"},
+    {"latency": "worst_case"},
+)
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda one: "-".join(map(str, one.values())))
+def test_small_problems_under_other_latency_rules_are_answered_as_enumeration_does(promise, monkeypatch):
+    def promising(seed):
+        problem, profiles = small_problem(seed)
+        if any("mps" in entry.sharing for entry in problem.fleet):
+            raise TooManyError("no rule but execution is planned under MPS")
+        longer = tuple(one.model_copy(update={"slo_ms": 5 * one.slo_ms}) for one in problem.workloads)
+        changed = {"settings": problem.settings.model_copy(update=promise), "workloads": longer}
+        return problem.model_copy(update=changed), profiles
+
+    monkeypatch.setitem(DRAWS, "small", promising)
+    ends = Counter()
+    for seed in range(11):
+        try:
+            ends[judged("small", seed)] += 1
+        except TooManyError:
+            ends["too many"] += 1
+    assert not [end for end in ends if end.startswith("false")], ends
+    assert ends["optimal"] >= 4
+
+
 def test_one_workload_at_any_rate_costs_what_whole_gpus_carry():
     ends = Counter(judged("one", seed, time_limit_s=3.0) for seed in range(15))
     assert not [end for end in ends if end.startswith("false")], ends

@@ -1,7 +1,8 @@
 """
 The least cost of a small MIG problem by enumeration, from the problem and the measured points alone.
 
-Nothing of the planners, of `check` or of the look-up of operating points is used: the geometry is that of NVIDIA's MIG
+Nothing of the planners, of `check` or of the look-up of operating points is used, but for the table of the exact chain
+of one server, which has tests of its own: the geometry is that of NVIDIA's MIG
 User Guide, a workload's covers are enumerated, their demands are added up, and GPUs for a demand are counted by
 recursion over the cuts of one GPU. Costs are fractions, of the prices as they are written.
 """
@@ -9,6 +10,10 @@ recursion over the cuts of one GPU. Costs are fractions, of the prices as they a
 import math
 from fractions import Fraction
 from functools import cache
+
+import numpy as np
+
+from sliceplan.solver.performance.queueing.load_table import greatest_loads
 
 GEOMETRY = {
     "A100-80GB": {
@@ -36,6 +41,10 @@ LOOSE = 2e-6
 
 MOST_DEMANDS = 20_000
 """Sums of covers that are looked at; a problem with more is left out."""
+
+
+MOST_TURNS = 3_000
+"""Requests of a service of which a partition gets one, at most."""
 
 
 class TooManyError(Exception):
@@ -113,7 +122,6 @@ def capacities(problem, profiles):
         points[profile.model, profile.gpu] = profile.points
     found = []
     for workload in problem.workloads:
-        limit_ms = workload.slo_ms * problem.settings.slo_fraction * (1 + 1e-9)
         own = {}
         for entry in problem.fleet:
             if workload.gpus is not None and entry.gpu not in workload.gpus:
@@ -129,14 +137,57 @@ def capacities(problem, profiles):
                 per_process = workload.memory_mib
                 memory = point.memory_mib if per_process is None else per_process * point.processes
                 if (
-                    point.latency_ms <= limit_ms
-                    and point.processes <= problem.settings.max_processes
+                    point.processes <= problem.settings.max_processes
                     and (workload.batch_sizes is None or point.batch in workload.batch_sizes)
                     and (memory is None or memory <= 0.97 * 1000 * MEMORY_GB.get(name, 10_000))
                 ):
-                    own[entry.gpu, name] = max(own.get((entry.gpu, name), 0.0), point.throughput_rps)
-        found.append(own)
+                    own[entry.gpu, name] = max(own.get((entry.gpu, name), 0.0), carried(problem, workload, point))
+        found.append({size: rps for size, rps in own.items() if rps > 0})
     return found
+
+
+def carried(problem, workload, point):
+    """Returns the greatest rate at which the latency rule holds at an operating point, number by number."""
+    settings, slo = problem.settings, workload.slo_ms * (1 + 1e-9)
+    if settings.latency == "execution":
+        return point.throughput_rps if point.latency_ms <= slo * settings.slo_fraction else 0.0
+    batch, processes = point.batch, point.processes
+    time_ms = max(point.latency_ms, 1000 * batch * processes / point.throughput_rps)
+    if 2 * time_ms > slo:
+        return 0.0
+    if settings.latency == "worst_case":
+        return 1000 * batch * processes / time_ms
+    servers = processes if settings.process_queues == "own" else 1
+    together = processes // servers
+    full = 1000 * batch * together / time_ms
+    quantile = settings.quantile if workload.slo_quantile is None else workload.slo_quantile
+    slack, loads = workload.slo_ms / time_ms, []
+    if together == 1:
+        found = greatest_loads(np.array([batch]), np.array([slack]), np.array([quantile]))
+        loads.append(float(found[0]) * full)
+    if together > 1 or settings.dispatch == "weighted_round_robin":
+        loads.append(of_every(batch, together, slack, quantile, 1) * full)
+    if settings.dispatch == "weighted_round_robin":
+        rate = workload.rate_rps * (1 + settings.headroom)
+        every = 2
+        while rate / every > max(loads):  # beyond it the k-th part is less than what is known
+            if every > MOST_TURNS:
+                raise TooManyError(f"a service of more than {MOST_TURNS} partitions")
+            loads.append(min(of_every(batch, together, slack, quantile, every) * full, rate / every))
+            every += 1
+    return servers * max(loads)
+
+
+def of_every(b, p, s, q, k):
+    """Returns the load at which p processes on one queue hold that get every k-th request (percentiles, section 8)."""
+    q = max(q, 0.95)
+    lost = max((b - 1) * (p - (p - 0.7) / k), p * (0.93 * b - 4.2)) + (0.35 * (1 - 1 / k) if b > 1 else 0)
+    room = b * p * (s - 1) - lost
+    if room <= 0 or q > 0.999 + 1e-9:
+        return 0.0
+    theta = math.log(1 / (1 - q)) / (k * room)
+    margin = 0.013 if q <= 0.99 + 1e-9 else 0.026
+    return min(0.97, max(0.0, theta / math.expm1(theta) - margin)) if theta < 500 else 0.0
 
 
 def covers_of(problem, capacity, w, missing):

@@ -19,6 +19,7 @@ from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.performance.latency_rules.rules import part_of_slo
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
 from sliceplan.solver.wording.summary import misses, plan_summary
 
@@ -224,8 +225,10 @@ def _show_budgets(session: Session, problem: Problem, plan: Plan, chosen: GpuFil
     if len(figures) > counts[0]:
         most = choose_one(session, "plan.budgets", f"Services, of {len(figures):,}, the tightest first", counts)
     show_picture(session, budget_chart(figures[:most]), "latency_budgets")
+    settings = problem.settings
+    part, why = part_of_slo(settings.latency, settings.slo_fraction), f"latency: {settings.latency}"
     st.caption(
-        f"Of each SLO, execution may take {problem.settings.slo_fraction:.0%} (slo_fraction); the rest is kept for "
+        f"Of each SLO, a batch may take {part:.0%} ({why}); the rest is kept for "
         "requests that wait for their batch or in the queue. A service's slowest partition counts. Where services "
         "share a GPU by MPS, the parts show what neighbours add."
     )
@@ -245,7 +248,7 @@ def _show_services(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
             "capacity (req/s)": column.NumberColumn(format="%.0f", help="predicted, of all its partitions"),
             "load": column.NumberColumn(format="%.0f %%", help="rate over capacity"),
             "latency (ms)": column.NumberColumn(format="%.1f", help="predicted, of its slowest partition"),
-            "may take (ms)": column.NumberColumn(format="%.1f", help="SLO times slo_fraction"),
+            "may take (ms)": column.NumberColumn(format="%.1f", help="the part of the SLO that a batch may take"),
             "SLO (ms)": column.NumberColumn(format="%.0f"),
             "slack": column.NumberColumn(format="%.0f %%", help="how much of what it may take the latency leaves"),
             "predicted": column.TextColumn(help="from measurements, fitted curves, or estimated from another GPU type"),

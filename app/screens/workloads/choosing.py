@@ -17,6 +17,7 @@ from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_pric
 from sliceplan.solver.model.prices import book_named
 from sliceplan.solver.model.problem import FleetEntry, Sharing, Workload
 from sliceplan.solver.performance.latency_rules.execution import least_slo_ms
+from sliceplan.solver.performance.latency_rules.rules import part_of_slo
 
 
 @st.dialog("Add GPUs", width="medium")
@@ -106,7 +107,7 @@ def add_service(session: Session) -> None:
         key="service_rate",
         help=Workload.model_fields["rate_rps"].description,
     )
-    least = least_slo_ms(min(one.least_ms for one in known), session.tables.settings["slo_fraction"])
+    least = least_slo_ms(min(one.least_ms for one in known), _part_of_slo(session))
     slo = slo_at.number_input(
         "SLO, milliseconds",
         min_value=0.01,
@@ -115,7 +116,7 @@ def add_service(session: Session) -> None:
         help=Workload.model_fields["slo_ms"].description,
     )
     if slo < least:
-        st.warning(f"No partition is that quick: with slo_fraction as it is, at least {least:.3g} ms are needed.")
+        st.warning(f"No partition is that quick: with the settings as they are, at least {least:.3g} ms are needed.")
     taken = name in set(names)
     if taken:
         st.error(f"There is a service {name!r} already; expected another name, such as {free_name(name, names)}.")
@@ -151,3 +152,9 @@ def _facts() -> tuple[ModelFacts, ...]:
 @st.cache_resource
 def _catalogue(book: str) -> pd.DataFrame:
     return catalogue_table(load_catalogue().values(), shipped_profiles(), PriceBook.model_validate_json(book))
+
+
+def _part_of_slo(session: Session) -> float:
+    """Returns the part of an SLO that a batch may take by the settings."""
+    settings = session.tables.settings
+    return part_of_slo(settings["latency"], settings["slo_fraction"])

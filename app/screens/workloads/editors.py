@@ -214,7 +214,7 @@ def _workload_columns(frame: pd.DataFrame) -> dict[str, Any]:
     fields = Workload.model_fields
     column = st.column_config
     models = _options(sorted({profile.model for profile in shipped_profiles()}), frame["model"])
-    numbers = ("rate_rps", "slo_ms", "min_replicas", "max_replicas", "memory_mib", "value")
+    numbers = ("rate_rps", "slo_ms", "min_replicas", "max_replicas", "memory_mib", "value", "slo_quantile")
     return {
         "name": column.TextColumn(
             "name",

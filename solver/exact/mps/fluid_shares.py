@@ -10,8 +10,6 @@ which it carries all of its rate alone. Every share is looked at: neither latenc
 (performance/alone.py).
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from ...performance.alone import EveryShare, each_kind
@@ -35,7 +33,7 @@ def fluid_of(resolved: ResolvedProblem, rate: float = 1.0) -> Floats:
     """Returns what a multiple of each rate takes of GPUs under MPS at least, as `fluid_gpus`, alike workloads once."""
     classes = classes_of(resolved)
     first = resolved.restricted_to([members[0] for members in classes])
-    of_class = fluid_gpus(replace(first, required_rps=first.required_rps * rate))
+    of_class = fluid_gpus(first.at_rates(first.required_rps * rate))
     fluid = np.zeros((len(resolved.required_rps), of_class.shape[1]))
     for c, members in enumerate(classes):
         fluid[list(members)] = of_class[c]

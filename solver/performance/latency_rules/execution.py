@@ -44,10 +44,15 @@ class Execution:
     """The rule with a problem's part of the SLO."""
 
     slo_fraction: float
+    depends_on_rate: bool = False
+
+    def time_ms(self, points: OperatingPoints) -> Floats:
+        """Returns the latency of a batch."""
+        return points.latency_ms
 
     def greatest_rps(self, points: OperatingPoints, asked: Asked) -> Floats:
-        """Returns the throughput of the points that are fast enough, 0 of the others; shape (workload, point)."""
-        fast = within(points.latency_ms, limit_ms(asked.slo_ms, self.slo_fraction)[:, None])
+        """Returns the throughput of the points that are fast enough, 0 of the others."""
+        fast = within(points.latency_ms, limit_ms(asked.slo_ms, self.slo_fraction))
         return np.where(fast, points.capacity_rps, 0.0)
 
     def best(self, points: OperatingPoints, asked: Asked) -> tuple[Ints, Floats]:

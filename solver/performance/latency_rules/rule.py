@@ -14,25 +14,37 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What workloads ask of a partition; arrays of shape (workload,)."""
+    """What workloads ask of a partition; arrays of one shape, mostly (workload,)."""
 
     slo_ms: Floats
     rate_rps: Floats
     """Of the whole workload, with the headroom that is provisioned."""
+    quantile: Floats
+    """Part of the requests that is to be within the SLO; of percentiles only."""
 
     def of(self, rows: Ints | list[int]) -> "Asked":
         """Returns what some of the workloads ask, in the order given."""
-        return Asked(self.slo_ms[rows], self.rate_rps[rows])
+        return Asked(self.slo_ms[rows], self.rate_rps[rows], self.quantile[rows])
+
+    @property
+    def of_each_point(self) -> "Asked":
+        """The same with arrays of shape (workload, 1), which pair with points as (workload, point)."""
+        return Asked(self.slo_ms[:, None], self.rate_rps[:, None], self.quantile[:, None])
 
 
 class LatencyRule(Protocol):
     """Says which operating points serve a workload, and how much of it."""
 
+    @property
+    def depends_on_rate(self) -> bool:
+        """Whether what a partition carries depends on the rate of its whole workload."""
+        ...
+
     def greatest_rps(self, points: OperatingPoints, asked: Asked) -> Floats:
         """
-        Returns the greatest rate at which a partition at a point keeps the SLO, shape (workload, point).
+        Returns the greatest rate at which a partition at a point keeps the SLO; it does at every lower rate too.
 
-        It keeps it at every lower rate too. 0: at none.
+        0: at none. Arrays of points, of shape (point,), pair with those of what is asked as numpy broadcasts them.
         """
         ...
 
@@ -44,12 +56,16 @@ class LatencyRule(Protocol):
         """
         ...
 
+    def time_ms(self, points: OperatingPoints) -> Floats:
+        """Returns the time of a batch as the rule counts it, shape (point,)."""
+        ...
+
     def too_slow(self, slo_ms: float, fastest_ms: float, where: str) -> str:
         """Returns why no operating point keeps an SLO, and which SLO the fastest of them, at `where`, would keep."""
         ...
 
 
 def holds(rule: LatencyRule, points: OperatingPoints, asked: Asked, rate_rps: Floats) -> np.ndarray:
-    """Returns whether the rule holds for partitions at rates of shape (workload, point); shape (workload, point)."""
+    """Returns whether the rule holds for partitions at rates; arrays pair as in `LatencyRule.greatest_rps`."""
     greatest = rule.greatest_rps(points, asked)
     return np.asarray((greatest > 0) & (rate_rps <= greatest * (1 + TOLERANCE)))

@@ -2,17 +2,70 @@
 
 import numpy as np
 
+from ...model.errors import Finding
 from ...model.problem import Problem, Settings
 from ..interference.prediction import Floats
-from .execution import Execution
+from .execution import Execution, limit_ms
+from .percentile import Percentile
 from .rule import Asked, LatencyRule
+from .worst_case import WorstCase
 
 
 def rule_of(settings: Settings) -> LatencyRule:
-    """Returns the latency rule that a problem's settings state."""
-    return Execution(settings.slo_fraction)
+    """Returns the latency rule that a problem's settings state; ValueError if it is not planned (`not_planned`)."""
+    if settings.latency == "execution":
+        return Execution(settings.slo_fraction)
+    if settings.latency == "worst_case":
+        return WorstCase()
+    if settings.latency == "percentile" and settings.dispatch in ("random", "weighted_round_robin"):
+        return Percentile(
+            by_turns=settings.dispatch == "weighted_round_robin", shared=settings.process_queues == "shared"
+        )
+    raise ValueError(f"latency {settings.latency}, dispatch {settings.dispatch} is not planned")
+
+
+def part_of_slo(latency: str, slo_fraction: float) -> float:
+    """Returns the part of an SLO that a batch may take with a rule, by its name: beyond it no rate holds."""
+    return slo_fraction if latency == "execution" else 1 / 2
+
+
+def batch_may_take_ms(settings: Settings, slo_ms: float) -> float:
+    """Returns how much of an SLO a batch may take."""
+    return limit_ms(slo_ms, part_of_slo(settings.latency, settings.slo_fraction))
+
+
+def not_planned(problem: Problem, source: str) -> list[Finding]:
+    """Returns a finding for each part of the promise that no planner plans yet, with the reason and what works."""
+    settings, found = problem.settings, []
+    if settings.latency == "assembly":
+        message = (
+            "is 'assembly', which is not planned: a partition that waits for full batches keeps its SLO at its planned "
+            "rate and misses it at a lower one; expected percentile, worst_case or execution"
+        )
+        found.append(Finding(source, "settings.latency", message))
+    if settings.latency == "percentile" and settings.dispatch in ("least_expected", "central"):
+        message = (
+            f"is {settings.dispatch!r}, with which what a service's partitions carry is no sum of what each carries, "
+            "and which is not planned yet; expected weighted_round_robin, whose plans hold with it too, or random"
+        )
+        found.append(Finding(source, "settings.dispatch", message))
+    if settings.latency != "execution":
+        shared = [entry.gpu for entry in problem.fleet if "mps" in entry.sharing]
+        if shared:
+            message = (
+                f"is {settings.latency!r}, but {', '.join(shared)} may be shared by MPS, where a batch takes longer or "
+                "shorter with what its neighbours do, and no such promise is planned yet; expected execution, or "
+                "sharing without mps"
+            )
+            found.append(Finding(source, "settings.latency", message))
+    return found
 
 
 def asked_by(problem: Problem, rate_rps: Floats) -> Asked:
     """Returns what the workloads of a problem ask at these rates, shape (workload,)."""
-    return Asked(np.array([workload.slo_ms for workload in problem.workloads]), rate_rps)
+    quantile = problem.settings.quantile
+    return Asked(
+        np.array([workload.slo_ms for workload in problem.workloads]),
+        rate_rps,
+        np.array([quantile if one.slo_quantile is None else one.slo_quantile for one in problem.workloads]),
+    )

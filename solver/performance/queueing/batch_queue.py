@@ -52,6 +52,16 @@ class BatchQueue:
         """The largest batch."""
         return len(self.times)
 
+    @property
+    def taken(self) -> Ints:
+        """How many a service takes that finds so many waiting, shape (requests,)."""
+        return np.clip(np.arange(self.waiting.size), 1, self.batch)
+
+    def left(self, found: Ints) -> Floats:
+        """Returns how probable it is that services which find so many waiting leave 0, 1, ... in the queue."""
+        behind = np.maximum(found - self.taken[found], 0)
+        return np.asarray(np.bincount(behind, weights=self.waiting[found]), dtype=np.float64)
+
 
 def batch_queue(times: Sequence[float] | Floats, load: float) -> BatchQueue:
     """
@@ -85,15 +95,12 @@ def batch_queue(times: Sequence[float] | Floats, load: float) -> BatchQueue:
 
 def late(queue: BatchQueue, within: float) -> float:
     """Returns the part of the requests whose latency is more than `within`."""
-    t, batch, rate = queue.times, queue.batch, queue.rate
-    found, alone = queue.waiting, float(queue.waiting[0])
-    taken = np.clip(np.arange(found.size), 1, batch)
+    t, rate = queue.times, queue.rate
+    alone, lengths = float(queue.waiting[0]), t[queue.taken - 1]
     in_time = alone * float(t[0] <= within)
-    for length in np.unique(t):
-        own = np.flatnonzero(t[taken - 1] == length)
-        left = np.bincount(np.maximum(own - taken[own], 0), weights=found[own])
-        in_time += rate * _in_time(queue, left, float(length), within)
-    return max(0.0, 1 - in_time / (alone + rate * float(np.dot(found, t[taken - 1]))))
+    for length in np.unique(t).tolist():
+        in_time += rate * _in_time(queue, queue.left(np.flatnonzero(lengths == length)), length, within)
+    return max(0.0, 1 - in_time / (alone + rate * float(np.dot(queue.waiting, lengths))))
 
 
 def greatest_load(
@@ -146,11 +153,11 @@ def _in_time(queue: BatchQueue, left: Floats, length: float, within: float) -> f
 
 def number_in_queue(left: Floats, arrived: Floats, m: Ints) -> Floats:
     """Returns the probability of being number m; `arrived`: expected ones before, shape (node,); shape (node, m)."""
-    number = poisson.pmf(m[None, :], arrived[:, None])
+    number = np.asarray(poisson.pmf(m[None, :], arrived[:, None]))
     if left.size == 1:
-        return left[0] * number
+        return np.asarray(left[0] * number)
     most = min(left.size, m.size)
-    return np.stack([np.convolve(left[:most], of_node)[: m.size] for of_node in number])
+    return np.stack([np.convolve(left[:most], of_node)[: m.size] for of_node in list(number)])
 
 
 def _on_time(queue: BatchQueue, ahead: Ints, starts: Floats, within: float) -> Floats:

@@ -31,8 +31,7 @@ def latency_quantiles(batch: int, load: float, quantiles: Sequence[float]) -> Fl
     """Returns the quantiles of the latency in units of T, rounded up to a thousandth of it; shape (quantile,)."""
     queue = batch_queue(np.ones(batch), load)
     alone, states = float(queue.waiting[0]), queue.waiting.size
-    taken = np.clip(np.arange(states), 1, batch)
-    left = np.bincount(np.maximum(np.arange(states) - taken, 0), weights=queue.waiting)
+    left = queue.left(np.arange(states))
     most = states // batch + 2
     node = (np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1)) + 1) / 2
     fewer = np.cumsum(number_in_queue(left, queue.rate * node, np.arange(most * batch)), axis=1)[:, batch - 1 :: batch]

@@ -89,7 +89,7 @@ def test_budgets_of_many_services_begin_with_the_tightest_ten():
     look_at(page, "Latency budgets")
     assert not page.exception
     assert page.selectbox(key="plan.budgets").options == ["10", "20"]
-    assert "execution may take 50%" in texts(page.caption)
+    assert "a batch may take 50%" in texts(page.caption)
 
 
 def test_parts_that_are_kept_free_have_their_price():

@@ -16,6 +16,11 @@ def points_of(rows):
     return OperatingPoints(batch, processes, latency.astype(float), rps.astype(float), nothing)
 
 
+def asked_of(slo_ms):
+    """Returns what workloads ask with these SLOs, at 1 request/s."""
+    return Asked(slo_ms, np.ones(len(slo_ms)), np.full(len(slo_ms), 0.99))
+
+
 ROWS = st.lists(
     st.tuples(st.integers(1, 8), st.integers(1, 3), st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=12
 )
@@ -23,7 +28,7 @@ ROWS = st.lists(
 
 @given(ROWS, st.lists(st.integers(1, 30), min_size=1, max_size=5), st.sampled_from([0.25, 0.5, 1.0]))
 def test_the_best_point_is_the_one_that_a_search_through_all_of_them_finds(rows, slos, fraction):
-    asked = Asked(np.array(slos, dtype=float), np.ones(len(slos)))
+    asked = asked_of(np.array(slos, dtype=float))
     best, carried = Execution(fraction).best(points_of(rows), asked)
     for slo, at, rps in zip(slos, best, carried, strict=True):
         fast = [
@@ -37,16 +42,16 @@ def test_the_best_point_is_the_one_that_a_search_through_all_of_them_finds(rows,
 
 @given(ROWS, st.lists(st.integers(1, 30), min_size=1, max_size=5))
 def test_the_best_point_carries_the_greatest_rate_of_any(rows, slos):
-    asked, points = Asked(np.array(slos, dtype=float), np.ones(len(slos))), points_of(rows)
+    asked, points = asked_of(np.array(slos, dtype=float)), points_of(rows)
     rule = Execution(0.5)
-    assert (rule.best(points, asked)[1] == rule.greatest_rps(points, asked).max(axis=1)).all()
+    assert (rule.best(points, asked)[1] == rule.greatest_rps(points, asked.of_each_point).max(axis=1)).all()
 
 
 def test_it_holds_up_to_the_throughput_and_for_latencies_at_the_limit_but_for_rounding():
     points = points_of([(4, 1, 50, 80)])
-    asked = Asked(np.array([100.0, 100.0, 100 * (1 - 1e-12), 99.0]), np.ones(4))
+    asked = asked_of(np.array([100.0, 100.0, 100 * (1 - 1e-12), 99.0]))
     rates = np.array([[80.0], [80.1], [80.0], [1.0]])
-    assert holds(Execution(0.5), points, asked, rates)[:, 0].tolist() == [True, False, True, False]
+    assert holds(Execution(0.5), points, asked.of_each_point, rates)[:, 0].tolist() == [True, False, True, False]
 
 
 def test_the_slo_that_is_recommended_is_enough():
@@ -58,5 +63,5 @@ def test_the_slo_that_is_recommended_is_enough():
 
 def test_without_points_there_is_none():
     none = points_of([(1, 1, 1, 1)]).where(np.array([False]))
-    best, carried = Execution(0.5).best(none, Asked(np.array([10.0]), np.array([1.0])))
+    best, carried = Execution(0.5).best(none, asked_of(np.array([10.0])))
     assert (best.tolist(), carried.tolist()) == ([-1], [0.0])

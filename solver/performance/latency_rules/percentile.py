@@ -1,0 +1,167 @@
+"""
+A percentile in time: of the requests of a service, which arrive at random (Poisson), a part q is within its SLO.
+
+Every batch is counted to take the time T of a full one (full_batch.py), as where an engine pads its batches; a free
+process takes what waits at once. A partition promises nothing where T is more than half of the SLO: a request that just
+misses a batch waits T and executes T. Else what it carries is load x b p / T, with a load that holds at every lower one
+too, so that the promise holds when rates fall:
+
+- one process and requests dealt at random (which keeps them Poisson): the exact chain, tabled (queueing/load_table.py);
+- processes that share a queue, and requests dealt in weighted turns: the measured formula of queueing/shared_queue.py;
+- processes with queues of their own are servers of one process each, to which requests are dealt as to partitions.
+
+Dealt in weighted turns, with the planned rates as weights, a server with rate r of a service's R gets at most every
+k-th request, k = floor(R / r), and what it carries rises with k. The greatest r that holds is
+
+    max over k of min(load_k b p / T, R / k),    k = 1 (any r) being the random split
+
+(for one process the exact chain there, which only has to carry arrivals that are smoother than its own; that smoother
+arrivals are no worse was so in every simulation and is not proven). It depends on the service's rate alone, not on its
+other partitions: with c_i(R) so for partition i, rates r_i that hold and add up to R exist exactly if
+sum_i c_i(R) >= R, as every rate below c_i(R) holds too, and r_i = R c_i / sum_j c_j are such rates. So a plan is a
+cover as under any other rule. c_i(R) never falls with R, and c_i(R) / R never rises: what fits at some rates fits at
+lower ones. In trouble (`spare_rate`), partitions count for what they carry at the planned rate, which is no more.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..interference.prediction import Floats, Ints
+from ..operating_points import OperatingPoints
+from ..queueing.load_table import greatest_loads
+from ..queueing.shared_queue import greatest_shared_loads
+from .execution import in_tenths
+from .full_batch import batch_time_ms, most_carried
+from .rule import TOLERANCE, Asked
+
+EVEN = 1e12
+"""Of so many requests a server gets one."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Servers:
+    """Servers and what is asked of them; arrays of one shape."""
+
+    batch: Ints
+    processes: Ints
+    slack: Floats
+    """SLO over T."""
+    full_rps: Floats
+    """Throughput with full batches."""
+    quantile: Floats
+    rate_rps: Floats
+    """Of the whole service."""
+
+    def of(self, rows: np.ndarray) -> "_Servers":
+        return _Servers(
+            self.batch[rows],
+            self.processes[rows],
+            self.slack[rows],
+            self.full_rps[rows],
+            self.quantile[rows],
+            self.rate_rps[rows],
+        )
+
+    def at_every(self, every: Floats) -> Floats:
+        """Returns what each carries of requests of which it gets every k-th."""
+        load = greatest_shared_loads(self.batch, self.processes, self.slack, self.quantile, every)
+        return load * self.full_rps
+
+
+@dataclass(frozen=True)
+class Percentile:
+    """The rule, with how requests are dealt."""
+
+    by_turns: bool
+    """In weighted turns; else at random."""
+    shared: bool
+    """Whether the processes of a partition take from one queue."""
+
+    @property
+    def depends_on_rate(self) -> bool:
+        """Dealt in turns, a partition of a service with more rate gets a smaller, more even part of it."""
+        return self.by_turns
+
+    def time_ms(self, points: OperatingPoints) -> Floats:
+        """Returns the time that every batch is counted to take."""
+        return batch_time_ms(points)
+
+    def greatest_rps(self, points: OperatingPoints, asked: Asked) -> Floats:
+        """As the protocol says."""
+        time_ms = batch_time_ms(points)
+        slack = asked.slo_ms / time_ms
+        quick = slack * (1 + TOLERANCE) >= 2
+
+        def of_quick(values: Floats | Ints) -> np.ndarray:
+            return np.broadcast_to(values, slack.shape)[quick]
+
+        together = of_quick(points.processes)
+        processes = together if self.shared else np.ones_like(together)
+        batch = of_quick(points.batch)
+        servers = _Servers(
+            batch,
+            processes,
+            slack[quick],
+            1000.0 * batch * processes / of_quick(time_ms),
+            of_quick(asked.quantile),
+            of_quick(asked.rate_rps),
+        )
+        found = np.zeros(slack.shape)
+        found[quick] = self._carried(servers) * (together / processes)
+        return found
+
+    def best(self, points: OperatingPoints, asked: Asked) -> tuple[Ints, Floats]:
+        """As the protocol says."""
+        return most_carried(points, asked, self.greatest_rps)
+
+    def too_slow(self, slo_ms: float, fastest_ms: float, where: str) -> str:
+        """As the protocol says."""
+        return (
+            "no operating point is fast enough: a request that just misses a batch waits for it and is executed in the "
+            f"next, so a batch may take {slo_ms / 2:g} ms, half of its SLO; the fastest takes {fastest_ms:.4g} ms "
+            f"({where}); an SLO of {in_tenths(2 * fastest_ms):g} ms would do"
+        )
+
+    def _carried(self, servers: _Servers) -> Floats:
+        """Returns what each server carries."""
+        at_random = servers.at_every(np.ones_like(servers.slack))
+        one = np.flatnonzero(servers.processes == 1)
+        load = greatest_loads(servers.batch[one], servers.slack[one], servers.quantile[one])
+        exact = load * servers.full_rps[one]
+        if not self.by_turns:
+            at_random[one] = exact
+            return at_random
+        at_random[one] = np.maximum(at_random[one], exact)
+        # Where nothing was measured, turns carry nothing however even they are.
+        partly = np.flatnonzero((at_random < servers.rate_rps) & (servers.at_every(np.full(at_random.shape, EVEN)) > 0))
+        at_random[partly] = np.maximum(at_random[partly], _by_turns(servers.of(partly)))
+        return at_random
+
+
+def _by_turns(servers: _Servers) -> Floats:
+    """
+    Returns max over k of min(load_k C, R / k), k >= 1, for servers that do not carry all of their service.
+
+    load_k rises with k and R / k falls: the maximum is at the last k with load_k C <= R / k, or the one after it.
+    """
+    last = np.ones(servers.slack.shape)
+    beyond = np.full(servers.slack.shape, 2.0)
+    wanted = np.flatnonzero(servers.at_every(beyond) * beyond <= servers.rate_rps)
+    while wanted.size:
+        last[wanted], beyond[wanted] = beyond[wanted], 2 * beyond[wanted]
+        wanted = wanted[_fits(servers, wanted, beyond)]
+    wanted = np.flatnonzero(beyond - last > 1)
+    while wanted.size:
+        middle = last.copy()
+        middle[wanted] = np.floor((last[wanted] + beyond[wanted]) / 2)
+        fits = _fits(servers, wanted, middle)
+        last[wanted[fits]], beyond[wanted[~fits]] = middle[wanted[fits]], middle[wanted[~fits]]
+        wanted = wanted[beyond[wanted] - last[wanted] > 1]
+    return np.asarray(np.maximum(servers.at_every(last), servers.rate_rps / beyond))
+
+
+def _fits(servers: _Servers, rows: Ints, every: Floats) -> np.ndarray:
+    """Returns for some of the servers whether what they carry of every k-th request is no more than the k-th part."""
+    some = servers.of(rows)
+    return np.asarray(some.at_every(every[rows]) * every[rows] <= some.rate_rps)

@@ -1,0 +1,59 @@
+"""
+The greatest load of processes that share a queue, for arrivals that are random or every k-th of random ones.
+
+p processes execute batches of at most b in a time T each, greedily; C = b p / T. With S = SLO / T,
+
+    M = b p (S - 1)                                        requests that they complete within the slack
+    D = max((b - 1) (p - (p - 0.7) / k), p (0.93 b - 4.2)) + [b > 1] 0.35 (1 - 1/k)    lost to forming batches
+    theta = ln(1 / (1 - q)) / (k (M - D));   load = min(0.97, theta / (e^theta - 1) - 0.013);   0 where M <= D
+
+theta / (e^theta - 1) is the load at which Cramer's bound of a backlog of Poisson arrivals is 1 - q after the slack; the
+constants of D are fitted to simulations, so this is a measured rule, not a theorem. Its measured errors for T <= SLO/2,
+over 200 random sets of unequal partitions of published tables with the weights that follow from it: never above the
+simulated truth, 0.031 of load below it on average; and no lower load was ever worse (0 of 3,183 services at seven loads
+each). With a slower partition it is not safe (up to 0.31 above the truth), so there the answer is 0.
+
+It was measured for q of 0.95 and 0.99. A lower q counts as 0.95, which promises more. At q = 0.999, where it was not
+fitted, sets of servers were at most 0.013 above the truth: from 0.99 to there 0.026 are subtracted in place of 0.013.
+Beyond 0.999 nothing was measured, and the answer is 0.
+"""
+
+import numpy as np
+
+from ..interference.prediction import Floats, Ints
+
+MOST = 0.97
+"""The greatest load."""
+
+MARGIN, MARGIN_UNFITTED = 0.013, 0.026
+
+LEAST_MEASURED, FITTED, GREATEST_MEASURED = 0.95, 0.99, 0.999
+"""Quantiles."""
+
+LEAST_SLACK = 2.0
+"""SLO over T, below which nothing is promised."""
+
+TOLERANCE = 1e-9
+
+
+def greatest_shared_loads(batch: Ints, processes: Ints, slack: Floats, quantile: Floats, every: Floats) -> Floats:
+    """
+    Returns the greatest load at which, and below which, a quantile of the latency keeps the SLO; 0: at none.
+
+    Parameters
+    ----------
+    slack
+        SLO over T.
+    every
+        k: the queue gets at most every k-th of the requests that arrive at random. All arguments have one shape.
+    """
+    completed = batch * processes * (slack - 1)
+    forming = np.maximum(
+        (batch - 1) * (processes - (processes - 0.7) / every), processes * (0.93 * batch - 4.2)
+    ) + np.where(batch > 1, 0.35 * (1 - 1 / every), 0.0)
+    left = every * (completed - forming)
+    theta = -np.log1p(-np.maximum(quantile, LEAST_MEASURED)) / np.where(left > 0, left, 1.0)
+    margin = np.where(quantile > FITTED + TOLERANCE, MARGIN_UNFITTED, MARGIN)
+    load = np.clip(theta / np.expm1(theta) - margin, 0.0, MOST)
+    known = (left > 0) & (slack * (1 + TOLERANCE) >= LEAST_SLACK) & (quantile <= GREATEST_MEASURED + TOLERANCE)
+    return np.where(known, load, 0.0)

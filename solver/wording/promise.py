@@ -1,0 +1,29 @@
+"""What a plan promises of latencies, in a sentence."""
+
+from ..model.plan import Promise
+
+DEALT = {
+    "weighted_round_robin": "dealt by weighted round robin",
+    "random": "dealt at random by weight",
+    "least_expected": "dealt to the least expected completion",
+    "central": "from one central queue",
+}
+
+
+def promise_in_words(promise: Promise) -> str:
+    """Returns what is promised, of which requests, and how they must be dealt."""
+    if promise.latency == "worst_case":
+        return "all requests within the SLO if they arrive evenly spaced at each partition"
+    own = f" ({len(promise.quantiles)} with a quantile of their own)" if promise.quantiles else ""
+    queues = "" if promise.process_queues != "own" else ", a queue for each process"
+    dealt = DEALT[promise.dispatch or "random"]
+    return f"{_percent(promise.quantile or 0.0)} of requests within the SLO{own} for Poisson arrivals, {dealt}{queues}"
+
+
+def execution_in_words(slo_fraction: float) -> str:
+    """Returns what the rule of execution promises."""
+    return f"execution within {_percent(slo_fraction)} of the SLO: no percentile is promised"
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.10g} %"
