@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.stop_reason import StopReason
@@ -37,7 +38,7 @@ def proof(plan: Plan) -> Iterator[str]:
         yield "No lower limit on the cost is known."
     else:
         gpus = "" if bound.gpus is None else f", and none has fewer than {bound.gpus} GPUs"
-        yield f"Lower limit: no plan costs less than ${bound.cost_per_hour:,.2f} per hour{gpus}."
+        yield f"Lower limit: {COST.bound_in_words(bound.cost_per_hour)}{gpus}."
         yield f"Why the limit holds: {bound.method}."
     if plan.gap is not None:
         yield "This plan costs exactly that." if plan.gap < 1e-9 else f"This plan is {plan.gap:.2%} above it."

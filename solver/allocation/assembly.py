@@ -12,6 +12,7 @@ from ..model.catalogue import load_catalogue
 from ..model.digest import reference
 from ..model.geometry import Layout, Multiset, placement_rules, roomiest_layout
 from ..model.made_by import made_by
+from ..model.objective import COST
 from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status, Unserved
 from ..model.prices import prices_of
 from ..model.problem import FleetEntry, Sharing
@@ -66,7 +67,7 @@ def assemble(
         cost_per_hour=cost,
         gpus_used=len(gpus),
         bound=bound,
-        gap=gap(cost, bound),
+        gap=COST.gap(cost, bound.cost_per_hour),
         search=search,
         runtime_s=0.0,
         gpus=gpus,
@@ -120,15 +121,6 @@ def refused(resolved: ResolvedProblem, reason: str, *, planner: str) -> Plan:
     """Returns the answer of a planner that does not take the problem, with the reason for all workloads."""
     unserved = [Unserved(workload=workload.name, reason=reason) for workload in resolved.problem.workloads]
     return without_plan(resolved, unserved, planner=planner, search=REFUSED)
-
-
-def gap(cost: float | None, bound: Bound) -> float | None:
-    """Returns (cost - bound) / bound, 0 if they agree but for rounding; None if either is unknown."""
-    if cost is None or bound.cost_per_hour is None:
-        return None
-    if abs(cost - bound.cost_per_hour) <= 1e-9 * max(cost, 1.0):
-        return 0.0
-    return max(0.0, cost - bound.cost_per_hour) / bound.cost_per_hour if bound.cost_per_hour else None
 
 
 def _figures(resolved: ResolvedProblem, used: Sequence[AllocatedGpu | AlikeGpus]) -> Figures:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from ..allocation.allocated import CutGpu, Segment
-from ..allocation.assembly import UNKNOWN_BOUND, assemble, gap, without_plan
+from ..allocation.assembly import UNKNOWN_BOUND, assemble, without_plan
 from ..exact.fleet.decomposition import DecomposedAnswer, solve_by_prices
 from ..exact.replanning.kept_plans import kept_as_it_runs, made_anew, total_per_hour
 from ..exact.replanning.replanning import KeptGpu, Replanning, RunningGpu, RunningPartition, solve_replanning
 from ..exact.shedding.shortfall import shortfall
 from ..model.errors import NoPlanError
+from ..model.objective import COST
 from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Served, Status, Unserved
 from ..model.problem import Problem
 from ..model.replan_report import ReplanReport
@@ -243,7 +244,7 @@ def _plan(
     there = [gpu for gpu in running.gpus if in_the_fleet(resolved.problem, gpu)]
     gpus = _with_their_names(running, there, known, plan.gpus, numbers)
     gpus = _with_running_points(resolved, known, answer.kept or (), gpus, numbers)
-    left = gap(plan.cost_per_hour, bound)
+    left = COST.gap(plan.cost_per_hour, bound.cost_per_hour)
     if (
         search.stopped == StopReason.PROVED and left != 0.0
     ):  # what is proven is the trade: moves keep the cost above its bound

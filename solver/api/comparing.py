@@ -7,6 +7,7 @@ from ..allocation.assembly import UNKNOWN_BOUND
 from ..comparison.disputes import Dispute, disputes, without_claim
 from ..comparison.rows import Comparison as Comparison
 from ..comparison.rows import Row, failure
+from ..model.objective import COST
 from ..model.plan import Bound, Plan
 from ..model.problem import Problem
 from ..model.profile import Profile
@@ -55,7 +56,7 @@ def compare(
     services, error = (None, None) if priced is None else services_of(task.anew(), priced)
     return Comparison(
         tuple(stand),
-        _greatest_bound(plans),
+        _strongest_bound(plans),
         services,
         not_run,
         disputed,
@@ -76,9 +77,10 @@ def _rows(task: Task, planners: Sequence[Planner], on_row: Callable[[Row], None]
     return rows
 
 
-def _greatest_bound(plans: Sequence[Plan]) -> Bound:
-    bounds = [plan.bound for plan in plans if plan.bound.cost_per_hour is not None]
-    return max(bounds, key=lambda bound: bound.cost_per_hour or 0.0, default=UNKNOWN_BOUND)
+def _strongest_bound(plans: Sequence[Plan]) -> Bound:
+    strongest = COST.strongest(plan.bound.cost_per_hour for plan in plans if plan.bound.cost_per_hour is not None)
+    known = (plan.bound for plan in plans if plan.bound.cost_per_hour == strongest)
+    return UNKNOWN_BOUND if strongest is None else next(known)
 
 
 def _row(task: Task, planner: Planner) -> Row:

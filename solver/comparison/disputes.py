@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND
+from ..model.objective import COST
 from ..model.plan import Plan, Status, Unserved
 from ..model.stop_reason import StopReason
 
@@ -66,8 +67,8 @@ def _contradicted_claim(plan: Plan, cost_per_hour: float) -> str | None:
     if plan.status is Status.INFEASIBLE:
         return "states that no plan exists"
     bound = plan.bound.cost_per_hour
-    if bound is not None and cost_per_hour < bound * (1 - SAME_COST):
-        return f"states that no plan costs less than ${_exactly(bound)}/h"
+    if bound is not None and COST.refutes(cost_per_hour, bound, SAME_COST):
+        return f"states that {COST.no_plan} ${_exactly(bound)}/h"
     return None
 
 

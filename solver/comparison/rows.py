@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..allocation import assembly
 from ..model.errors import described
+from ..model.objective import COST
 from ..model.plan import Bound, Plan, Status
 from ..model.price_report import PriceReport
 from .disputes import Dispute
@@ -88,7 +88,7 @@ class Comparison:
         """Returns (cost - bound) / bound with the best bound; None if the bound or a plan that holds is missing."""
         if plan.status is Status.VIOLATING:
             return None
-        return assembly.gap(plan.cost_per_hour, self.bound)
+        return COST.gap(plan.cost_per_hour, self.bound.cost_per_hour)
 
     def as_data(self) -> dict[str, Any]:
         """Returns the figures of every planner, without the GPUs of its plan, for JSON."""

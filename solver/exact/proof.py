@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from ..model.objective import COST
 from ..model.stop_reason import StopReason
 from .cost_lattice import NO_GAP
 
@@ -18,7 +19,7 @@ def is_proof(cost: float | None, bound: float | None) -> bool:
 
 def is_within(gap: float, cost: float | None, bound: float | None) -> bool:
     """Tells whether a bound proves that no plan is cheaper than this cost by more than a gap, a part of the bound."""
-    return cost is not None and bound is not None and cost <= bound * (1 + gap) * (1 + NO_GAP)
+    return COST.is_within(gap, cost, bound, NO_GAP)
 
 
 def ended(cost: float | None, bound: float | None, *, gap: float, limited: bool) -> Ended:

@@ -26,7 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..allocation.allocated import CutGpu, Segment
-from ..allocation.assembly import gap, without_plan
+from ..allocation.assembly import without_plan
+from ..model.objective import COST
 from ..model.plan import Bound, Plan, Search
 from ..model.problem import Sharing
 from ..model.stop_reason import StopReason
@@ -108,7 +109,7 @@ def _with_paper_bound(resolved: ResolvedProblem, plan: Plan) -> Plan:
         return plan
     gpus = paper_lower_bound(resolved, resolved.fleet[0])
     bound = Bound(cost_per_hour=gpus * resolved.fleet[0].price_per_hour, gpus=gpus, method=PAPER_BOUND)
-    return plan.model_copy(update={"bound": bound, "gap": gap(plan.cost_per_hour, bound)})
+    return plan.model_copy(update={"bound": bound, "gap": COST.gap(plan.cost_per_hour, bound.cost_per_hour)})
 
 
 def paper_lower_bound(resolved: ResolvedProblem, entry: FleetType) -> int:

@@ -1,5 +1,6 @@
 """A plan's result in one sentence, for the terminal and the page."""
 
+from ..model.objective import COST
 from ..model.plan import Plan, Status
 from ..model.prices import price_words
 from ..model.stop_reason import StopReason
@@ -22,7 +23,7 @@ def _result(plan: Plan, gap: float | None) -> str:
     gpus = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}"
     if plan.cost_per_hour is None:
         return f"{gpus}; nothing is known about the cost"
-    cost = f"{gpus}, ${plan.cost_per_hour:,.2f} per hour"
+    cost = f"{gpus}, {COST.shown(plan.cost_per_hour)}"
     if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
         cost += f" (${plan.shadow.extra_cost_per_hour:,.2f} of it for standby processes)"
     if plan.insurance is not None and plan.insurance.extra_cost_per_hour is not None:
@@ -30,10 +31,10 @@ def _result(plan: Plan, gap: float | None) -> str:
     if plan.status is Status.VIOLATING:
         return f"{cost}, but it does not hold: {misses(plan)}"
     if plan.status is Status.OPTIMAL or gap == 0:
-        return f"{cost}: proven cheapest"
+        return f"{cost}: proven {COST.best}"
     if gap is None:
         return f"{cost}: serves everything, but nothing is proven about its cost"
-    return f"{cost}: {_above(gap)}"
+    return f"{cost}: {COST.gap_in_words(gap)}"
 
 
 def so_far_in_words(cost: float | None, bound: float | None, gap: float | None, seconds: float) -> str:
@@ -42,14 +43,8 @@ def so_far_in_words(cost: float | None, bound: float | None, gap: float | None, 
     if cost is None:
         return f"a plan, {found}"
     if bound is None or gap is None:
-        return f"${cost:,.2f} per hour, nothing proven about its cost yet, {found}"
-    return f"${cost:,.2f} per hour, {_above(gap)} (${bound:,.2f}), {found}"
-
-
-def _above(gap: float) -> str:
-    percent = 100 * gap
-    shown = f"{percent:.1f}" if percent >= 0.05 else f"{percent:.1g}"
-    return f"at most {shown} % above the cheapest possible"
+        return f"{COST.shown(cost)}, nothing proven about its cost yet, {found}"
+    return f"{COST.shown(cost)}, {COST.gap_in_words(gap)} (${bound:,.2f}), {found}"
 
 
 def _without_plan(plan: Plan) -> str:

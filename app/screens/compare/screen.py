@@ -24,6 +24,7 @@ from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.differences.plans import PlanDifference, difference
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.cost_breakdown import CostBreakdown, cost_breakdown
+from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.planners.facts import PlannerFacts
@@ -152,7 +153,7 @@ def _proven(compared: Comparison) -> str:
     bound = compared.bound.cost_per_hour
     if compared.no_plan_exists:
         return "Proven: no plan exists for this problem"
-    return "No bound was proven" if bound is None else f"Proven: no plan costs less than ${bound:,.2f} per hour"
+    return "No bound was proven" if bound is None else f"Proven: {COST.bound_in_words(bound)}"
 
 
 def _show_trouble(compared: Comparison) -> None:

@@ -19,6 +19,7 @@ from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.plan_metrics import measure
 from sliceplan.solver.model.defragmentation_report import DefragmentationReport, DefragmentationStep
+from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Metrics, Plan, PlannedGpu, Status
 from sliceplan.solver.what_if.defragmentation import defragmentation
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
@@ -212,11 +213,7 @@ def _show_result(answer: Answer, report: DefragmentationReport) -> None:
             f"hour, and moves {len(best.moved):,} services."
         )
     elif best is None or best.plan is None or saved <= 1e-6:
-        least = (
-            ""
-            if report.bound_per_hour is None
-            else f" (no plan costs less than ${report.bound_per_hour:,.2f} per hour)"
-        )
+        least = "" if report.bound_per_hour is None else f" ({COST.bound_in_words(report.bound_per_hour)})"
         note = f" Not everything was tried: {report.note}." if report.note else ""
         st.info(literal(f"Nothing was won{least}.{note}"))
     else:
