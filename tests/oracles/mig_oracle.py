@@ -35,6 +35,9 @@ MEMORY_GB = {"1g.10gb": 10, "1g.20gb": 20, "2g.20gb": 20, "3g.40gb": 40, "4g.40g
     "4g.24gb": 24,
 }
 
+WHOLE_GB = {"A30-24GB": 24, "A100-80GB": 80, "H100-80GB-SXM": 80}
+"""Of whole GPUs."""
+
 LOOSE = 2e-6
 """Part of a rate that a plan may miss by rounding and still hold (`check` allows 1e-6)."""
 
@@ -131,15 +134,17 @@ def capacities(problem, profiles):
                 if name is None:
                     if "exclusive" not in entry.sharing or point.sm_percent != 100:
                         continue
-                    name = "whole"
+                    name, most_mib = "whole", 1000 * WHOLE_GB[entry.gpu]
                 elif "mig" not in entry.sharing:
                     continue
+                else:
+                    most_mib = 0.97 * 1000 * MEMORY_GB[name]
                 per_process = workload.memory_mib
                 memory = point.memory_mib if per_process is None else per_process * point.processes
                 if (
                     point.processes <= problem.settings.max_processes
                     and (workload.batch_sizes is None or point.batch in workload.batch_sizes)
-                    and (memory is None or memory <= 0.97 * 1000 * MEMORY_GB.get(name, 10_000))
+                    and (memory is None or memory <= most_mib)
                 ):
                     own[entry.gpu, name] = max(own.get((entry.gpu, name), 0.0), carried(problem, workload, point))
         found.append({size: rps for size, rps in own.items() if rps > 0})
