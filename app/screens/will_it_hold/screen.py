@@ -19,6 +19,7 @@ from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport
 
+from .replanning import offer_to_make_it_hold
 from .traffic import asked_traffic, words_of
 
 PURPOSE = "simulate"
@@ -82,6 +83,8 @@ def _show(session: Session, answer: Answer, found: Simulated) -> None:
     _show_verdict(report)
     if not report.services:
         return
+    if report.holds != "yes":
+        offer_to_make_it_hold(session, answer, asked)
     services = worst_first(report.services)
     counts = [count for count in (20, 50, 100) if count < len(services)] or [20]
     most = counts[0]

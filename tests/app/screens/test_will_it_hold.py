@@ -77,6 +77,22 @@ def test_a_queue_that_grows_without_end_is_said_with_its_figures(opened):
     assert "its queue grows without end" in texts(opened.warning)
 
 
+def test_what_would_hold_is_planned_with_its_cost_and_adopted_on_request(opened):
+    press(opened, "simulate")
+    before = opened.session_state["session"].answer
+    press(opened, "make_it_hold")
+    assert not opened.exception
+    assert "per hour more than the plan above" in texts(opened.markdown)
+    assert opened.session_state["session"].answer.plan is before.plan
+    opened.button(key="adopt_holding").click().run()
+    session = opened.session_state["session"]
+    assert session.problem.settings.latency == "percentile"
+    assert session.answer.plan.cost_per_hour > before.plan.cost_per_hour
+    press(opened, "simulate")
+    assert "It holds: 99 % of requests within the SLO for all 8 services." in texts(opened.success)
+    assert "make_it_hold" not in [button.key for button in opened.button]
+
+
 def test_another_plan_is_not_shown_with_the_figures_of_the_one_before(opened):
     press(opened, "simulate")
     other = solve(FULL, "parvagpu")

@@ -1,0 +1,77 @@
+"""Make it hold: the same services planned by what their requests see, and what that costs."""
+
+import streamlit as st
+
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.jobs.simulating import Traffic
+from sliceplan.app.session.session import Answer, Result, Session, open_problem
+from sliceplan.app.widgets.job_progress import begin, show_failure
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.digest import reference
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
+from sliceplan.solver.wording.summary import plan_summary
+
+PURPOSE = "make_it_hold"
+PLANNED_FOR = ("weighted_round_robin", "random")
+"""Ways to deal requests for which percentiles are planned; with a better one, such a plan holds too."""
+
+
+def promising(problem: Problem, traffic: Traffic) -> Problem:
+    """Returns the problem with the promise that was looked at: a quantile, and how requests are dealt."""
+    dispatch = traffic.dispatch if traffic.dispatch in PLANNED_FOR else PLANNED_FOR[0]
+    promise = {"latency": "percentile", "quantile": traffic.quantile, "dispatch": dispatch}
+    return problem.model_copy(update={"settings": problem.settings.model_copy(update=promise)})
+
+
+def offer_to_make_it_hold(session: Session, answer: Answer, traffic: Traffic) -> None:
+    """Draws the button, and what a plan that keeps the promise costs."""
+    wanted = promising(answer.problem, traffic)
+    if reference(wanted) == reference(answer.problem):
+        return
+    if st.button(
+        f"Make it hold: plan for {100 * traffic.quantile:g} % in time",
+        key="make_it_hold",
+        help="Plans the same services on the same fleet so that this share of the requests is within the SLO at random "
+        "(Poisson) arrivals, at these rates and all lower ones. Your problem stays as it is until you adopt it.",
+    ):
+        try:
+            job = shared_jobs().submit_solve(session.user, wanted, profiles=shipped_profiles())
+        except TooManyJobsError as error:
+            st.error(literal(str(error)))
+            return
+        session.results.pop(PURPOSE, None)
+        begin(session, PURPOSE, job, wanted)
+        st.rerun()
+    found = session.results.get(PURPOSE)
+    if found is None or reference(found.problem) != reference(wanted):
+        return
+    show_failure(found)
+    if isinstance(found.value, Plan):
+        _show_cost(session, answer, Answer(found.problem, found.value))
+
+
+def _show_cost(session: Session, answer: Answer, holding: Answer) -> None:
+    before, after = answer.plan, holding.plan
+    st.markdown(f"**It holds with:** {literal(plan_summary(after, after.gap))}")
+    if not after.gpus:
+        return
+    if before.cost_per_hour is not None and after.cost_per_hour is not None:
+        more, gpus = after.cost_per_hour - before.cost_per_hour, after.gpus_used - before.gpus_used
+        if abs(more) < 0.005:
+            words = "It costs nothing more than the plan that does not hold."
+        else:
+            sign = "more" if more > 0 else "less"
+            words = (
+                f"${abs(more):,.2f} per hour {sign} than the plan above ({gpus:+,} GPUs), "
+                f"${abs(more) * HOURS_A_MONTH:,.0f} per month."
+            )
+        st.markdown(literal(words))
+    if st.button(
+        "Adopt as the problem", key="adopt_holding", help="The tables then state the promise; undo goes back."
+    ):
+        open_problem(session, holding.problem, session.saved_as)
+        session.results["solve"] = Result(holding.problem, after)
+        st.rerun()
