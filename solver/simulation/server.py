@@ -37,7 +37,7 @@ class Server:
     batch_ms: Floats
     """Shape (batch + 1,): time of a batch of so many; of 0: 0."""
     weight: float
-    """Share of the workload's requests, as the plan states it (`rate_rps`)."""
+    """Part of the workload's requests, as the plan states it (`rate_rps`)."""
     round_ms: float = 0.0
     """Time from one slot to the next; 0: no turns."""
     slot_ms: float = 0.0

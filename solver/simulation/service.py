@@ -33,6 +33,11 @@ class Service:
         return crc32(self.name.encode())
 
     @property
+    def counted_requests(self) -> float:
+        """Requests of one run that are counted, on average."""
+        return (self.until_ms - self.counted_from_ms) / self.gap_ms
+
+    @property
     def requests(self) -> float:
         """Requests of one run, on average."""
         return self.until_ms / self.gap_ms

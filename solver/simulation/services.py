@@ -1,6 +1,7 @@
 """From a problem, its plan and what is to be simulated to services with servers; or all that is wrong with them."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import inf
 
 from ..model.digest import reference
@@ -24,8 +25,18 @@ times stay so small that their differences are right to a microsecond.
 MOST_REQUESTS = 50_000_000
 """Latencies that are kept in memory, 8 bytes each."""
 
+MOST_IN_A_RUN = 5_000_000
+"""Requests of one replication or trace, which is held at once; about 100 bytes each."""
+
 MOST_CHANGES = 5_000_000.0
 """Changes between bursts and quiet times in one replication that are kept in memory."""
+
+LEAST_MS = 1e-6
+MOST_FIGURE = 1e9
+"""Milliseconds of a batch or a round, requests per second of a partition: beyond it sums of times lose digits."""
+
+LEAST_SHARE = 1e-9
+"""Of a service's requests; a partition with less gets none, as it would in any simulation of this length."""
 
 LEAST_QUANTILE, GREATEST_QUANTILE = 0.5, 0.99999
 
@@ -66,6 +77,16 @@ def _wrong_plan(problem: Problem, plan: Plan, servers: Mapping[str, tuple[Server
     names = {workload.name for workload in problem.workloads}
     if missing := [name for name in names if not any(server.weight > 0 for server in servers.get(name, ()))]:
         yield Finding("plan", "gpus", f"serve no requests of {few(sorted(missing))}; expected a partition with a rate")
+    for name, own in servers.items():
+        for server in own:
+            times = [float(server.batch_ms[1:].min()), float(server.batch_ms.max())]
+            times += [server.round_ms, server.slot_ms + LEAST_MS] if server.round_ms else []
+            if not (min(times) >= LEAST_MS and max(*times, server.weight) <= MOST_FIGURE):
+                message = (
+                    f"has {name} at {server.weight:.3g} requests/s in {min(times):.3g} to {max(times):.3g} ms; at most "
+                    f"{MOST_FIGURE:g} of both, and no less than {LEAST_MS:g} ms, can be simulated"
+                )
+                yield Finding("plan", f"gpus {server.gpu}, partition {server.partition}", message)
     if unknown := sorted(servers.keys() - names):
         yield Finding("plan", "gpus", f"serve {few(unknown)}, which the problem does not have")
 
@@ -98,6 +119,12 @@ def _wrong_settings(problem: Problem, plan: Plan, settings: SimulationSettings) 
 
 def _service(workload: Workload, servers: tuple[Server, ...], settings: SimulationSettings) -> Service:
     arrivals = settings.arrivals_of.get(workload.name, settings.arrivals)
+    total = sum(server.weight for server in servers)
+    shares = [server.weight / total for server in servers]
+    servers = tuple(
+        replace(server, weight=share if share >= LEAST_SHARE else 0.0)
+        for server, share in zip(servers, shares, strict=True)
+    )
     ends_ms = [1000 * settings.failures_s.get(server.gpu, inf) for server in servers]
     is_settled = True
     if isinstance(arrivals, Trace):
@@ -127,16 +154,22 @@ def _service(workload: Workload, servers: tuple[Server, ...], settings: Simulati
 
 
 def _too_much(services: list[Service], settings: SimulationSettings) -> Iterator[Finding]:
-    total = sum(service.requests * service.runs for service in services)
+    total = sum(service.counted_requests * service.runs for service in services)
     if total > MOST_REQUESTS:
         how = "a smaller --seconds or --load" if settings.seconds is not None else "fewer --requests for each service"
         yield Finding(
             "simulation",
             "",
-            f"has {total:,.0f} requests, those before counting begins included; at most {MOST_REQUESTS:,} are kept in "
-            f"memory: ask for {how}, or for fewer services at a time",
+            f"counts {total:,.0f} requests; at most {MOST_REQUESTS:,} are kept in memory: ask for {how}",
         )
     for service in services:
+        if service.requests > MOST_IN_A_RUN:
+            yield Finding(
+                "simulation",
+                service.name,
+                f"has {service.requests:,.0f} requests in one run, those before counting begins included; at most "
+                f"{MOST_IN_A_RUN:,} are simulated at once: ask for fewer, an earlier failure, or a shorter trace",
+            )
         if isinstance(service.arrivals, Bursts) and service.arrivals.changes(service.until_ms) > MOST_CHANGES:
             shortest = service.arrivals.length_ms * service.arrivals.changes(service.until_ms) / MOST_CHANGES / 1000
             yield Finding(

@@ -5,17 +5,16 @@ Runs go on beside each other in tasks of so many requests that their arrays stay
 that an interruption leaves fewer of them for each service, and not fewer services.
 """
 
-import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from ..model.plan import Plan
 from ..model.problem import Problem
 from ..model.simulation_report import SimulationReport
-from ..runtime.interruption import interruption
+from ..runtime.interruption import best_so_far, offer
 from ..runtime.progress import report
 from ..workers.executors import Workers
 from ..workers.gathering import gathered
@@ -63,17 +62,24 @@ def simulated_plan(
     """
     started = time.perf_counter()
     services = services_of(problem, plan, settings, batch_times)
-    stop = interruption()
     tasks = list(_tasks(services, settings))
-    counted: dict[tuple[int, int], Counted] = {}
     total = sum(map(len, tasks))
-    for runs, found in _done(services, tasks, settings, workers, stop):
-        counted.update(zip(runs, found, strict=True))
-        report(f"simulating: {len(counted):,} of {total:,} runs of services")
-    of: dict[int, list[Counted]] = defaultdict(list)
-    for service, number in sorted(counted):
-        of[service].append(counted[service, number])
-    answer = report_of(problem, plan, settings, services, of, is_complete=len(counted) == total)
+
+    def so_far(counted: Mapping[tuple[int, int], Counted]) -> SimulationReport:
+        of: dict[int, list[Counted]] = defaultdict(list)
+        for service, number in sorted(counted):
+            of[service].append(counted[service, number])
+        return report_of(problem, plan, settings, services, of, is_complete=len(counted) == total)
+
+    def search() -> SimulationReport:
+        counted: dict[tuple[int, int], Counted] = {}
+        for runs, found in _done(services, tasks, settings, workers):
+            counted = counted | dict(zip(runs, found, strict=True))
+            offer(lambda _, known=counted: so_far(known))
+            report(f"simulating: {len(counted):,} of {total:,} runs of services")
+        return so_far(counted)
+
+    answer = best_so_far(search, lambda _: so_far({}))
     return answer.model_copy(update={"runtime_s": round(time.perf_counter() - started, 6)})
 
 
@@ -108,17 +114,14 @@ def _done(
     tasks: Sequence[Runs],
     settings: SimulationSettings,
     workers: Workers | None,
-    stop: threading.Event | None,
 ) -> Iterator[tuple[Runs, list[Counted]]]:
-    """Yields the tasks as they are done, until an interruption."""
+    """Yields the tasks as they are done."""
     of = partial(_task, services, settings)
     if workers is None:
         for runs in tasks:
-            if stop is not None and stop.is_set():
-                return
             yield runs, counted_runs(of(runs))
         return
-    for number, answer, _ in gathered(range(len(tasks)), lambda i: (counted_runs, of(tasks[i])), workers, stop=stop):
+    for number, answer, _ in gathered(range(len(tasks)), lambda i: (counted_runs, of(tasks[i])), workers):
         if isinstance(answer, BaseException):
             raise answer
         yield tasks[number], answer
