@@ -59,7 +59,9 @@ def main() -> None:
     what = f"{arguments.requests:,} Poisson requests a service, dispatch {arguments.dispatch}, greedy batches"
     say_what_it_ran_on(what, profiles=known)
     name = f"P{100 * arguments.quantile:g}"
-    print(f"| problem | planner | GPUs | services | miss {name} | unsure | worst share late | worst {name} / SLO | CPU |")
+    print(
+        f"| problem | planner | GPUs | services | miss {name} | unsure | worst share late | worst {name} / SLO | CPU |"
+    )
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
     for problem in problems:
         for planner in arguments.planner or ("exact", "parvagpu"):
@@ -88,7 +90,9 @@ def row(problem, planner, profiles, settings):
         if one.quantile == report.quantile and one.latency_ms is not None
     ]
     counts = f"{len(verdicts)} | {verdicts.count('no')} | {verdicts.count('unsure')}"
-    return f"| {problem.name} | `{planner}` | {plan.gpus_used} | {counts} | {late:.3f} | {max(over):.2f} | {took:.1f} s |"
+    return (
+        f"| {problem.name} | `{planner}` | {plan.gpus_used} | {counts} | {late:.3f} | {max(over):.2f} | {took:.1f} s |"
+    )
 
 
 if __name__ == "__main__":
