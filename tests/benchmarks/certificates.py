@@ -7,8 +7,8 @@ Which plans hold: every service of a plan, request by request, under Poisson arr
 Problems are files; default: the demo and ParvaGPU's scenarios S1 to S6, as shipped. `--published`: the scenarios on
 ParvaGPU's own measurements instead, which are not shipped (SLICEPLAN_REFERENCE). Plans are made anew, each verified.
 
-Prints one row for each planner and problem: GPUs, services that miss the quantile, those that figures do not tell of, the
-greatest share late, and the greatest percentile over its SLO.
+Prints one row for each planner and problem: GPUs, services that miss the quantile, those that figures do not tell of,
+the greatest share late, and the greatest percentile over its SLO.
 """
 
 import argparse
