@@ -59,7 +59,7 @@ class SimulatedService(Record):
     slo_ms: float = Field(gt=0)
     rate_rps: float = Field(ge=0, description="rate that was simulated, on average")
     arrivals: str = Field(description="how its requests came, as on the command line")
-    sections: int = Field(ge=0, description="replications, or parts of a trace, that intervals are from")
+    sections: int = Field(ge=0, description="groups of replications, or parts of a trace, that intervals are from")
     settled: bool = Field(
         description="whether queues have filled up to what they are at this load before counting begins; no: the load "
         "is so near 1 that it takes more requests, and latencies are greater than shown"

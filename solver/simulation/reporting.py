@@ -69,7 +69,10 @@ def _service(
 ) -> SimulatedService:
     sections = [section for ours, _ in counted for section in ours]
     usage = added([one for _, one in counted])
-    latencies = [section.latency_ms for section in sections]
+    latencies = [
+        np.sort(np.concatenate([section.latency_ms for section in sections if section.number == number]))
+        for number in sorted({section.number for section in sections})
+    ]
     together = np.sort(np.concatenate(latencies))
     waiting = sum(section.waiting for section in sections)
     served = together[: np.searchsorted(together, inf)]
@@ -85,7 +88,7 @@ def _service(
         rate_rps=1000 / service.gap_ms,
         arrivals=service.arrivals.name,
         settled=service.is_settled,
-        sections=sum(1 for section in sections if section.latency_ms.size),
+        sections=sum(1 for section in latencies if section.size),
         requests=len(together) + waiting,
         dropped=len(together) - len(served),
         waiting=waiting,
@@ -169,6 +172,11 @@ def _notes(plan: Plan, settings: SimulationSettings, services: Sequence[Service]
     notes = []
     if any(gpu.sharing == "mps" for gpu in plan.gpus):
         notes.append("under MPS every batch takes as long as beside all its neighbours, whether they are busy or not")
+    if any(server.processes > 1 for service in services for server in service.servers):
+        notes.append(
+            "processes of one queue begin idle and fall in close after each other, which lasts with large batches; "
+            "evenly distributed they would serve sooner"
+        )
     if free := sum(not partition.serves for gpu in plan.gpus for partition in gpu.partitions):
         notes.append(f"{free} partitions are kept free; they take no requests, as nothing says when they would")
     if settings.failures_s:

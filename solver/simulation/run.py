@@ -19,8 +19,9 @@ from .service import Service
 class Run:
     """One service in one replication, request by request."""
 
+    number: Ints
+    """Shape (request,): which request it is, in the order of their arrivals."""
     arrived_ms: Floats
-    """Shape (request,); in no order."""
     started_ms: Floats
     """When the request's batch started; inf: dropped or refused, nan: it never did."""
     ended_ms: Floats
@@ -72,10 +73,15 @@ def simulate_runs(
         ]
         sizes = np.concatenate([np.bincount(to + 1, minlength=n + 1)[1:] for to, n in zip(dealt, of_run, strict=True)])
         first = np.cumsum(sizes) - sizes
-        times = np.concatenate([_by_server(at, to) for at, to in zip(arrivals, dealt, strict=True)])
+        numbers_of = [np.argsort(to, kind="stable") for to in dealt]  # server by server, after those that none takes
+        arrivals = [at[number] for at, number in zip(arrivals, numbers_of, strict=True)]
+        taken = [int(sizes[q : q + n].sum()) for q, n in zip(first_queue, of_run, strict=False)]
+        times = np.concatenate([at[len(at) - number :] for at, number in zip(arrivals, taken, strict=True)])
         queues = Queues(table, server, times, first, first + sizes)
         queues.advance(np.arange(len(server)))
-        placed = [_places(to, first[q : q + n]) for to, q, n in zip(dealt, first_queue, of_run, strict=False)]
+        placed: list[Ints | slice] = [
+            slice(int(first[q]), int(first[q]) + number) for q, number in zip(first_queue, taken, strict=False)
+        ]
     else:
         counts = np.array([len(times) for times in arrivals])
         room = np.repeat(counts, of_run)
@@ -88,11 +94,14 @@ def simulate_runs(
         facts = server_facts([servers[i] for i in server])
         all_placed = deal_by_state(queues, Coupled(np.concatenate(arrivals), bounds, own, ends_ms), dealing, facts)
         placed = [all_placed[bounds[run] : bounds[run + 1]] for run in range(len(numbers))]
-    return _runs(queues, first, ends_ms, first_queue, arrivals, placed)
+        numbers_of = [np.arange(len(times)) for times in arrivals]
+    return _runs(queues, first, ends_ms, first_queue, numbers_of, arrivals, placed)
 
 
 def _dealt(service: Service, dealing: DealsAhead, random: np.random.Generator, times: Floats) -> Ints:
     """Returns the server of each request, -1: none is left; after a failure the weights are those of the others."""
+    if len(service.servers) == 1 and service.ends_ms[0] == inf:
+        return np.zeros(len(times), dtype=np.int64)
     weights = np.array([server.weight for server in service.servers])
     ends = np.array(service.ends_ms)
     moments = [0.0, *sorted({float(end) for end in ends if end < inf}), inf]
@@ -107,46 +116,45 @@ def _dealt(service: Service, dealing: DealsAhead, random: np.random.Generator, t
     return np.concatenate(parts)
 
 
-def _by_server(times: Floats, dealt: Ints) -> Floats:
-    """Returns the arrivals server by server, without those that no server takes."""
-    order = np.argsort(dealt, kind="stable")
-    return times[order][np.searchsorted(dealt[order], 0) :]
-
-
-def _places(dealt: Ints, first: Ints) -> Ints:
-    """Returns the place of each request in the times of the queues; -1: no server takes it."""
-    order = np.argsort(dealt, kind="stable")
-    refused = int(np.searchsorted(dealt[order], 0))
-    places = np.full(len(dealt), -1)
-    places[order[refused:]] = np.arange(first[0], first[0] + len(dealt) - refused)
-    return places
-
-
 def _runs(
-    queues: Queues, first: Ints, ends_ms: Floats, first_queue: Ints, arrivals: list[Floats], placed: list[Ints]
+    queues: Queues,
+    first: Ints,
+    ends_ms: Floats,
+    first_queue: Ints,
+    numbers: list[Ints],
+    arrivals: list[Floats],
+    placed: Sequence[Ints | slice],
 ) -> list[Run]:
+    """
+    Returns what became of the requests and what the servers did, run by run.
+
+    Parameters
+    ----------
+    placed
+        Place of each of a run's requests in the times of the queues, -1: no server takes it; or one place after the
+        other, for the last of the run's requests, and no server takes the others.
+    """
     batches = queues.batches()
     started, ended = _of_requests(queues, batches)
     lost = np.flatnonzero(ends_ms < inf)
     for queue in lost.tolist():  # what a GPU has not completed when it fails is lost with it
         own = slice(first[queue], queues.known[queue])
         ended[own] = np.where(ended[own] <= ends_ms[queue], ended[own], inf)
-    # A place -1 is the one after the last, which no batch ever takes: nobody took the request.
-    started, ended = np.append(started, inf), np.append(ended, inf)
     sent = batches.start_ms < inf
     order = np.flatnonzero(sent)[np.argsort(batches.queue[sent], kind="stable")]
     of_queue = np.searchsorted(batches.queue[order], np.arange(len(first) + 1))
     length = _queue_lengths(queues, batches, first, order, of_queue)
     runs = []
-    for run, (times, places) in enumerate(zip(arrivals, placed, strict=True)):
+    for run, (number, times, places) in enumerate(zip(numbers, arrivals, placed, strict=True)):
         own = slice(of_queue[first_queue[run]], of_queue[first_queue[run + 1]])
         mine = order[own]
         end = batches.end_ms[mine]
         runs.append(
             Run(
+                number=number,
                 arrived_ms=times,
-                started_ms=started[places],
-                ended_ms=ended[places],
+                started_ms=_of_run(started, places, len(times)),
+                ended_ms=_of_run(ended, places, len(times)),
                 batch_server=batches.queue[mine] - first_queue[run],
                 batch_size=batches.size[mine],
                 batch_start_ms=batches.start_ms[mine],
@@ -158,14 +166,21 @@ def _runs(
 
 
 def _of_requests(queues: Queues, batches: Batches) -> tuple[Floats, Floats]:
-    """Returns when the batch of each place started and ended; nan: it was never sent."""
-    started = np.full(len(queues.times) - 1, np.nan)
-    ended = np.full(len(queues.times) - 1, np.nan)
+    """Returns when the batch of each place started and ended, nan: it was never sent; and inf for a place -1."""
+    started = np.full(len(queues.times), np.nan)
+    started[-1] = inf
+    ended = started.copy()
     before = np.cumsum(batches.size) - batches.size
     places = np.repeat(batches.first - before, batches.size) + np.arange(int(batches.size.sum()))
     started[places] = np.repeat(batches.start_ms, batches.size)
     ended[places] = np.repeat(batches.end_ms, batches.size)
     return started, ended
+
+
+def _of_run(figures: Floats, places: Ints | slice, number: int) -> Floats:
+    """Returns the figures of a run's requests by their places; inf where no server takes one."""
+    found: Floats = figures[places]
+    return found if len(found) == number else np.concatenate([np.full(number - len(found), inf), found])
 
 
 def _queue_lengths(queues: Queues, batches: Batches, first: Ints, order: Ints, of_queue: Ints) -> Ints:

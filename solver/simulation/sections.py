@@ -1,9 +1,9 @@
 """
 What is counted of a run: its requests in sections, from whose differences intervals are, and what its servers did.
 
-Generated arrivals are repeated: each replication is a section, independent of the others. Recorded arrivals come once:
-their requests are divided in the order of their arrivals into sections of as many each (batch means); sections that are
-next to each other then share what waits at their border, which widens nothing and is the weaker statement.
+Generated arrivals are repeated, and replications are independent of each other: every tenth is of the same section.
+Recorded arrivals come once: their requests are divided in the order of their arrivals into sections of as many each
+(batch means); sections that are next to each other then share what waits at their border.
 """
 
 from dataclasses import dataclass
@@ -14,15 +14,17 @@ import numpy as np
 from ..performance.interference.prediction import Floats, Ints
 from .run import Run
 from .service import Service
-from .settings import REPLICATIONS
+from .settings import SECTIONS
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
     """Requests of one service that are counted."""
 
+    number: int
+    """From 0 to SECTIONS - 1."""
     latency_ms: Floats
-    """Shape (request,), ascending; inf: dropped or lost. Those that still wait are not here."""
+    """Shape (request,), in no order; inf: dropped or lost. Those that still wait are not here."""
     wait_ms: float
     """Time that those which were served waited before their batches started, added up."""
     waiting: int
@@ -42,22 +44,23 @@ class Usage:
     longest_queue: int
 
 
-def sections_of(service: Service, run: Run) -> list[Section]:
-    """Returns the sections of a run."""
+def sections_of(service: Service, run: Run, number: int) -> list[Section]:
+    """Returns the requests of a run in the sections that they are of; `number`: of the replication."""
     lost = (run.ended_ms == inf) & (run.started_ms != inf)
     counted = (run.arrived_ms >= service.counted_from_ms) | lost
     if service.runs > 1:
-        return [_section(run, counted)]
+        return [_section(number % SECTIONS, run, counted)]
     order = np.argsort(run.arrived_ms, kind="stable")[counted]
-    return [_section(run, part) for part in np.array_split(order, REPLICATIONS)]
+    return [_section(i, run, part) for i, part in enumerate(np.array_split(order, SECTIONS))]
 
 
-def _section(run: Run, chosen: Ints | np.ndarray) -> Section:
+def _section(number: int, run: Run, chosen: Ints | np.ndarray) -> Section:
     started, ended, arrived = run.started_ms[chosen], run.ended_ms[chosen], run.arrived_ms[chosen]
     known = ~np.isnan(ended)
     served = ended < inf
     return Section(
-        latency_ms=np.sort(ended[known] - arrived[known]),
+        number=number,
+        latency_ms=(ended[known] - arrived[known]),
         wait_ms=float((started[served] - arrived[served]).sum()),
         waiting=int(len(known) - known.sum()),
     )

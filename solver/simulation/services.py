@@ -13,8 +13,8 @@ from .arrivals.bursts import Bursts
 from .arrivals.trace import Trace
 from .server import BatchTimes, Server, servers_of
 from .service import Service
-from .settings import SimulationSettings
-from .warm_up import warm_up_ms
+from .settings import SECTIONS, SimulationSettings
+from .warm_up import replications
 
 LONGEST_GAP_MS = 86_400_000.0
 """
@@ -107,8 +107,6 @@ def _wrong_settings(problem: Problem, plan: Plan, settings: SimulationSettings) 
         yield Finding("requests", "", f"is {settings.requests}; expected 1 or more for each service")
     if settings.seconds is not None and not 0 < settings.seconds <= 1e9:
         yield Finding("seconds", "", f"is {settings.seconds:g}; expected more than 0 and at most 1e9")
-    if settings.replications < 2:
-        yield Finding("replications", "", f"is {settings.replications}; expected 2 or more: intervals are from them")
     gpus = {gpu.id for gpu in plan.gpus}
     for gpu, moment in settings.failures_s.items():
         if gpu not in gpus:
@@ -126,19 +124,20 @@ def _service(workload: Workload, servers: tuple[Server, ...], settings: Simulati
         for server, share in zip(servers, shares, strict=True)
     )
     ends_ms = [1000 * settings.failures_s.get(server.gpu, inf) for server in servers]
-    is_settled = True
+    is_settled, runs = True, SECTIONS
     if isinstance(arrivals, Trace):
         own = arrivals.gap_ms if 0 < arrivals.gap_ms < inf else 1000 / workload.rate_rps
         gap_ms = own / settings.load
-        begin, counted = 0.0, float(arrivals.at_ms[-1]) / settings.load * (1 + 1e-12) + gap_ms
+        runs, begin, counted = 1, 0.0, float(arrivals.at_ms[-1]) / settings.load * (1 + 1e-12) + gap_ms
     else:
         gap_ms = min(1000 / (workload.rate_rps * settings.load), LONGEST_GAP_MS)
-        total = settings.requests * gap_ms if settings.seconds is None else 1000 * settings.seconds
-        counted = total / settings.replications
+        total_ms = settings.requests * gap_ms if settings.seconds is None else 1000 * settings.seconds
+        planned = replications(servers, gap_ms, arrivals, settings.dealing, total_ms)
         if (failure_ms := min(ends_ms)) < inf:
-            begin = failure_ms
+            begin, counted = failure_ms, total_ms / runs
         else:
-            begin, is_settled = warm_up_ms(servers, gap_ms, arrivals, settings.dealing, counted)
+            runs, begin, counted = planned.number, planned.warm_up_ms, planned.counted_ms
+            is_settled = planned.is_settled
     return Service(
         name=workload.name,
         slo_ms=workload.slo_ms,
@@ -148,7 +147,7 @@ def _service(workload: Workload, servers: tuple[Server, ...], settings: Simulati
         ends_ms=ends_ms,
         counted_from_ms=begin,
         until_ms=begin + counted,
-        runs=1 if isinstance(arrivals, Trace) else settings.replications,
+        runs=runs,
         is_settled=is_settled,
     )
 

@@ -10,8 +10,8 @@ from .batching.policy import BatchingPolicy
 from .dispatch.dealing import Dealing
 from .dispatch.weighted_round_robin import WeightedRoundRobin
 
-REPLICATIONS = 10
-"""Independent repetitions of a run, or parts of a recorded one, from whose differences the intervals are."""
+SECTIONS = 10
+"""Parts of what is counted, from whose differences the intervals are: groups of replications, or parts of a trace."""
 
 
 @dataclass(frozen=True)
@@ -36,4 +36,3 @@ class SimulationSettings:
     """GPU -> when it fails, in seconds from the beginning of every replication."""
     measured_batches: bool = False
     """Whether smaller batches take the profile's times where it has them."""
-    replications: int = REPLICATIONS

@@ -7,14 +7,15 @@ that an interruption leaves fewer of them for each service, and not fewer servic
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from ..model.plan import Plan
 from ..model.problem import Problem
 from ..model.simulation_report import SimulationReport
-from ..runtime.interruption import best_so_far, offer
+from ..runtime.freed_memory import keep_freed_memory
+from ..runtime.interruption import Stopped, best_so_far, offer
 from ..runtime.progress import report
 from ..workers.executors import Workers
 from ..workers.gathering import gathered
@@ -75,12 +76,20 @@ def simulated_plan(
         counted: dict[tuple[int, int], Counted] = {}
         for runs, found in _done(services, tasks, settings, workers):
             counted = counted | dict(zip(runs, found, strict=True))
-            offer(lambda _, known=counted: so_far(known))
+            offer(partial(_as_known, so_far, counted))
             report(f"simulating: {len(counted):,} of {total:,} runs of services")
         return so_far(counted)
 
     answer = best_so_far(search, lambda _: so_far({}))
     return answer.model_copy(update={"runtime_s": round(time.perf_counter() - started, 6)})
+
+
+def _as_known(
+    build: Callable[[Mapping[tuple[int, int], Counted]], SimulationReport],
+    counted: Mapping[tuple[int, int], Counted],
+    _: Stopped,
+) -> SimulationReport:
+    return build(counted)
 
 
 def _tasks(services: Sequence[Service], settings: SimulationSettings) -> Iterator[Runs]:
@@ -135,11 +144,12 @@ def _task(services: Sequence[Service], settings: SimulationSettings, runs: Runs)
 
 def counted_runs(task: _Task) -> list[Counted]:
     """Returns what is counted of each run of a task."""
+    keep_freed_memory()
     settings = task.settings
     runs = simulate_runs(
         task.services, task.runs, dealing=settings.dealing, batching=settings.batching, seed=settings.seed
     )
     return [
-        (sections_of(task.services[s], run), usage_of(task.services[s], run))
-        for (s, _), run in zip(task.runs, runs, strict=True)
+        (sections_of(task.services[s], run, number), usage_of(task.services[s], run))
+        for (s, number), run in zip(task.runs, runs, strict=True)
     ]

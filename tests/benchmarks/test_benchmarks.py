@@ -128,3 +128,15 @@ def test_without_a_browser_a_sentence_says_what_to_install(clone, name, tmp_path
     )
     assert done.returncode == 1
     assert done.stderr == "There is no chromium on this machine; `sh .ci/test` installs it.\n"
+
+
+def test_certificates_print_a_row_for_each_planner(benchmark):
+    lines = benchmark("certificates", "plans/demo.yaml", "--requests", 1000)
+    assert [row[1] for row in rows(lines)] == ["`exact`", "`parvagpu`"]
+    assert {row[3] for row in rows(lines)} == {"8"}
+
+
+def test_other_simulators_are_left_out_where_they_are_not_installed(benchmark):
+    """Whether they are or not, our own rows are there."""
+    lines = benchmark("simulators", "--requests", 2000, "--services", 2)
+    assert {row[1] for row in rows(lines)} >= {"sliceplan", "sliceplan, 2 services", "SimPy"}
