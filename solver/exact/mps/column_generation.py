@@ -46,6 +46,9 @@ MOST_BATCHES = 3
 MOST_OPEN = 4_000
 """Sets of each size that the branch and bound for V_g looks into."""
 
+BETTER = 1 + 1e-9
+"""How many times as much as the best set another one has to hope for: less is rounding."""
+
 MOST_ROUNDS = 60
 
 ENOUGH = 1e-3
@@ -151,47 +154,88 @@ def _master(columns: Sequence[Column], wanted: Floats, price: dict[str, float]) 
     return duals, result.objective_value()
 
 
+@dataclass(frozen=True, eq=False)
+class _Collectable:
+    """The items that a GPU may collect, most valuable per unit first; a set is a rising row of positions in them."""
+
+    table: ItemTable
+    order: Ints
+    """Row in the table, shape (position,)."""
+    worth: Floats
+    """Shape (position,)."""
+    least: Ints
+    """Units that each takes at least beside a neighbour, shape (position,)."""
+    rest: Floats
+    """The most that the items from each position on can collect in each room; shape (position, room)."""
+
+    def hope(self, sets: Ints, room: Ints) -> Floats:
+        """Returns the most that sets can be worth when they are grown into their room; shape (set,)."""
+        return self.value(sets) + self.rest[sets[:, -1], room]
+
+    def value(self, sets: Ints) -> Floats:
+        """Returns what sets collect."""
+        value: Floats = self.worth[sets].sum(axis=1)
+        return value
+
+    def grown(self, sets: Ints) -> Ints:
+        """Returns the sets with one resident more, as far as there are copies of it and memory for it."""
+        row, item = np.nonzero(np.arange(len(self.order))[None, :] >= sets[:, -1:])
+        grown = np.concatenate([sets[row], item[:, None]], axis=1)
+        grown = grown[(grown == grown[:, -1:]).sum(axis=1) <= self.table.copies[self.order[grown[:, -1]]]]
+        kept: Ints = grown[self.table.memory[self.order[grown]].sum(axis=1) <= self.table.mps.memory_mib]
+        return kept
+
+    def possible(self, sets: Ints) -> tuple[Ints, Ints]:
+        """Returns the sets that are possible (columns.py), and the units that each takes at least."""
+        units = np.concatenate([self.table.possible(self.order[part])[0].sum(axis=1) for part in _chunks(sets)])
+        fits = units <= self.table.mps.capacity_units
+        return sets[fits], units[fits]
+
+
 def most_collected(table: ItemTable, worth: Floats, deadline: float) -> float:
-    """Returns an upper limit of the value of a set on a GPU; worth has shape (row,)."""
-    capacity = table.mps.capacity_units
-    usable = np.flatnonzero((worth > 1e-12) & (table.least <= capacity))
-    order = usable[np.argsort(-worth[usable] / table.least_beside[usable], kind="stable")]
-    if not order.size:
+    """
+    Returns an upper limit of the value of a set on a GPU (V_g), by branch and bound over possible sets, size by size.
+
+    Parameters
+    ----------
+    worth
+        Dual of each item, shape (row,).
+    deadline
+        As time.monotonic() has it. Sets that are open then count with what they could collect at most.
+    """
+    items, capacity = _collectable(table, worth), table.mps.capacity_units
+    if not items.order.size:
         return 0.0
-    rest = _knapsack(table, worth, order)
-    alone = float(worth[usable].max())
-    position = np.arange(len(order))[:, None]
-    room = capacity - np.minimum(table.least_beside[order], capacity)
-    best, closed = alone, 0.0
-    open_sets, hope = _most_hopeful(position, worth[order] + rest[position[:, 0], room], best)
-    while len(open_sets):
-        if time.monotonic() > deadline or not len(open_sets):
-            return max(best, closed, float(hope.max(initial=0.0)))
+    best, closed = float(items.worth.max()), 0.0
+    sets = np.arange(len(items.order))[:, None]
+    hope = items.hope(sets, capacity - np.minimum(items.least, capacity))
+    while True:
+        sets, hope = _most_hopeful(sets, hope, best)
+        if not len(sets):
+            return max(best, closed)
+        if time.monotonic() > deadline:
+            return max(best, closed, float(hope[0]))
         closed = max(closed, float(hope[MOST_OPEN:].max(initial=0.0)))
-        open_sets = open_sets[:MOST_OPEN]
-        row, item = np.nonzero(np.arange(len(order))[None, :] >= open_sets[:, -1:])
-        grown = np.concatenate([open_sets[row], item[:, None]], axis=1)
-        grown = grown[(grown == grown[:, -1:]).sum(axis=1) <= table.copies[order[grown[:, -1]]]]
-        grown = grown[table.memory[order[grown]].sum(axis=1) <= table.mps.memory_mib]
-        least = table.least_beside[order[grown]].sum(axis=1)
-        value = worth[order[grown]].sum(axis=1)
-        grown = grown[
-            (least <= capacity) & (value + rest[grown[:, -1], np.maximum(capacity - least, 0)] > best * (1 + 1e-9))
-        ]
-        if not len(grown) or grown.shape[1] > table.mps.clients:
-            break
-        units = np.concatenate([table.possible(order[part])[0].sum(axis=1) for part in _chunks(grown)])
-        fits = units <= capacity
-        grown, units = grown[fits], units[fits]
-        value = worth[order[grown]].sum(axis=1)
-        best = max(best, float(value.max(initial=0.0)))
-        open_sets, hope = _most_hopeful(grown, value + rest[grown[:, -1], capacity - units], best)
-    return max(best, closed)
+        sets = items.grown(sets[:MOST_OPEN])
+        room = capacity - items.least[sets].sum(axis=1)
+        sets = sets[(room >= 0) & (items.hope(sets, np.maximum(room, 0)) > best * BETTER)]
+        if not len(sets) or sets.shape[1] > table.mps.clients:
+            return max(best, closed)
+        sets, units = items.possible(sets)
+        best = max(best, float(items.value(sets).max(initial=0.0)))
+        hope = items.hope(sets, capacity - units)
+
+
+def _collectable(table: ItemTable, worth: Floats) -> _Collectable:
+    usable = np.flatnonzero((worth > 1e-12) & (table.least <= table.mps.capacity_units))
+    order = usable[np.argsort(-worth[usable] / table.least_beside[usable], kind="stable")]
+    rest = _knapsack(table, worth, order) if order.size else np.zeros((0, 0))
+    return _Collectable(table, order, worth[order], table.least_beside[order], rest)
 
 
 def _most_hopeful(sets: Ints, hope: Floats, best: float) -> tuple[Ints, Floats]:
     """Returns the sets that could still beat the best one, those that could collect most first."""
-    keep = np.flatnonzero(hope > best * (1 + 1e-9))
+    keep = np.flatnonzero(hope > best * BETTER)
     keep = keep[np.argsort(-hope[keep], kind="stable")]
     return sets[keep], hope[keep]
 
