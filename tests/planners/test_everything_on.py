@@ -4,7 +4,7 @@ import json
 from functools import cache
 
 import pytest
-from problems.everything_on import SHARED, SPARE
+from problems.everything_on import EVERYTHING, SHARED, SPARE
 
 from sliceplan.solver.api import planner_names, planners_for, solve
 from sliceplan.solver.check import check
@@ -34,7 +34,7 @@ def for_published(problem, name, fleet, **settings):
 
 ON_CUT_GPUS = for_published(SPARE, "everything-cut", SPARE.fleet, spare_services=0, spare_rate=0, spare_gpu_loss=False)
 ON_V100 = for_published(SHARED, "everything-v100", SHARED.fleet[1:2])
-PROBLEMS = (SHARED, SPARE, ON_CUT_GPUS, ON_V100)
+PROBLEMS = (*EVERYTHING, ON_CUT_GPUS, ON_V100)
 
 
 @cache
@@ -47,7 +47,7 @@ def test_everything_is_on_in_one_of_them(record):
     """A new field of a problem belongs into them too."""
     members = [
         member
-        for problem in (SHARED, SPARE)
+        for problem in EVERYTHING
         for member in (problem, *problem.fleet, *problem.workloads, problem.settings)
         if type(member) is record
     ]
@@ -85,7 +85,7 @@ def test_every_planner_but_one_plans_one_of_them():
 
 
 def test_the_exact_plans_are_within_the_gap_and_use_all_kinds_of_sharing():
-    for problem in (SHARED, SPARE):
+    for problem in EVERYTHING:
         plan = planned(problem, "exact")
         assert plan.status in (Status.OPTIMAL, Status.FEASIBLE)
         assert plan.gap <= problem.settings.gap

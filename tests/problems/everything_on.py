@@ -1,6 +1,6 @@
 """
-Two problems that together switch on everything that a problem can ask for: what goes with MPS, and what goes with
-partitions that are kept free.
+Problems that together switch on everything that a problem can ask for: what goes with MPS, with partitions that are
+kept free, and with a promise of percentiles.
 """
 
 from sliceplan.solver.model.problem import Problem
@@ -90,3 +90,30 @@ SPARE = Problem.model_validate(
         "price_books": [BOOK],
     }
 )
+
+WAITING = Problem.model_validate(
+    {
+        "version": 1,
+        "name": "everything-waiting",
+        "fleet": [CUT, {"gpu": "A100-40GB", "sharing": ["mig"], "count": 4}],
+        "workloads": [
+            VISION | {"min_replicas": 1, "slo_quantile": 0.9},
+            {"name": "words", "model": "bert", "rate_rps": 40, "slo_ms": 500},
+            {"name": "faces", "model": "vgg19", "rate_rps": 60, "slo_ms": 200, "gpus": ["A100-80GB"]},
+        ],
+        "settings": {
+            "max_processes": 2,
+            "headroom": 0.1,
+            "time_limit_s": 20,
+            "gap": 0.001,
+            "latency": "percentile",
+            "quantile": 0.95,
+            "dispatch": "random",
+            "process_queues": "own",
+        },
+        "prices": "ours",
+        "price_books": [BOOK],
+    }
+)
+
+EVERYTHING = (SHARED, SPARE, WAITING)
