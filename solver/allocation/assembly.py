@@ -7,7 +7,7 @@ from itertools import accumulate, islice, pairwise, repeat
 
 import numpy as np
 
-from ..model.base import blank, unvalidated
+from ..model.base import records_of
 from ..model.catalogue import load_catalogue
 from ..model.digest import reference
 from ..model.geometry import Layout, Multiset, placement_rules, roomiest_layout
@@ -168,23 +168,18 @@ def _gpu_records(
         numbers[one.gpu] += gpus
         count += [_partitions_of(one)] * gpus
         sharing += [_sharing(resolved, one)] * gpus
-    ids: list[tuple[str, str]] = []
-    places: list[tuple[str | None, int | None]] = []
+    ids: list[str] = []
+    types: list[str] = []
+    nodes: list[str | None] = []
+    indices: list[int | None] = []
     for entry in resolved.problem.fleet:
-        ids += [(entry.gpu, f"{entry.gpu}/{number}") for number in range(numbers[entry.gpu])]
-        places += islice(_places(entry), numbers[entry.gpu])
+        ids += [f"{entry.gpu}/{number}" for number in range(numbers[entry.gpu])]
+        types += [entry.gpu] * numbers[entry.gpu]
+        for node, index in islice(_places(entry), numbers[entry.gpu]):
+            nodes.append(node)
+            indices.append(index)
     own = [tuple(partitions[first:end]) for first, end in pairwise(accumulate(count, initial=0))]
-    rows, fields = [], blank(PlannedGpu)
-    for (gpu, id_), (node, index), kind, those in zip(ids, places, sharing, own, strict=True):
-        row = fields.copy()
-        row["id"] = id_
-        row["gpu"] = gpu
-        row["node"] = node
-        row["index"] = index
-        row["sharing"] = kind
-        row["partitions"] = those
-        rows.append(row)
-    return tuple(unvalidated(PlannedGpu, rows))
+    return tuple(records_of(PlannedGpu, id=ids, gpu=types, node=nodes, index=indices, sharing=sharing, partitions=own))
 
 
 def _partitions_of(one: AllocatedGpu | AlikeGpus) -> int:

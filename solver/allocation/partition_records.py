@@ -5,14 +5,12 @@ A plan may have millions of partitions. So figures are computed for all of them 
 serve one workload share one record of that, and the records are not validated a second time (model/base.py).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
-from ..model.base import blank, unvalidated
+from ..model.base import records_of
 from ..model.plan import Partition, Served
 from ..model.problem import Workload
 from ..performance.interference.prediction import Floats, Ints
@@ -73,24 +71,27 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     # Made in the order in which the plan is read, as records that lie together in memory are read sooner.
     order = np.argsort(first)
     alone, alike = own[first[order]], np.argsort(order)[alike]
-    records = unvalidated(Served, _served_alone(resolved, figures.workload[alone], figures.size[alone], rate[alone]))
+    records = _served_alone(resolved, figures.workload[alone], figures.size[alone], rate[alone])
     shared = np.flatnonzero(~cut)
-    beside = unvalidated(
-        Served,
-        (
-            _served_beside(resolved, workload, resident, own_rate)
-            for workload, resident, own_rate in zip(
-                figures.workload[shared].tolist(), figures.residents, rate[shared].tolist(), strict=True
-            )
-        ),
-    )
+    beside = _served_beside(resolved, figures.workload[shared], figures.residents, rate[shared])
     served: list[tuple[Served, ...]] = [()] * figures.size.size
     of_record = list(zip(records, strict=True))
     for row, record in zip(own.tolist(), alike.tolist(), strict=True):
         served[row] = of_record[record]
     for row, resident_record in zip(shared.tolist(), beside, strict=True):
         served[row] = (resident_record,)
-    return unvalidated(Partition, _fields(resolved, figures, served))
+    profile_of = [size.mig.name if size.mig else None for size in resolved.sizes]
+    profile_of.append(None)  # at SHARED, which is the last
+    percent: list[float | None] = [None] * figures.size.size
+    for row, resident in zip(shared.tolist(), figures.residents, strict=True):
+        percent[row] = resident.sm_percent
+    return records_of(
+        Partition,
+        mig_profile=list(map(profile_of.__getitem__, figures.size.tolist())),
+        start=figures.start,
+        sm_percent=percent,
+        serves=served,
+    )
 
 
 def _rates(resolved: ResolvedProblem, workload: Ints, capacity_rps: Floats) -> Floats:
@@ -102,8 +103,8 @@ def _rates(resolved: ResolvedProblem, workload: Ints, capacity_rps: Floats) -> F
     return np.where(enough[workload], np.minimum(capacity_rps, rate), rate)
 
 
-def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rps: Floats) -> Iterator[dict[str, Any]]:
-    """Yields the fields of what partitions serve that are one workload's own."""
+def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rps: Floats) -> list[Served]:
+    """Returns the records of what partitions serve that are one workload's own."""
     workloads, sizes = resolved.problem.workloads, resolved.sizes
     basis = {
         (model, k): profile.basis(one.sharing)
@@ -111,31 +112,19 @@ def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rp
         for k, one in enumerate(sizes)
         if one.gpu == gpu
     }
-    named = list(map(attrgetter("name", "model"), workloads))
-    rows = zip(
-        map(named.__getitem__, workload.tolist()),
-        size.tolist(),
-        resolved.batch[workload, size].tolist(),
-        resolved.processes[workload, size].tolist(),
-        resolved.latency_ms[workload, size].tolist(),
-        resolved.throughput_rps[workload, size].tolist(),
-        rate_rps.tolist(),
-        strict=True,
+    of, number = (workload, size), workload.tolist()
+    models = map([one.model for one in workloads].__getitem__, number)
+    return records_of(
+        Served,
+        workload=list(map([one.name for one in workloads].__getitem__, number)),
+        batch=resolved.batch[of].tolist(),
+        processes=resolved.processes[of].tolist(),
+        latency_ms=resolved.latency_ms[of].tolist(),
+        capacity_rps=resolved.throughput_rps[of].tolist(),
+        rate_rps=rate_rps.tolist(),
+        basis=list(map(basis.__getitem__, zip(models, size.tolist(), strict=True))),
+        promised_rps=_promised_rps(resolved, workload, size),
     )
-    fields, promised = blank(Served), _promised_rps(resolved, workload, size)
-    for ((name, model), k, batch, processes, latency_ms, capacity_rps, rate), at_most in zip(
-        rows, promised, strict=True
-    ):
-        row = fields.copy()
-        row["workload"] = name
-        row["batch"] = batch
-        row["processes"] = processes
-        row["latency_ms"] = latency_ms
-        row["capacity_rps"] = capacity_rps
-        row["rate_rps"] = rate
-        row["basis"] = basis[model, k]
-        row["promised_rps"] = at_most
-        yield row
 
 
 def _promised_rps(resolved: ResolvedProblem, workload: Ints, size: Ints) -> Sequence[float | None]:
@@ -160,39 +149,27 @@ def _promised_rps(resolved: ResolvedProblem, workload: Ints, size: Ints) -> Sequ
     return list(rule.greatest_rps(points, resolved.asked.of(workload)).tolist())
 
 
-def _served_beside(resolved: ResolvedProblem, w: int, resident: ResidentFigures, rate_rps: float) -> dict[str, Any]:
-    """Returns the fields of what a share under MPS serves."""
-    workload = resolved.problem.workloads[w]
-    return blank(Served) | {
-        "workload": workload.name,
-        "batch": resident.batch,
-        "processes": 1,
-        "latency_ms": resident.latency_ms,
-        "capacity_rps": resident.capacity_rps,
-        "rate_rps": rate_rps,
-        "basis": resolved.profiles[workload.model, resident.gpu].basis("mps"),
-        "causes_ms": resident.causes_ms,
-        "memory_mib": _memory_mib(resolved, resident.gpu, workload),
-    }
+def _served_beside(
+    resolved: ResolvedProblem, workload: Ints, residents: Sequence[ResidentFigures], rate_rps: Floats
+) -> list[Served]:
+    """Returns the records of what shares under MPS serve."""
+    served = [resolved.problem.workloads[w] for w in workload.tolist()]
+    pairs = list(zip(served, residents, strict=True))
+    return records_of(
+        Served,
+        workload=[one.name for one in served],
+        batch=[resident.batch for resident in residents],
+        processes=[1] * len(residents),
+        latency_ms=[resident.latency_ms for resident in residents],
+        capacity_rps=[resident.capacity_rps for resident in residents],
+        rate_rps=rate_rps.tolist(),
+        basis=[resolved.profiles[one.model, resident.gpu].basis("mps") for one, resident in pairs],
+        causes_ms=[resident.causes_ms for resident in residents],
+        memory_mib=[_memory_mib(resolved, resident.gpu, one) for one, resident in pairs],
+    )
 
 
 def _memory_mib(resolved: ResolvedProblem, gpu: str, workload: Workload) -> float | None:
     """Returns the memory of one process under MPS: the workload's own figure, or its profile's."""
     known = resolved.profiles[workload.model, gpu].interference
     return workload.memory_mib or (known.memory_mib if known else None)
-
-
-def _fields(
-    resolved: ResolvedProblem, figures: Figures, served: Sequence[tuple[Served, ...]]
-) -> Iterator[dict[str, Any]]:
-    """Yields the fields of the partitions."""
-    of_size = [blank(Partition) | {"mig_profile": size.mig.name if size.mig else None} for size in resolved.sizes]
-    of_size.append(blank(Partition))  # at SHARED, which is the last
-    shares = iter(figures.residents)
-    for size, start, serves in zip(figures.size.tolist(), figures.start, served, strict=True):
-        row = of_size[size].copy()
-        row["start"] = start
-        row["serves"] = serves
-        if size == SHARED:
-            row["sm_percent"] = next(shares).sm_percent
-        yield row

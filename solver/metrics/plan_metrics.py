@@ -19,11 +19,12 @@ part of the compute slices stands in for them.
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from ..model.base import blank, unvalidated
+from ..model.base import records_of
 from ..model.catalogue import load_catalogue
 from ..model.geometry import Layout, Placement, PlacementRules, most_addable, placement_rules, valid_layouts
 from ..model.plan import GpuCut, Metrics, Plan, PlannedGpu
@@ -50,17 +51,22 @@ def measure(
     alike = np.bincount(columns.division).tolist()
     total = sum(whole_sms(gpu.gpu, gpu.sharing) * times for gpu, times in zip(examples, alike, strict=True))
     # What is left of a GPU under MPS depends on what runs there, too; of another, on its division alone.
-    left = {division: _left(gpu) for division, gpu in enumerate(examples) if gpu.sharing != "mps"}
-    model_of: dict[str, str] = {}
-    if len(left) < len(examples):
+    left = [NOTHING_WASTED if gpu.sharing == "mps" else _left(gpu) for gpu in examples]
+    wasted = list(zip(left, alike, strict=True))
+    of_gpu = columns.division.tolist()
+    if shared := [g for g, gpu in enumerate(plan.gpus) if gpu.sharing == "mps"]:
         model_of = {workload.name: workload.model for workload in problem.workloads}
-    rows = []
-    for gpu, division in zip(plan.gpus, columns.division.tolist(), strict=True):
-        row = left[division].copy() if division in left else _left_beside(gpu, model_of, by_key)
-        row["id"] = gpu.id
-        rows.append(row)
-    cuts = unvalidated(GpuCut, rows)
-    wasted = [(left.get(division, NOTHING_WASTED), times) for division, times in enumerate(alike)]
+        own = [_left_beside(plan.gpus[g], model_of, by_key) for g in shared]
+        for g, number in zip(shared, range(len(left), len(left) + len(own)), strict=True):
+            of_gpu[g] = number
+        left = [*left, *own]
+    of_each = {name: [one[name] for one in left] for name in NOTHING_WASTED}
+    said = {name: known for name, known in of_each.items() if any(value is not None for value in known)}
+    cuts = records_of(
+        GpuCut,
+        id=list(map(attrgetter("id"), plan.gpus)),
+        **{name: list(map(known.__getitem__, of_gpu)) for name, known in said.items()},
+    )
     return Metrics(
         internal_slack=1 - active / allocated if allocated else None,
         external_fragmentation=max(0.0, 1 - allocated / total) if total else None,
@@ -112,17 +118,18 @@ def _sms(name: str, mig_profile: str | None) -> float:
     return float(profile.sm_count or 0)
 
 
-NOTHING_WASTED: Mapping[str, Any] = {"wasted_compute_slices": None, "wasted_memory_slices": None}
-"""On a GPU under MPS, which has no slices."""
+NOTHING_WASTED: Mapping[str, Any] = {name: None for name in GpuCut.model_fields if name != "id"} | {"addable": {}}
+"""What is left of a GPU of which nothing is said, by the fields of GpuCut: one under MPS has no slices."""
 
 
-def _left(gpu: PlannedGpu) -> dict[str, Any]:
+def _left(gpu: PlannedGpu) -> Mapping[str, Any]:
     """Returns the fields of what is left of a GPU that is cut or used whole."""
     if load_catalogue()[gpu.gpu].mig is None or gpu.sharing != "mig":
-        return _fields(gpu)
+        return NOTHING_WASTED
     places = tuple([(part.start or 0, part.mig_profile) for part in gpu.partitions if part.mig_profile])
     free_compute, free_memory, wasted_compute, wasted_memory, addable = _room(gpu.gpu, places)
-    return _fields(gpu) | {
+    return {
+        **NOTHING_WASTED,
         "free_compute_slices": free_compute,
         "free_memory_slices": free_memory,
         "wasted_compute_slices": wasted_compute,
@@ -137,16 +144,12 @@ def _left_beside(
     """Returns the fields of what is left of a GPU under MPS."""
     power_w, frequency_mhz = _power(gpu, model_of, profiles)
     taken = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
-    return _fields(gpu) | {
+    return {
+        **NOTHING_WASTED,
         "free_percent": max(0.0, 100.0 - taken),
         "power_demand_w": power_w,
         "frequency_mhz": frequency_mhz,
     }
-
-
-def _fields(gpu: PlannedGpu) -> dict[str, Any]:
-    """Returns the fields of a GPU of which nothing is said, in the order of the record."""
-    return blank(GpuCut) | {"id": gpu.id, "addable": {}}
 
 
 def _power(

@@ -11,7 +11,7 @@ from problems.instances import problem_of, problems, random_problem
 from sliceplan.solver.api import planners_for, solve
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import example_problems
-from sliceplan.solver.model.base import unvalidated
+from sliceplan.solver.model.base import records_of
 from sliceplan.solver.model.plan import GpuCut, Partition, Plan, PlannedGpu, Served
 
 SERVED = {
@@ -90,7 +90,7 @@ def test_gpus_fill_the_nodes_of_their_entry_in_order():
 
 
 def test_an_unvalidated_record_behaves_like_a_validated_one():
-    (made,) = unvalidated(Served, [dict(SERVED)])
+    (made,) = records_of(Served, **{name: [value] for name, value in SERVED.items() if value is not None})
     validated = Served.model_validate(SERVED)
     assert made == validated
     assert hash(made) == hash(validated)
@@ -107,7 +107,21 @@ def test_an_unvalidated_record_behaves_like_a_validated_one():
 
 @pytest.mark.parametrize("record", [Served, Partition, PlannedGpu, GpuCut])
 def test_records_made_without_validation_have_no_state_beside_their_fields(record):
-    """Else `unvalidated` would leave it unset."""
+    """Else `records_of` would leave it unset."""
     assert not record.__private_attributes__
     assert record.model_config["extra"] == "forbid"
     assert record.model_config["frozen"]
+
+
+def test_columns_become_records_and_a_field_without_one_is_none():
+    first, second = records_of(Partition, start=[0, None], serves=[(), ()])
+    assert (first.start, second.start, first.mig_profile, first.sm_percent) == (0, None, None, None)
+    assert first == Partition(mig_profile=None, start=0, sm_percent=None, duty_cycle_ms=None, serves=())
+    assert records_of(Partition, start=[]) == []
+
+
+def test_columns_that_cannot_be_are_refused():
+    with pytest.raises(TypeError, match="Partition has no field size"):
+        records_of(Partition, start=[0], size=[1])
+    with pytest.raises(ValueError, match=r"the columns of Partition differ in length: \[1, 2\]"):
+        records_of(Partition, start=[0], serves=[(), ()])
