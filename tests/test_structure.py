@@ -87,7 +87,7 @@ APP = {
     "tables": {"store"},
     "session": {"jobs", "store", "tables"},
     "access": {"store"},
-    "report": {"charts"},
+    "report": {"charts", "tables"},
     "widgets": {"access", "jobs", "session"},
     "screens": {"access", "charts", "jobs", "report", "session", "store", "tables", "widgets"},
 }

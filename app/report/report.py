@@ -9,12 +9,14 @@ from markupsafe import Markup
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.model.transition import Transition
 from sliceplan.solver.wording.summary import plan_summary
 from sliceplan.solver.wording.transition_text import summary
 
 from . import rows, words
 from .fleet_picture import colour_rules, fleet_pictures
+from .simulation import simulation_rows
 
 MOST_TIGHT = 5
 """Services that are named as those with the least room."""
@@ -29,6 +31,7 @@ def plan_report(
     running: Plan | None = None,
     transition: Transition | None = None,
     trouble: str | None = None,
+    simulation: SimulationReport | None = None,
 ) -> str:
     """
     Returns the report; whatever stands in the problem and the plan is text in it, never markup.
@@ -43,6 +46,8 @@ def plan_report(
         The plan that runs today and the way from it; None: not given.
     trouble
         Why there is no way from the running plan; None: nothing was wrong.
+    simulation
+        What the plan did, request by request; None: it was not simulated.
     """
     services = rows.service_rows(problem, plan)
     return _template().render(
@@ -57,6 +62,8 @@ def plan_report(
         colour_rules=Markup(colour_rules()),
         services=services,
         tight=_tight(services),
+        promised=words.promised(problem, plan),
+        simulation=None if simulation is None else simulation_rows(simulation),
         proof=list(words.proof(plan)),
         dangers=list(words.dangers(plan)),
         kept_free=list(words.kept_free(problem, plan)),

@@ -6,6 +6,7 @@ from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.stop_reason import StopReason
+from sliceplan.solver.wording.promise import execution_in_words, promise_in_words
 from sliceplan.solver.wording.summary import misses
 
 VERDICTS = {
@@ -28,6 +29,11 @@ STOPPED = {
     StopReason.INTERRUPTED: "it was interrupted",
     StopReason.REFUSED: "it never began",
 }
+
+
+def promised(problem: Problem, plan: Plan) -> str:
+    """Returns what the plan promises of latencies."""
+    return execution_in_words(problem.settings.slo_fraction) if plan.promise is None else promise_in_words(plan.promise)
 
 
 def proof(plan: Plan) -> Iterator[str]:

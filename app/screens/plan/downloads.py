@@ -12,10 +12,12 @@ from sliceplan.app.report.way import way_between
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import dump_problem
+from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.model.transition import Transition
 
 from ...widgets.files import offer_file
 from ...widgets.job_progress import begin
+from ...widgets.simulation import simulation_of
 from ...widgets.texts import literal
 from .exporting import offer_exports
 
@@ -53,7 +55,7 @@ def offer_plan(session: Session) -> None:
     )
     offer_file(
         "Report as HTML",
-        partial(_report, answer, session.running, steps, trouble),
+        partial(_report, answer, session.running, steps, trouble, simulation_of(session, plan)),
         f"{problem.name}.report.html",
         key="take_report",
         place=report,
@@ -61,6 +63,8 @@ def offer_plan(session: Session) -> None:
         "well.",
     )
     if plan.gpus:
+        if simulation_of(session, plan) is None:
+            st.caption("The report says whether the plan holds once it was simulated (page *Will it hold?*).")
         _offer_steps(session, answer, steps, trouble)
         offer_exports(session, problem, plan)
 
@@ -101,7 +105,13 @@ def _offer_steps(session: Session, answer: Answer, steps: Transition | None, tro
         st.error(literal(str(error)))
 
 
-def _report(answer: Answer, running: Answer | None, steps: Transition | None, trouble: str | None) -> str:
+def _report(
+    answer: Answer,
+    running: Answer | None,
+    steps: Transition | None,
+    trouble: str | None,
+    simulation: SimulationReport | None,
+) -> str:
     return plan_report(
         answer.problem,
         answer.plan,
@@ -110,4 +120,5 @@ def _report(answer: Answer, running: Answer | None, steps: Transition | None, tr
         running=None if running is None else running.plan,
         transition=steps,
         trouble=trouble,
+        simulation=simulation,
     )

@@ -15,6 +15,7 @@ from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.simulation import ASKED, PURPOSE, asked_of
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport
@@ -22,11 +23,8 @@ from sliceplan.solver.model.simulation_report import SimulatedService, Simulatio
 from .replanning import offer_to_make_it_hold
 from .traffic import asked_traffic, words_of
 
-PURPOSE = "simulate"
 MOST_ENDLESS = 5
 """Services that are named whose queues grow without end."""
-ASKED = "will_it_hold.asked"
-"""Where the session keeps the plan and the traffic of the simulation that was begun last."""
 
 
 def show(session: Session) -> None:
@@ -44,13 +42,12 @@ def show(session: Session) -> None:
         "if so many of its requests are within its SLO as are asked for here."
     )
     traffic = asked_traffic(session, answer.problem)
-    plan_asked, traffic_asked = session.choices.get(ASKED, (None, None))
-    is_first = plan_asked is not answer.plan
-    if is_first:
+    before = asked_of(session, answer.plan)
+    if before is None:
         if st.button("Simulate", type="primary", key="simulate"):
             _begin(session, answer, traffic)
         return
-    if traffic != traffic_asked:
+    if traffic != before:
         _begin(session, answer, traffic)
     found = session.results.get(PURPOSE)
     if found is None:
@@ -67,8 +64,7 @@ def _begin(session: Session, answer: Answer, traffic: Traffic) -> None:
     except TooManyJobsError as error:
         st.error(literal(str(error)))
         return
-    plan_before, _ = session.choices.get(ASKED, (None, None))
-    if plan_before is not answer.plan:
+    if asked_of(session, answer.plan) is None:
         session.results.pop(PURPOSE, None)
     session.choices[ASKED] = (answer.plan, traffic)
     begin(session, PURPOSE, job, answer.problem)
@@ -77,7 +73,7 @@ def _begin(session: Session, answer: Answer, traffic: Traffic) -> None:
 
 def _show(session: Session, answer: Answer, found: Simulated) -> None:
     report = found.report
-    _, asked = session.choices[ASKED]
+    asked = asked_of(session, answer.plan) or found.traffic
     if found.traffic != asked:
         st.info(f"This is {literal(words_of(found.traffic))}; what was asked for is on its way.")
     _show_verdict(report)

@@ -24,7 +24,7 @@ DISPATCHES: dict[str, str] = {
 }
 
 QUANTILES = (0.99, 0.95, 0.9, 0.999)
-REQUESTS = (20_000, 100_000, 1_000_000)
+REQUESTS = (100_000, 20_000, 1_000_000)
 
 MOST_REQUESTS = 20_000_000
 """Of all services together: some ten seconds of one core."""
@@ -54,7 +54,7 @@ def asked_traffic(session: Session, problem: Problem) -> Traffic:
         )
     with requests:
         services = len(problem.workloads)
-        offered = [count for count in REQUESTS if count * services <= MOST_REQUESTS] or [REQUESTS[0] // 10]
+        offered = [count for count in REQUESTS if count * services <= MOST_REQUESTS] or [2_000]
         count = choose_one(
             session, "will_it_hold.requests", "Requests a service", offered, lambda number: f"{number:,}"
         )

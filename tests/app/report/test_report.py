@@ -9,7 +9,7 @@ from support.html_reading import read
 from sliceplan.app.report.fleet_picture import fleet_pictures
 from sliceplan.app.report.report import plan_report
 from sliceplan.app.report.way import way_between
-from sliceplan.solver.api import solve
+from sliceplan.solver.api import SimulationSettings, simulate, solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.plan import Plan
 
@@ -36,7 +36,7 @@ def test_the_report_says_what_cost_proof_risks_steps_and_digests(demo):
         "3 GPUs, $10.29 per hour: proven cheapest",
         "Lower limit: no plan costs less than $10.29 per hour",
         demo.bound.method,
-        "every service keeps its SLO",
+        "Promised: execution within 50 % of the SLO: no percentile is promised",
         "No headroom",
         "No plan that runs today was given",
         demo.problem.sha256,
@@ -49,6 +49,16 @@ def test_the_report_says_what_cost_proof_risks_steps_and_digests(demo):
         assert workload.name in text
     for gpu in demo.gpus:
         assert gpu.id in text
+
+
+def test_a_report_of_a_simulated_plan_says_who_is_late(demo):
+    assert "Will it hold?" not in text_of(report(DEMO, demo))
+    found = simulate(DEMO, demo, SimulationSettings(requests=5000, load=2.0))
+    html = report(DEMO, demo, simulation=found)
+    text = text_of(html)
+    assert "2 times the rates, dealt by weighted round robin. Asked for: 99 %" in text
+    late = sum(one.holds == "no" for one in found.services)
+    assert html.count('<td class="bad">no</td>') == late > 0
 
 
 def test_it_needs_nothing_from_anywhere_and_runs_nothing(demo):
