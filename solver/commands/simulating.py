@@ -49,18 +49,21 @@ def simulate(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same answer.")] = 1,
     dispatch: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="How requests are dealt to a service's partitions: weighted_round_robin, random, least_loaded, "
-            "least_expected; weights are the plan's rates."
+            "least_expected; weights are the plan's rates. Default: what the plan promises with; else the first."
         ),
-    ] = "weighted_round_robin",
+    ] = None,
     batching: Annotated[
         str,
         typer.Option(help="When batches go: greedy, full, delay:MS, delay:MS:SIZE,SIZE,... (Triton's), deferred."),
     ] = "greedy",
     load: Annotated[float, typer.Option(min=1e-3, max=1000, help="Factor on all rates.")] = 1.0,
-    quantile: Annotated[float, typer.Option(help="Share of the requests that must be in time, 0.99: P99.")] = 0.99,
+    quantile: Annotated[
+        float | None,
+        typer.Option(help="Share of the requests that must be in time; default: what the plan promises, else 0.99."),
+    ] = None,
     fail_gpu: Annotated[
         list[str] | None,
         typer.Option(metavar="GPU@SECONDS", help="A GPU of the plan that fails; repeatable. Counted from then on."),

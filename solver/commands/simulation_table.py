@@ -16,7 +16,9 @@ def simulation_table(report: SimulationReport) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("service", no_wrap=True, overflow="ellipsis", max_width=24)
     shown = [share for share in SHOWN if share != report.quantile]
-    for column in ("SLO ms", *map(_name, shown), f"{_name(report.quantile)} ms", "in time"):
+    differs = any(service.quantile != report.quantile for service in report.services)
+    asked = "promised ms" if differs else f"{_name(report.quantile)} ms"
+    for column in ("SLO ms", *map(_name, shown), asked, "in time"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("holds", no_wrap=True)
     for service in report.services:
@@ -25,7 +27,7 @@ def simulation_table(report: SimulationReport) -> Table:
             service.workload,
             f"{service.slo_ms:.4g}",
             *(_ms(of[share].latency_ms) for share in shown),
-            _with_interval(of[report.quantile]),
+            (f"{_name(service.quantile)}: " if differs else "") + _with_interval(of[service.quantile]),
             "-" if service.in_time is None else _percent(service.in_time),
             service.holds,
         )
@@ -101,7 +103,11 @@ def _promise(report: SimulationReport) -> str:
         for verdict, word in (("yes", "hold"), ("no", "do not"), ("unsure", "unsure"), ("unknown", "without requests"))
         if verdict in verdicts
     ]
-    text = f"{100 * report.quantile:g} % of requests within the SLO: of {len(verdicts)} services {', '.join(parts)}"
+    own = sum(service.quantile != report.quantile for service in report.services)
+    other = f" ({own} with a quantile of their own)" if own else ""
+    text = (
+        f"{100 * report.quantile:g} % of requests within the SLO{other}: of {len(verdicts)} services {', '.join(parts)}"
+    )
     worst = worst_of(report)
     if worst is not None and "no" in verdicts:
         text += f"; worst: {worst.workload}, {_percent(worst.in_time or 0.0)} in time"

@@ -73,7 +73,8 @@ class SimulatedService(Record):
     in_time: float | None = Field(ge=0, le=1, description="share within the SLO; null: none came")
     in_time_low: float | None = Field(description="lower end of its 95 % interval; null: not known")
     in_time_high: float | None = Field(description="upper end of it; null: not known")
-    holds: Verdict = Field(description="whether the quantile asked for is within the SLO")
+    quantile: float = Field(gt=0, lt=1, description="share of its requests that must be in time")
+    holds: Verdict = Field(description="whether that quantile of its latencies is within the SLO")
     unstable: Instability | None = Field(description="null: the queues can keep up")
     batch_sizes: dict[int, float] = Field(description="size -> share of the batches")
     queue_mean: float | None = Field(ge=0, description="requests that wait, over time (Little's law); null: unknown")
@@ -88,7 +89,7 @@ class SimulationReport(Record):
     version: Literal[1]
     problem: ProblemReference
     planner: str = Field(description="of the plan")
-    quantile: float = Field(gt=0.5, lt=1, description="share that must be in time for a service to hold")
+    quantile: float = Field(gt=0.5, lt=1, description="the same, of services without one of their own")
     load: float = Field(gt=0, description="factor on all rates")
     seed: int = Field(ge=0)
     dispatch: str = Field(description="how requests are dealt to partitions")

@@ -28,17 +28,10 @@ from .batching.dynamic import Dynamic
 from .batching.greedy import Greedy
 from .batching.policy import BatchingPolicy
 from .dispatch.dealing import Dealing
-from .dispatch.least_expected import LeastExpected
-from .dispatch.least_loaded import LeastLoaded
-from .dispatch.random_split import RandomSplit
-from .dispatch.weighted_round_robin import WeightedRoundRobin
+from .dispatch.registry import DISPATCHES
 from .settings import SimulationSettings
 
 Asked = TypeVar("Asked")
-
-DISPATCHES: Mapping[str, Dealing] = {
-    dealing.name: dealing for dealing in (WeightedRoundRobin(), RandomSplit(), LeastLoaded(), LeastExpected())
-}
 
 WITHOUT_FIGURES: Mapping[str, BatchingPolicy] = {"greedy": Greedy(), "full": Dynamic(), "deferred": Deferred()}
 
@@ -216,14 +209,14 @@ def settings_of(
     problem: Problem,
     *,
     arrivals: Sequence[str],
-    dispatch: str,
+    dispatch: str | None,
     batching: str,
     failures: Iterable[str],
     requests: int,
     seconds: float | None,
     seed: int,
     load: float,
-    quantile: float,
+    quantile: float | None,
     measured_batches: bool,
 ) -> SimulationSettings:
     """Returns settings from what was asked for in words and figures; InputError with all findings of the words."""
@@ -237,7 +230,7 @@ def settings_of(
             return else_
 
     nothing: tuple[ArrivalProcess, dict[str, ArrivalProcess]] = (Poisson(), {})
-    dealing: Dealing = WeightedRoundRobin()
+    none: Dealing | None = None
     policy: BatchingPolicy = Greedy()
     common, own = asked(lambda: arrivals_of(arrivals, problem), nothing)
     settings = SimulationSettings(
@@ -246,7 +239,7 @@ def settings_of(
         requests=requests,
         seconds=seconds,
         seed=seed,
-        dealing=asked(lambda: dispatch_of(dispatch), dealing),
+        dealing=None if dispatch is None else asked(lambda: dispatch_of(dispatch), none),
         batching=asked(lambda: batching_of(batching), policy),
         load=load,
         quantile=quantile,

@@ -19,6 +19,7 @@ from ..model.simulation_report import (
 )
 from ..performance.interference.prediction import Floats
 from .intervals import CLOCK_MS, METHOD, Estimate, estimate, quantile, share_within
+from .promised import is_another_dispatch, promised_quantile
 from .sections import Section, Usage, added
 from .service import Service
 from .services import LONGEST_GAP_MS
@@ -47,10 +48,10 @@ def report_of(
         version=1,
         problem=reference(problem),
         planner=plan.planner,
-        quantile=settings.quantile,
+        quantile=promised_quantile(plan) if settings.quantile is None else settings.quantile,
         load=settings.load,
         seed=settings.seed,
-        dispatch=settings.dealing.name,
+        dispatch=settings.router.name,
         batching=settings.batching.name,
         batch_times="measured" if settings.measured_batches else "plan",
         failures_s=dict(settings.failures_s),
@@ -76,11 +77,11 @@ def _service(
     together = np.sort(np.concatenate(latencies))
     waiting = sum(section.waiting for section in sections)
     served = together[: np.searchsorted(together, inf)]
-    quantiles = sorted({*PERCENTILES, settings.quantile})
+    quantiles = sorted({*PERCENTILES, service.quantile})
     estimates = {share: estimate(latencies, quantile(share), together) for share in quantiles}
     in_time = estimate(latencies, share_within(service.slo_ms), together)
     wait_ms = sum(section.wait_ms for section in sections) / len(served) if served.size else None
-    grows = unstable(service, settings.dealing)
+    grows = unstable(service, settings.router)
     counted_ms = len(counted) * (service.until_ms - service.counted_from_ms)
     return SimulatedService(
         workload=service.name,
@@ -98,7 +99,8 @@ def _service(
         in_time=_known(in_time.value),
         in_time_low=_known(max(in_time.low, 0.0) if isfinite(in_time.low) else in_time.low),
         in_time_high=_known(min(in_time.high, 1.0) if isfinite(in_time.high) else in_time.high),
-        holds=_verdict(estimates[settings.quantile], service.slo_ms, grows is None, service.is_settled),
+        quantile=service.quantile,
+        holds=_verdict(estimates[service.quantile], service.slo_ms, grows is None, service.is_settled),
         unstable=None
         if grows is None
         else Instability(
@@ -170,6 +172,11 @@ def _partitions(service: Service, usage: Usage) -> tuple[SimulatedPartition, ...
 
 def _notes(plan: Plan, settings: SimulationSettings, services: Sequence[Service]) -> list[str]:
     notes = []
+    if is_another_dispatch(plan, settings):
+        notes.append(
+            f"the plan promises its percentiles with dispatch {plan.promise.dispatch if plan.promise else None}; "
+            "simulated with another one, it is no certificate of that"
+        )
     if any(gpu.sharing == "mps" for gpu in plan.gpus):
         notes.append("under MPS every batch takes as long as beside all its neighbours, whether they are busy or not")
     if any(server.processes > 1 for service in services for server in service.servers):

@@ -1,5 +1,5 @@
 """
-A partition as requests see it: one queue before its processes, batches, and how long each takes.
+A partition as requests see it: one queue before its processes (or before each, where the plan's promise says so).
 
 Servers are built from the plan alone. A batch takes the plan's `latency_ms` whatever its size; or longer, where the
 plan's capacity says that its processes do not complete batches that fast. Under MPS the plan's latency is that beside
@@ -11,7 +11,7 @@ a batch of what waits goes; slots are kept, also by services that have nothing t
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,10 +65,11 @@ def servers_of(plan: Plan, batch_times: BatchTimes | None = None) -> dict[str, t
         Where to find the times of smaller batches; None, and where it does not know: every batch takes the same.
     """
     found: dict[str, list[Server]] = {}
+    has_own_queues = plan.promise is not None and plan.promise.process_queues == "own"
     for gpu in plan.gpus:
         for number, partition in enumerate(gpu.partitions):
             for name, server in _of_partition(gpu, number, partition, batch_times):
-                found.setdefault(name, []).append(server)
+                found.setdefault(name, []).extend(_by_process(server) if has_own_queues else [server])
     return {name: tuple(servers) for name, servers in found.items()}
 
 
@@ -96,6 +97,11 @@ def _of_partition(
             ),
         )
         slot_ms += served.latency_ms
+
+
+def _by_process(server: Server) -> list[Server]:
+    """Returns the processes of a server, each with a queue of its own."""
+    return [replace(server, processes=1, weight=server.weight / server.processes)] * server.processes
 
 
 def batch_ms(served: Served) -> float:

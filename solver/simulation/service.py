@@ -26,6 +26,8 @@ class Service:
     """Replications; 1: recorded arrivals, which are divided into parts instead."""
     is_settled: bool
     """Whether the queues have forgotten that they began empty when counting begins (warm_up.py)."""
+    quantile: float = 0.99
+    """Share of its requests that must be in time."""
 
     @property
     def key(self) -> int:

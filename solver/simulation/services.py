@@ -8,9 +8,10 @@ from ..model.digest import reference
 from ..model.errors import Finding, InputError
 from ..model.lists import few
 from ..model.plan import Plan
-from ..model.problem import Problem, Workload
+from ..model.problem import GREATEST_QUANTILE, LEAST_QUANTILE, Problem, Workload
 from .arrivals.bursts import Bursts
 from .arrivals.trace import Trace
+from .promised import quantile_of
 from .server import BatchTimes, Server, servers_of
 from .service import Service
 from .settings import SECTIONS, SimulationSettings
@@ -38,8 +39,6 @@ MOST_FIGURE = 1e9
 LEAST_SHARE = 1e-9
 """Of a service's requests; a partition with less gets none, as it would in any simulation of this length."""
 
-LEAST_QUANTILE, GREATEST_QUANTILE = 0.5, 0.99999
-
 
 def services_of(
     problem: Problem, plan: Plan, settings: SimulationSettings, batch_times: BatchTimes | None = None
@@ -55,7 +54,7 @@ def services_of(
     servers = servers_of(plan, batch_times)
     if findings := [*_wrong_plan(problem, plan, servers), *_wrong_settings(problem, plan, settings)]:
         raise InputError(findings)
-    services = [_service(workload, servers[workload.name], settings) for workload in problem.workloads]
+    services = [_service(workload, servers[workload.name], plan, settings) for workload in problem.workloads]
     if findings := list(_too_much(services, settings)):
         raise InputError(findings)
     return services
@@ -95,7 +94,7 @@ def _wrong_settings(problem: Problem, plan: Plan, settings: SimulationSettings) 
     names = {workload.name for workload in problem.workloads}
     for name in sorted(settings.arrivals_of.keys() - names):
         yield Finding("arrivals", name, f"is no service of the problem; it has {few(sorted(names))}")
-    if not LEAST_QUANTILE < settings.quantile <= GREATEST_QUANTILE:
+    if settings.quantile is not None and not LEAST_QUANTILE < settings.quantile <= GREATEST_QUANTILE:
         yield Finding(
             "quantile",
             "",
@@ -115,7 +114,7 @@ def _wrong_settings(problem: Problem, plan: Plan, settings: SimulationSettings) 
             yield Finding("failed GPU", gpu, f"fails at {moment:g} s; expected 0 to 1e9")
 
 
-def _service(workload: Workload, servers: tuple[Server, ...], settings: SimulationSettings) -> Service:
+def _service(workload: Workload, servers: tuple[Server, ...], plan: Plan, settings: SimulationSettings) -> Service:
     arrivals = settings.arrivals_of.get(workload.name, settings.arrivals)
     total = sum(server.weight for server in servers)
     shares = [server.weight / total for server in servers]
@@ -132,7 +131,7 @@ def _service(workload: Workload, servers: tuple[Server, ...], settings: Simulati
     else:
         gap_ms = min(1000 / (workload.rate_rps * settings.load), LONGEST_GAP_MS)
         total_ms = settings.requests * gap_ms if settings.seconds is None else 1000 * settings.seconds
-        planned = replications(servers, gap_ms, arrivals, settings.dealing, total_ms)
+        planned = replications(servers, gap_ms, arrivals, settings.router, total_ms)
         if (failure_ms := min(ends_ms)) < inf:
             begin, counted = failure_ms, total_ms / runs
         else:
@@ -149,6 +148,7 @@ def _service(workload: Workload, servers: tuple[Server, ...], settings: Simulati
         until_ms=begin + counted,
         runs=runs,
         is_settled=is_settled,
+        quantile=quantile_of(plan, settings, workload.name),
     )
 
 

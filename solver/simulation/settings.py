@@ -26,13 +26,19 @@ class SimulationSettings:
     seconds: float | None = None
     """Time that is counted, in place of `requests`."""
     seed: int = 1
-    dealing: Dealing = field(default_factory=WeightedRoundRobin)
+    dealing: Dealing | None = None
+    """None: the plan's; weighted round robin where it says nothing."""
     batching: BatchingPolicy = field(default_factory=Greedy)
     load: float = 1.0
     """Factor on all rates."""
-    quantile: float = 0.99
-    """Share of the requests that must be in time."""
+    quantile: float | None = None
+    """Share of the requests that must be in time; None: what the plan promises each service; 0.99 if it does not."""
     failures_s: Mapping[str, float] = field(default_factory=dict)
     """GPU -> when it fails, in seconds from the beginning of every replication."""
     measured_batches: bool = False
     """Whether smaller batches take the profile's times where it has them."""
+
+    @property
+    def router(self) -> Dealing:
+        """How requests are dealt, where nothing else is known."""
+        return self.dealing or WeightedRoundRobin()

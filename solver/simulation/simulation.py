@@ -20,6 +20,7 @@ from ..runtime.progress import report
 from ..workers.executors import Workers
 from ..workers.gathering import gathered
 from .dispatch.dealing import DealsAhead
+from .promised import as_promised
 from .reporting import report_of
 from .run import simulate_runs
 from .sections import Section, Usage, sections_of, usage_of
@@ -62,6 +63,7 @@ def simulated_plan(
         With all that is wrong with the plan, or with what is to be simulated.
     """
     started = time.perf_counter()
+    settings = as_promised(plan, settings)
     services = services_of(problem, plan, settings, batch_times)
     tasks = list(_tasks(services, settings))
     total = sum(map(len, tasks))
@@ -93,7 +95,7 @@ def _as_known(
 
 
 def _tasks(services: Sequence[Service], settings: SimulationSettings) -> Iterator[Runs]:
-    ahead = isinstance(settings.dealing, DealsAhead)
+    ahead = isinstance(settings.router, DealsAhead)
     task: Runs = []
     size = 0.0
     for number in range(max(service.runs for service in services)):
@@ -147,7 +149,11 @@ def counted_runs(task: _Task) -> list[Counted]:
     keep_freed_memory()
     settings = task.settings
     runs = simulate_runs(
-        task.services, task.runs, dealing=settings.dealing, batching=settings.batching, seed=settings.seed
+        task.services,
+        task.runs,
+        dealing=settings.router,
+        batching=settings.batching,
+        seed=settings.seed,
     )
     return [
         (sections_of(task.services[s], run, number), usage_of(task.services[s], run))

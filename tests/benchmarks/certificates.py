@@ -2,7 +2,7 @@
 Which plans hold: every service of a plan, request by request, under Poisson arrivals.
 
     .venv/bin/python tests/benchmarks/certificates.py [--planner exact --planner parvagpu] [--dispatch random]
-        [--requests 100000] [--published] [PROBLEM ...]
+        [--requests 100000] [--latency percentile] [--published] [PROBLEM ...]
 
 Problems are files; default: the demo and ParvaGPU's scenarios S1 to S6, as shipped. `--published`: the scenarios on
 ParvaGPU's own measurements instead, which are not shipped (SLICEPLAN_REFERENCE). Plans are made anew, each verified.
@@ -24,7 +24,7 @@ from ran_on import FITTED, say_what_it_ran_on
 from sliceplan.solver.api import SimulationSettings, simulate, solve
 from sliceplan.solver.formats.problem_files import read_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.simulation.asking import DISPATCHES
+from sliceplan.solver.simulation.dispatch.registry import DISPATCHES
 
 
 def main() -> None:
@@ -36,6 +36,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=100_000, help="of each service")
     parser.add_argument("--quantile", type=float, default=0.99)
     parser.add_argument("--slo-fraction", type=float, help="in place of the problems' own")
+    parser.add_argument("--latency", choices=("execution", "percentile"), help="rule, in place of the problems' own")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--published", action="store_true", help="S1 to S6 on ParvaGPU's own measurements")
     arguments = parser.parse_args()
@@ -49,7 +50,10 @@ def main() -> None:
         problems = [read_problem(path) for path in arguments.problem or shipped]
         known = FITTED
     if arguments.slo_fraction is not None:
-        problems = [with_slo_fraction(problem, arguments.slo_fraction) for problem in problems]
+        problems = [with_settings(problem, {"slo_fraction": arguments.slo_fraction}) for problem in problems]
+    if arguments.latency is not None:
+        promise = {"latency": arguments.latency, "quantile": arguments.quantile, "dispatch": arguments.dispatch}
+        problems = [with_settings(problem, promise) for problem in problems]
     settings = SimulationSettings(
         requests=arguments.requests,
         dealing=DISPATCHES[arguments.dispatch],
@@ -68,9 +72,9 @@ def main() -> None:
             print(row(problem, planner, profiles, settings), flush=True)
 
 
-def with_slo_fraction(problem, fraction):
-    """Returns a problem with another part of the SLO for execution."""
-    return problem.model_copy(update={"settings": problem.settings.model_copy(update={"slo_fraction": fraction})})
+def with_settings(problem, changes):
+    """Returns a problem with other settings."""
+    return problem.model_copy(update={"settings": problem.settings.model_copy(update=changes)})
 
 
 def row(problem, planner, profiles, settings):

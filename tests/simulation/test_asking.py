@@ -9,7 +9,6 @@ from sliceplan.solver.simulation.arrivals.even import Even
 from sliceplan.solver.simulation.arrivals.gamma import Gamma
 from sliceplan.solver.simulation.arrivals.poisson import Poisson
 from sliceplan.solver.simulation.asking import (
-    DISPATCHES,
     arrivals_of,
     batching_of,
     dispatch_of,
@@ -17,6 +16,7 @@ from sliceplan.solver.simulation.asking import (
     settings_of,
 )
 from sliceplan.solver.simulation.batching.dynamic import Dynamic
+from sliceplan.solver.simulation.dispatch.registry import DISPATCHES
 
 PROBLEM = problem_of(a=10, b=10)
 

@@ -11,6 +11,7 @@ from problems.simulated_plans import answered, gpu, instance, problem_of, served
 
 from sliceplan.solver.api import SimulationSettings, simulate, solve
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.plan import Promise
 from sliceplan.solver.runtime.interruption import interruptible_by
 from sliceplan.solver.simulation import simulation
 from sliceplan.solver.simulation.arrivals.bursts import Bursts
@@ -242,6 +243,29 @@ def test_bursts_too_short_for_a_rate_are_refused():
     plan = answered(problem, gpu(0, instance(0, served("a", 0.001))))
     with pytest.raises(InputError, match=r"has bursts of 0\.001 s, too many of them"):
         simulate(problem, plan, replace(FEW, arrivals=Bursts(2.0, 0.1, 1.0)))
+
+
+def test_a_percentile_that_is_promised_is_what_is_asked_and_holds():
+    problem = problem_of(a=900.0, b=300.0)
+    workload = problem.workloads[1].model_copy(update={"slo_quantile": 0.95})
+    promise = problem.settings.model_copy(update={"latency": "percentile", "dispatch": "random"})
+    problem = problem.model_copy(update={"workloads": (problem.workloads[0], workload), "settings": promise})
+    report = simulate(problem, solve(problem))
+    assert [service.quantile for service in report.services] == [0.99, 0.95]
+    assert report.dispatch == "random"
+    assert report.holds == "yes"
+    other = simulate(problem, solve(problem), replace(FEW, dealing=WeightedRoundRobin(), quantile=0.9))
+    assert [service.quantile for service in other.services] == [0.9, 0.9]
+    assert any("no certificate" in note for note in other.notes)
+
+
+def test_processes_with_queues_of_their_own_wait_longer():
+    problem, plan = two_services(b=600.0)
+    promise = Promise(latency="percentile", quantile=0.99, dispatch="random", process_queues="own")
+    shared = plan.model_copy(update={"promise": promise.model_copy(update={"process_queues": "shared"})})
+    own = plan.model_copy(update={"promise": promise})
+    waits = [by_name(simulate(problem, one, FEW))["b"].wait_ms for one in (shared, own)]
+    assert waits[1] > 1.2 * waits[0]
 
 
 def test_measured_batches_take_the_times_of_the_profile():
