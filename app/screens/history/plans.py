@@ -1,19 +1,14 @@
 """The plans that are saved for a problem: show one again, or state that it runs today."""
 
-from functools import partial
-
-import streamlit as st
-
 from sliceplan.app.access import writing
-from sliceplan.app.access.current import current_identity
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.app.store.plans import load_plan, plans
 from sliceplan.app.store.records import SavedPlan
 from sliceplan.app.store.shared import problem_at, shared_store
 from sliceplan.app.tables.history import plans_table
-from sliceplan.app.widgets.attempts import attempt
 
-from .choosing import COLUMNS, choose, kept_toggle, say
+from .choosing import say
+from .saved import Act, Kind, show_saved
 
 NOTHING = (
     "No plan is saved for this problem. Solve it, then press *Save plan* on the page *Workloads and fleet*: the plan "
@@ -23,31 +18,10 @@ NOTHING = (
 
 def show(session: Session, name: str) -> None:
     """Draws the tab."""
-    archived = kept_toggle(session, "history.archived_plans", "Show archived plans")
-    found = plans(shared_store(), name, archived=archived)
-    if not found:
-        st.info("No plan of this problem was archived." if archived else NOTHING)
-        return
-    st.dataframe(plans_table(found), hide_index=True, width="stretch", column_config=COLUMNS, key="saved_plans")
-    by_id = {one.id: one for one in found}
-    number = choose(session, f"history.plan.{name}", "Plan", list(by_id), words=lambda one: plan_words(by_id[one]))
-    plan = by_id[number]
-    showing, running, archiving, _ = st.columns([1, 1, 1, 1])
-    if showing.button(
-        "Show it again", key="show_plan", width="stretch", help="Makes it the plan that all screens show"
-    ):
-        attempt(partial(_show_again, session, plan))
-    if running.button(
-        "It runs today", key="plan_runs", width="stretch", help="Transitions to other plans then begin at this one"
-    ):
-        attempt(partial(_runs, session, plan))
-    if archiving.button(
-        "Take it out of the archive" if archived else "Archive this plan",
-        disabled=not current_identity().may_save,
-        key="archive_plan",
-        width="stretch",
-    ):
-        attempt(partial(_unarchive if archived else _archive, session, plan))
+    kind = Kind("plan", NOTHING, plans, plans_table, plan_words, writing.archive_plan, writing.unarchive_plan)
+    again = Act("Show it again", "show_plan", "Makes it the plan that all screens show", _show_again)
+    runs = Act("It runs today", "plan_runs", "Transitions to other plans then begin at this one", _runs)
+    show_saved(session, name, kind, (again, runs))
 
 
 def plan_words(plan: SavedPlan) -> str:
@@ -71,13 +45,3 @@ def _runs(session: Session, plan: SavedPlan) -> None:
 def _answer(plan: SavedPlan) -> Answer:
     store = shared_store()
     return Answer(problem_at(store, plan.problem), load_plan(store, plan.id))
-
-
-def _archive(session: Session, plan: SavedPlan) -> None:
-    writing.archive_plan(shared_store(), plan.id, by=current_identity())
-    say(session, f"Plan {plan.id} is archived.")
-
-
-def _unarchive(session: Session, plan: SavedPlan) -> None:
-    writing.unarchive_plan(shared_store(), plan.id, by=current_identity())
-    say(session, f"Plan {plan.id} is in use again.")
