@@ -24,6 +24,9 @@ STRICT, LOOSE = -1e-7, 1e-5
 MOST_TRIED = 100_000
 """Sets of residents, shares included, after which a problem counts as too large for the oracle."""
 
+MOST_GPUS = 200
+"""Of a plan that it looks at."""
+
 
 LOOKED_AT = 20
 """Residents that are passed over, for want of room, in the time that one set takes."""
@@ -296,7 +299,7 @@ class Oracle:
 
         def search(left, replicas, used, cost):
             self.tried += 1
-            if self.tried > MOST_TRIED:
+            if self.tried > MOST_TRIED or sum(used.values()) > MOST_GPUS:
                 raise TooLargeError
             open_ = [
                 w

@@ -230,7 +230,8 @@ class IgniterModel:
     def frequency_mhz(self, demand_w: Floats) -> Floats:
         """Returns the frequency at a power demand (eq. 9)."""
         over = np.maximum(demand_w - self.gpu.max_power_w, 0.0)
-        frequency: Floats = self.gpu.max_frequency_mhz + self.gpu.frequency_mhz_per_w * over
+        with np.errstate(over="ignore"):  # a fall beyond all numbers is one to the least frequency
+            frequency: Floats = self.gpu.max_frequency_mhz + self.gpu.frequency_mhz_per_w * over
         return np.maximum(frequency, min(LEAST_FREQUENCY_MHZ, self.gpu.max_frequency_mhz))
 
     def _crowd_ms(self, workload: Ints, residents: Ints) -> Floats:

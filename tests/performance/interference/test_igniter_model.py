@@ -125,6 +125,12 @@ def test_a_demand_that_would_stop_the_clock_leaves_finite_latencies():
     assert figures.frequency_mhz[0] == 1.0
 
 
+def test_a_fall_of_the_clock_beyond_all_numbers_is_one_to_the_least():
+    steep = GPU.model_copy(update={"frequency_mhz_per_w": -1e300})
+    frequency = IgniterModel.of(steep, [SHIPPED["ssd"].model]).frequency_mhz(np.array([0.0, 1e300]))
+    assert frequency.tolist() == [GPU.max_frequency_mhz, 1.0]
+
+
 def test_alone_there_is_no_contention():
     figures = alone(SHIPPED["vgg19"], np.array([1, 8]), 20.0)
     for cause in ("scheduling contention", "cache contention", "throttling"):
