@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from ..solver.model.errors import Finding, InputError, SliceplanError
-from .commands.changing import Config, Device, Node, State, apply, rollback, run
+from .commands.changing import apply, rollback, run
+from .commands.options import OF_THE_NODE, Device, State, taking
 from .commands.simulating import happen, make
 from .devices.simulated.node import SimulatedNode
 from .files.durable_files import NotWrittenError
@@ -120,11 +121,9 @@ def _from_plan(desired: NodeState, running: NodeState, source: Path | None) -> N
 
 
 @app.command()
+@taking(OF_THE_NODE)
 def status(
-    config: Config = None,
-    node: Node = None,
-    device: Device = None,
-    state: State = None,
+    words: Words,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
     catalogue: Annotated[
         bool, typer.Option("--catalogue", help="Compare the driver's MIG profiles with the catalogue instead.")
@@ -133,7 +132,6 @@ def status(
     """Show GPUs, instances, processes, MPS daemons and services of this node, and who else changes them."""
     from .commands.status import show_catalogue, show_status
 
-    words = Words(config, node, device, state)
     raise typer.Exit(show_catalogue() if catalogue else show_status(words, as_json))
 
 

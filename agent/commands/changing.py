@@ -1,6 +1,5 @@
 """The commands that change a node: `apply`, `rollback` and `run`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,41 +18,23 @@ from ..transition.reconcile import Rules, keep, note_plan
 from ..transition.session import Session
 from ..transition.step_executor import read_state
 from ..transition.vouching import refuse_unvouched
+from .options import CHANGING, FOLLOWING, taking
 
-Plan = Annotated[
-    str | None, typer.Argument(metavar="PLAN", help="Signed plan, a file or an HTTPS URL; default: as configured.")
-]
-Config = Annotated[
-    Path | None, typer.Option("--config", help="Default: /etc/sliceplan/agent.yaml.", envvar="SLICEPLAN_CONFIG")
-]
-Node = Annotated[str | None, typer.Option("--node", help="Name of the node in plans.", envvar="SLICEPLAN_NODE")]
-Device = Annotated[str | None, typer.Option("--device", help="nvml or simulated:FILE.", envvar="SLICEPLAN_DEVICE")]
-State = Annotated[Path | None, typer.Option("--state", help="Folder of the agent's state.", envvar="SLICEPLAN_STATE")]
-Unsigned = Annotated[bool, typer.Option("--unsigned", help="Take a plan that nobody signed, for a simulated node.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the steps and change nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Drain = Annotated[
-    float | None,
-    typer.Option("--drain", min=0, metavar="SECONDS", help="Wait so long for processes of others to leave."),
-]
 
 
+@taking(FOLLOWING)
 def apply(
-    plan: Plan = None,
-    config: Config = None,
-    node: Node = None,
-    device: Device = None,
-    state: State = None,
-    unsigned: Unsigned = False,
+    words: Words,
     yes: Yes = False,
     dry_run: DryRun = False,
-    drain: Drain = None,
     discard_journal: Annotated[
         bool, typer.Option("--discard-journal", help="Leave an unfinished transition where it is.")
     ] = False,
 ) -> None:
     """Bring a node to its plan: show the steps, ask, carry them out; what fails is rolled back."""
-    agent = open_agent(Words(config, node, device, state, plan, unsigned, drain))
+    agent = open_agent(words)
     _caution(agent)
     wanted = agent.fetch()
     with alone(agent.session):
@@ -76,17 +57,10 @@ def apply(
                 _end(apply_transition(session, transition, desired.plan, signed=desired.signed))
 
 
-def rollback(
-    config: Config = None,
-    node: Node = None,
-    device: Device = None,
-    state: State = None,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    drain: Drain = None,
-) -> None:
+@taking(CHANGING)
+def rollback(words: Words, yes: Yes = False, dry_run: DryRun = False) -> None:
     """Bring a node back to what it was before the last apply, or undo a transition that was left unfinished."""
-    agent = open_agent(Words(config, node, device, state, drain_s=drain))
+    agent = open_agent(words)
     folder = agent.session.folder
     with alone(agent.session):
         _refuse_other_owners(agent)
@@ -112,13 +86,9 @@ def rollback(
             _end(apply_transition(session, transition, checkpoint.plan, "rollback", rolled_back=applied.plan))
 
 
+@taking(FOLLOWING)
 def run(
-    plan: Plan = None,
-    config: Config = None,
-    node: Node = None,
-    device: Device = None,
-    state: State = None,
-    unsigned: Unsigned = False,
+    words: Words,
     interval: Annotated[
         float | None, typer.Option(min=1, metavar="SECONDS", help="Pause between two looks; default: as configured.")
     ] = None,
@@ -126,10 +96,9 @@ def run(
     allow_reset: Annotated[
         bool, typer.Option("--allow-reset", help="Reset GPUs and change MIG modes without a person.")
     ] = False,
-    drain: Drain = None,
 ) -> None:
     """Keep a node at its plan: apply what is new, repair what drifted, from boot on."""
-    agent = open_agent(Words(config, node, device, state, plan, unsigned, drain))
+    agent = open_agent(words)
     _caution(agent)
     rules = Rules(interval or agent.config.plan.interval_s, allow_reset=allow_reset or agent.config.allow_reset)
     with stoppable(agent.session, ends_with_terminal=True) as session:
