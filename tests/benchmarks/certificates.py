@@ -18,8 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from problems.instances import REFERENCE, ROOT, published_profiles, published_scenario
-from ran_on import FITTED, say_what_it_ran_on
+from problems.instances import REFERENCE, ROOT, published_profiles, published_scenario, random_problem
+from ran_on import FITTED, RANDOM, say_what_it_ran_on
 
 from sliceplan.solver.api import SimulationSettings, simulate, solve
 from sliceplan.solver.formats.problem_files import read_problem
@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("--quantile", type=float, default=0.99)
     parser.add_argument("--slo-fraction", type=float, help="in place of the problems' own")
     parser.add_argument("--latency", choices=("execution", "percentile"), help="rule, in place of the problems' own")
+    parser.add_argument("--random", type=int, help="so many random problems of 100 services instead")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--published", action="store_true", help="S1 to S6 on ParvaGPU's own measurements")
     arguments = parser.parse_args()
@@ -49,6 +50,9 @@ def main() -> None:
         profiles = shipped_profiles()
         problems = [read_problem(path) for path in arguments.problem or shipped]
         known = FITTED
+    if arguments.random:
+        problems = [random_problem(100, seed) for seed in range(arguments.random)]
+        known += f"; {RANDOM}"
     if arguments.slo_fraction is not None:
         problems = [with_settings(problem, {"slo_fraction": arguments.slo_fraction}) for problem in problems]
     if arguments.latency is not None:
