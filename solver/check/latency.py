@@ -10,13 +10,13 @@ and against simulated requests by tests; the formula for processes that share a 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics.plan_columns import Floats
+from ..metrics.plan_columns import Floats, Ints
 from ..model.plan import Promise
 from ..model.problem import Problem, Settings, Workload
 from ..performance.queueing.load_table import greatest_loads
@@ -60,6 +60,10 @@ class OnPartitions:
     rate_rps: Floats
     """Of all of the service."""
 
+    def of(self, rows: Ints) -> "OnPartitions":
+        """Returns some of the rows."""
+        return OnPartitions(*(getattr(self, field.name)[rows] for field in fields(self)))
+
     @property
     def full_ms(self) -> Floats:
         """The time that every batch is counted to take."""
@@ -77,19 +81,34 @@ def promise_in_words(settings: Settings) -> Callable[[Workload], str]:
     return words
 
 
-def promised_rps(settings: Settings, served: OnPartitions) -> Floats:
-    """Returns the greatest rate at which the promise of a rule other than execution holds, shape (row,)."""
-    most = 1000 * served.batch * served.processes / served.full_ms
+def promised_rps(settings: Settings, served: OnPartitions, stated_rps: Floats | None = None) -> Floats:
+    """
+    Returns the greatest rate at which the promise of a rule other than execution holds, shape (row,).
+
+    `stated_rps`: rates that may be it; where the promise holds at one and at none a little greater, it is returned.
+    """
     late = 2 * served.full_ms > served.slo_ms * (1 + RELATIVE)
+    most = np.where(late, 0.0, 1000 * served.batch * served.processes / served.full_ms)
     if settings.latency == "worst_case":
-        return np.where(late, 0.0, most)
+        return most
     at_random = _at_random(settings, served)
+    found = np.full(most.shape, np.nan) if stated_rps is None else stated_rps.copy()
+    near = (1 - RELATIVE / 10, 1 + RELATIVE / 10)
+    holds, not_above = (_percentile_holds(settings, served, at_random, found * factor) for factor in near)
+    found = np.where((found > 0) & holds & ~not_above & ~late, found, np.nan)
+    open_ = np.flatnonzero(np.isnan(found) & ~late)
+    if open_.size:
+        found[open_] = _bisected(settings, served.of(open_), at_random[open_], most[open_])
+    return np.where(late, 0.0, found)
+
+
+def _bisected(settings: Settings, served: OnPartitions, at_random: Floats, most: Floats) -> Floats:
     low, high = np.zeros(most.shape), most.copy()
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         holds = _percentile_holds(settings, served, at_random, middle)
         low, high = np.where(holds, middle, low), np.where(holds, high, middle)
-    return np.where(late, 0.0, low)
+    return low
 
 
 def _at_random(settings: Settings, served: OnPartitions) -> Floats:

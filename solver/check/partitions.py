@@ -63,13 +63,15 @@ def wrong_partitions(
         yield partition, Violation(where(partition), message)
     rows = np.flatnonzero(judged[columns.partition])
     points = _points(columns, rows, predict, basis_of)
-    for row, message in _broken(_rules(problem, columns, rows, points)):
+    promised_rps = np.full(rows.shape, np.nan)
+    if problem.settings.latency != "execution":
+        promised_rps = _promised(problem, columns, rows, points)
+    for row, message in _broken(_rules(problem, columns, rows, points, promised_rps)):
         partition = int(columns.partition[rows[row]])
         yield partition, Violation(where(partition), message)
-    if problem.settings.latency != "execution":
-        for row, missed in _broken_promises(problem, columns, rows, points):
-            partition = int(columns.partition[rows[row]])
-            yield partition, replace(missed, where=plan.gpus[columns.gpu[partition]].id)
+    for row, missed in _broken_promises(problem, columns, rows, points, promised_rps):
+        partition = int(columns.partition[rows[row]])
+        yield partition, replace(missed, where=plan.gpus[columns.gpu[partition]].id)
 
 
 def _broken(rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:
@@ -81,7 +83,7 @@ def _broken(rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:
         yield from ((row, message(row)) for breaks, message in rules if breaks[row])
 
 
-def _rules(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points") -> list[Rule]:
+def _rules(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points", promised_rps: Floats) -> list[Rule]:
     kind, w = columns.served_kind[rows], columns.workload[rows]
     known = w != UNKNOWN
     predicted = points.exist & known
@@ -94,7 +96,6 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points"
 
     says_more = {field: _any_says(columns, field) for field in ("causes_ms", "memory_mib", "promised_rps")}
     by_execution = problem.settings.latency == "execution"
-    promised_rps = _promised(problem, columns, rows, points) if not by_execution else np.full(rows.shape, np.nan)
     stated_rps = _stated(columns, rows) if says_more["promised_rps"] else np.full(rows.shape, np.nan)
 
     def service(row: int) -> Workload:
@@ -197,26 +198,23 @@ def _promised(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Poin
     there = points.exist & (w != UNKNOWN)
     found = np.full(rows.shape, np.nan)
     own = w[there]
-    found[there] = promised_rps(
-        problem.settings,
-        OnPartitions(
-            columns.batch[rows][there].astype(np.float64),
-            points.processes[there],
-            points.latency_ms[there],
-            points.capacity_rps[there],
-            asked.slo_ms[own],
-            asked.quantile[own],
-            asked.rate_rps[own],
-        ),
+    served = OnPartitions(
+        columns.batch[rows][there].astype(np.float64),
+        points.processes[there],
+        points.latency_ms[there],
+        points.capacity_rps[there],
+        asked.slo_ms[own],
+        asked.quantile[own],
+        asked.rate_rps[own],
     )
+    found[there] = promised_rps(problem.settings, served, _stated(columns, rows)[there])
     return found
 
 
 def _broken_promises(
-    problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points"
+    problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points", promised: Floats
 ) -> Iterator[tuple[int, Violation]]:
     """Yields the rows at whose rate the promise does not hold, each with what is missed; `where` is left open."""
-    promised = _promised(problem, columns, rows, points)
     rate_rps, in_words = columns.rate_rps[rows], promise_in_words(problem.settings)
     for row in np.flatnonzero(rate_rps > promised * (1 + RELATIVE)).tolist():
         workload = problem.workloads[int(columns.workload[rows[row]])]

@@ -31,8 +31,8 @@ class OperatingPoints:
     memory_mib: Floats
     """Memory of all processes together; nan: unknown."""
 
-    def where(self, keep: NDArray[np.bool_]) -> "OperatingPoints":
-        """Returns the points marked True, in their order."""
+    def where(self, keep: NDArray[np.bool_] | Ints) -> "OperatingPoints":
+        """Returns the points marked True, in their order, or those of these indices."""
         return OperatingPoints(
             self.batch[keep],
             self.processes[keep],
@@ -40,6 +40,17 @@ class OperatingPoints:
             self.capacity_rps[keep],
             self.memory_mib[keep],
         )
+
+
+def joined(some: Sequence[OperatingPoints]) -> OperatingPoints:
+    """Returns the points of all of these, in their order."""
+    return OperatingPoints(
+        np.concatenate([one.batch for one in some]),
+        np.concatenate([one.processes for one in some]),
+        np.concatenate([one.latency_ms for one in some]),
+        np.concatenate([one.capacity_rps for one in some]),
+        np.concatenate([one.memory_mib for one in some]),
+    )
 
 
 WHOLE_GPU = "whole GPU"

@@ -21,7 +21,7 @@ from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
 from ..model.profile import Profile, merged
 from .interference.prediction import Floats, Ints
 from .latency_rules.execution import limit_ms
-from .latency_rules.rule import Asked, LatencyRule
+from .latency_rules.rule import Asked, Group, LatencyRule
 from .latency_rules.rules import asked_by, not_planned, rule_of
 from .mps_sharing import MpsType, shared_type
 from .operating_points import WHOLE_GPU, OperatingPoints, admissible, operating_points
@@ -329,20 +329,24 @@ def _with_best_points(resolved: ResolvedProblem) -> ResolvedProblem:
     for i, workload in enumerate(problem.workloads):
         key = (workload.model, workload.gpus, workload.batch_sizes, workload.memory_mib)
         alike.setdefault(key, []).append(i)
+    of_size: list[tuple[int, np.ndarray]] = []
+    groups: list[Group] = []
     for members in alike.values():
         rows = np.array(members)
         for k, size in enumerate(sizes):
             usable = usable_points(resolved.max_processes, problem.workloads[members[0]], size, resolved.points)
-            if usable is None:
-                continue
-            best, carried = resolved.rule.best(usable, resolved.asked.of(rows))
-            hit = best >= 0
-            served, chosen = rows[hit], best[hit]
-            capacity_rps[served, k] = carried[hit]
-            throughput_rps[served, k] = usable.capacity_rps[chosen]
-            latency_ms[served, k] = usable.latency_ms[chosen]
-            batch[served, k] = usable.batch[chosen]
-            processes[served, k] = usable.processes[chosen]
+            if usable is not None:
+                of_size.append((k, rows))
+                groups.append((usable, resolved.asked.of(rows)))
+    found = resolved.rule.best_of(groups)
+    for (k, rows), (usable, _), (best, carried) in zip(of_size, groups, found, strict=True):
+        hit = best >= 0
+        served, chosen = rows[hit], best[hit]
+        capacity_rps[served, k] = carried[hit]
+        throughput_rps[served, k] = usable.capacity_rps[chosen]
+        latency_ms[served, k] = usable.latency_ms[chosen]
+        batch[served, k] = usable.batch[chosen]
+        processes[served, k] = usable.processes[chosen]
     return replace(
         resolved,
         capacity_rps=capacity_rps,

@@ -6,6 +6,7 @@ left for batching and queueing, of which the rule promises nothing: at a load of
 without end.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TypeVar
@@ -14,7 +15,7 @@ import numpy as np
 
 from ..interference.prediction import Floats, Ints
 from ..operating_points import OperatingPoints
-from .rule import TOLERANCE, Asked
+from .rule import TOLERANCE, Asked, Group
 
 Times = TypeVar("Times", float, Floats)
 
@@ -55,8 +56,12 @@ class Execution:
         fast = within(points.latency_ms, limit_ms(asked.slo_ms, self.slo_fraction))
         return np.where(fast, points.capacity_rps, 0.0)
 
-    def best(self, points: OperatingPoints, asked: Asked) -> tuple[Ints, Floats]:
-        """As the protocol says; a search along the points that are faster or carry more than any other."""
+    def best_of(self, groups: Sequence[Group]) -> list[tuple[Ints, Floats]]:
+        """As the protocol says."""
+        return [self._best(points, asked) for points, asked in groups]
+
+    def _best(self, points: OperatingPoints, asked: Asked) -> tuple[Ints, Floats]:
+        """Searches along the points that are faster or carry more than any other."""
         if not points.batch.size:
             return np.full(asked.slo_ms.shape, -1, dtype=np.int64), np.zeros(asked.slo_ms.shape)
         order = np.lexsort((points.processes, points.batch, points.latency_ms))

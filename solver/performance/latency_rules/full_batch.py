@@ -1,14 +1,18 @@
 """What rules of queues have in common: batches of one time, and the point that carries most."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..interference.prediction import Floats, Ints
-from ..operating_points import OperatingPoints
-from .rule import TOLERANCE, Asked
+from ..operating_points import OperatingPoints, joined
+from .rule import TOLERANCE, Asked, Group
 
-AT_ONCE = 1 << 20
+LIKELY_SLACK = 2.4
+"""SLO over T, from which on the point with the greatest throughput is likely to carry much."""
+
+AT_ONCE = 1 << 17
 """Pairs of a workload and a point that are looked at together."""
 
 
@@ -22,27 +26,95 @@ def batch_time_ms(points: OperatingPoints) -> Floats:
 
 
 def most_carried(
-    points: OperatingPoints, asked: Asked, greatest_rps: Callable[[OperatingPoints, Asked], Floats]
-) -> tuple[Ints, Floats]:
-    """Returns the point that carries most for each workload, and how much, as `LatencyRule.best`."""
-    best, carried = np.full(asked.slo_ms.shape, -1, dtype=np.int64), np.zeros(asked.slo_ms.shape)
-    quick = np.flatnonzero(2 * batch_time_ms(points) <= asked.slo_ms.max(initial=0.0) * (1 + TOLERANCE))
-    order = quick[np.lexsort((points.processes[quick], points.batch[quick], points.latency_ms[quick]))]
-    if not order.size:
-        return best, carried
-    of_order = OperatingPoints(
-        points.batch[order],
-        points.processes[order],
-        points.latency_ms[order],
-        points.capacity_rps[order],
-        points.memory_mib[order],
+    groups: Sequence[Group], greatest_rps: Callable[[OperatingPoints, Asked], Floats], most: float
+) -> list[tuple[Ints, Floats]]:
+    """
+    Returns the point that carries most for each workload, and how much, as `LatencyRule.best_of`.
+
+    No point carries more than `most` of its throughput: those of which that is less than what a likely one carries are
+    not looked at, which leaves about a tenth.
+    """
+    found = [(np.full(asked.slo_ms.shape, -1, dtype=np.int64), np.zeros(asked.slo_ms.shape)) for _, asked in groups]
+    for parts in _in_parts(groups):
+        likely = [part.likely() for part in parts]
+        at_least = _of_all(parts, likely, greatest_rps)
+        worth = [np.nonzero(part.may_carry(rps, most)) for part, rps in zip(parts, at_least, strict=True)]
+        for part, pairs, rps in zip(parts, worth, _of_all(parts, worth, greatest_rps), strict=True):
+            best, carried = found[part.group]
+            best[part.rows], carried[part.rows] = part.best(pairs, rps)
+    return found
+
+
+Pairs = tuple[Ints, ...]
+"""Workloads of a part, and for each the place of a point in its order."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some workloads of a group, and the points that are quick enough for any of them."""
+
+    group: int
+    rows: Ints
+    asked: Asked
+    points: OperatingPoints
+    order: Ints
+    """Shape (place,): points in the order in which the first of equal ones wins."""
+    time_ms: Floats
+    full_rps: Floats
+    """Both of shape (place,): of full batches."""
+
+    def likely(self) -> Pairs:
+        """Returns for each workload a point that is likely to carry much."""
+        quick = LIKELY_SLACK * self.time_ms <= self.asked.slo_ms[:, None]
+        return np.arange(self.rows.size), np.where(quick, self.full_rps, 0.0).argmax(axis=1)
+
+    def may_carry(self, at_least: Floats, most: float) -> np.ndarray:
+        """Returns which points may carry as much as another does, shape (workload, place)."""
+        in_time = 2 * self.time_ms <= self.asked.slo_ms[:, None] * (1 + TOLERANCE)
+        return np.asarray(in_time & (most * self.full_rps >= at_least[:, None] * (1 - TOLERANCE)))
+
+    def best(self, pairs: Pairs, rps: Floats) -> tuple[Ints, Floats]:
+        """Returns the point that carries most of those that were looked at, -1 where none carries anything."""
+        all_rps = np.zeros((self.rows.size, self.order.size))
+        all_rps[pairs] = rps
+        first = all_rps.argmax(axis=1)
+        carried = all_rps[np.arange(self.rows.size), first]
+        return np.where(carried > 0, self.order[first], -1), carried
+
+
+def _in_parts(groups: Sequence[Group]) -> Iterator[list[_Part]]:
+    """Yields parts of groups that are looked at together."""
+    parts: list[_Part] = []
+    size = 0
+    for number, (points, asked) in enumerate(groups):
+        time_ms = batch_time_ms(points)
+        quick = np.flatnonzero(2 * time_ms <= asked.slo_ms.max(initial=0.0) * (1 + TOLERANCE))
+        order = quick[np.lexsort((points.processes[quick], points.batch[quick], points.latency_ms[quick]))]
+        if not order.size:
+            continue
+        full_rps = 1000.0 * (points.batch * points.processes)[order] / time_ms[order]
+        step = max(AT_ONCE // order.size, 1)
+        for begin in range(0, asked.slo_ms.size, step):
+            rows = np.arange(begin, min(begin + step, asked.slo_ms.size))
+            parts.append(_Part(number, rows, asked.of(rows), points, order, time_ms[order], full_rps))
+            size += rows.size * order.size
+            if size >= AT_ONCE:
+                yield parts
+                parts, size = [], 0
+    if parts:
+        yield parts
+
+
+def _of_all(
+    parts: Sequence[_Part], pairs: Sequence[Pairs], greatest_rps: Callable[[OperatingPoints, Asked], Floats]
+) -> list[Floats]:
+    """Returns what each pair of each part carries, looked up together."""
+    points = joined([part.points.where(part.order[place]) for part, (_, place) in zip(parts, pairs, strict=True)])
+    asked = [part.asked.of(row) for part, (row, _) in zip(parts, pairs, strict=True)]
+    together = Asked(
+        np.concatenate([one.slo_ms for one in asked]),
+        np.concatenate([one.rate_rps for one in asked]),
+        np.concatenate([one.quantile for one in asked]),
     )
-    step = max(AT_ONCE // order.size, 1)
-    for begin in range(0, asked.slo_ms.size, step):
-        rows = np.arange(begin, min(begin + step, asked.slo_ms.size))
-        rps = greatest_rps(of_order, asked.of(rows).of_each_point)
-        at = np.argmax(rps, axis=1)
-        most = rps[np.arange(rows.size), at]
-        carried[rows] = most
-        best[rows] = np.where(most > 0, order[at], -1)
-    return best, carried
+    ends = np.cumsum([one.slo_ms.size for one in asked])
+    return np.split(greatest_rps(points, together), ends[:-1])

@@ -23,6 +23,7 @@ cover as under any other rule. c_i(R) never falls with R, and c_i(R) / R never r
 lower ones. In trouble (`spare_rate`), partitions count for what they carry at the planned rate, which is no more.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,13 +31,10 @@ import numpy as np
 from ..interference.prediction import Floats, Ints
 from ..operating_points import OperatingPoints
 from ..queueing.load_table import greatest_loads
-from ..queueing.shared_queue import greatest_shared_loads
+from ..queueing.shared_queue import GREATEST_MEASURED, MOST, greatest_shared_loads
 from .execution import in_tenths
 from .full_batch import batch_time_ms, most_carried
-from .rule import TOLERANCE, Asked
-
-EVEN = 1e12
-"""Of so many requests a server gets one."""
+from .rule import TOLERANCE, Asked, Group
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +109,9 @@ class Percentile:
         found[quick] = self._carried(servers) * (together / processes)
         return found
 
-    def best(self, points: OperatingPoints, asked: Asked) -> tuple[Ints, Floats]:
+    def best_of(self, groups: Sequence[Group]) -> list[tuple[Ints, Floats]]:
         """As the protocol says."""
-        return most_carried(points, asked, self.greatest_rps)
+        return most_carried(groups, self.greatest_rps, MOST)
 
     def too_slow(self, slo_ms: float, fastest_ms: float, where: str) -> str:
         """As the protocol says."""
@@ -133,8 +131,9 @@ class Percentile:
             at_random[one] = exact
             return at_random
         at_random[one] = np.maximum(at_random[one], exact)
-        # Where nothing was measured, turns carry nothing however even they are.
-        partly = np.flatnonzero((at_random < servers.rate_rps) & (servers.at_every(np.full(at_random.shape, EVEN)) > 0))
+        # Every second request, or fewer, is half of the rate at most; where nothing was measured, turns carry nothing.
+        measured = servers.quantile <= GREATEST_MEASURED + TOLERANCE
+        partly = np.flatnonzero((at_random < servers.rate_rps / 2) & measured)
         at_random[partly] = np.maximum(at_random[partly], _by_turns(servers.of(partly)))
         return at_random
 

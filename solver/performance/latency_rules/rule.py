@@ -1,5 +1,6 @@
 """What a latency rule says, and what is common to all of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,6 +33,10 @@ class Asked:
         return Asked(self.slo_ms[:, None], self.rate_rps[:, None], self.quantile[:, None])
 
 
+Group = tuple[OperatingPoints, Asked]
+"""Operating points, and what the workloads ask that may use them."""
+
+
 class LatencyRule(Protocol):
     """Says which operating points serve a workload, and how much of it."""
 
@@ -48,9 +53,9 @@ class LatencyRule(Protocol):
         """
         ...
 
-    def best(self, points: OperatingPoints, asked: Asked) -> tuple[Ints, Floats]:
+    def best_of(self, groups: Sequence[Group]) -> list[tuple[Ints, Floats]]:
         """
-        Returns the point that carries most, -1 where none carries anything, and how much; shape (workload,).
+        Returns for each group the point that carries most, -1 where none does anything, and how much; (workload,).
 
         Of equal ones the lowest latency wins, then the smallest batch, then the fewest processes.
         """

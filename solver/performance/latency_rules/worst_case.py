@@ -10,6 +10,7 @@ The rule says nothing of requests that arrive at random; and a router that deals
 but for one request.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..interference.prediction import Floats, Ints
 from ..operating_points import OperatingPoints
 from .execution import in_tenths
 from .full_batch import batch_time_ms, most_carried
-from .rule import TOLERANCE, Asked
+from .rule import TOLERANCE, Asked, Group
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class WorstCase:
         in_time = 2 * time_ms <= asked.slo_ms * (1 + TOLERANCE)
         return np.where(in_time, 1000.0 * points.batch * points.processes / time_ms, 0.0)
 
-    def best(self, points: OperatingPoints, asked: Asked) -> tuple[Ints, Floats]:
+    def best_of(self, groups: Sequence[Group]) -> list[tuple[Ints, Floats]]:
         """As the protocol says."""
-        return most_carried(points, asked, self.greatest_rps)
+        return most_carried(groups, self.greatest_rps, 1.0)
 
     def too_slow(self, slo_ms: float, fastest_ms: float, where: str) -> str:
         """As the protocol says."""

@@ -29,7 +29,7 @@ ROWS = st.lists(
 @given(ROWS, st.lists(st.integers(1, 30), min_size=1, max_size=5), st.sampled_from([0.25, 0.5, 1.0]))
 def test_the_best_point_is_the_one_that_a_search_through_all_of_them_finds(rows, slos, fraction):
     asked = asked_of(np.array(slos, dtype=float))
-    best, carried = Execution(fraction).best(points_of(rows), asked)
+    best, carried = Execution(fraction).best_of([(points_of(rows), asked)])[0]
     for slo, at, rps in zip(slos, best, carried, strict=True):
         fast = [
             (-rps, latency, batch, p, i) for i, (batch, p, latency, rps) in enumerate(rows) if latency <= slo * fraction
@@ -44,7 +44,7 @@ def test_the_best_point_is_the_one_that_a_search_through_all_of_them_finds(rows,
 def test_the_best_point_carries_the_greatest_rate_of_any(rows, slos):
     asked, points = asked_of(np.array(slos, dtype=float)), points_of(rows)
     rule = Execution(0.5)
-    assert (rule.best(points, asked)[1] == rule.greatest_rps(points, asked.of_each_point).max(axis=1)).all()
+    assert (rule.best_of([(points, asked)])[0][1] == rule.greatest_rps(points, asked.of_each_point).max(axis=1)).all()
 
 
 def test_it_holds_up_to_the_throughput_and_for_latencies_at_the_limit_but_for_rounding():
@@ -63,5 +63,5 @@ def test_the_slo_that_is_recommended_is_enough():
 
 def test_without_points_there_is_none():
     none = points_of([(1, 1, 1, 1)]).where(np.array([False]))
-    best, carried = Execution(0.5).best(none, asked_of(np.array([10.0])))
+    best, carried = Execution(0.5).best_of([(none, asked_of(np.array([10.0])))])[0]
     assert (best.tolist(), carried.tolist()) == ([-1], [0.0])

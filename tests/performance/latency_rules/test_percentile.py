@@ -125,7 +125,7 @@ def test_the_best_point_is_the_one_that_carries_most_of_each_workload(rule):
     points = points_of([1, 4, 8, 16, 8], [1, 2, 3, 1, 1], [5.0, 20.0, 40.0, 45.0, 60.0])
     asked = Asked(np.array([100.0, 60.0, 9.0, 11.0]), np.array([50.0, 900.0, 5.0, 5.0]), np.full(4, 0.99))
     every = rule.greatest_rps(points, asked.of_each_point)
-    best, most = rule.best(points, asked)
+    best, most = rule.best_of([(points, asked)])[0]
     assert most == pytest.approx(every.max(axis=1))
     assert best.tolist() == [*every[:2].argmax(axis=1).tolist(), -1, 0]
 

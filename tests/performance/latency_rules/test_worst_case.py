@@ -30,5 +30,5 @@ def test_no_request_of_an_even_stream_takes_more_than_two_batches(batch, process
 
 def test_it_is_not_enough_that_a_batch_is_within_the_slo():
     assert WorstCase().greatest_rps(point(4, 1, 10.0), asked(19.9))[0] == 0
-    assert WorstCase().best(point(4, 1, 10.0), asked(19.9))[0].tolist() == [-1]
+    assert WorstCase().best_of([(point(4, 1, 10.0), asked(19.9))])[0][0].tolist() == [-1]
     assert "an SLO of 20 ms would do" in WorstCase().too_slow(19.9, 10.0, "here")
