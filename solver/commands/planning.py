@@ -36,6 +36,7 @@ def solve(
     """Find the cheapest plan for a problem."""
     from .. import api
     from ..formats.plan_files import dump_plan, read_plan, write_plan
+    from ..wording.promise import promised
     from ..wording.reasons import reasons
     from ..wording.summary import plan_summary, so_far_in_words
     from .terminal import draw_plan
@@ -66,7 +67,7 @@ def solve(
     else:
         sys.stdout.write(dump_plan(plan))
     say(plan_summary(plan, plan.gap))
-    say_few(reasons(plan))
+    say_few([*promised(plan), *reasons(plan)])
     say_few([f"{found.gpu} {found.workload or ''}".strip() + f": {found.message}" for found in plan.violations])
     say_few([f"note: {warning}" for warning in plan.warnings])
     raise typer.Exit(exit_code(plan))

@@ -51,6 +51,7 @@ def show(
     """Draw a plan's GPUs in the terminal."""
     from ..formats.plan_files import read_plan
     from ..model.catalogue import load_catalogue
+    from ..wording.promise import promised
     from ..wording.summary import plan_summary
     from .terminal import draw_plan
 
@@ -60,5 +61,7 @@ def show(
         raise InputError([Finding(str(plan), "gpus", f"GPU types not in the catalogue: {', '.join(unknown)}")])
     display(draw_plan(answer, most))
     display(plan_summary(answer, answer.gap))
+    for line in promised(answer):
+        display(f"  {line}")
     for warning in answer.warnings[:MOST_LINES]:
         display(f"  note: {warning}")

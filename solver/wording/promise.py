@@ -1,6 +1,6 @@
 """What a plan promises of latencies, in a sentence."""
 
-from ..model.plan import Promise
+from ..model.plan import Plan, Promise, Status
 
 DEALT = {
     "weighted_round_robin": "dealt by weighted round robin",
@@ -10,8 +10,10 @@ DEALT = {
 }
 
 
-def promise_in_words(promise: Promise) -> str:
-    """Returns what is promised, of which requests, and how they must be dealt."""
+def promise_in_words(promise: Promise | None) -> str:
+    """Returns what is promised, of which requests, and how they must be dealt; None: the rule of execution."""
+    if promise is None:
+        return "execution within a part of the SLO, no percentile"
     if promise.latency == "worst_case":
         return "all requests within the SLO if they arrive evenly spaced at each partition"
     own = f" ({len(promise.quantiles)} with a quantile of their own)" if promise.quantiles else ""
@@ -23,6 +25,11 @@ def promise_in_words(promise: Promise) -> str:
 def execution_in_words(slo_fraction: float) -> str:
     """Returns what the rule of execution promises."""
     return f"execution within {_percent(slo_fraction)} of the SLO: no percentile is promised"
+
+
+def promised(plan: Plan) -> list[str]:
+    """Returns what a plan promises as a line; empty: it has no GPUs, or misses what it was to keep."""
+    return [f"promised: {promise_in_words(plan.promise)}"] if plan.gpus and plan.status is not Status.VIOLATING else []
 
 
 def _percent(part: float) -> str:

@@ -5,16 +5,14 @@ from ..model.plan import Plan, Status
 from ..model.prices import price_words
 from ..model.stop_reason import StopReason
 from ..model.words import counted
-from .promise import promise_in_words
 
 WITHOUT_PLAN = (Status.INFEASIBLE, Status.NONE_FOUND, Status.REFUSED, Status.TIMEOUT)
 
 
 def plan_summary(plan: Plan, gap: float | None) -> str:
-    """Returns cost, GPUs, how good they are proven to be, whose prices, what is promised; `gap`: to the best bound."""
+    """Returns cost, GPUs, how good they are proven to be, and at whose prices; `gap`: to the best bound known."""
     words = price_words(plan.gpu_prices or (), {gpu.gpu for gpu in plan.gpus}) if plan.gpus else ""
-    result = f"{_result(plan, gap)}, at {words}" if words else _result(plan, gap)
-    return f"{result}. Promised: {promise_in_words(plan.promise)}" if plan.promise and plan.gpus else result
+    return f"{_result(plan, gap)}, at {words}" if words else _result(plan, gap)
 
 
 def _result(plan: Plan, gap: float | None) -> str:

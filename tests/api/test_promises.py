@@ -13,7 +13,7 @@ from sliceplan.solver.formats.problem_files import parse_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
-from sliceplan.solver.wording.summary import plan_summary
+from sliceplan.solver.wording.promise import promised
 
 PROMISES = (
     {"latency": "percentile"},
@@ -101,15 +101,15 @@ def test_a_plan_says_what_it_promises_and_its_summary_in_words():
         "dispatch": "weighted_round_robin",
         "process_queues": "shared",
     }
-    assert plan_summary(plan, plan.gap).endswith(
-        "Promised: 95 % of requests within the SLO (1 with a quantile of their own) for Poisson arrivals, "
+    assert promised(plan)[0].endswith(
+        "promised: 95 % of requests within the SLO (1 with a quantile of their own) for Poisson arrivals, "
         "dealt by weighted round robin"
     )
     evenly = solve(problem_of(BUSY, latency="worst_case"))
-    assert plan_summary(evenly, evenly.gap).endswith(
-        "all requests within the SLO if they arrive evenly spaced at each partition"
-    )
-    assert solve(problem_of(BUSY)).promise is None
+    assert promised(evenly)[0].endswith("all requests within the SLO if they arrive evenly spaced at each partition")
+    plain = solve(problem_of(BUSY))
+    assert plain.promise is None
+    assert promised(plain) == ["promised: execution within a part of the SLO, no percentile"]
 
 
 def test_published_planners_keep_their_rule_and_are_judged_by_the_problem_s():

@@ -21,6 +21,7 @@ from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.latency_rules.rules import part_of_slo
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
+from sliceplan.solver.wording.promise import promised
 from sliceplan.solver.wording.summary import misses, plan_summary
 
 EXCESS = {"excess": st.column_config.NumberColumn("above the limit", format="%.1f %%")}
@@ -52,6 +53,8 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     """Draws a plan; `goes_on`: a search is improving it, so that it is not offered to be taken away."""
     warn_if_outdated(session, problem)
     st.subheader(literal(plan_summary(plan, plan.gap)))
+    for line in promised(plan):
+        st.caption(literal(line))
     _show_trouble(plan)
     if not plan.gpus:
         st.markdown(literal(in_plain_words(problem, plan).limit))
