@@ -17,11 +17,14 @@ from sliceplan.app.screens.what_if import screen as what_if
 from sliceplan.app.screens.will_it_hold import screen as will_it_hold
 from sliceplan.app.screens.workloads import screen as workloads
 from sliceplan.app.session.current import BROKEN_LINK, current_session
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.widgets.actions import show_actions
 from sliceplan.app.widgets.login import admitted, show_identity
 from sliceplan.app.widgets.pictures import choose_picture_format
 from sliceplan.app.widgets.texts import listed
+
+SCREEN = Kept[str]("screen")
 
 ICON = Path(__file__).with_name("icon.svg")
 
@@ -55,16 +58,16 @@ def draw_page() -> None:
             page(history.show, "History", "history", "history"),
         ]
     )
-    entered = session.choices.get("screen") != chosen.url_path
-    session.choices["screen"] = chosen.url_path
+    entered = SCREEN.of(session) != chosen.url_path
+    SCREEN.keep(session, chosen.url_path)
     if entered:
         session.editor += 1
     with st.sidebar:
         show_actions(session)
         choose_picture_format(session)
         show_identity(identity)
-    if BROKEN_LINK in session.choices:
-        why = listed(session.choices[BROKEN_LINK].splitlines())
+    if (broken := BROKEN_LINK.of(session)) is not None:
+        why = listed(broken.splitlines())
         st.error(f"The link could not be opened, so this is the usual page.\n\n{why}")
     st.title(chosen.title)
     chosen.run()

@@ -200,6 +200,22 @@ def test_no_screen_imports_another():
             assert not name.startswith("sliceplan.app.screens.") or name.startswith(f"{own}."), f"{path} imports {name}"
 
 
+def test_what_screens_keep_has_a_name_and_a_type():
+    """No other module knows the dictionary that the session keeps it in."""
+    for path in (ROOT / "app").rglob("*.py"):
+        if path.relative_to(ROOT / "app").as_posix() not in {f"session/{name}.py" for name in KEEP}:
+            assert not re.search(r"\bchoices\b *[\[.]|\.choices\b", path.read_text()), path
+
+
+def test_no_two_things_that_are_kept_have_one_name():
+    kept = re.compile(r'Kept\[[^"\n]*(?:"[^"]*"[^"\n]*)*?\]\("([^"{]+)"\)')
+    names = [name for path in (ROOT / "app").rglob("*.py") for name in kept.findall(path.read_text())]
+    assert len(names) > 30
+    assert len(names) == len(set(names))
+
+
+KEEP = ("kept", "session", "snapshots")
+
 WRITES = re.compile(r"app\.store\.(problems|plans|sweeps)\.(save|restore|archive|unarchive)_")
 
 

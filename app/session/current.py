@@ -6,6 +6,7 @@ from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.errors import SliceplanError
 
 from .deep_link import opened_session
+from .kept import Kept
 from .links import FIELDS
 from .session import Session, tables_of
 from .snapshots import KEPT
@@ -13,7 +14,7 @@ from .snapshots import KEPT
 WORK = "work"
 """Names the session in the page's address."""
 
-BROKEN_LINK = "link.broken"
+BROKEN_LINK = Kept[str]("link.broken")
 """Where a session keeps what was wrong with the link that it was to open."""
 
 
@@ -40,7 +41,7 @@ def _opened(user: str) -> Session | None:
         return opened_session(st.query_params, user)
     except SliceplanError as error:
         session = new_session(user)
-        session.choices[BROKEN_LINK] = str(error)
+        BROKEN_LINK.keep(session, str(error))
         return session
 
 

@@ -6,10 +6,15 @@ from sliceplan.app.store.records import VersionKey
 from sliceplan.app.store.shared import problem_at, shared_store
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.performance.resolve import resolve
 
+from .kept import Kept
 from .links import link_of
 from .session import Session, tables_of
+
+WHAT_IF = Kept[WhatIf]("what_if.changes")
+"""What is changed on the screen What-if."""
 
 
 def opened_session(query: Mapping[str, str], user: str) -> Session | None:
@@ -30,5 +35,5 @@ def opened_session(query: Mapping[str, str], user: str) -> Session | None:
     problem = link.problem if isinstance(link.problem, Problem) else problem_at(shared_store(), link.problem)
     resolve(problem, shipped_profiles(), "link")
     session = Session(user, tables_of(problem), problem, saved_as)
-    session.choices["what_if.changes"] = link.what_if
+    WHAT_IF.keep(session, link.what_if)
     return session

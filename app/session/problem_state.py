@@ -6,9 +6,10 @@ from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.resolve import resolve
 
+from .kept import Kept
 from .session import Session, Tables, TablesState, change_tables
 
-STATED = "workloads.stated"
+STATED = Kept["tuple[Tables, Problem | None, tuple[Finding, ...]]"]("workloads.stated")
 """Where the session keeps tables, the problem that they state, and the findings in them."""
 
 
@@ -30,7 +31,7 @@ def state(session: Session, tables: Tables) -> None:
         return
     problem, findings = stated(tables)
     change_tables(session, tables, problem)
-    session.choices[STATED] = (tables, problem, findings)
+    STATED.keep(session, (tables, problem, findings))
 
 
 def undo(session: Session) -> None:
@@ -63,10 +64,10 @@ def _go_to(session: Session, step: TablesState) -> None:
 
 def findings_of(session: Session) -> tuple[Finding, ...]:
     """Returns what is wrong in the session's tables, and makes what they state the session's problem."""
-    known: tuple[Tables, Problem | None, tuple[Finding, ...]] | None = session.choices.get(STATED)
+    known: tuple[Tables, Problem | None, tuple[Finding, ...]] | None = STATED.of(session)
     if known is None or known[0] is not session.tables:
         known = (session.tables, *stated(session.tables))
-        session.choices[STATED] = known
+        STATED.keep(session, known)
     _, session.problem, findings = known
     return findings
 

@@ -5,7 +5,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.summary import plan_summary
@@ -14,7 +16,9 @@ from .comparing import compare_now
 from .job_progress import begin, show_under_way
 from .texts import literal
 
-ASKED = "actions.asked"
+TAKEN = Kept[Comparison]("compare.taken")
+
+ASKED = Kept["Callable[[Session, Problem], None]"]("actions.asked")
 """Where the session keeps what was asked for last, until it is begun."""
 
 
@@ -38,7 +42,7 @@ def show_actions(session: Session) -> None:
     compare.button(
         "Compare", disabled=not can_run, key="compare", width="stretch", on_click=ask, args=(session, compare_now)
     )
-    asked = session.choices.pop(ASKED, None)
+    asked = ASKED.taken(session)
     if asked is not None and problem is not None:
         try:
             asked(session, problem)
@@ -56,7 +60,7 @@ def show_actions(session: Session) -> None:
 
 def ask(session: Session, begins: Callable[[Session, Problem], None]) -> None:
     """Notes what is to be begun in the next run of the page, with the problem that stands then."""
-    session.choices[ASKED] = begins
+    ASKED.keep(session, begins)
 
 
 def solve_now(session: Session, problem: Problem) -> None:
@@ -74,9 +78,9 @@ def _take_exact(session: Session) -> None:
     if compared is None:
         return
     problem, comparison = compared
-    if session.choices.get("compare.taken") is comparison:
+    if TAKEN.of(session) is comparison:
         return
-    session.choices["compare.taken"] = comparison
+    TAKEN.keep(session, comparison)
     plan = next((plan for plan in comparison.plans if plan.planner == "exact"), None)
     if plan is not None:
         session.results["solve"] = Result(problem, plan)

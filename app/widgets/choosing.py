@@ -5,18 +5,19 @@ from typing import Any
 
 import streamlit as st
 
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 
 
 def choose_some(session: Session, name: str, label: str, options: Sequence[str], help_text: str = "") -> list[str]:
     """Lets the user choose some of the options; `name` is where the session keeps them, and the widget's key."""
     known = set(options)
-    kept = [one for one in session.choices.get(name, ()) if one in known]
+    kept = [one for one in Kept[tuple[str, ...]](name).of(session, ()) if one in known]
     if any(one not in known for one in st.session_state.get(name, ())):
         st.session_state[name] = kept
     st.session_state.setdefault(name, kept)
     chosen: list[str] = st.multiselect(label, options, key=name, help=help_text or None, placeholder="all")
-    session.choices[name] = tuple(chosen)
+    Kept[tuple[str, ...]](name).keep(session, tuple(chosen))
     return chosen
 
 
@@ -30,23 +31,23 @@ def choose_one(
     side_by_side: bool = False,
 ) -> Any:
     """Lets the user choose one of the options, at first the first one; kept as for `choose_some`."""
-    kept = session.choices.get(name)
+    kept = Kept[Any](name).of(session)
     if st.session_state.get(name, kept) not in options:
         st.session_state[name] = options[0]
     st.session_state.setdefault(name, kept)
     if side_by_side:
         chosen = st.segmented_control(label, options, format_func=show, key=name, label_visibility="collapsed")
         # A press on what is chosen already takes the choice away; something is always shown.
-        chosen = session.choices.get(name, options[0]) if chosen is None else chosen
+        chosen = Kept[Any](name).of(session, options[0]) if chosen is None else chosen
     else:
         chosen = st.selectbox(label, options, format_func=show, key=name)
-    session.choices[name] = chosen
+    Kept[Any](name).keep(session, chosen)
     return chosen
 
 
 def choose_whether(session: Session, name: str, label: str, help_text: str = "") -> bool:
     """Lets the user switch something on; kept as for `choose_some`."""
-    st.session_state.setdefault(name, bool(session.choices.get(name, False)))
+    st.session_state.setdefault(name, Kept[bool](name).of(session, False))
     chosen = st.toggle(label, key=name, help=help_text or None)
-    session.choices[name] = chosen
+    Kept[bool](name).keep(session, chosen)
     return chosen

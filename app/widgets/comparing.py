@@ -3,6 +3,7 @@
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import list_planners, shared_jobs
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import Problem
@@ -10,7 +11,8 @@ from sliceplan.solver.planners.facts import PlannerFacts
 
 from .job_progress import begin
 
-PLANNERS, LIMIT = "compare.planners", "compare.time_limit_s"
+PLANNERS = Kept[tuple[str, ...] | None]("compare.planners")
+LIMIT = Kept[float | None]("compare.time_limit_s")
 """Where the session keeps what was chosen; missing or None: all planners, the problem's own limit."""
 
 WAIT_S = 60.0
@@ -34,12 +36,12 @@ def known_planners() -> tuple[PlannerFacts, ...]:
 
 def compare_now(session: Session, problem: Problem) -> None:
     """Begins to put the chosen planners side by side."""
-    chosen: tuple[str, ...] | None = session.choices.get(PLANNERS)
+    chosen: tuple[str, ...] | None = PLANNERS.of(session)
     job = shared_jobs().submit_compare(
         session.user,
         problem,
         profiles=shipped_profiles(),
         planners=chosen,
-        time_limit_s=session.choices.get(LIMIT),
+        time_limit_s=LIMIT.of(session),
     )
     begin(session, "compare", job, problem)

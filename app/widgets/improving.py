@@ -4,6 +4,7 @@ import streamlit as st
 
 from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
 from sliceplan.app.jobs.so_far import SoFar
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import OpenJob, Session
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.summary import so_far_in_words
@@ -12,7 +13,7 @@ from .texts import literal
 
 PURPOSE = "solve"
 
-SHOWN = "improving.shown"
+SHOWN = Kept["SoFar | None"]("improving.shown")
 """Where the session keeps which plan so far the screen shows, None: there was none yet; absent: it shows no such."""
 
 
@@ -24,22 +25,22 @@ def plan_so_far(session: Session) -> tuple[Problem, SoFar] | None:
     """
     job = session.open_jobs.get(PURPOSE)
     found = None if job is None else _known(job)
-    session.choices[SHOWN] = found
+    SHOWN.keep(session, found)
     return None if job is None or found is None else (job.problem, found)
 
 
 def nothing_is_shown(session: Session) -> None:
     """Says, before a screen is drawn, that none shows a plan so far."""
-    session.choices.pop(SHOWN, None)
+    SHOWN.forget(session)
 
 
 def is_better_known(session: Session) -> bool:
     """Tells whether there is a better plan than the one that the screen shows."""
     job = session.open_jobs.get(PURPOSE)
-    if job is None or SHOWN not in session.choices:
+    if job is None or not SHOWN.is_there(session):
         return False
     found = _known(job)
-    return found is not None and found is not session.choices[SHOWN]
+    return found is not None and found is not SHOWN.of(session)
 
 
 def words_of(found: SoFar) -> str:

@@ -5,15 +5,16 @@ from typing import Literal
 import plotly.graph_objects as go
 import streamlit as st
 
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 
-FORMAT = "pictures.format"
+FORMAT = Kept[Literal["svg", "png"]]("pictures.format")
 """Where the session keeps the chosen file format."""
 
 
 def show_picture(session: Session, figure: go.Figure, name: str) -> None:
     """Draws a figure; `name` is its widget key and the name of the file that it is taken away as."""
-    kind: Literal["svg", "png"] = session.choices.get(FORMAT, "svg")
+    kind: Literal["svg", "png"] = FORMAT.of(session, "svg")
     config = {
         "displaylogo": False,
         "displayModeBar": True,
@@ -25,15 +26,16 @@ def show_picture(session: Session, figure: go.Figure, name: str) -> None:
 
 def choose_picture_format(session: Session) -> None:
     """Lets the user choose what pictures are taken away as."""
-    formats = ("svg", "png")
-    session.choices[FORMAT] = (
+    formats: tuple[Literal["svg", "png"], ...] = ("svg", "png")
+    chosen: Literal["svg", "png"] = (
         st.segmented_control(
             "Pictures are saved as",
             formats,
-            default=session.choices.get(FORMAT, "svg"),
+            default=FORMAT.of(session, "svg"),
             format_func=str.upper,
             key="picture_format",
             help="Each picture has a camera in its corner, each table a download button.",
         )
         or "svg"
     )
+    FORMAT.keep(session, chosen)

@@ -65,7 +65,7 @@ def test_what_runs_and_why_a_search_failed_are_shown_as_they_stand():
     plan = read_plan(PLAN)
     named = plan.model_copy(update={"problem": plan.problem.model_copy(update={"name": MARKDOWN[:60]})})
     session.running = Answer(problem, named)
-    session.choices[NOTES] = (MARKDOWN,)
+    NOTES.keep(session, (MARKDOWN,))
     session.results["solve"] = Result(problem, None, error=MARKDOWN)
     for name in ("transition", "plan"):
         page = screen(name, session).run()

@@ -9,6 +9,7 @@ from sliceplan.app.charts.cost_runtime import cost_runtime_chart
 from sliceplan.app.charts.gaps import gap_chart
 from sliceplan.app.charts.money import money_chart
 from sliceplan.app.charts.service_costs import service_cost_chart
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.tables import comparison as tables
 from sliceplan.app.tables import prices
@@ -31,13 +32,15 @@ from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.wording.reasons import shared_reasons
 from sliceplan.solver.wording.summary import missed_slos, plan_summary
 
+ROW = Kept[str | None]("compare.row")
+
 MOST_LETTERS = 400
 """Of what is said of a failure; the file has all of it."""
 
 MOST_REASONS = 3
 """Reasons of a planner that the comparison shows for having no plan."""
 
-SHOWN = "compare.shown"
+SHOWN = Kept[str]("compare.shown")
 """The planner whose plan is looked at."""
 
 LONGEST_S = 86_400.0
@@ -70,7 +73,7 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
     problem = session.problem
     able = [name for name, one in facts.items() if problem is None or one.plans(problem)]
     with st.expander("Which planners run, and for how long"):
-        kept = session.choices.get(PLANNERS)
+        kept = PLANNERS.of(session)
         chosen = st.multiselect(
             "Planners",
             able,
@@ -78,18 +81,18 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
             key=f"planners_{session.editor}",
             help="Those that plan what the fleet allows. Without exact there may be no bound to measure the others by.",
         )
-        session.choices[PLANNERS] = None if chosen == able else tuple(chosen)
+        PLANNERS.keep(session, None if chosen == able else tuple(chosen))
         default = problem.settings.time_limit_s if problem else 30.0
         limit = st.number_input(
             "Time limit for each planner (s)",
             min_value=0.1,
             max_value=LONGEST_S,
-            value=float(session.choices.get(LIMIT) or default),
+            value=float(LIMIT.of(session) or default),
             step=5.0,
             key=f"limit_{session.editor}",
             help="Heuristics end within it anyway; a search that it ends gives its best plan and bound until then.",
         )
-        session.choices[LIMIT] = None if limit == default else limit
+        LIMIT.keep(session, None if limit == default else limit)
         if left_out := [name for name in facts if name not in able]:
             st.caption(f"Nothing to say of this fleet: {', '.join(left_out)}.")
         ready = problem is not None and bool(chosen)
@@ -258,16 +261,16 @@ def _one_planner(
     """Shows one planner: what it is, where its plan differs from the exact one; offers its plan as the answer."""
     plans = {plan.planner: plan for plan in compared.plans}
     names = [row.planner for row in compared.rows]
-    if chosen is not None and session.choices.get("compare.row") != chosen:
-        session.choices[SHOWN] = chosen
+    if chosen is not None and ROW.of(session) != chosen:
+        SHOWN.keep(session, chosen)
         session.editor += 1
-    session.choices["compare.row"] = chosen
-    kept = session.choices.get(SHOWN)
+    ROW.keep(session, chosen)
+    kept = SHOWN.of(session)
     at = names.index(kept) if kept in names else min(1, len(names) - 1)
     name = st.selectbox(
         "Look at one planner (or choose its row above)", names, index=at, key=f"shown_planner_{session.editor}"
     )
-    session.choices[SHOWN] = name
+    SHOWN.keep(session, name)
     plan = plans.get(name)
     with st.container(border=True):
         if plan is None:

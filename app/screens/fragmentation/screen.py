@@ -5,6 +5,7 @@ import streamlit as st
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.slice_map import slice_map
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.app.tables.defragmentation import moves_in_words, steps_table, winnings_table
 from sliceplan.app.tables.fragmentation import fragmentation_table, room_table
@@ -25,7 +26,7 @@ from sliceplan.solver.what_if.defragmentation import defragmentation
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 
 PURPOSE = "defragment"
-ASKED = "fragmentation.asked"
+ASKED = Kept["Plan"]("fragmentation.asked")
 """Where the session keeps the plan that the last defragmentation began at."""
 PLAN, RUNNING = "The plan", "What runs today"
 MOST_STEPS = 300
@@ -165,13 +166,13 @@ def _show_defragmentation(session: Session, answer: Answer) -> None:
             job = shared_jobs().submit(
                 session.user, PURPOSE, f"{problem.name}: moving services", defragmentation, problem, plan
             )
-            session.choices[ASKED] = plan
+            ASKED.keep(session, plan)
             begin(session, PURPOSE, job, problem)
             st.rerun()
         except TooManyJobsError as error:
             st.error(literal(str(error)))
     found = session.results.get(PURPOSE)
-    if found is None or session.choices.get(ASKED) is not plan or PURPOSE in session.open_jobs:
+    if found is None or ASKED.of(session) is not plan or PURPOSE in session.open_jobs:
         return
     show_failure(found)
     if isinstance(found.value, DefragmentationReport):

@@ -5,10 +5,11 @@ from typing import TypeVar
 
 import streamlit as st
 
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.history import SAVED
 
-SAID = "history.said"
+SAID = Kept[str]("history.said")
 
 COLUMNS = {
     SAVED: st.column_config.DatetimeColumn(SAVED, format="YYYY-MM-DD HH:mm"),
@@ -33,33 +34,35 @@ def choose(
 
     Until they do, it is `start`, or else the first of them; so that a new version is the one to look at.
     """
-    shown = next((one for one in (session.choices.get(name), start) if one in options), options[0])
+    shown = next((one for one in (Kept[OptionT](name).of(session), start) if one in options), options[0])
     key = name if start is None else f"{name}.{start}"
     picked = st.selectbox(label, options, options.index(shown), format_func=words, key=key.replace(".", "_"))
     if picked != shown:
-        session.choices[name] = picked
+        Kept[OptionT](name).keep(session, picked)
     return picked
 
 
 def choose_part(session: Session, name: str, parts: Sequence[str]) -> str:
     """Lets the user choose a part of the screen; at first the first of them."""
-    kept = session.choices.get(name, parts[0])
+    kept = Kept[str](name).of(session, parts[0])
     chosen = st.segmented_control("Show", parts, default=kept, key=name.replace(".", "_"), label_visibility="collapsed")
-    session.choices[name] = chosen or kept
-    return str(session.choices[name])
+    Kept[str](name).keep(session, chosen or kept)
+    return chosen or kept
 
 
 def kept_toggle(session: Session, name: str, label: str) -> bool:
     """Lets the user switch something on or off; off at first."""
-    session.choices[name] = st.toggle(label, session.choices.get(name, False), key=name.replace(".", "_"))
-    return bool(session.choices[name])
+    kept = Kept[bool](name)
+    on = st.toggle(label, kept.of(session, False), key=name.replace(".", "_"))
+    kept.keep(session, on)
+    return on
 
 
 def say(session: Session, text: str) -> None:
     """Notes what is said at the top when the screen is drawn next."""
-    session.choices[SAID] = text
+    SAID.keep(session, text)
 
 
 def said(session: Session) -> str:
     """Returns what is to be said, once."""
-    return str(session.choices.pop(SAID, ""))
+    return str(SAID.taken(session) or "")

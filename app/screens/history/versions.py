@@ -6,6 +6,7 @@ import streamlit as st
 
 from sliceplan.app.access import writing
 from sliceplan.app.access.current import current_identity
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session, open_problem
 from sliceplan.app.store.problems import versions
 from sliceplan.app.store.records import Version, VersionKey
@@ -55,5 +56,5 @@ def _restore(session: Session, key: VersionKey, latest: int) -> None:
     made = writing.restore_version(
         shared_store(), key, parent=latest, by=current_identity(), note=f"restored from version {key.number}"
     )
-    session.choices[f"history.version.{key.document}"] = made.key
+    Kept[VersionKey](f"history.version.{key.document}").keep(session, made.key)
     say(session, f"{made.key} has what version {key.number} had. Open it to work on it.")

@@ -9,9 +9,11 @@ import streamlit as st
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.report.report import plan_report
 from sliceplan.app.report.way import way_between
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import dump_problem
+from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.model.transition import Transition
 
@@ -24,7 +26,7 @@ from .exporting import offer_exports
 STEPS = "report_steps"
 """The purpose of the job that works out the steps of the report."""
 
-STEPS_OF = "taking.steps_of"
+STEPS_OF = Kept[tuple[Answer, Plan]]("taking.steps_of")
 """Where the session keeps which running plan and which plan those steps are between."""
 
 
@@ -71,7 +73,7 @@ def offer_plan(session: Session) -> None:
 
 def _steps(session: Session, answer: Answer) -> tuple[Transition | None, str | None]:
     """Returns the steps from the running plan to this one, if they were worked out, or why they could not be."""
-    between, found = session.choices.get(STEPS_OF), session.results.get(STEPS)
+    between, found = STEPS_OF.of(session), session.results.get(STEPS)
     if between is None or found is None or STEPS in session.open_jobs:
         return None, None
     if between[0] is not session.running or between[1] is not answer.plan:
@@ -98,7 +100,7 @@ def _offer_steps(session: Session, answer: Answer, steps: Transition | None, tro
                 session.user, "transition", f"steps to {answer.problem.name}", way_between, running.plan, answer.plan
             )
             session.results.pop(STEPS, None)
-            session.choices[STEPS_OF] = (running, answer.plan)
+            STEPS_OF.keep(session, (running, answer.plan))
             begin(session, STEPS, job, answer.problem)
             st.rerun()
     except TooManyJobsError as error:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 import streamlit as st
 
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.solver.api.exporting import export_formats, values_by_name
 from sliceplan.solver.formats.exports.assign import assign, parse_supply
@@ -21,8 +22,9 @@ from ...widgets.files import offer_file
 from ...widgets.memo import made_once
 from ...widgets.texts import listed, literal
 
-FORMAT, NODES, IMAGES, UUIDS, REST = (f"taking.{what}" for what in ("format", "nodes", "images", "uuids", "rest"))
-"""Where the session keeps what was entered."""
+FORMAT, NODES, IMAGES = (Kept[str](f"taking.{what}") for what in ("format", "nodes", "images"))
+UUIDS = Kept[tuple[tuple[str, bytes], ...]]("taking.uuids")
+REST = Kept[bool]("taking.rest")
 
 WITH_IMAGES = ("deployments", "dra")
 WITH_REST = ("mig-parted", "mig-parted-checkpoint", "mig-manager")
@@ -36,8 +38,8 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
     """Draws the choice of a form, what it needs, and its files; or why it cannot say what the plan says."""
     formats = export_formats()
     names = list(formats)
-    with st.expander("For other tools: Kubernetes, MIG managers, Triton, scripts", expanded=FORMAT in session.choices):
-        kept = session.choices.get(FORMAT)
+    with st.expander("For other tools: Kubernetes, MIG managers, Triton, scripts", expanded=FORMAT.is_there(session)):
+        kept = FORMAT.of(session)
         chosen = st.selectbox(
             "Format",
             names,
@@ -50,7 +52,7 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
         if chosen is None:
             st.caption("Each form is exact, or says why it cannot hold this plan.")
             return
-        session.choices[FORMAT] = chosen
+        FORMAT.keep(session, chosen)
         nodes = _asked_nodes(session, plan)
         images = _asked_images(session) if chosen in WITH_IMAGES else ""
         uuids = _asked_uuids(session) if chosen in WITH_UUIDS else ()
@@ -69,24 +71,24 @@ def _asked_nodes(session: Session, plan: Plan) -> str:
         return ""
     text: str = st.text_input(
         "Nodes (--nodes)",
-        value=session.choices.get(NODES, ""),
+        value=NODES.of(session, ""),
         placeholder="gpu-node-1:8, gpu-node-2:8",
         key="take_nodes",
         help="The plan names no nodes. NAME:COUNT or NAME:COUNT:GPU for each, separated by commas.",
     )
-    session.choices[NODES] = text
+    NODES.keep(session, text)
     return text
 
 
 def _asked_images(session: Session) -> str:
     text: str = st.text_area(
         "Container images (--image)",
-        value=session.choices.get(IMAGES, ""),
+        value=IMAGES.of(session, ""),
         placeholder="registry.example/server:1.0\nsearch=registry.example/search:2.3",
         key="take_images",
         help="One a line: IMAGE for all services, WORKLOAD=IMAGE for one.",
     )
-    session.choices[IMAGES] = text
+    IMAGES.keep(session, text)
     return text
 
 
@@ -99,8 +101,8 @@ def _asked_uuids(session: Session) -> tuple[tuple[str, bytes], ...]:
         max_upload_size=1,
     )
     if files:
-        session.choices[UUIDS] = tuple((file.name, file.getvalue()) for file in files)
-    kept: tuple[tuple[str, bytes], ...] = session.choices.get(UUIDS, ())
+        UUIDS.keep(session, tuple((file.name, file.getvalue()) for file in files))
+    kept: tuple[tuple[str, bytes], ...] = UUIDS.of(session, ())
     if kept and not files:
         st.caption(f"Known from before: {literal(', '.join(name for name, _ in kept))}.")
     return kept
@@ -110,11 +112,11 @@ def _asked_rest(session: Session) -> Rest:
     """Returns what becomes of GPUs of a node that the plan does not list."""
     off: bool = st.checkbox(
         "List the node's other GPUs too, with MIG off (--rest mig-off)",
-        value=session.choices.get(REST, False),
+        value=REST.of(session, False),
         key="take_rest",
         help="Only then does mig-parted find the configuration applied. Instances on those GPUs are destroyed.",
     )
-    session.choices[REST] = off
+    REST.keep(session, off)
     return "mig-off" if off else "keep"
 
 

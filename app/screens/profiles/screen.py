@@ -10,6 +10,7 @@ from sliceplan.app.charts.profile import (
     shares_surface,
     sizes_of,
 )
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.profile import coefficients_table, errors_table, evidence_table, points_table
 from sliceplan.app.widgets.outdated import warn_if_outdated
@@ -19,6 +20,16 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.caveats import CaveatKind, caveats
 from sliceplan.solver.metrics.prediction_evidence import PredictionEvidence, prediction_evidence
 from sliceplan.solver.model.profile import Profile, merged
+
+FIGURE = Kept["Figure"]("profiles.figure")
+
+BATCHES_SHOWN = Kept[list[int]]("profiles.batches")
+
+PROCESSES = Kept[int]("profiles.processes")
+
+GPU = Kept[str]("profiles.gpu")
+
+MODEL = Kept[str]("profiles.model")
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 """Batch sizes of which the lines over the share are drawn at first."""
@@ -52,7 +63,7 @@ def _choose(session: Session) -> Profile:
         dict.fromkeys([*(m for m in asked if any(m == key[0] for key in known)), *sorted({m for m, _ in known})])
     )
     left, right = st.columns(2)
-    last = session.choices.get("profiles.model")
+    last = MODEL.of(session)
     model = left.selectbox(
         "Model",
         models,
@@ -62,7 +73,7 @@ def _choose(session: Session) -> Profile:
     )
     types = [gpu for name, gpu in known if name == model]
     types.sort(key=lambda gpu: fleet.index(gpu) if gpu in fleet else len(fleet))
-    last = session.choices.get("profiles.gpu")
+    last = GPU.of(session)
     gpu = right.selectbox(
         "GPU type",
         types,
@@ -70,7 +81,8 @@ def _choose(session: Session) -> Profile:
         format_func=lambda name: f"{name} (in the fleet)" if name in fleet else name,
         key=f"profile_gpu_{model}",
     )
-    session.choices["profiles.model"], session.choices["profiles.gpu"] = model, gpu
+    MODEL.keep(session, model)
+    GPU.keep(session, gpu)
     return known[model, gpu]
 
 
@@ -128,7 +140,7 @@ def _show_instances(session: Session, profile: Profile, marks: list[PredictionEv
     st.subheader("On MIG instances")
     here = [mark for mark in marks if mark.mig_profile is not None]
     counts = sorted({curve.processes for curve in profile.curves} | {point.processes for point in profile.mig_points})
-    last = session.choices.get("profiles.processes")
+    last = PROCESSES.of(session)
     used = [mark.processes for mark in here]
     first = last if last in counts else max(set(used), key=used.count) if used else counts[0]
     processes = st.segmented_control(
@@ -140,7 +152,7 @@ def _show_instances(session: Session, profile: Profile, marks: list[PredictionEv
     )
     processes = first if processes is None else processes
     if processes != first:
-        session.choices["profiles.processes"] = processes
+        PROCESSES.keep(session, processes)
     left, right = st.columns(2)
     with left:
         show_picture(session, batches_chart(profile, processes, "latency", here), "profile-latency")
@@ -162,7 +174,7 @@ def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvide
     most = known.measured.max_batch if known else 0
     options = sorted({*range(1, most + 1), *(point.batch for point in profile.share_points)})
     used = list(dict.fromkeys(mark.batch for mark in here if mark.batch in options))
-    chosen = session.choices.get("profiles.batches") or sorted(set(used)) or [b for b in BATCHES if b in options]
+    chosen = BATCHES_SHOWN.of(session) or sorted(set(used)) or [b for b in BATCHES if b in options]
     batches = st.multiselect(
         "Batch sizes",
         options,
@@ -189,9 +201,9 @@ def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvide
 
 def _choose_figure(session: Session, where: str) -> Figure:
     names: tuple[Figure, ...] = ("throughput", "latency")
-    last: Figure = session.choices.get("profiles.figure", names[0])
+    last: Figure = FIGURE.of(session, names[0])
     chosen = st.segmented_control("Surface of", names, default=last, key=f"profile_figure_{where}")
-    session.choices["profiles.figure"] = chosen or last
+    FIGURE.keep(session, chosen or last)
     return chosen or last
 
 

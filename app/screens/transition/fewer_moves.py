@@ -4,6 +4,7 @@ import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.moves import Replanned, replan
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.digest import reference
@@ -17,7 +18,7 @@ from ...widgets.texts import listed, literal
 
 PURPOSE = "replan"
 LIMIT, PRICE = "at most so many services move", "a price for each move"
-CHOICE = "transition.trade"
+CHOICE = Kept[tuple[str, float]]("transition.trade")
 
 
 def show_fewer_moves(session: Session, running: Answer) -> None:
@@ -27,7 +28,7 @@ def show_fewer_moves(session: Session, running: Answer) -> None:
         "The cheapest plan for the problem of the tables may move many services. Limit the moves, or say what one is "
         "worth to you, and see what that costs."
     )
-    kind, amount = session.choices.get(CHOICE, (LIMIT, 1.0))
+    kind, amount = CHOICE.of(session, (LIMIT, 1.0))
     how, much, ask = st.columns([2, 1, 1], vertical_alignment="bottom")
     kind = how.radio(
         "Trade cost for moves by", (LIMIT, PRICE), (LIMIT, PRICE).index(kind), key="replan_by", horizontal=True
@@ -42,7 +43,7 @@ def show_fewer_moves(session: Session, running: Answer) -> None:
         amount = much.number_input(
             "USD per hour for a move", min_value=0.0, value=float(amount), step=0.1, key="replan_price"
         )
-    session.choices[CHOICE] = (kind, amount)
+    CHOICE.keep(session, (kind, amount))
     problem = session.problem
     if ask.button("Find the plan", key="replan", disabled=problem is None, width="stretch") and problem is not None:
         most, price = (int(amount), None) if kind == LIMIT else (None, amount)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.live_state.live_gpus import LiveState, running_plan
@@ -18,10 +19,10 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.summary import plan_summary
 
-NOTES = "running.notes"
+NOTES = Kept[tuple[str, ...]]("running.notes")
 """What reading the file took for granted."""
 
-WRONG = "running.wrong"
+WRONG = Kept[tuple[str, tuple[str, ...]]]("running.wrong")
 """The uploaded file that could not be read, and why."""
 
 PLAN, CHECKPOINT, INSTANCES, NODE = "plan", "mig-parted checkpoint", "nvidia-smi mig -lgi", "kubectl get node -o json"
@@ -67,7 +68,7 @@ def choose_running(session: Session) -> None:
     )
     with st.expander("Or upload what runs"):
         _offer_upload(session)
-    for note in session.choices.get(NOTES, ()):
+    for note in NOTES.of(session, ()):
         st.caption(literal(note))
 
 
@@ -82,8 +83,8 @@ def _clear(session: Session) -> None:
 def _set(session: Session, running: Answer | None, notes: tuple[str, ...]) -> None:
     """Notes what runs; what was found from another beginning is no answer any more."""
     session.running = running
-    session.choices[NOTES] = notes
-    session.choices.pop(WRONG, None)
+    NOTES.keep(session, notes)
+    WRONG.forget(session)
     session.results.pop("replan", None)
 
 
@@ -108,13 +109,13 @@ def _offer_upload(session: Session) -> None:
             text = upload.getvalue().decode("utf-8-sig")
             plan, notes = _read(kind, text, upload.name, gpu, node, services)
         except UnicodeDecodeError:
-            session.choices[WRONG] = (upload.file_id, (f"{upload.name}: is not UTF-8 text",))
+            WRONG.keep(session, (upload.file_id, (f"{upload.name}: is not UTF-8 text",)))
         except InputError as error:
-            session.choices[WRONG] = (upload.file_id, tuple(map(str, error.findings)))
+            WRONG.keep(session, (upload.file_id, tuple(map(str, error.findings))))
         else:
             _set(session, Answer(_problem_of(session, plan), plan), notes)
             st.rerun()
-    file, findings = session.choices.get(WRONG, ("", ()))
+    file, findings = WRONG.of(session, ("", ()))
     if upload is not None and upload.file_id == file:
         for finding in findings:
             st.error(literal(finding))

@@ -15,6 +15,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.moves import QUICK_STEPS, MoveOptions, PlannedMoves, exchange_moves, plan_moves
 from sliceplan.app.screens.transition.fewer_moves import show_fewer_moves
 from sliceplan.app.screens.transition.running import choose_running
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.tables.transition import steps_table, strategies_table
 from sliceplan.app.widgets.files import offer_file
@@ -31,14 +32,14 @@ from sliceplan.solver.transition.risks import Risk
 from sliceplan.solver.wording.summary import plan_summary
 from sliceplan.solver.wording.transition_text import duration, few_names, summary_in_words
 
-ASKED = "transition.asked"
-OPTIONS = "transition.options"
-ONLY_CHANGED = "transition.only_changed"
+ASKED = Kept["Asked"]("transition.asked")
+OPTIONS = Kept["MoveOptions"]("transition.options")
+ONLY_CHANGED = Kept[bool]("transition.only_changed")
 
 MOST_ALIKE = 3
 """Risks of one kind that are written out; of the rest, the services are named."""
 
-WINDOW = "transition.window"
+WINDOW = Kept[tuple[float, float]]("transition.window")
 
 LONG_S = 900
 """Seconds from which on a part of the transition can be chosen to look at."""
@@ -111,7 +112,7 @@ def _show_next(session: Session) -> None:
 
 
 def _choose_options(session: Session, old: Plan, new: Plan) -> MoveOptions:
-    chosen: MoveOptions = session.choices.get(OPTIONS, MoveOptions())
+    chosen: MoveOptions = OPTIONS.of(session, MoveOptions())
     types = sorted({gpu.gpu for plan in (old, new) for gpu in plan.gpus})
     with st.expander("Idle GPUs and how long steps take"):
         idle = {}
@@ -143,20 +144,20 @@ def _choose_options(session: Session, old: Plan, new: Plan) -> MoveOptions:
             help="Else they may stand elsewhere on their GPU, so that more of what runs can stay.",
         )
     options = MoveOptions({gpu: count for gpu, count in idle.items() if count}, Durations(**times), keeps)
-    session.choices[OPTIONS] = options
+    OPTIONS.keep(session, options)
     return options
 
 
 def _ask(session: Session, running: Answer, answer: Answer, options: MoveOptions) -> None:
     """Begins to plan the transition as soon as there is another one to plan; never twice the same."""
-    asked: Asked | None = session.choices.get(ASKED)
+    asked: Asked | None = ASKED.of(session)
     if asked is not None and asked.is_for(running.plan, answer.plan, options):
         nothing = value_of(session, "transition") is None and "transition" not in session.open_jobs
         if not (nothing and st.button("Plan the transition again", key="transition_again")):
             return
     asked = Asked(running.plan, answer.plan, options)
-    session.choices[ASKED] = asked
-    session.choices.pop(WINDOW, None)
+    ASKED.keep(session, asked)
+    WINDOW.forget(session)
     give_up(session, "exchange")
     session.results.pop("exchange", None)
     _submit(session, "transition", f"transition of {answer.problem.name}", plan_moves, asked)
@@ -232,10 +233,10 @@ def _show_side_by_side(session: Session, moves: PlannedMoves, answer: Answer) ->
     st.subheader("Side by side")
     only_changed = st.toggle(
         "Only GPUs on which something changes",
-        value=session.choices.get(ONLY_CHANGED, len(moves.transition.gpus) > 12),
+        value=ONLY_CHANGED.of(session, len(moves.transition.gpus) > 12),
         key="transition_only_changed",
     )
-    session.choices[ONLY_CHANGED] = only_changed
+    ONLY_CHANGED.keep(session, only_changed)
     figure = made_once(
         "transition.side_by_side",
         (moves.digest, only_changed, answer.problem, answer.plan),
@@ -279,7 +280,7 @@ def _choose_window(session: Session, transition: Transition) -> tuple[float, flo
     if transition.estimated_s < LONG_S:
         return None
     minutes = math.ceil(transition.estimated_s / 60)
-    begin, end = session.choices.get(WINDOW, (0, minutes))
+    begin, end = WINDOW.of(session, (0, minutes))
     begin, end = st.slider(
         "Minutes shown",
         0,
@@ -288,19 +289,19 @@ def _choose_window(session: Session, transition: Transition) -> tuple[float, flo
         key=f"transition_window_{minutes}",
         help="Only steps that run then, and their GPUs, are drawn.",
     )
-    session.choices[WINDOW] = (begin, end)
+    WINDOW.keep(session, (begin, end))
     return (60.0 * begin, 60.0 * max(end, begin + 1))
 
 
 def _show_exchange(session: Session, moves: PlannedMoves) -> None:
     """Puts the figures of the published strategy beside those of this one; for long transitions, when asked to."""
     exchange = moves.exchange or value_of(session, "exchange")
-    asked: Asked = session.choices[ASKED]
+    asked = ASKED.of(session)
     if exchange is None and len(moves.transition.steps) > QUICK_STEPS and "exchange" not in session.open_jobs:
         show_failure(session.results.get("exchange"))
         if st.button("Plan it that way too", key="exchange"):
             title = "transition by exchange-and-compact"
-            if _submit(session, "exchange", title, exchange_moves, asked):
+            if asked is not None and _submit(session, "exchange", title, exchange_moves, asked):
                 st.rerun()
     elif exchange is None and "exchange" not in session.open_jobs:
         st.caption("Exchange-and-compact finds no way between these plans.")
@@ -323,7 +324,7 @@ def _submit(
         job = shared_jobs().submit(session.user, purpose, title, function, asked.old, asked.new, asked.options)
     except TooManyJobsError as error:
         st.error(literal(str(error)))
-        session.choices.pop(ASKED, None)
+        ASKED.forget(session)
         return False
     session.results.pop(purpose, None)
     begin(session, purpose, job, answer.problem)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.prices import usd_per_hour_of
@@ -29,21 +30,23 @@ class Range:
 
 def chosen_axis(session: Session, problem: Problem, number: int) -> str:
     """Draws the widgets of axis 0 or 1 and returns the axis as the command line has it; nothing is checked yet."""
-    choices, key = session.choices, f"sweep{number}_{session.editor}_"
+    kind_kept, of_kept = Kept[AxisKind](f"sweep.kind{number}"), Kept[str](f"sweep.of{number}")
+    range_kept = Kept[tuple[AxisKind, str, Range]](f"sweep.range{number}")
+    key = f"sweep{number}_{session.editor}_"
     what, of, low, high, step = st.columns([1.3, 1.5, 1, 1, 1])
     kind: AxisKind = what.selectbox(
         "What varies",
         KINDS,
-        KINDS.index(choices.get(f"sweep.kind{number}", KINDS[number])),
+        KINDS.index(kind_kept.of(session, KINDS[number])),
         format_func=NAMES.__getitem__,
         key=key + "kind",
     )
     services = [ALL, *(workload.name for workload in problem.workloads)]
     names = services if kind in OF_SERVICES else [entry.gpu for entry in problem.fleet]
-    last = choices.get(f"sweep.of{number}")
+    last = of_kept.of(session)
     name = of.selectbox("Of", names, names.index(last) if last in names else 0, key=f"{key}of_{kind}")
     begin = _first_range(problem, kind, name)
-    kept = choices.get(f"sweep.range{number}")
+    kept = range_kept.of(session)
     if kept is not None and kept[:2] == (kind, name):
         begin = kept[2]
     values = [
@@ -53,8 +56,9 @@ def chosen_axis(session: Session, problem: Problem, number: int) -> str:
         for column, label, value in ((low, "From", begin.low), (high, "To", begin.high), (step, "Step", begin.step))
     ]
     found = Range(*values)
-    choices[f"sweep.kind{number}"], choices[f"sweep.of{number}"] = kind, name
-    choices[f"sweep.range{number}"] = (kind, name, found)
+    kind_kept.keep(session, kind)
+    of_kept.keep(session, name)
+    range_kept.keep(session, (kind, name, found))
     axis = kind if name == ALL else f"{kind}:{name}"
     return f"{axis}={found.low!r}:{found.high!r}:{found.step!r}"
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from sliceplan.app.access import writing
 from sliceplan.app.access.current import current_identity
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.errors import StoreError
 from sliceplan.app.store.records import VersionKey
@@ -13,7 +14,7 @@ from sliceplan.app.store.shared import digest_at, shared_store
 from sliceplan.app.widgets.attempts import attempt
 from sliceplan.solver.model.sweep_report import SweepReport
 
-SAVED = "sweep.saved"
+SAVED = Kept["tuple[VersionKey, SweepReport]"]("sweep.saved")
 
 
 def offer_saving(session: Session, report: SweepReport) -> None:
@@ -27,7 +28,7 @@ def offer_saving(session: Session, report: SweepReport) -> None:
 
 def _save(session: Session, version: VersionKey, report: SweepReport, note: str) -> None:
     writing.save_sweep(shared_store(), report, problem=version, by=current_identity(), note=note)
-    session.choices[SAVED] = (version, report)
+    SAVED.keep(session, (version, report))
 
 
 def _why_not(session: Session, report: SweepReport) -> str | None:
@@ -35,7 +36,8 @@ def _why_not(session: Session, report: SweepReport) -> str | None:
         return "Saving takes the role editor."
     if session.saved_as is None:
         return "A sweep is saved beside a saved problem; save the problem first, on Workloads and fleet."
-    if session.choices.get(SAVED, (None, None))[0] == session.saved_as and session.choices[SAVED][1] is report:
+    version, saved = SAVED.of(session, (None, None))
+    if version == session.saved_as and saved is report:
         return "This sweep is saved; History has it."
     try:
         if digest_at(shared_store(), session.saved_as) != report.problem.sha256:

@@ -4,6 +4,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.links import Link, TooLongError, query_of
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.shared import problem_at, shared_store
@@ -12,7 +13,7 @@ from sliceplan.solver.model.errors import SliceplanError
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 
-LINKED = "what_if.linked"
+LINKED = Kept["tuple[Problem, WhatIf, str, str]"]("what_if.linked")
 
 SAVE_FIRST = "This problem is too large to travel in an address. Save it, and the link names the saved version."
 
@@ -23,12 +24,12 @@ def want_link(session: Session, problem: Problem, changes: WhatIf) -> None:
         address, said = _address(_query(session, problem, changes)), ""
     except SliceplanError as error:
         address, said = "", str(error)
-    session.choices[LINKED] = (problem, changes, address, said)
+    LINKED.keep(session, (problem, changes, address, said))
 
 
 def show_link(session: Session, problem: Problem, changes: WhatIf) -> None:
     """Shows the link that was asked for, until something else is asked."""
-    linked = session.choices.get(LINKED)
+    linked = LINKED.of(session)
     if linked is None or linked[0] is not problem or linked[1] != changes:
         return
     _, _, address, said = linked

@@ -9,6 +9,7 @@ import streamlit as st
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.layouts import layout_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.tables.what_if import moved_table
 from sliceplan.app.widgets.actions import solve_now
@@ -18,6 +19,7 @@ from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.what_if.changes import description
 from sliceplan.solver.wording.reasons import reasons
@@ -25,10 +27,10 @@ from sliceplan.solver.wording.summary import plan_summary
 
 from .linking import show_link, want_link
 from .replanning import is_current, replanned
-from .sliders import edited_changes
+from .sliders import CHOSEN, edited_changes
 from .state import CHANGES, PURPOSE, changes_of, set_changes
 
-EVERY_GPU = "what_if.every_gpu"
+EVERY_GPU = Kept[bool]("what_if.every_gpu")
 FEW_GPUS = 40
 """Plans of up to so many GPUs are drawn GPU by GPU from the start."""
 
@@ -38,9 +40,9 @@ LETTERS = 62
 MOST_REASONS = 3
 """Reasons that are shown where there is no plan."""
 
-EFFECT = "what_if.effect"
+EFFECT = Kept["_Effect"]("what_if.effect")
 
-SOLVED = "what_if.solved"
+SOLVED = Kept[Problem]("what_if.solved")
 """The problem that was solved unasked."""
 
 
@@ -69,7 +71,7 @@ def show_live(session: Session) -> None:
     left, right = st.columns([1, 2], gap="medium")
     with left:
         changes = edited_changes(session, answer.problem, answer.plan, changes_of(session, answer.problem))
-    session.choices[CHANGES] = changes
+    CHANGES.keep(session, changes)
     with right:
         _show_effect(session, answer, changes)
 
@@ -79,8 +81,8 @@ def _ask_for_base(session: Session) -> None:
     problem = session.problem
     show_failure(session.results.get("solve"))
     if problem is not None and not changes_of(session, problem).is_empty:
-        if "solve" not in session.open_jobs and session.choices.get(SOLVED) is not problem:
-            session.choices[SOLVED] = problem
+        if "solve" not in session.open_jobs and SOLVED.of(session) is not problem:
+            SOLVED.keep(session, problem)
             try:
                 solve_now(session, problem)
             except TooManyJobsError as error:
@@ -157,7 +159,7 @@ def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
         st.rerun()
     if reset.button("Reset", key="what_if_reset", disabled=idle, width="stretch"):
         set_changes(session, WhatIf())
-        session.choices.pop("what_if.services", None)
+        CHOSEN.forget(session)
         st.rerun()
     problem = session.problem
     if problem is None:
@@ -179,19 +181,19 @@ def _show_moves(effect: _Effect) -> None:
 
 def _effect(session: Session, base: Answer, shown: Answer) -> _Effect:
     """Returns what two plans differ in; it is found out once, not in every drawing."""
-    known: _Effect | None = session.choices.get(EFFECT)
+    known: _Effect | None = EFFECT.of(session)
     if known is None or known.base is not base.plan or known.shown is not shown.plan:
         moved = moved_table(difference(base.plan, shown.plan).moved)
         known = _Effect(base.plan, shown.plan, layout_chart(base.plan, shown.plan), moved)
-        session.choices[EFFECT] = known
+        EFFECT.keep(session, known)
     return known
 
 
 def _show_every_gpu(session: Session, shown: Answer) -> None:
-    chosen = session.choices.get(EVERY_GPU, shown.plan.gpus_used <= FEW_GPUS)
+    chosen = EVERY_GPU.of(session, shown.plan.gpus_used <= FEW_GPUS)
     every = st.toggle("Draw every GPU", value=chosen, key=f"every_gpu_{session.editor}")
     if every != chosen:
-        session.choices[EVERY_GPU] = every
+        EVERY_GPU.keep(session, every)
     if every:
         show_picture(session, fleet_chart(shown.plan, shown.problem, letters=LETTERS), "what-if-fleet")
 

@@ -1,10 +1,12 @@
 """The cheapest fleet: which GPU types one would buy if there were as many of each as wanted."""
 
+import pandas as pd
 import streamlit as st
 
 from sliceplan.app.charts.fleet_mix import mix_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.what_if_calls import mix_of
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.what_if import candidate_table, candidates, mix_table
 from sliceplan.app.widgets.job_progress import begin, show_failure
@@ -17,7 +19,7 @@ from sliceplan.solver.model.problem import FleetEntry, Problem
 from sliceplan.solver.model.sweep_report import FleetMix
 
 PURPOSE = "mix"
-CANDIDATES = "mix.candidates"
+CANDIDATES = Kept[tuple[Problem, pd.DataFrame]]("mix.candidates")
 
 
 def show_mix(session: Session) -> None:
@@ -44,7 +46,7 @@ def show_mix(session: Session) -> None:
 
 
 def _chosen_fleet(session: Session, problem: Problem) -> list[FleetEntry]:
-    kept = session.choices.get(CANDIDATES)
+    kept = CANDIDATES.of(session)
     start = kept[1] if kept is not None and kept[0] is problem else candidate_table(problem, shipped_profiles())
     key = f"mix_candidates_{session.editor}"
     started = st.session_state.setdefault(f"{key}_start", start)
@@ -65,7 +67,7 @@ def _chosen_fleet(session: Session, problem: Problem) -> list[FleetEntry]:
             "sharing": column.TextColumn("sharing", help=FleetEntry.model_fields["sharing"].description),
         },
     )
-    session.choices[CANDIDATES] = (problem, frame)
+    CANDIDATES.keep(session, (problem, frame))
     try:
         fleet = candidates(frame, problem)
     except InputError as error:

@@ -25,13 +25,13 @@ def replanned(session: Session, base: Answer, changes: WhatIf) -> Answer | None:
     InputError
         If the changes make a figure that no problem may have.
     """
-    asked: Asked | None = session.choices.get(ASKED)
+    asked: Asked | None = ASKED.of(session)
     if asked is None or asked.base is not base.problem or asked.changes != changes:
         asked = Asked(base.problem, changes, applied(base.problem, changes))
         give_up(session, PURPOSE)
         if asked.problem is not base.problem and not _begin(session, base, asked):
             return None
-        session.choices[ASKED] = asked
+        ASKED.keep(session, asked)
         if PURPOSE in session.open_jobs:
             st.rerun()  # the sidebar, drawn before, shows it from now on
     if asked.problem is base.problem:
@@ -42,7 +42,7 @@ def replanned(session: Session, base: Answer, changes: WhatIf) -> Answer | None:
 
 def is_current(session: Session, shown: Answer) -> bool:
     """Tells whether a plan answers the changes that were asked last."""
-    asked: Asked | None = session.choices.get(ASKED)
+    asked: Asked | None = ASKED.of(session)
     return asked is not None and shown.problem is asked.problem
 
 

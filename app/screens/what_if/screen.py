@@ -8,9 +8,10 @@ from sliceplan.app.screens.what_if.live import show_live
 from sliceplan.app.screens.what_if.mixing import show_mix
 from sliceplan.app.screens.what_if.sensitivity import show_sensitivities
 from sliceplan.app.screens.what_if.sweeping import show_sweep
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 
-VIEW = "what_if.view"
+VIEW = Kept[str]("what_if.view")
 
 VIEWS: dict[str, Callable[[Session], None]] = {
     "Sliders": show_live,
@@ -26,10 +27,10 @@ def show(session: Session) -> None:
     view = st.segmented_control(
         "View",
         list(VIEWS),
-        default=session.choices.get(VIEW, "Sliders"),
+        default=VIEW.of(session, "Sliders"),
         required=True,
         key=f"what_if_view_{session.editor}",
         label_visibility="collapsed",
     )
-    session.choices[VIEW] = view
+    VIEW.keep(session, view)
     VIEWS[view or "Sliders"](session)

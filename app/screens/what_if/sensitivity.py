@@ -5,18 +5,20 @@ import streamlit as st
 from sliceplan.app.charts.tornado import tornado_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.what_if_calls import sensitivities_of
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.sweep_report import Sensitivity
 from sliceplan.solver.what_if.points import used_profiles
 
 PURPOSE = "sensitivities"
-ASKED = "sensitivities.asked"
-CHANGE, MOST = "sensitivities.change", "sensitivities.most"
+ASKED = Kept[tuple[Plan, float]]("sensitivities.asked")
+CHANGE, MOST = Kept[int]("sensitivities.change"), Kept[int]("sensitivities.most")
 
 PERCENT = (1, 5, 10, 20, 50)
 
@@ -39,10 +41,11 @@ def show_sensitivities(session: Session) -> None:
         return
     by, number = st.columns(2)
     percent = by.select_slider(
-        "Change by, %", PERCENT, session.choices.get(CHANGE, 10), key=f"sensitivities_by_{session.editor}"
+        "Change by, %", PERCENT, CHANGE.of(session, 10), key=f"sensitivities_by_{session.editor}"
     )
-    most = number.slider("Rows", 5, 40, session.choices.get(MOST, 15), key=f"sensitivities_most_{session.editor}")
-    session.choices[CHANGE], session.choices[MOST] = percent, most
+    most = number.slider("Rows", 5, 40, MOST.of(session, 15), key=f"sensitivities_most_{session.editor}")
+    CHANGE.keep(session, percent)
+    MOST.keep(session, most)
     _ask(session, answer, percent / 100)
     found = session.results.get(PURPOSE)
     show_failure(found)
@@ -65,7 +68,7 @@ def show_sensitivities(session: Session) -> None:
 
 
 def _ask(session: Session, answer: Answer, change: float) -> None:
-    asked = session.choices.get(ASKED)
+    asked = ASKED.of(session)
     if asked is not None and asked[0] is answer.plan and asked[1] == change:
         return
     profiles = used_profiles(answer.problem, shipped_profiles())
@@ -83,7 +86,7 @@ def _ask(session: Session, answer: Answer, change: float) -> None:
     except TooManyJobsError as error:
         st.error(literal(str(error)))
         return
-    session.choices[ASKED] = (answer.plan, change)
+    ASKED.keep(session, (answer.plan, change))
     session.results.pop(PURPOSE, None)
     begin(session, PURPOSE, job, answer.problem)
     if PURPOSE in session.open_jobs:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.plan import Plan
@@ -13,7 +14,7 @@ from sliceplan.solver.model.what_if import WhatIf
 MOST_CHOSEN = 6
 """Services with sliders of their own at a time."""
 
-CHOSEN = "what_if.services"
+CHOSEN = Kept[list[str]]("what_if.services")
 
 MOST_RPS, MOST_MS, MOST_USD, MOST_GPUS = 1e7, 1e9, 1e6, 10_000_000
 """The limits of what a problem may state (solver/model/what_if.py)."""
@@ -56,7 +57,7 @@ def _of_services(session: Session, base: Problem, changes: WhatIf, key: str) -> 
     st.markdown("**Single services**")
     by_name = {workload.name: workload for workload in base.workloads}
     changed = [name for kind in SERVICE_KINDS for name in getattr(changes, kind)]
-    kept = [name for name in session.choices.get(CHOSEN, []) if name in by_name]
+    kept = [name for name in CHOSEN.of(session, []) if name in by_name]
     chosen = st.multiselect(
         "Services to change by themselves",
         list(by_name),
@@ -66,7 +67,7 @@ def _of_services(session: Session, base: Problem, changes: WhatIf, key: str) -> 
         placeholder="Choose services",
         help="What is set for a service takes the place of what is set for all.",
     )
-    session.choices[CHOSEN] = chosen
+    CHOSEN.keep(session, chosen)
     found: dict[str, dict[str, float]] = {kind: {} for kind in SERVICE_KINDS}
     for name in chosen:
         _of_service(by_name[name], base, changes, key, found)

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
+from sliceplan.app.session.deep_link import WHAT_IF
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.what_if.changes import fitting
 
-CHANGES = "what_if.changes"
-ASKED = "what_if.asked"
+CHANGES = WHAT_IF
+ASKED = Kept["Asked"]("what_if.asked")
 
 PURPOSE = "what_if"
 """Of the job that plans the changed problem."""
@@ -25,11 +27,11 @@ class Asked:
 
 def changes_of(session: Session, base: Problem) -> WhatIf:
     """Returns the present changes that suit a problem."""
-    changes: WhatIf = session.choices.get(CHANGES, WhatIf())
+    changes: WhatIf = CHANGES.of(session, WhatIf())
     return fitting(changes, base)
 
 
 def set_changes(session: Session, changes: WhatIf) -> None:
     """Replaces the changes, and gives the sliders a fresh start so that they show them."""
-    session.choices[CHANGES] = changes
+    CHANGES.keep(session, changes)
     session.editor += 1

@@ -7,6 +7,7 @@ import streamlit as st
 
 from sliceplan.app.charts.sweep_curve import sweep_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, UnknownJobError, shared_jobs
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.what_if import step_table
 from sliceplan.app.widgets.files import offer_file
@@ -26,11 +27,11 @@ from .keeping import offer_saving
 from .state import changes_of
 
 PURPOSE = "sweep"
-SWEPT = "sweep.swept"
-TWO = "sweep.two"
-CHANGED = "sweep.changed"
+SWEPT = Kept["Swept"]("sweep.swept")
+TWO = Kept[bool]("sweep.two")
+CHANGED = Kept[bool]("sweep.changed")
 
-REFUSED = "sweep.refused"
+REFUSED = Kept[str]("sweep.refused")
 """Where the session keeps for one run why a press began nothing."""
 
 FIRST_S = 0.2
@@ -57,7 +58,7 @@ def show_sweep(session: Session) -> None:
         return
     axes = _choose(session, problem)
     show_failure(session.results.get(PURPOSE))
-    swept: Swept | None = session.choices.get(SWEPT)
+    swept: Swept | None = SWEPT.of(session)
     if swept is None:
         st.info(
             "A sweep plans the fleet at every value of a range. You will see what the fleet costs over it, how close "
@@ -78,16 +79,16 @@ def _choose(session: Session, problem: Problem) -> tuple[Axis, ...] | None:
     if not changes.is_empty:
         on = st.toggle(
             f"Sweep the what-if ({description(changes)}), not the problem as it is",
-            value=session.choices.get(CHANGED, True),
+            value=CHANGED.of(session, True),
             key=f"sweep_changed_{session.editor}",
         )
-        session.choices[CHANGED] = on
+        CHANGED.keep(session, on)
     texts = [chosen_axis(session, problem, 0)]
-    two = st.toggle("Vary a second thing too", value=session.choices.get(TWO, False), key=f"sweep_two_{session.editor}")
-    session.choices[TWO] = two
+    two = st.toggle("Vary a second thing too", value=TWO.of(session, False), key=f"sweep_two_{session.editor}")
+    TWO.keep(session, two)
     if two:
         texts.append(chosen_axis(session, problem, 1))
-    is_changed = not changes.is_empty and session.choices.get(CHANGED, True)
+    is_changed = not changes.is_empty and CHANGED.of(session, True)
     try:
         base = applied(problem, changes) if is_changed else problem
         axes = axes_of(texts, base)
@@ -103,7 +104,7 @@ def _choose(session: Session, problem: Problem) -> tuple[Axis, ...] | None:
     about = description(changes) if is_changed else ""
     # In a callback it begins before the page is drawn, which takes a moment.
     button.button("Sweep", type="primary", key="sweep", width="stretch", on_click=_begin, args=(session, sweep, about))
-    if refused := session.choices.pop(REFUSED, None):
+    if refused := REFUSED.taken(session):
         st.error(literal(refused))
     return axes
 
@@ -112,9 +113,9 @@ def _begin(session: Session, sweep: Sweep, about: str) -> None:
     try:
         job = shared_jobs().submit_sweep(session.user, sweep)
     except TooManyJobsError as error:
-        session.choices[REFUSED] = str(error)
+        REFUSED.keep(session, str(error))
         return
-    session.choices[SWEPT] = Swept(sweep.problem, sweep.axes, about)
+    SWEPT.keep(session, Swept(sweep.problem, sweep.axes, about))
     session.results.pop(PURPOSE, None)
     begin(session, PURPOSE, job, sweep.problem, wait_s=FIRST_S)
 

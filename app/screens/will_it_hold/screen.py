@@ -66,7 +66,7 @@ def _begin(session: Session, answer: Answer, traffic: Traffic) -> None:
         return
     if asked_of(session, answer.plan) is None:
         session.results.pop(PURPOSE, None)
-    session.choices[ASKED] = (answer.plan, traffic)
+    ASKED.keep(session, (answer.plan, traffic))
     begin(session, PURPOSE, job, answer.problem)
     st.rerun()
 

@@ -3,9 +3,13 @@
 import streamlit as st
 
 from sliceplan.app.jobs.simulating import Traffic
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.widgets.choosing import choose_one
 from sliceplan.solver.model.problem import Problem
+
+LOAD = Kept[float]("will_it_hold.load")
+ARRIVALS = Kept[str]("will_it_hold.arrivals")
 
 BURSTINESS: dict[str, str] = {
     "evenly spaced": "even",
@@ -35,15 +39,15 @@ def asked_traffic(session: Session, problem: Problem) -> Traffic:
     load, arrivals, dispatch = st.columns(3)
     promise, requests, _ = st.columns(3)
     with load:
-        st.session_state.setdefault("will_it_hold.load", session.choices.get("will_it_hold.load", 1.0))
+        st.session_state.setdefault("will_it_hold.load", LOAD.of(session, 1.0))
         factor = st.slider("Load, times the rates", 0.5, 2.0, step=0.05, key="will_it_hold.load")
-        session.choices["will_it_hold.load"] = factor
+        LOAD.keep(session, factor)
     with arrivals:
         names = list(BURSTINESS)
-        kept = session.choices.get("will_it_hold.arrivals", "at random (Poisson)")
+        kept = ARRIVALS.of(session, "at random (Poisson)")
         st.session_state.setdefault("will_it_hold.arrivals", kept if kept in names else "at random (Poisson)")
         name = st.selectbox("Requests come", names, key="will_it_hold.arrivals")
-        session.choices["will_it_hold.arrivals"] = name
+        ARRIVALS.keep(session, name)
     with dispatch:
         dealing = choose_one(
             session, "will_it_hold.dispatch", "Dealt to partitions", list(DISPATCHES), lambda one: DISPATCHES[one]

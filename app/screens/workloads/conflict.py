@@ -17,12 +17,12 @@ from .saving import CONFLICT, save_version, show_save_as
 
 def show_conflict(session: Session) -> None:
     """Draws the conflict that waits for a decision, if there is one."""
-    kept: Conflict | None = session.choices.get(CONFLICT)
+    kept: Conflict | None = CONFLICT.of(session)
     if kept is None:
         return
     if session.saved_as != kept.base.key:
         # Another problem was opened since.
-        del session.choices[CONFLICT]
+        CONFLICT.forget(session)
         return
     conflict = _with_tables(session, kept)
     theirs, author = conflict.theirs, literal(conflict.theirs.author)
@@ -90,7 +90,7 @@ def _offer_ways(session: Session, conflict: Conflict, keep_mine: bool) -> None:
         help=f"Opens version {number}; undo brings yours back",
     ):
         open_problem(session, conflict.their_problem, theirs.key)
-        del session.choices[CONFLICT]
+        CONFLICT.forget(session)
         st.rerun()
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from sliceplan.app.access import writing
 from sliceplan.app.access.current import current_identity
 from sliceplan.app.access.identity import Identity
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.problems import latest_version
 from sliceplan.app.store.records import VersionKey
@@ -23,7 +24,7 @@ from ...widgets.texts import literal
 from .conflict import show_conflict
 from .saving import CONFLICT, save_version, show_save_as
 
-SAVED_PLAN = "saved.plan"
+SAVED_PLAN = Kept["tuple[VersionKey, Plan]"]("saved.plan")
 """Where the session keeps the plan that was saved last."""
 
 ONLY_EDITORS = "You may look, solve and sweep here; saving, archiving and restoring take the role editor."
@@ -58,7 +59,7 @@ def _show_bar(session: Session, identity: Identity) -> None:
     with words:
         _say_where(session, changed)
     # Another key closes a popover once it has done its work.
-    suffix = f"{session.editor}_{session.saved_as}{'_conflict' if CONFLICT in session.choices else ''}"
+    suffix = f"{session.editor}_{session.saved_as}{'_conflict' if CONFLICT.is_there(session) else ''}"
     row = buttons.container(horizontal=True, horizontal_alignment="right")
     hindered = None if identity.may_save else ONLY_EDITORS
     if hindered is None and session.problem is None:
@@ -88,7 +89,7 @@ def _say_where(session: Session, changed: bool) -> None:
         return
     st.markdown(f"**{literal(str(session.saved_as))}** — {'changed since' if changed else 'as it was saved'}")
     latest = latest_version(shared_store(), session.saved_as.document)
-    if latest.key != session.saved_as and CONFLICT not in session.choices:
+    if latest.key != session.saved_as and not CONFLICT.is_there(session):
         st.caption(
             f"{literal(latest.author)} saved version {latest.key.number} at {latest.saved_at:%Y-%m-%d %H:%M} UTC; if "
             "you save, you see both sides' changes first."
@@ -121,9 +122,9 @@ def _save_plan(session: Session, version: VersionKey, note: str) -> None:
     answer = session.answer
     if answer is not None:
         writing.save_plan(shared_store(), answer.plan, problem=version, by=current_identity(), note=note)
-        session.choices[SAVED_PLAN] = (version, answer.plan)
+        SAVED_PLAN.keep(session, (version, answer.plan))
 
 
 def _is_saved(session: Session, plan: Plan) -> bool:
-    version, saved = session.choices.get(SAVED_PLAN, (None, None))
+    version, saved = SAVED_PLAN.of(session, (None, None))
     return version == session.saved_as and saved is plan

@@ -6,15 +6,16 @@ import streamlit as st
 
 from sliceplan.app.access import writing
 from sliceplan.app.access.current import current_identity
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
-from sliceplan.app.store.conflicts import ConflictError
+from sliceplan.app.store.conflicts import Conflict, ConflictError
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.store.shared import shared_store
 from sliceplan.solver.model.problem import Problem
 
 from ...widgets.attempts import attempt
 
-CONFLICT = "saved.conflict"
+CONFLICT = Kept[Conflict]("saved.conflict")
 """Where the session keeps a conflict until something is decided."""
 
 
@@ -24,10 +25,10 @@ def save_version(session: Session, problem: Problem, parent: VersionKey, note: s
         version = writing.save_problem(shared_store(), problem, parent=parent, by=current_identity(), note=note)
     except ConflictError as error:
         session.saved_as = parent
-        session.choices[CONFLICT] = error.conflict
+        CONFLICT.keep(session, error.conflict)
         return
     session.saved_as = version.key
-    session.choices.pop(CONFLICT, None)
+    CONFLICT.forget(session)
 
 
 def save_as(session: Session, problem: Problem, name: str, note: str) -> None:
@@ -36,7 +37,7 @@ def save_as(session: Session, problem: Problem, name: str, note: str) -> None:
         shared_store(), problem, name=name, by=current_identity(), note=note, copied=session.saved_as
     )
     session.saved_as = version.key
-    session.choices.pop(CONFLICT, None)
+    CONFLICT.forget(session)
 
 
 def show_save_as(session: Session, problem: Problem | None, suffix: str) -> None:

@@ -131,7 +131,7 @@ def test_both_sides_of_a_conflict_are_shown_and_merged(saved):
     rates = [one.rate_rps for one in load_problem(shared_store(), third.key).workloads[:2]]
     assert rates == [2200.0, 77.0]
     assert state(page).saved_as == third.key
-    assert CONFLICT not in state(page).choices
+    assert not CONFLICT.is_there(state(page))
 
 
 @pytest.mark.parametrize(("side", "rate"), [("theirs", 77.0), ("mine", 2200.0)])

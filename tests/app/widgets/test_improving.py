@@ -80,9 +80,9 @@ def test_a_screen_is_drawn_anew_for_a_better_plan_only_if_it_shows_the_plan_so_f
     problem, found = plan_so_far(session)
     assert (problem, found.plan) == (session.problem, dear)
     assert not is_better_known(session)
-    session.choices[SHOWN] = so_far(dear)
+    SHOWN.keep(session, so_far(dear))
     assert is_better_known(session)
     page = switch(screen("plan", session), "workloads")
-    assert SHOWN not in session.choices
+    assert not SHOWN.is_there(session)
     shared_jobs().cancel(session.open_jobs["solve"].id)
     settled(page)
