@@ -7,26 +7,20 @@ with the load; the running maximum is taken all the same, as a promise is for ev
 down, which is safe for SLOs of 2 T and more only: there a larger batch allows a greater load (tests hold both against
 the exact chain). Below 2 T, where a request that just misses a batch waits T and executes T, the answer is 0.
 
-The file is made by `python -m sliceplan.solver.performance.queueing.load_table`, in about a minute.
+The file is made by table_file.py, and is all that planning needs: the exact chain takes SciPy's statistics, which take
+longer to import than a plan to make.
 """
 
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 from ..interference.prediction import Floats, Ints
-from .latency_quantiles import latency_quantiles
 
-QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.975, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999)
-BATCHES = (*range(1, 17), 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 256)
 MOST = 0.97
 """The greatest load: beyond it a queue is so long that its steady state takes a day to come."""
-
-LOADS = (*(round(0.002 * 1.08**i, 6) for i in range(54)), *(x / 100 for x in range(13, 98)))
 
 LEAST_SLACK = 2.0
 """SLO over T, from which on a batch size may be rounded down."""
@@ -83,16 +77,3 @@ def greatest_loads(batch: Ints, slack: Floats, quantile: Floats) -> Floats:
         latency = table.latency[divmod(one, table.batch.size)]
         found[own] = with_none[np.searchsorted(latency, slack[own] * (1 + TOLERANCE), side="right")]
     return np.where(slack * (1 + TOLERANCE) >= LEAST_SLACK, found, 0.0)
-
-
-def table_text() -> str:
-    """Returns the table anew, as the text of its file."""
-    latency = {(b, load): latency_quantiles(b, load, QUANTILES) for b, load in product(BATCHES, LOADS)}
-    lines = [",".join(["quantile", "batch", *(f"{load:.6g}" for load in LOADS)])]
-    for i, q in enumerate(QUANTILES):
-        lines += [",".join([f"{q}", f"{b}", *(f"{latency[b, load][i]:.3f}" for load in LOADS)]) for b in BATCHES]
-    return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    (Path(__file__).parent / FILE).write_text(table_text(), "ascii")
