@@ -18,7 +18,7 @@ What is to be kept free for standby processes (`shadow_percent`) is no part of a
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,33 +75,83 @@ def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
     known = [resolved.profiles[workload.model, gpu] for workload in resolved.problem.workloads]
     tables = NeighbourTables(known, next(p.neighbours for p in known if p.neighbours is not None))
     knees = {model: knee_percent(profile) for model, profile in {p.model: p for p in known}.items()}
-    wanted = [knees[profile.model] for profile in known]
-    whole = mps.percent_of(mps.capacity_units)
-    gpus: list[list[_Gpulet]] = []
-    leftovers: dict[_Leftover, deque[int]] = {}
-    order = sorted(range(len(known)), key=lambda w: -resolved.required_rps[w])
-    for w in order:
-        rest = float(resolved.required_rps[w])
-        while rest > 1e-9 * resolved.required_rps[w]:
-            if found := _find_leftover(resolved, mps, tables, leftovers, w, wanted[w], rest):
-                leftover, point = found
-                gpus[leftovers[leftover].popleft()].append(_Gpulet(w, leftover.percent, point))
-                if not leftovers[leftover]:
-                    del leftovers[leftover]
-            elif first := _first_let(resolved, mps, tables, w, wanted[w], rest):
-                gpus.append([first])
-                if first.percent < whole:
-                    leftover = _Leftover(whole - first.percent, first.point, float(mps.demand_mib[w]))
-                    leftovers.setdefault(leftover, deque()).append(len(gpus) - 1)
-                point = first.point
-            else:
-                reason = f"no gpu-let of {gpu} is fast enough for it by gpu-lets' own rule"
-                return [Unserved(workload=resolved.problem.workloads[w].name, reason=reason)]
-            rest -= point.throughput_rps
+    packing = _Packing(resolved, mps, tables)
+    for w in sorted(range(len(known)), key=lambda w: -resolved.required_rps[w]):
+        if not packing.serve(w, knees[known[w].model]):
+            reason = f"no gpu-let of {gpu} is fast enough for it by gpu-lets' own rule"
+            return [Unserved(workload=resolved.problem.workloads[w].name, reason=reason)]
     return [
         MpsGpu(gpu, tuple(Resident(let.workload, let.point.batch, _expressible(mps, let.percent)) for let in lets))
-        for lets in gpus
+        for lets in packing.gpus
     ]
+
+
+class _Packing:
+    """The GPUs of one type that are in use, and what is left of them."""
+
+    def __init__(self, resolved: ResolvedProblem, mps: MpsType, tables: NeighbourTables) -> None:
+        self._resolved, self._mps, self._tables = resolved, mps, tables
+        self.gpus: list[list[_Gpulet]] = []
+        self._leftovers: dict[_Leftover, deque[int]] = {}
+
+    def serve(self, w: int, wanted: float) -> bool:
+        """Gives a workload gpu-lets for all of its rate, of the wanted share at least; False: none is fast enough."""
+        rest = required = float(self._resolved.required_rps[w])
+        while rest > 1e-9 * required:
+            point = self._in_a_leftover(w, wanted, rest) or self._in_a_new_gpu(w, wanted, rest)
+            if point is None:
+                return False
+            rest -= point.throughput_rps
+        return True
+
+    def _in_a_leftover(self, w: int, wanted: float, rest: float) -> MeasuredPoint | None:
+        """Takes the smallest leftover that is large and fast enough, of the GPU that came first; returns its point."""
+        for leftover in sorted(self._leftovers, key=lambda one: (one.percent, self._leftovers[one][0])):
+            too_much = leftover.neighbour_mib + self._mps.demand_mib[w] > self._mps.memory_mib
+            if leftover.percent < wanted or too_much:
+                continue
+            point = self._point(w, leftover.percent, rest, leftover.neighbour)
+            if point is not None:
+                self.gpus[self._leftovers[leftover].popleft()].append(_Gpulet(w, leftover.percent, point))
+                if not self._leftovers[leftover]:
+                    del self._leftovers[leftover]
+                return point
+        return None
+
+    def _in_a_new_gpu(self, w: int, wanted: float, rest: float) -> MeasuredPoint | None:
+        """Cuts a new GPU at the wanted share, or the next that is fast enough; returns the point there."""
+        demand_mib = float(self._mps.demand_mib[w])
+        if demand_mib > self._mps.memory_mib:
+            return None
+        whole = self._mps.percent_of(self._mps.capacity_units)
+        for percent in (share for share in self._tables.percents(w) if wanted <= share <= whole):
+            point = self._point(w, percent, rest, None)
+            if point is None:
+                continue
+            self.gpus.append([_Gpulet(w, percent, point)])
+            if percent < whole:
+                leftover = _Leftover(whole - percent, point, demand_mib)
+                self._leftovers.setdefault(leftover, deque()).append(len(self.gpus) - 1)
+            return point
+        return None
+
+    def _point(self, w: int, percent: float, rest: float, neighbour: MeasuredPoint | None) -> MeasuredPoint | None:
+        """Returns the operating point in a gpu-let: the batch is raised until the rate is met or S is reached."""
+        measured = [share for share in self._tables.percents(w) if share <= percent]
+        chosen = None
+        for batch in self._tables.batches(w, measured[-1]) if measured else ():
+            if batch not in self._mps.batches[w]:
+                continue
+            point = self._tables.solo(w, batch, measured[-1])
+            if point is None:
+                continue
+            slow = self._tables.slowdown(point, neighbour) if neighbour is not None else 0.0
+            if point.latency_ms * (1 + slow) >= self._resolved.limit_ms[w]:
+                break
+            chosen = point
+            if point.throughput_rps >= rest:
+                break
+        return chosen
 
 
 def _without_table(resolved: ResolvedProblem, gpu: str) -> list[Unserved]:
@@ -147,66 +197,6 @@ def _curvature(points: Sequence[tuple[float, float]]) -> float:
     powers = np.array([[1, -before, before**2], [1, 0, 0], [1, after, after**2]])
     (_, dx, ddx), (_, dy, ddy) = np.linalg.solve(powers, [x0, x1, x2]), np.linalg.solve(powers, [y0, y1, y2])
     return float(2 * abs(ddx * dy - ddy * dx) / (dx**2 + dy**2) ** 1.5)
-
-
-def _find_leftover(
-    resolved: ResolvedProblem,
-    mps: MpsType,
-    tables: NeighbourTables,
-    leftovers: Mapping[_Leftover, deque[int]],
-    w: int,
-    wanted: float,
-    rest: float,
-) -> tuple[_Leftover, MeasuredPoint] | None:
-    """Returns the smallest leftover that is large and fast enough, of the GPU that came first, and the point there."""
-    for leftover in sorted(leftovers, key=lambda one: (one.percent, leftovers[one][0])):
-        if leftover.percent < wanted or leftover.neighbour_mib + mps.demand_mib[w] > mps.memory_mib:
-            continue
-        point = _point(resolved, mps, tables, w, leftover.percent, rest, leftover.neighbour)
-        if point is not None:
-            return leftover, point
-    return None
-
-
-def _first_let(
-    resolved: ResolvedProblem, mps: MpsType, tables: NeighbourTables, w: int, wanted: float, rest: float
-) -> _Gpulet | None:
-    """Returns the first gpu-let of a new GPU: the knee's share, or the next that is fast enough; None: none is."""
-    if mps.demand_mib[w] > mps.memory_mib:
-        return None
-    whole = mps.percent_of(mps.capacity_units)
-    for percent in (share for share in tables.percents(w) if wanted <= share <= whole):
-        point = _point(resolved, mps, tables, w, percent, rest, None)
-        if point is not None:
-            return _Gpulet(w, percent, point)
-    return None
-
-
-def _point(
-    resolved: ResolvedProblem,
-    mps: MpsType,
-    tables: NeighbourTables,
-    w: int,
-    percent: float,
-    rest: float,
-    neighbour: MeasuredPoint | None,
-) -> MeasuredPoint | None:
-    """Returns the operating point in a gpu-let: the batch is raised until the rate is met or S is reached."""
-    measured = [share for share in tables.percents(w) if share <= percent]
-    chosen = None
-    for batch in tables.batches(w, measured[-1]) if measured else ():
-        if batch not in mps.batches[w]:
-            continue
-        point = tables.solo(w, batch, measured[-1])
-        if point is None:
-            continue
-        slow = tables.slowdown(point, neighbour) if neighbour is not None else 0.0
-        if point.latency_ms * (1 + slow) >= resolved.limit_ms[w]:
-            break
-        chosen = point
-        if point.throughput_rps >= rest:
-            break
-    return chosen
 
 
 def _expressible(mps: MpsType, percent: float) -> float:
