@@ -118,7 +118,7 @@ def test_requests_that_are_dealt_ahead_are_served_as_event_by_event(dealing):
 )
 def test_requests_that_are_dealt_by_state_are_served_as_event_by_event(dealing, choose):
     random = np.random.default_rng(2)
-    for _ in range(40):
+    for _ in range(25):
         servers = [random_server(random, i) for i in range(random.integers(1, 5))]
         policy, fields = random_policy(random)
         arrivals = np.unique(random_arrivals(random, servers))

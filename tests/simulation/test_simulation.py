@@ -41,7 +41,7 @@ def without_time(report):
 @pytest.mark.parametrize("dealing", [WeightedRoundRobin(), RandomSplit(), LeastLoaded(), LeastExpected()])
 def test_the_same_seed_gives_the_same_answer_whoever_simulates(dealing, monkeypatch):
     problem, plan = two_services()
-    settings = replace(FEW, dealing=dealing)
+    settings = replace(FEW, dealing=dealing, requests=1_000)
     whole = without_time(simulate(problem, plan, settings))
     monkeypatch.setattr(simulation, "AT_ONCE", 1_000)
     assert without_time(simulate(problem, plan, settings)) == whole
