@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 from sliceplan.solver.metrics.service_figures import ServiceFigures
 
 from .colours import FREE, MISSES, PALETTE, WASTED
+from .service_rows import mark_slo, service_rows
 
-ROW_HEIGHT = 30
 EXECUTION = "execution"
 ORDER = (
     EXECUTION,
@@ -66,36 +66,18 @@ def budget_chart(figures: Sequence[ServiceFigures]) -> go.Figure:
                 ],
                 hovertemplate="%{hovertext}<extra></extra>",
             )
-    figure.add_vline(x=100, line={"color": MISSES, "width": 2, "dash": "dash"})
-    figure.add_annotation(x=100, y=1, yref="paper", yanchor="bottom", text="SLO", showarrow=False)
+    mark_slo(figure, 100)
     longest = max((100 * (_latency(one) + one.slo_ms - one.limit_ms) / one.slo_ms for one in figures), default=100.0)
     figure.update_layout(
         barmode="stack",
         bargap=0.3,
-        height=140 + ROW_HEIGHT * len(figures),
-        margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        legend={
-            "orientation": "h",
-            "yanchor": "bottom",
-            "y": 1 + 30 / (70 + ROW_HEIGHT * len(figures)),
-            "x": 0,
-            "traceorder": "normal",
-        },
         xaxis={
             "title": "part of the SLO (%)",
             "range": [0, max(104.0, 1.03 * longest)],
             "fixedrange": True,
             "ticksuffix": " %",
         },
-        yaxis={
-            "range": [len(figures) - 0.4, -0.6],
-            "tickmode": "array",
-            "tickvals": rows,
-            "ticktext": [f"{one.name}, {_latency(one):.0f} of {one.limit_ms:.0f} ms" for one in figures],
-            "showgrid": False,
-            "zeroline": False,
-            "fixedrange": True,
-        },
+        **service_rows([f"{one.name}, {_latency(one):.0f} of {one.limit_ms:.0f} ms" for one in figures]),
     )
     return figure
 

@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 from sliceplan.solver.model.simulation_report import SimulatedService
 
 from .colours import MISSES, PALETTE
+from .service_rows import mark_slo
 
 
 def latency_histogram(service: SimulatedService) -> go.Figure:
@@ -31,8 +32,7 @@ def latency_histogram(service: SimulatedService) -> go.Figure:
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
-    figure.add_vline(x=service.slo_ms, line={"color": MISSES, "width": 2, "dash": "dash"})
-    figure.add_annotation(x=service.slo_ms, y=1, yref="paper", yanchor="bottom", text="SLO", showarrow=False)
+    mark_slo(figure, service.slo_ms)
     figure.update_layout(
         height=300,
         bargap=0,

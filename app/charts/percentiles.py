@@ -7,9 +7,9 @@ import plotly.graph_objects as go
 from sliceplan.solver.model.simulation_report import SimulatedService, Verdict
 
 from .colours import GREY, MISSES, PALETTE
+from .service_rows import mark_slo, service_rows
 from .texts import in_chart
 
-ROW_HEIGHT = 30
 FARTHEST = 250.0
 """Percent of the SLO that are drawn; what lies beyond stands at the edge."""
 
@@ -52,28 +52,16 @@ def percentile_chart(services: Sequence[SimulatedService], quantile: float) -> g
         figure.add_scatter(
             name=name, x=[None], y=[None], mode="markers", marker={"symbol": symbol, "size": 10, "color": GREY}
         )
-    figure.add_vline(x=100, line={"color": MISSES, "width": 2, "dash": "dash"})
-    figure.add_annotation(x=100, y=1, yref="paper", yanchor="bottom", text="SLO", showarrow=False)
+    mark_slo(figure, 100)
     reached = [x for one in services for share in (0.5, quantile) if (x := _part(one, share)) is not None]
     figure.update_layout(
-        height=140 + ROW_HEIGHT * len(services),
-        margin={"l": 10, "r": 20, "t": 30, "b": 40},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1 + 30 / (70 + ROW_HEIGHT * len(services)), "x": 0},
         xaxis={
             "title": "latency, part of the SLO (%)",
             "range": [0, max(110.0, 1.05 * max(reached, default=0.0))],
             "fixedrange": True,
             "ticksuffix": " %",
         },
-        yaxis={
-            "range": [len(services) - 0.4, -0.6],
-            "tickmode": "array",
-            "tickvals": rows,
-            "ticktext": [f"{in_chart(one.workload)}, {SAID[one.holds]}" for one in services],
-            "showgrid": False,
-            "zeroline": False,
-            "fixedrange": True,
-        },
+        **service_rows([f"{in_chart(one.workload)}, {SAID[one.holds]}" for one in services]),
     )
     return figure
 
