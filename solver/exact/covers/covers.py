@@ -167,7 +167,7 @@ def _enumerated(demands: Demands, price: Floats, slack: Floats, rows: Ints) -> C
     if not len(rows):
         return Covers(rows, np.zeros((0, sizes), dtype=np.int64), np.zeros(0), _shares(own, price, rows, np.zeros(0)))
     rate_price = None if own.shared is None else np.min(own.shared * price[sizes:], axis=1)
-    found = _within(own, of_size, rate_price, slack[rows])
+    found = _within(own, of_size, rate_price, slack[rows], MOST_STATES)
     if found is not None:
         workload, counts, cost = found
         first = np.searchsorted(workload, np.arange(len(rows)))
@@ -217,7 +217,7 @@ def _fluid(demands: Demands, price: Floats, rate_price: Floats | None) -> Floats
 
 
 def _within(
-    demands: Demands, price: Floats, rate_price: Floats | None, slack: Floats, most_states: int = MOST_STATES
+    demands: Demands, price: Floats, rate_price: Floats | None, slack: Floats, most_states: int
 ) -> tuple[Ints, Ints, Floats] | None:
     """
     Returns workload, counts and cost of every cover within a good one's cost times 1 + slack; None: too many.

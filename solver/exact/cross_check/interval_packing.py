@@ -177,6 +177,9 @@ def _within(cbc: _Cbc, fleets: Sequence[Most]) -> tuple[int, list[CutGpu] | None
 
 WITH_SOLUTION = (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
 
+GIVEN_UP_S = 0.5
+"""Within which a search ends that was interrupted (runtime/interruption.py)."""
+
 ENDS = (*WITH_SOLUTION, pulp.LpSolutionNoSolutionFound, pulp.LpSolutionInfeasible)
 """How CBC may end; the last also means that it was stopped (`solve_interval_packing`)."""
 
@@ -184,7 +187,12 @@ ENDS = (*WITH_SOLUTION, pulp.LpSolutionNoSolutionFound, pulp.LpSolutionInfeasibl
 def _run_cbc(program: pulp.LpProblem, time_limit_s: float) -> int:
     """Returns PuLP's solution status; RuntimeError: one that none of these programs can have."""
     path = str(Path(pulp_cbc_path).resolve())
-    program.solve(pulp.COIN_CMD(path=path, msg=False, timeLimit=at_most_left(time_limit_s), gapRel=0.0))
+    try:
+        program.solve(pulp.COIN_CMD(path=path, msg=False, timeLimit=at_most_left(time_limit_s), gapRel=0.0))
+    except pulp.PulpSolverError:
+        # Ctrl-C reaches CBC too, which then may fail. Whoever interrupts gives this search up meanwhile.
+        time.sleep(GIVEN_UP_S)
+        raise
     status = int(program.sol_status)
     if status not in ENDS:
         raise RuntimeError(f"CBC ended with {pulp.LpSolution.get(status, status)}")
