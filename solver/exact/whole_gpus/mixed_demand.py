@@ -13,6 +13,9 @@ D_i: the vertex of direction i; T: the steps asked for. As many rows as sizes, a
 Where that costs more than T, the duals of its linear program are directions too, and covers that are dearer by no more
 than the plan may waste are let in.
 
+Of all x and mixtures of that cost, those with the fewest partitions are wanted: each is an instance to create, and a
+place where a batch waits to fill up. That is the same program with the cost given, solved nearly.
+
 That whole x reach T is no theorem; the answer claims nothing but that its x carry its mixture.
 """
 
@@ -26,7 +29,7 @@ from scipy.optimize import linprog
 
 from ...performance.interference.prediction import Floats, Ints
 from ..backends.array_program import program_of
-from ..backends.highs import run_highs
+from ..backends.highs import TIE_BREAK_NODES, run_highs
 from ..covers.covers import runs
 from ..dual.lagrangian_dual import Supply
 from .whole_prices import ProvenCovers
@@ -45,6 +48,9 @@ AS_GOOD = 1e-9
 
 TIME_LIMIT_S = 0.5
 """For one integer program of a few rows."""
+
+FEW_ENOUGH = 0.01
+"""Part of the partitions by which a mixture may have more than it must."""
 
 NEAR_ENOUGH = 0.2
 """GPUs of the cheapest type above the least cost with which no further directions are looked for."""
@@ -66,9 +72,20 @@ class MixedDemand:
     taken: Ints
     """Shape (vertex, group): position of the cover that each group takes in a vertex."""
 
+    def partitions(self, proven: ProvenCovers) -> float:
+        """Returns how many partitions the mixture takes."""
+        number = proven.covers.counts.sum(axis=1)[self.taken]
+        return float(self.part @ (number @ proven.covers.members))
 
-def mixed_demand(supply: Supply, proven: ProvenCovers, at_least: int, *, rounds: int = ROUNDS) -> MixedDemand | None:
-    """Returns the cheapest whole GPUs, of `at_least` steps, for mixtures of covers; None: the counts allow none."""
+
+def mixed_demands(
+    supply: Supply, proven: ProvenCovers, at_least: int, *, rounds: int = ROUNDS
+) -> tuple[MixedDemand, ...]:
+    """
+    Returns the cheapest whole GPUs, of `at_least` steps, with mixtures of covers that they carry.
+
+    The one with the fewest partitions comes first, and what it may be exchanged for next; none: the counts allow none.
+    """
     directions = _Directions(proven)
     sizes = proven.covers.counts.shape[1]
     for direction in _first_directions(sizes):
@@ -88,7 +105,12 @@ def mixed_demand(supply: Supply, proven: ProvenCovers, at_least: int, *, rounds:
             break
         for direction in _first_directions(sizes, seed=turn + 1):
             directions.add(direction, dearer)
-    return best
+    if best is None:
+        return ()
+    fewest = _whole(supply, directions, proven, best.steps, fewest_partitions=True)
+    if fewest is None or fewest.steps > best.steps or fewest.partitions(proven) >= best.partitions(proven):
+        return (best,)
+    return fewest, best
 
 
 class _Directions:
@@ -148,8 +170,9 @@ class _Near:
 
 
 def _first_directions(sizes: int, seed: int = 0) -> Iterator[Floats]:
-    """Yields a rising and a falling direction of each size, and random ones."""
+    """Yields that of the fewest partitions, a rising and a falling one of each size, and random ones."""
     if seed == 0:
+        yield np.ones(sizes)  # the fewest partitions
         yield from np.vstack([np.eye(sizes), -np.eye(sizes)])
     draw = np.random.default_rng(seed)
     yield from draw.standard_normal((RANDOM_DIRECTIONS * sizes, sizes))
@@ -186,7 +209,10 @@ def _scarcity(supply: Supply, directions: _Directions, proven: ProvenCovers) -> 
     return float(answer.fun), np.asarray(-answer.ineqlin.marginals[:sizes], dtype=np.float64)
 
 
-def _whole(supply: Supply, directions: _Directions, proven: ProvenCovers, at_least: int) -> MixedDemand | None:
+def _whole(
+    supply: Supply, directions: _Directions, proven: ProvenCovers, at_least: int, *, fewest_partitions: bool = False
+) -> MixedDemand | None:
+    """Returns the cheapest whole GPUs, or those with the fewest partitions that cost just so much."""
     rows, low, high = _rows(supply, directions)
     cuts, vertices = len(supply.cost), len(directions.demand)
     cost = np.concatenate([proven.prices.gpu_cost, np.zeros(vertices)]).astype(np.float64)
@@ -194,15 +220,23 @@ def _whole(supply: Supply, directions: _Directions, proven: ProvenCovers, at_lea
     model = program_of(
         sparse.csr_array(np.vstack([rows, cost / scale])),
         np.append(low, (at_least - 0.01) / scale),
-        np.append(high, np.inf),
+        np.append(high, (at_least + 0.01) / scale if fewest_partitions else np.inf),
         np.concatenate([np.full(cuts, np.inf), np.ones(vertices)]),
         name="mixture",
     )
     variables = list(model.variables())
     for one in variables[cuts:]:
         one.integer = False
-    model.minimize(mathopt.LinearSum(c * x for c, x in zip((cost / scale).tolist(), variables[:cuts], strict=False)))
-    result = run_highs(model, TIME_LIMIT_S, absolute_gap=None)
+    if fewest_partitions:
+        number = np.array(directions.demand, dtype=np.float64).sum(axis=1)
+        weights, weighed = (number / number.max()).tolist(), variables[cuts:]
+    else:
+        weights, weighed = (cost[:cuts] / scale).tolist(), variables[:cuts]
+    model.minimize(mathopt.LinearSum(c * x for c, x in zip(weights, weighed, strict=True)))
+    if fewest_partitions:
+        result = run_highs(model, TIME_LIMIT_S, absolute_gap=None, gap=FEW_ENOUGH, node_limit=TIE_BREAK_NODES)
+    else:
+        result = run_highs(model, TIME_LIMIT_S, absolute_gap=None)
     if not result.has_primal_feasible_solution():
         return None
     values = np.array([result.variable_values(one) for one in variables])

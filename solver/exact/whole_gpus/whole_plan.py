@@ -26,7 +26,7 @@ from ..covers.undecided_classes import Classes
 from ..dual.lagrangian_dual import PricedDemand, Supply, covers_for_prices, covers_for_programs
 from ..primal.disaggregation import deal
 from .even_rounding import evenly_rounded
-from .mixed_demand import ROUNDS, mixed_demand
+from .mixed_demand import ROUNDS, mixed_demands
 from .shortage import Decision, repaired
 from .whole_prices import ProvenCovers, are_listed, proven_covers, whole_prices
 
@@ -114,11 +114,10 @@ def whole_plan(
 def _whole_plan(
     supply: Supply, proven: ProvenCovers, at_least: int, *, rounds: int, shortest: Sequence[int], deadline: float
 ) -> WholePlan | None:
-    mixed = mixed_demand(supply, proven, at_least, rounds=rounds)
-    if mixed is None:
-        return None
+    mixtures = mixed_demands(supply, proven, at_least, rounds=rounds)
+    turns = [(mixed, turn) for i, mixed in enumerate(mixtures) for turn in (TURNS if i == 0 else TURNS[:1])]
     for number in shortest:
-        for turn in TURNS:
+        for mixed, turn in turns:
             rounded = Decision(evenly_rounded(proven.covers, mixed, turn), mixed.cuts)
             found = repaired(rounded, supply, proven, to_waste=proven.to_waste(mixed.steps), number=number)
             if found is not None:

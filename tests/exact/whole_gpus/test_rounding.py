@@ -12,7 +12,7 @@ from sliceplan.solver.exact.covers.cover_groups import CoverGroups
 from sliceplan.solver.exact.dual.lagrangian_dual import Supply
 from sliceplan.solver.exact.whole_gpus import shortage
 from sliceplan.solver.exact.whole_gpus.even_rounding import evenly_rounded
-from sliceplan.solver.exact.whole_gpus.mixed_demand import MixedDemand, mixed_demand
+from sliceplan.solver.exact.whole_gpus.mixed_demand import MixedDemand, mixed_demands
 from sliceplan.solver.exact.whole_gpus.shortage import Decision, repaired
 from sliceplan.solver.exact.whole_gpus.whole_prices import ProvenCovers, WholePrices
 
@@ -137,14 +137,18 @@ def test_a_remedy_of_four_exchanges_is_met_in_the_middle(monkeypatch):
 @given(st.lists(GROUP, min_size=1, max_size=5), st.sampled_from([np.inf, 3.0, 12.0, 40.0]))
 def test_whole_gpus_carry_their_mixture_at_no_less_than_is_proven(groups, available):
     proven, supply = proven_of(groups), supply_of(available)
-    mixed = mixed_demand(supply, proven, proven.least_steps)
-    if mixed is None:
+    mixtures = mixed_demands(supply, proven, proven.least_steps)
+    if not mixtures:
         assert available * 4 < proven.bound + 4 * len(groups) + 8
-        return
-    assert mixed.part.sum() == pytest.approx(1.0)
-    assert mixed.steps == 4 * mixed.cuts.sum() >= proven.least_steps
-    assert mixed.cuts.sum() <= available
-    demand = mixed.part @ np.array([proven.covers.members @ proven.covers.counts[taken] for taken in mixed.taken])
-    assert (mixed.cuts @ CUTS >= demand - 1e-5).all()
-    for taken in mixed.taken:
-        assert (proven.covers.owner[taken] == np.arange(len(groups))).all()
+    partitions = []
+    for mixed in mixtures:
+        assert mixed.part.sum() == pytest.approx(1.0)
+        assert mixed.steps == 4 * mixed.cuts.sum() == mixtures[0].steps >= proven.least_steps
+        assert mixed.cuts.sum() <= available
+        demand = mixed.part @ np.array([proven.covers.members @ proven.covers.counts[taken] for taken in mixed.taken])
+        assert (mixed.cuts @ CUTS >= demand - 1e-5).all()
+        for taken in mixed.taken:
+            assert (proven.covers.owner[taken] == np.arange(len(groups))).all()
+        assert mixed.partitions(proven) == pytest.approx(demand.sum())
+        partitions.append(demand.sum())
+    assert partitions == sorted(partitions)
