@@ -17,8 +17,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 # Sphinx runs this file from anywhere, and `reference_pages` lies beside it: it is found from here on only.
-from reference_pages.command_line import command_line  # noqa: E402
-from reference_pages.file_format import file_format  # noqa: E402
+from reference_pages.command_line import command_line  # noqa: E402 (found from the line above on)
+from reference_pages.file_format import file_format  # noqa: E402 (the same)
 
 project = "sliceplan"
 release = version = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]["version"]
