@@ -145,7 +145,7 @@ class Workload(Record):
 
     slo_quantile: float | None = Field(
         default=None,
-        ge=LEAST_QUANTILE,
+        gt=LEAST_QUANTILE,
         le=GREATEST_QUANTILE,
         description="part of its requests that are to be within the SLO (`latency: percentile`); omitted: `quantile`",
     )
@@ -179,7 +179,7 @@ class Settings(Record):
     )
     quantile: float = Field(
         default=0.99,
-        ge=LEAST_QUANTILE,
+        gt=LEAST_QUANTILE,
         le=GREATEST_QUANTILE,
         description="part of the requests that are to be within the SLO, with latency percentile",
     )

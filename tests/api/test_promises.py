@@ -190,7 +190,12 @@ def test_promises_that_are_not_planned_are_refused_with_the_reason(settings_of, 
         ),
         (
             "settings: {latency: percentile, quantile: 0.4}",
-            "settings.quantile is 0.4; expected a number of at least 0.5",
+            "settings.quantile is 0.4; expected a number above 0.5",
+        ),
+        # Such a plan could be made, and not be simulated.
+        (
+            "settings: {latency: percentile, quantile: 0.5}",
+            "settings.quantile is 0.5; expected a number above 0.5",
         ),
         ("settings: {latency: percentiles}", "settings.latency is 'percentiles'; expected"),
         ("settings: {dispatch: robin}", "settings.dispatch is 'robin'; expected"),
