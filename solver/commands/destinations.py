@@ -12,6 +12,9 @@ from .output import is_stdout
 FILES = ("output", "problem_output", "json_file", "csv_file")
 """Parameters of commands that name a file to write; `-`: the standard output."""
 
+OPTIONS = {"json_file": "--json", "csv_file": "--csv"}
+"""Options that are not called as their parameters are."""
+
 FOLDERS = ("folder", "stages_folder")
 """Parameters that name a folder to write into; every other path is read."""
 
@@ -29,6 +32,10 @@ def looking_first(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _of_files(arguments: dict[str, Any]) -> Iterator[Finding]:
+    to_stdout = [name for name, path in _paths(arguments) if name in FILES and is_stdout(path)]
+    if len(to_stdout) > 1:
+        options = " and ".join(OPTIONS.get(name, f"--{name.replace('_', '-')}") for name in to_stdout)
+        yield Finding(options, "", "are `-`; only one of them can go to stdout")
     written = [path for name, path in _paths(arguments) if name in FILES and not is_stdout(path)]
     read = [path for name, path in _paths(arguments) if name not in FILES + FOLDERS]
     for i, path in enumerate(written):

@@ -44,9 +44,13 @@ def is_stdout(path: Path | None) -> bool:
 
 def write_json(data: Any, path: Path) -> None:
     """Writes data to a file, or to stdout if it is `-`."""
+    write_out(json.dumps(data, indent=1, ensure_ascii=False) + "\n", path)
+
+
+def write_out(text: str, path: Path) -> None:
+    """Writes a text to a file, or to stdout if it is `-`."""
     from ..formats.text_files import write_text
 
-    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     if is_stdout(path):
         sys.stdout.write(text)
     else:

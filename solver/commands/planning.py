@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.objective import COST
 from ..model.stop_reason import StopReason
 from ..model.words import short_status
 from .exit_codes import Exit, best_of, exit_code
@@ -152,7 +153,7 @@ def _proven(comparison: "Comparison", prices: str) -> str:
     bound = comparison.bound.cost_per_hour
     if comparison.no_plan_exists:
         return "Proven: no plan exists."
-    proof = "No bound was proven" if bound is None else f"Proven: no plan costs less than ${bound:,.2f}/h"
+    proof = "No bound was proven" if bound is None else f"Proven: {COST.bound_in_words(bound)}"
     return f"{proof}, at {prices}."
 
 

@@ -1,7 +1,6 @@
 """The command that carries a plan out request by request."""
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.errors import Finding, InputError
 from .exit_codes import Exit
 from .inputs import known_profiles
 from .options import PlanArgument, ProblemArgument, ProfilesOption
-from .output import display, is_stdout, say, say_notes, write_json
+from .output import display, is_stdout, say, say_notes, write_json, write_out
 from .searching import searching
 
 if TYPE_CHECKING:
@@ -80,8 +78,6 @@ def simulate(
     ] = None,
 ) -> None:
     """Carry a plan out request by request: percentiles with their intervals, and whether each service holds its SLO."""
-    if is_stdout(csv_file) and is_stdout(json_file):
-        raise InputError([Finding("--csv and --json", "", "both are `-`; only one of them can go to stdout")])
     from .. import api
     from ..formats.plan_files import read_plan
     from ..formats.problem_files import read_problem
@@ -108,7 +104,9 @@ def simulate(
     with _crew(total) as crew, searching(f"simulating {len(parsed.workloads)} services"):
         report = api.simulate(parsed, answer, settings, profiles=known, workers=crew)
     if csv_file is not None:
-        _write_csv(report, csv_file)
+        from ..formats.simulation_files import simulation_csv
+
+        write_out(simulation_csv(report), csv_file)
     if json_file is not None:
         write_json(report.model_dump(mode="json"), json_file)
     if not (is_stdout(csv_file) or is_stdout(json_file)) and report.services:
@@ -160,13 +158,3 @@ def show_rows(reports: "Mapping[str, SimulationReport]") -> None:
 
     display("")
     display(planners_table(reports))
-
-
-def _write_csv(report: "SimulationReport", path: Path) -> None:
-    from ..formats.simulation_files import simulation_csv
-    from ..formats.text_files import write_text
-
-    if is_stdout(path):
-        sys.stdout.write(simulation_csv(report))
-    else:
-        write_text(path, simulation_csv(report))

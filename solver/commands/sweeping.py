@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.errors import Finding, InputError
 from ..model.words import short_status
 from .exit_codes import Exit, best_of, code_of
 from .inputs import read_problem_and_profiles
 from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
-from .output import display, is_stdout, say, write_json
+from .output import display, is_stdout, say, write_json, write_out
 from .searching import searching
 
 if TYPE_CHECKING:
@@ -43,8 +42,6 @@ def sweep(
     ] = None,
 ) -> None:
     """Show what the fleet costs over a range of rates, SLOs, prices, counts or headroom, and what forces each step."""
-    if is_stdout(csv_file) and is_stdout(json_file):
-        raise InputError([Finding("--csv and --json", "", "both are `-`; only one of them can go to stdout")])
     from ..model.prices import price_words
     from ..what_if.axes import parse_axes
     from ..what_if.points import Sweep
@@ -56,7 +53,9 @@ def sweep(
         with searching("sweeping") as update:
             report = _report(asked, crew, explain, update)
     if csv_file is not None:
-        _write_csv(report, csv_file)
+        from ..formats.sweep_files import sweep_csv
+
+        write_out(sweep_csv(report), csv_file)
     if json_file is not None:
         write_json(report.model_dump(mode="json"), json_file)
     if not (is_stdout(csv_file) or is_stdout(json_file)):
@@ -91,18 +90,6 @@ def _brief(axes: "tuple[Axis, ...]", point: "SweepPoint") -> str:
     return (
         f"{at}: {short_status(point.status)}" if point.cost_per_hour is None else f"{at}: ${point.cost_per_hour:,.2f}/h"
     )
-
-
-def _write_csv(report: "SweepReport", path: Path) -> None:
-    import sys
-
-    from ..formats.sweep_files import sweep_csv
-    from ..formats.text_files import write_text
-
-    if is_stdout(path):
-        sys.stdout.write(sweep_csv(report))
-    else:
-        write_text(path, sweep_csv(report))
 
 
 def _notes(report: "SweepReport", explain: bool) -> list[str]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from ..model.objective import COST
 from ..model.plan import Plan, PlannedGpu, Status
 from ..model.problem import Problem
 from ..model.stop_reason import StopReason
@@ -60,9 +61,10 @@ def _proof(plan: Plan) -> str:
         return "No plan can cost less for these services, rates and prices: this is proven, not estimated."
     if bound is None:
         return f"Nothing is proven: {plan.planner} does not say how cheap a plan could be. Compare shows it."
+    proven = COST.bound_in_words(bound)
     saved = max(0.0, cost - bound)
     return (
-        f"No plan can cost less than ${bound:,.2f} per hour. So a better plan, if there is one, saves at most "
+        f"{proven[0].upper()}{proven[1:]}. So a better plan, if there is one, saves at most "
         f"${saved:,.2f} per hour ({saved / cost if cost else 0.0:.1%}), ${saved * HOURS_A_MONTH:,.0f} per month."
     )
 

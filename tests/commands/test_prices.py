@@ -92,7 +92,7 @@ def test_a_file_that_takes_the_name_of_a_shipped_book_is_refused(tmp_path):
 def test_comparison_and_sweep_say_whose_prices_theirs_are(tmp_path):
     report = tmp_path / "report.json"
     done = run("compare", DEMO, "--planner", "exact", "--planner", "parvagpu", "--json", report)
-    assert "Proven: no plan costs less than $10.29/h, at aws-us-east-1 prices of 2026-11-09." in done.stderr
+    assert "Proven: no plan costs less than $10.29 per hour, at aws-us-east-1 prices of 2026-11-09." in done.stderr
     assert json.loads(report.read_text())["gpu_prices"][0]["date"] == "2026-11-09"
     done = run("sweep", DEMO, "--axis", "rate=1,1.1", "--json", report)
     assert "Costs are at aws-us-east-1 prices of 2026-11-09." in done.stderr

@@ -70,7 +70,8 @@ def test_everything_wrong_is_refused_with_2(files):
         "x is not understood",
     )
     assert_refused(sliceplan("simulate", *files, "--quantile", "0.5"), "quantile: is 0.5; expected a share above 0.5")
-    assert_refused(sliceplan("simulate", *files, "--csv", "-", "--json", "-"), "both are `-`")
+    to_stdout = sliceplan("simulate", *files, "--csv", "-", "--json", "-")
+    assert_refused(to_stdout, "--csv and --json: are `-`; only one of them can go to stdout")
     other = ROOT / "plans" / "demo.plan.json"
     assert_refused(sliceplan("simulate", files[0], other), "the plan answers another problem")
     assert_refused(sliceplan("simulate", *files, "--json", files[0]), "is read as well")

@@ -233,7 +233,7 @@ def test_the_command_says_which_rows_failed_or_are_disputed_in_80_columns(stub):
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "unlucky failed: RuntimeError: out of luck" in done.stderr
     assert "boaster is disputed: it states that no plan costs less than" in done.stderr
-    assert "Proven: no plan costs less than $10.29/h, at " in done.stderr
+    assert "Proven: no plan costs less than $10.29 per hour, at " in done.stderr
     assert max(map(len, done.stderr.splitlines())) < 500
     data = compare_by_command("unlucky", options=["--json", "-"])
     (row,) = json.loads(data.stdout)["planners"]
