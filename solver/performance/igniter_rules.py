@@ -13,9 +13,13 @@ that is fast enough at 100 %, and counted with 0.9 of its throughput there; the 
 the fewest dedicated GPUs beside which it fits one. Mended: the artifact writes the batch size of another workload for
 them; and where no batch is fast enough at 100 %, the share counts at which it is fastest, for with a steep power slope
 all of a GPU is not (performance/alone.py).
+
+The batch size of eq. 17 is the greatest that the time limit asks for, not the one that needs least of a GPU. A rule of
+ours, `least_share_batches`, takes that one instead, of equal whole units the one with the least share before it is
+rounded up, which has most to spare beside neighbours; everything else stays as it is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -34,6 +38,13 @@ DEDICATED_PART = 0.9
 
 TRIED_TOGETHER = 1 << 12
 """Numbers of dedicated GPUs of which the rest is looked at together."""
+
+
+TRIED_BATCHES = 1 << 17
+"""Batch sizes, of all workloads together, whose least shares are looked for at once."""
+
+BatchRule = Callable[[MpsType, Ints, Floats, Floats], Ints]
+"""Gives each of some workloads a batch size by its latency limit in ms and its rate; all of shape (workload,)."""
 
 
 @dataclass(frozen=True)
@@ -59,37 +70,6 @@ class IgniterDemands:
     """Each takes a GPU for itself."""
 
 
-def demands(
-    resolved: ResolvedProblem, mps: MpsType, workloads: Iterable[int] | None = None
-) -> IgniterDemands | list[Unserved]:
-    """
-    Returns what is to be placed on GPUs of one type, or the workloads that cannot be.
-
-    Parameters
-    ----------
-    workloads
-        Those to serve; None: all.
-    """
-    chosen = np.arange(len(resolved.required_rps)) if workloads is None else np.array(sorted(workloads), dtype=np.int64)
-    limit = resolved.limit_ms[chosen]
-    required = resolved.required_rps[chosen]
-    batch = appropriate_batches(mps, chosen, limit, required)
-    units, fits = alone_units(mps, chosen, batch, limit, required)
-    shared, dedicated, unserved = [], [], []
-    for i, w in enumerate(chosen.tolist()):
-        one = Demand(w, int(batch[i]), float(limit[i]), float(required[i]), int(units[i]), float(mps.demand_mib[w]))
-        if fits[i]:
-            shared.append(one)
-            continue
-        replicas, rest = _too_large(mps, one)
-        if rest is None:
-            unserved.append(Unserved(workload=resolved.problem.workloads[w].name, reason=_reason(resolved, mps, one)))
-            continue
-        dedicated += replicas
-        shared.append(rest)
-    return unserved or IgniterDemands(tuple(shared), tuple(dedicated))
-
-
 def appropriate_batches(mps: MpsType, workload: Ints, limit_ms: Floats, required_rps: Floats) -> Ints:
     """Returns the batch size of eq. 17, shape (workload,): the next allowed one, or else the greatest."""
     rate = required_rps / 1000
@@ -99,6 +79,75 @@ def appropriate_batches(mps: MpsType, workload: Ints, limit_ms: Floats, required
         allowed = mps.batches[w]
         chosen.append(int(allowed[min(np.searchsorted(allowed, size), len(allowed) - 1)]) if len(allowed) else 1)
     return np.array(chosen, dtype=np.int64)
+
+
+def least_share_batches(mps: MpsType, workload: Ints, limit_ms: Floats, required_rps: Floats) -> Ints:
+    """Returns the batch size with the least share alone, shape (workload,); that of eq. 17 where a GPU is too small."""
+    chosen = appropriate_batches(mps, workload, limit_ms, required_rps)
+    sizes = np.array([len(mps.batches[w]) for w in workload.tolist()], dtype=np.int64)
+    ends = np.cumsum(sizes)
+    begin = 0
+    while begin < len(workload):
+        before = int(ends[begin] - sizes[begin])
+        end = max(int(np.searchsorted(ends, before + TRIED_BATCHES, side="right")), begin + 1)
+        some = np.arange(begin, end)
+        chosen[some] = _of_least_share(mps, workload[some], limit_ms[some], required_rps[some], chosen[some])
+        begin = end
+    return chosen
+
+
+def _of_least_share(mps: MpsType, workload: Ints, limit_ms: Floats, required_rps: Floats, otherwise: Ints) -> Ints:
+    """As `least_share_batches`, for workloads whose batch sizes are looked at together; `otherwise`: if none fits."""
+    row = np.repeat(np.arange(len(workload)), [len(mps.batches[w]) for w in workload.tolist()])
+    if not row.size:
+        return otherwise
+    own = workload[row]
+    batch = np.concatenate([mps.batches[w] for w in workload.tolist()])
+    units, fits = alone_units(mps, own, batch, limit_ms[row], required_rps[row])
+    there = mps.percent(units)[:, None]
+    needed = mps.model.least_percent(own[:, None], batch[:, None], there, limit_ms[row, None], required_rps[row, None])
+    # The best of each row comes last, so that it is what remains.
+    order = np.lexsort((batch, needed[:, 0], units))[::-1]
+    order = order[fits[order]]
+    chosen = otherwise.copy()
+    chosen[row[order]] = batch[order]
+    return chosen
+
+
+def demands(
+    resolved: ResolvedProblem,
+    mps: MpsType,
+    workloads: Iterable[int] | None = None,
+    batches: BatchRule = appropriate_batches,
+) -> IgniterDemands | list[Unserved]:
+    """
+    Returns what is to be placed on GPUs of one type, or the workloads that cannot be.
+
+    Parameters
+    ----------
+    workloads
+        Those to serve; None: all.
+    batches
+        Which batch size each has, where it does not have a GPU for itself.
+    """
+    chosen = np.arange(len(resolved.required_rps)) if workloads is None else np.array(sorted(workloads), dtype=np.int64)
+    limit = resolved.limit_ms[chosen]
+    required = resolved.required_rps[chosen]
+    batch = batches(mps, chosen, limit, required)
+    units, fits = alone_units(mps, chosen, batch, limit, required)
+    shared, dedicated, unserved = [], [], []
+    for i, w in enumerate(chosen.tolist()):
+        one = Demand(w, int(batch[i]), float(limit[i]), float(required[i]), int(units[i]), float(mps.demand_mib[w]))
+        if fits[i]:
+            shared.append(one)
+            continue
+        replicas, rest = _too_large(mps, one, batches)
+        if rest is None:
+            unserved.append(Unserved(workload=resolved.problem.workloads[w].name, reason=_reason(resolved, mps, one)))
+            continue
+        dedicated += replicas
+        shared.append(rest)
+    return unserved or IgniterDemands(tuple(shared), tuple(dedicated))
 
 
 def alone_units(
@@ -117,7 +166,7 @@ def alone_units(
     return units[:, 0], fits & mps.usable[workload] & (mps.demand_mib[workload] <= mps.memory_mib)
 
 
-def _too_large(mps: MpsType, whole: Demand) -> tuple[list[Demand], Demand | None]:
+def _too_large(mps: MpsType, whole: Demand, batches: BatchRule) -> tuple[list[Demand], Demand | None]:
     """Returns the dedicated GPUs of a workload and what is left of it; None: no batch is fast enough."""
     one = _dedicated(mps, whole)
     if one is None:
@@ -127,7 +176,7 @@ def _too_large(mps: MpsType, whole: Demand) -> tuple[list[Demand], Demand | None
         replicas = np.arange(first, min(first + TRIED_TOGETHER, most + 1))
         rest = np.maximum(whole.required_rps - replicas * one.required_rps, 1e-3)
         own, limit = np.full(len(rest), whole.workload), np.full(len(rest), whole.limit_ms)
-        size = appropriate_batches(mps, own, limit, rest)
+        size = batches(mps, own, limit, rest)
         units, fits = alone_units(mps, own, size, limit, rest)
         for i in np.flatnonzero(fits)[:1].tolist():
             left = replace(whole, batch=int(size[i]), required_rps=float(rest[i]), least_units=int(units[i]))

@@ -34,7 +34,8 @@ def for_published(problem, name, fleet, **settings):
 
 ON_CUT_GPUS = for_published(SPARE, "everything-cut", SPARE.fleet, spare_services=0, spare_rate=0, spare_gpu_loss=False)
 ON_V100 = for_published(SHARED, "everything-v100", SHARED.fleet[1:2])
-PROBLEMS = (*EVERYTHING, ON_CUT_GPUS, ON_V100)
+FREE_ON_V100 = for_published(SHARED, "everything-free-v100", SHARED.fleet[1:2], mps_rules="free")
+PROBLEMS = (*EVERYTHING, ON_CUT_GPUS, ON_V100, FREE_ON_V100)
 
 
 @cache

@@ -2,7 +2,7 @@
 All workloads on GPUs of one type under MPS, packed in a moment: a first plan where no better one is known yet.
 
 What is placed is what iGniter's rules ask for (performance/igniter_rules.py); under `free` rules in equal parts, as few
-as a workload may have and needs, and with another batch size where theirs is not enough.
+as a workload may have and needs, each with the batch size with which it needs least of a GPU alone.
 
 As many GPUs are opened as the shares that all need alone would fill, the largest residents on one each. Then every GPU
 in turn takes the largest that its room could hold alone, and the least shares on all GPUs are found at once
@@ -22,7 +22,7 @@ import numpy as np
 
 from ...allocation.allocated import MpsGpu, Resident
 from ...performance.alone import alone_on
-from ...performance.igniter_rules import Demand, IgniterDemands, alone_units, appropriate_batches, demands
+from ...performance.igniter_rules import Demand, IgniterDemands, alone_units, demands, least_share_batches
 from ...performance.interference.least_shares import least_shares
 from ...performance.interference.prediction import Ints
 from ...performance.mps_sharing import MpsType
@@ -54,45 +54,39 @@ def _freely_demanded(resolved: ResolvedProblem, mps: MpsType) -> list[Demand] | 
     """
     Returns the residents of all workloads, with as few equal parts of each rate as it may have and needs.
 
-    iGniter's batch size is taken where it is enough, else the one with which a GPU alone is needed least. None: some
-    workload cannot be hosted.
+    Each has the batch size with which it needs least of a GPU alone. None: some workload cannot be hosted.
     """
     workloads = resolved.problem.workloads
     own = np.arange(len(workloads))
     parts = np.array([workload.min_replicas for workload in workloads], dtype=np.int64)
     limit, required = resolved.limit_ms, resolved.required_rps / parts
-    batch = appropriate_batches(mps, own, limit, required)
+    batch = least_share_batches(mps, own, limit, required)
     units, fits = alone_units(mps, own, batch, limit, required)
-    greatest = alone_on(mps, limit).greatest_rps if not fits.all() else np.zeros(0)
-    found: list[Demand] = []
-    for w, workload in enumerate(workloads):
-        rate, memory = float(required[w]), float(mps.demand_mib[w])
-        one: Demand | None = Demand(w, int(batch[w]), float(limit[w]), rate, int(units[w]), memory)
-        if not fits[w]:
-            fewest = ceil(resolved.required_rps[w] / greatest[w] - ROUNDING) if greatest[w] > 0 else 0
-            parts[w] = max(int(parts[w]), fewest)
-            one = _with_the_least_share(mps, w, float(limit[w]), float(resolved.required_rps[w] / parts[w]))
-        if one is None or parts[w] > (workload.max_replicas or parts[w]):
+    if not fits.all():
+        large = np.flatnonzero(~fits)
+        greatest = alone_on(mps, limit).greatest_rps[large]
+        if not (greatest > 0).all():
             return None
-        found += [one] * int(parts[w])
-    return found
+        fewest = np.ceil(resolved.required_rps[large] / greatest - ROUNDING).astype(np.int64)
+        parts[large] = np.maximum(parts[large], fewest)
+        required[large] = resolved.required_rps[large] / parts[large]
+        batch[large] = least_share_batches(mps, large, limit[large], required[large])
+        units[large], fits[large] = alone_units(mps, large, batch[large], limit[large], required[large])
+    most = np.array([workload.max_replicas or parts[w] for w, workload in enumerate(workloads)])
+    if not fits.all() or (parts > most).any():
+        return None
+    return [
+        one
+        for w, times in enumerate(parts.tolist())
+        for one in [
+            Demand(w, int(batch[w]), float(limit[w]), float(required[w]), int(units[w]), float(mps.demand_mib[w]))
+        ]
+        * times
+    ]
 
 
 ROUNDING = 1e-9
 """Part of a rate that may be missing by rounding."""
-
-
-def _with_the_least_share(mps: MpsType, workload: int, limit_ms: float, required_rps: float) -> Demand | None:
-    """Returns a resident with the batch size with which it needs least alone; None: no share of a GPU is enough."""
-    batch = mps.batches[workload]
-    shape = batch.shape
-    own = np.full(shape, workload)
-    units, fits = alone_units(mps, own, batch, np.full(shape, limit_ms), np.full(shape, required_rps))
-    if not fits.any():
-        return None
-    at = int(np.argmin(np.where(fits, units, np.iinfo(np.int64).max)))
-    memory = float(mps.demand_mib[workload])
-    return Demand(workload, int(batch[at]), limit_ms, required_rps, int(units[at]), memory)
 
 
 def _packed(mps: MpsType, asked: Sequence[Demand]) -> list[MpsGpu]:
