@@ -12,9 +12,10 @@ from starlette.middleware import Middleware
 from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_app
 
-from sliceplan.app.access.guarding import Guard, kept_by_streamlit
+from sliceplan.app.access.guarding import Guard
 from sliceplan.app.access.policy import read_access
 from sliceplan.app.access.starting import ACCESS
+from sliceplan.app.access.uploads import uploads_of_streamlit
 
 
 def guard_the_server() -> None:
@@ -24,7 +25,7 @@ def guard_the_server() -> None:
     streamlit_s = starlette_app.create_streamlit_middleware
 
     def guarded() -> list[Middleware]:
-        return [Middleware(Guard, kept=kept_by_streamlit, hosts=hosts), *streamlit_s()]
+        return [Middleware(Guard, uploads=uploads_of_streamlit(), hosts=hosts), *streamlit_s()]
 
     starlette_app.create_streamlit_middleware = guarded
 

@@ -1,21 +1,23 @@
 """
 What the page's server refuses before Streamlit sees it, and the headers that it adds to every answer.
 
-Streamlit takes uploads from whoever has opened the page, logged in or not, reads them whole, and keeps them until two
-minutes after the browser has gone; it answers its metrics to anybody; and of the site that opens a connection it
-compares the name alone. So uploads are taken only for sessions of somebody who was let in, and only as many bytes as
+Streamlit takes uploads from whoever has opened the page, logged in or not, reads them whole, and keeps them until some
+time after the browser has gone (uploads.py); it answers its metrics to anybody; and of the site that opens a connection
+it compares the name alone. So uploads are taken only for sessions of somebody who was let in, and only as many bytes as
 there is room for, which the sender states beforehand; metrics are for nobody; and a connection must be asked for by the
 page's own address, or by one of the `hosts` of the access file.
 """
 
+import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .uploads import KEPT_S, Abandoned, Uploads
 
 UPLOADS = "/_stcore/upload_file/"
 METRICS = "/_stcore/metrics"
@@ -33,9 +35,6 @@ HEADERS = {
     # The address names the session, and holds the problem of a link.
     "referrer-policy": "no-referrer",
 }
-
-Kept = Callable[[], Mapping[str, int]]
-"""Gives the bytes that each session keeps."""
 
 
 class Admitted:
@@ -70,8 +69,11 @@ ADMITTED = Admitted()
 class Guard:
     """The page's server behind these rules."""
 
-    def __init__(self, app: ASGIApp, kept: Kept, hosts: Iterable[str] = (), admitted: Admitted = ADMITTED) -> None:
-        self._app, self._kept, self._admitted = app, kept, admitted
+    def __init__(
+        self, app: ASGIApp, uploads: Uploads, hosts: Iterable[str] = (), admitted: Admitted = ADMITTED
+    ) -> None:
+        self._app, self._uploads, self._admitted = app, uploads, admitted
+        self._abandoned = Abandoned(uploads)
         self._hosts = frozenset(host.casefold() for host in hosts)
         self._coming: Counter[str] = Counter()
 
@@ -80,6 +82,9 @@ class Guard:
         if scope["type"] == "websocket" and not self._is_own(_headers(scope)):
             await receive()
             await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] == "websocket":
+            await self._connection(scope, receive, send)
             return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -99,6 +104,15 @@ class Guard:
             await self._upload(scope, receive, send_with_headers)
         else:
             await self._app(scope, receive, send_with_headers)
+
+    async def _connection(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets Streamlit serve a connection; once it has ended, files that nobody has use for go in time."""
+        loop = asyncio.get_running_loop()
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._abandoned.release(loop.time())
+            loop.call_later(KEPT_S + 1, lambda: self._abandoned.release(loop.time()))
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         session = scope["path"].partition(UPLOADS)[2].partition("/")[0]
@@ -122,7 +136,7 @@ class Guard:
         stated = headers.get("content-length", "")
         if not stated.isdecimal():
             return PlainTextResponse("an upload states its length", 411)
-        kept = self._kept()
+        kept = self._uploads.kept()
         if kept.get(session, 0) + self._coming[session] + int(stated) > MOST_OF_SESSION:
             return PlainTextResponse(f"at most {MOST_OF_SESSION // 2**20} MiB of files at once; take some away", 413)
         if sum(kept.values()) + self._coming.total() + int(stated) > MOST_OF_ALL:
@@ -140,11 +154,3 @@ class Guard:
 
 def _headers(scope: Scope) -> dict[str, str]:
     return {name.decode("latin-1").lower(): text.decode("latin-1") for name, text in scope["headers"]}
-
-
-def kept_by_streamlit() -> dict[str, int]:
-    """Returns the bytes of uploads that each of Streamlit's sessions keeps."""
-    from streamlit.runtime import Runtime
-
-    storage: dict[str, dict[str, Any]] = getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {})
-    return {session: sum(len(file.data) for file in list(files.values())) for session, files in list(storage.items())}

@@ -8,6 +8,7 @@ import pytest
 from support.page_server import running_page
 
 from sliceplan.app.access.guarding import HEADERS, MOST_OF_ALL, MOST_OF_SESSION, Admitted, Guard
+from sliceplan.app.access.uploads import KEPT_S, Abandoned, Uploads
 
 MIB = 2**20
 
@@ -50,7 +51,8 @@ def asked(guard, path, method="GET", kind="http", **headers):
 def served():
     """Gives a guard, what it guards, who was admitted, and what is kept."""
     streamlit, admitted, kept = Streamlit(), Admitted(most=3), {}
-    return Guard(streamlit, lambda: kept, ("planner.example.org",), admitted), streamlit, admitted, kept
+    uploads = Uploads(lambda: kept, lambda _: True, kept.pop)
+    return Guard(streamlit, uploads, ("planner.example.org",), admitted), streamlit, admitted, kept
 
 
 def upload(guard, session="a", size=MIB):
@@ -101,6 +103,41 @@ def test_uploads_that_are_under_way_count(served):
     asyncio.run(guard({**scope, "headers": [(b"content-length", str(MIB).encode())]}, None, None))
     assert statuses == [413, 0]
     assert not guard._coming
+
+
+def test_uploads_go_some_time_after_the_browser_has_gone():
+    kept, connected = {"a": MIB, "b": MIB}, {"a", "b"}
+    abandoned = Abandoned(Uploads(lambda: dict(kept), connected.__contains__, kept.pop))
+    abandoned.release(0.0)
+    connected -= {"a", "b"}
+    abandoned.release(10.0)
+    assert set(kept) == {"a", "b"}
+    connected.add("b")  # it comes back
+    abandoned.release(10 + KEPT_S / 2)
+    connected.discard("b")
+    abandoned.release(10 + KEPT_S)
+    assert set(kept) == {"b"}
+    abandoned.release(10 + 2 * KEPT_S)
+    assert not kept
+
+
+def test_files_are_looked_at_when_a_connection_ends(monkeypatch):
+    """Streamlit itself would look when the next browser goes: the files of the last one stayed for ever."""
+    monkeypatch.setattr("sliceplan.app.access.uploads.KEPT_S", 0.05)
+    monkeypatch.setattr("sliceplan.app.access.guarding.KEPT_S", 0.05 - 1)
+    kept = {"a": MIB}
+
+    async def connected(*_):
+        assert kept
+
+    async def closed_and_waited_for():
+        guard = Guard(connected, Uploads(lambda: dict(kept), lambda _: False, kept.pop))
+        await guard({"type": "websocket", "path": "/_stcore/stream", "headers": []}, None, None)
+        assert kept
+        while kept:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(closed_and_waited_for(), 30))
 
 
 def test_of_many_who_were_let_in_the_last_are_known():
