@@ -5,18 +5,16 @@ Each is a few lines of a raw TLS server: what is sent, and how long it goes on. 
 answer came within GRACE_S of one is asserted because being held is the attack.
 """
 
-import contextlib
 import itertools
 import json
 import random
 import resource
 import socket
-import ssl
-import threading
 import time
 
 import pytest
-from stand_ins.tls_certificate import self_signed
+from attacks.hostile_servers import attack
+from stand_ins.plan_server import PlanServer
 
 from sliceplan.agent.model.desired import Desired, PlanReference
 from sliceplan.agent.transition.lock import locked
@@ -35,62 +33,12 @@ GRACE_S = 20.0
 MAX_MIB = 100
 
 
-class Server:
-    """Answers each connection by a script: a function of the server and the connection."""
-
-    def __init__(self, folder, script):
-        self.certificate = self_signed(folder)
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.load_cert_chain(self.certificate, folder / "key.pem")
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self._script = script
-        self.port = self._listening.getsockname()[1]
-        self.ends = threading.Event()
-        self._threads = [threading.Thread(target=self._serve, daemon=True)]
-        self._threads[0].start()
-
-    def _serve(self):
-        while True:
-            try:
-                connection, _ = self._listening.accept()
-            except OSError:
-                return
-            self._threads.append(threading.Thread(target=self._answer, args=(connection,), daemon=True))
-            self._threads[-1].start()
-
-    def _answer(self, connection):
-        with contextlib.suppress(OSError), connection:
-            if getattr(self._script, "before_tls", False):
-                self._script(self, connection)
-                return
-            with self._context.wrap_socket(connection, server_side=True) as tls:
-                tls.settimeout(GRACE_S)
-                asked = b""
-                while b"\r\n\r\n" not in asked:
-                    asked += tls.recv(65536)
-                self._script(self, tls)
-
-    def drip(self, connection, pieces, pause_s=0.05):
-        """Sends piece after piece until the other side, or the test, has enough."""
-        for piece in pieces:
-            connection.sendall(piece)
-            if self.ends.wait(pause_s):
-                return
-
-    def close(self):
-        self.ends.set()
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
-        for thread in self._threads:
-            thread.join(GRACE_S)
-
-
 @pytest.fixture
 def serving(tmp_path):
     servers = []
 
     def start(script):
-        servers.append(Server(tmp_path, script))
+        servers.append(PlanServer(tmp_path, script))
         return servers[-1]
 
     yield start
@@ -259,6 +207,12 @@ def test_random_parts_of_answers_are_never_taken_for_a_plan(serving):
                 source_of(server, 10).fetch()
         sent.append(answer)
         assert source_of(server, 10).fetch().data == b"a plan"
+
+
+def test_random_servers_are_left_in_time_and_give_no_plan_but_a_whole_one():
+    outcome = attack(20, 0, GRACE_S)
+    assert not outcome.wrong, outcome.wrong[0]
+    assert outcome.refused
 
 
 def test_a_name_is_looked_up_once_for_each_connection(serving, monkeypatch):
