@@ -27,6 +27,7 @@ from sliceplan.app.widgets.texts import listed
 SCREEN = Kept[str]("screen")
 
 ICON = Path(__file__).with_name("icon.svg")
+STYLE = Path(__file__).with_name("page.css")
 
 Screen = Callable[[Session], None]
 
@@ -34,6 +35,7 @@ Screen = Callable[[Session], None]
 def draw_page() -> None:
     """Draws the page."""
     st.set_page_config(page_title="sliceplan", page_icon=str(ICON), layout="wide")
+    st.html(STYLE)
     identity = admitted()
     if identity is None:
         return

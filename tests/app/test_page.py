@@ -24,7 +24,7 @@ def test_the_page_opens_with_the_demo_and_says_what_to_do():
 def test_solving_shows_the_proven_cost():
     page = solved("plan")
     assert not page.exception
-    assert "3 GPUs, $10.29 per hour: proven cheapest, at aws-us-east-1 prices of 2026-11-09" in texts(page.subheader)
+    assert "3 GPUs, $10.29 per hour: proven cheapest, at aws-us-east-1 prices of 2026-11-09" in texts(page.header)
     assert "No plan can cost less" in texts(page.markdown)
     assert [metric.value for metric in page.metric] == ["$10.29", "3", "$10.29", "0.0%"]
 
@@ -32,7 +32,7 @@ def test_solving_shows_the_proven_cost():
 def test_comparing_shows_every_planner():
     page = press(screen("compare"), "compare")
     assert not page.exception
-    assert "Proven: no plan costs less than $10.29 per hour" in texts(page.subheader)
+    assert "Proven: no plan costs less than $10.29 per hour" in texts(page.header)
     tables = [frame.value for frame in page.dataframe if "planner" in frame.value.columns]
     assert list(tables[0]["planner"])[:2] == ["exact", "exact-pulp"]
 
@@ -44,14 +44,14 @@ def test_another_example_replaces_the_problem_and_makes_its_plan_an_old_one():
     switch(page, "plan")
     assert "answers the earlier one" in texts(page.warning)
     press(page, "solve")
-    assert "12 GPUs" in texts(page.subheader)
+    assert "12 GPUs" in texts(page.header)
 
 
 def test_a_mixed_fleet_is_drawn_with_what_its_predictions_rest_on():
     page = solved("plan", "mixed")
     assert not page.exception
     assert "3 GPUs, $9.92 per hour: proven cheapest, at aws-us-east-1 prices of 2026-09-14 to 2026-11-09" in texts(
-        page.subheader
+        page.header
     )
     assert "extrapolates" in texts(page.markdown)
 
@@ -113,7 +113,7 @@ def test_an_unservable_problem_says_which_service_and_what_would_do():
     press(page, "solve")
     switch(page, "plan")
     assert not page.exception
-    assert "cannot be served" in texts(page.subheader)
+    assert "cannot be served" in texts(page.header)
 
 
 def test_what_a_failed_solve_says_is_shown_and_the_last_plan_stays():
@@ -122,4 +122,4 @@ def test_what_a_failed_solve_says_is_shown_and_the_last_plan_stays():
     begin(session, "solve", shared_jobs().submit_solve("local", session.problem, profiles=[]), session.problem)
     settled(page)
     assert "there is no profile of this model" in texts(page.error)
-    assert "proven cheapest" in texts(page.subheader)
+    assert "proven cheapest" in texts(page.header)

@@ -19,6 +19,7 @@ from sliceplan.app.widgets.job_progress import show_failure
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.comparison.rows import Comparison
@@ -110,7 +111,7 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
     exact = next((plan for plan in compared.plans if plan.planner == "exact" and plan.gpus), None)
     differences = made_once("compare.differences", (compared,), lambda: _differences(compared, exact))
     bound = compared.bound.cost_per_hour
-    st.subheader(literal(_proven(compared)))
+    st.header(literal(_proven(compared)))
     _show_trouble(compared)
     if compared.not_run:
         st.warning(f"Ended before their turn: {', '.join(compared.not_run)}.")
@@ -138,11 +139,11 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
         width="content",
         help_text="as `sliceplan compare --json` writes it",
     )
-    st.subheader("Cost against time")
+    st.header("Cost against time")
     show_picture(session, cost_runtime_chart(compared), "cost-against-time")
     st.caption("Lower left is better: cheap and soon found. The time is that of this machine, whatever else ran on it.")
     if breakdowns:
-        st.subheader("Where the money goes")
+        st.header("Where the money goes")
         show_picture(session, money_chart(compared.plans, breakdowns), "where-the-money-goes")
         st.caption(
             "**Useful work**: what the required rates need of the partitions that serve them, were each used at its "
@@ -204,16 +205,10 @@ def _table(
     """Shows the table; returns the planner of the row that is chosen in it."""
     column = st.column_config
     percent = partial(column.NumberColumn, format="%.1f %%")
-    chosen = st.dataframe(
+    chosen = show_table(
         tables.comparison_table(compared, breakdowns, differences),
-        placeholder="",
-        hide_index=True,
-        width="stretch",
-        height="content",
-        key="planners_table",
-        on_select="rerun",
-        selection_mode="single-row",
-        column_config={
+        "planners_table",
+        columns={
             "cost per hour": column.NumberColumn("cost per hour", format="$%.2f"),
             "gap": percent("gap", help="cost above the proven bound"),
             "missed SLOs": column.NumberColumn(
@@ -231,6 +226,11 @@ def _table(
                 "placed otherwise", help="services on other kinds or numbers of partitions than in the exact plan"
             ),
         },
+        placeholder="",
+        height="content",
+        key="planners_table",
+        on_select="rerun",
+        selection_mode="single-row",
     )
     rows = chosen["selection"]["rows"]
     return compared.rows[rows[0]].planner if rows and rows[0] < len(compared.rows) else None
@@ -300,8 +300,8 @@ def _where_it_differs(name: str, differs: PlanDifference | None) -> None:
         st.caption("It cuts the GPUs as the exact plan does, and places every service alike.")
         return
     st.markdown(f"Against exact: **{len(differs.moved)}** services have other partitions.")
-    st.dataframe(tables.partition_table(differs, name), hide_index=True, width="stretch", key="other_partitions")
-    st.dataframe(tables.moved_table(differs, name), hide_index=True, width="stretch", key="moved_services")
+    show_table(tables.partition_table(differs, name), "other_partitions", key="other_partitions")
+    show_table(tables.moved_table(differs, name), "moved_services", key="moved_services")
 
 
 def _show_prices(session: Session) -> None:
@@ -323,32 +323,31 @@ def _show_prices(session: Session) -> None:
         "least cost. So each service has a price too, though it shares its GPUs with others. Use them to charge teams, "
         "and to see which promise is dear."
     )
-    st.subheader("What services cost")
+    st.header("What services cost")
     show_picture(session, service_cost_chart(report), "service-costs")
     usd = partial(st.column_config.NumberColumn, format="$%.3f")
-    st.dataframe(
+    show_table(
         prices.service_table(report),
-        placeholder="",
-        hide_index=True,
-        width="stretch",
-        column_config={
+        "service_prices",
+        columns={
             "per hour": usd("per hour", help="its share of the plan's cost; all shares add up to it"),
             "per million requests": usd("per million requests"),
             "+10 % rate": usd("+10 % rate", help="what 10 % more requests would add per hour"),
             "-10 % SLO": usd("-10 % SLO", help="what an SLO shorter by 10 % would add; empty: nothing could serve it"),
             "to move": usd("to move", help="how much dearer its next best partitions are; the least would move first"),
         },
+        placeholder="",
     )
     st.caption(
         f"The shares add up to ${report.cost_per_hour:,.2f} per hour. ${report.unattributed_usd_per_hour:,.2f} of that "
         "is what buying whole GPUs adds, and neighbours under MPS; it is spread in proportion. Changes are priced at "
         "today's slice prices."
     )
-    st.subheader("What partitions cost")
-    st.dataframe(
+    st.header("What partitions cost")
+    show_table(
         prices.size_table(plan.prices),
-        hide_index=True,
-        column_config={
+        "partition_prices",
+        columns={
             "price per hour": usd("price per hour", help="what one more of them would add to the least cost"),
             "scarcity of the GPU": usd("scarcity of the GPU", help="what one more GPU of the type would save per hour"),
         },

@@ -15,6 +15,7 @@ from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -92,7 +93,7 @@ def _show_metrics(plan: Plan, metrics: Metrics) -> None:
 
 
 def _show_map(session: Session, plan: Plan, metrics: Metrics) -> None:
-    st.subheader("Slot map")
+    st.header("Slot map")
     only_room = choose_whether(session, "fragmentation.room", "Only GPUs with something free")
     gpus = _with_room(plan, metrics) if only_room else plan.gpus
     if not gpus:
@@ -117,37 +118,36 @@ def _with_room(plan: Plan, metrics: Metrics) -> list[PlannedGpu]:
 
 
 def _show_room(plan: Plan, metrics: Metrics) -> None:
-    st.subheader("What still fits")
+    st.header("What still fits")
     room = made_once("fragmentation.fits", (plan, metrics), lambda: room_table(plan, metrics))
     if room.empty and any(gpu.sharing == "mig" for gpu in plan.gpus):
         st.markdown("No further MIG instance fits on these GPUs.")
     elif not room.empty:
-        st.dataframe(
+        show_table(
             room,
-            hide_index=True,
-            column_config={
+            "what_fits",
+            columns={
                 "at most": st.column_config.NumberColumn(help="if all that is free is used for this profile"),
                 "on GPUs": st.column_config.NumberColumn(help="GPUs on which at least one fits"),
             },
         )
     with st.expander("GPU by GPU", expanded=len(metrics.gpus) <= 8):
         table = made_once("fragmentation.table", (plan, metrics), lambda: fragmentation_table(plan, metrics))
-        st.dataframe(
+        show_table(
             table,
-            placeholder="",
-            hide_index=True,
-            width="stretch",
-            column_config={
+            "gpu_by_gpu",
+            columns={
                 "could still be added": st.column_config.TextColumn(width="medium", help="each alone"),
                 "free share (%)": st.column_config.NumberColumn(format="%.1f"),
                 "power (W)": st.column_config.NumberColumn(format="%.0f"),
                 "clock (MHz)": st.column_config.NumberColumn(format="%.0f"),
             },
+            placeholder="",
         )
 
 
 def _show_defragmentation(session: Session, answer: Answer) -> None:
-    st.subheader("What moving services would win")
+    st.header("What moving services would win")
     problem, plan = answer.problem, answer.plan
     if plan.status is Status.OPTIMAL:
         st.markdown(
@@ -184,11 +184,10 @@ def _show_report(session: Session, answer: Answer, report: DefragmentationReport
     if not report.steps:
         return
     usd = st.column_config.NumberColumn(format="$%.2f")
-    st.dataframe(
+    show_table(
         winnings_table(report),
-        hide_index=True,
-        width="stretch",
-        column_config={
+        "winnings",
+        columns={
             "cost per hour": usd,
             "saved per hour": usd,
             "saved per month": st.column_config.NumberColumn(format="$%.0f"),
@@ -257,11 +256,10 @@ def _show_way(session: Session, answer: Answer, step: DefragmentationStep) -> No
     if not way.shortfalls:
         st.markdown("Every service keeps its rate at every moment on the way.")
     table = steps_table(way)
-    st.dataframe(
+    show_table(
         table.head(MOST_STEPS),
-        hide_index=True,
-        width="stretch",
-        column_config={name: st.column_config.NumberColumn(format="%.0f") for name in ("from (s)", "to (s)")},
+        "moves_in_steps",
+        columns={name: st.column_config.NumberColumn(format="%.0f") for name in ("from (s)", "to (s)")},
     )
     if len(table) > MOST_STEPS:
         st.caption(f"The first {MOST_STEPS:,} of {len(table):,} steps.")

@@ -9,6 +9,7 @@ from sliceplan.app.store.problems import problems, versions
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.store.shared import problem_at, shared_store
 from sliceplan.app.tables.history import changes_table, plan_changes_table
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.differences.problems import changes
@@ -92,10 +93,10 @@ def _choose_plan(session: Session, side: str, name: str, place: int) -> int | No
 
 
 def _show(title: str, words: str, table: pd.DataFrame) -> None:
-    st.subheader(literal(title))
+    st.header(literal(title))
     if table.empty:
         st.success("They are the same.")
         return
-    st.dataframe(table, hide_index=True, width="stretch", key="differences")
+    show_table(table, "differences", key="differences")
     with st.expander("As text, for a ticket"):
         st.code(words, language=None)

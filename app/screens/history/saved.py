@@ -14,6 +14,7 @@ from sliceplan.app.access.identity import Identity
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.shared import shared_store
 from sliceplan.app.widgets.attempts import attempt
+from sliceplan.app.widgets.tables import show_table
 
 from .choosing import COLUMNS, choose, kept_toggle, say
 
@@ -74,7 +75,7 @@ def show_saved(session: Session, name: str, kind: Kind[SavedT], acts: Sequence[A
     if not found:
         st.info(f"No {one} of this problem was archived." if archived else kind.nothing)
         return
-    st.dataframe(kind.table(found), hide_index=True, width="stretch", column_config=COLUMNS, key=f"saved_{several}")
+    show_table(kind.table(found), f"saved_{several}", columns=COLUMNS, key=f"saved_{several}")
     by_id = {each.id: each for each in found}
     key = f"history.{one}.{name}"
     chosen = by_id[choose(session, key, one.title(), list(by_id), words=lambda number: kind.words(by_id[number]))]

@@ -12,6 +12,7 @@ from sliceplan.app.store.records import Document
 from sliceplan.app.store.shared import shared_store
 from sliceplan.app.tables.history import problems_table
 from sliceplan.app.widgets.attempts import attempt, plain
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.errors import SliceplanError
 
@@ -48,7 +49,7 @@ def _show_saved(session: Session) -> None:
     if not found:
         st.info("Nothing was archived." if archived else NOTHING)
         return
-    st.dataframe(problems_table(found), hide_index=True, width="stretch", column_config=COLUMNS, key="saved_problems")
+    show_table(problems_table(found), "saved_problems", columns=COLUMNS, key="saved_problems")
     by_name = {one.name: one for one in found}
     start = session.saved_as.document if session.saved_as else None
     name = choose(session, "history.problem", "Problem", list(by_name), start=start)

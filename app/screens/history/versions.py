@@ -13,6 +13,7 @@ from sliceplan.app.store.records import Version, VersionKey
 from sliceplan.app.store.shared import problem_at, shared_store
 from sliceplan.app.tables.history import versions_table
 from sliceplan.app.widgets.attempts import attempt
+from sliceplan.app.widgets.tables import show_table
 
 from .choosing import COLUMNS, choose, say
 
@@ -20,7 +21,7 @@ from .choosing import COLUMNS, choose, say
 def show(session: Session, name: str) -> None:
     """Draws the tab."""
     found = versions(shared_store(), name)
-    st.dataframe(versions_table(found), hide_index=True, width="stretch", column_config=COLUMNS, key="saved_versions")
+    show_table(versions_table(found), "saved_versions", columns=COLUMNS, key="saved_versions")
     by_key = {one.key: one for one in found}
     key = choose(
         session, f"history.version.{name}", "Version", list(by_key), words=lambda one: version_words(by_key[one])

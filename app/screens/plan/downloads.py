@@ -36,7 +36,7 @@ def offer_plan(session: Session) -> None:
     if answer is None:
         return
     problem, plan = answer.problem, answer.plan
-    st.subheader("Take it away")
+    st.header("Take it away")
     steps, trouble = _steps(session, answer)
     plan_file, problem_file, report = st.columns(3)
     offer_file(

@@ -15,6 +15,7 @@ from sliceplan.app.widgets.job_progress import offer_stop, show_failure
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.plan import Plan, Status
@@ -52,7 +53,7 @@ def show(session: Session) -> None:
 def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool = False) -> None:
     """Draws a plan; `goes_on`: a search is improving it, so that it is not offered to be taken away."""
     warn_if_outdated(session, problem)
-    st.subheader(literal(plan_summary(plan, plan.gap)))
+    st.header(literal(plan_summary(plan, plan.gap)))
     for line in promised(plan):
         st.caption(literal(line))
     _show_trouble(plan)
@@ -85,13 +86,13 @@ def _show_trouble(plan: Plan) -> None:
     if plan.violations:
         st.error("Do not deploy this plan: " + literal(misses(plan)) + ".")
         table = pd.DataFrame([one.model_dump() for one in plan.violations]).sort_values("excess", ascending=False)
-        st.dataframe(table.assign(excess=100 * table["excess"]), hide_index=True, column_config=EXCESS, width="stretch")
+        show_table(table.assign(excess=100 * table["excess"]), "violations", columns=EXCESS)
     if plan.unserved:
         if plan.status is Status.INFEASIBLE:
             st.error("These services have no place. The reason says what is nearest to working.")
         else:
             st.warning("This says what was tried, and not that these services cannot be served.")
-        st.dataframe(pd.DataFrame([item.model_dump() for item in plan.unserved]), hide_index=True, width="stretch")
+        show_table(pd.DataFrame([item.model_dump() for item in plan.unserved]), "unserved")
 
 
 def _show_worth(problem: Problem, plan: Plan, goes_on: bool) -> None:
@@ -242,11 +243,10 @@ def _show_services(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
     figures = made_once("plan.figures", (problem, plan), lambda: service_figures(problem, plan))
     shown = [one for one in figures if not chosen.restricts or one.name in running]
     column = st.column_config
-    st.dataframe(
+    show_table(
         service_table(shown),
-        hide_index=True,
-        width="stretch",
-        column_config={
+        "plan_services",
+        columns={
             "rate (req/s)": column.NumberColumn(format="%.0f", help="with the headroom that is provisioned"),
             "capacity (req/s)": column.NumberColumn(format="%.0f", help="predicted, of all its partitions"),
             "load": column.NumberColumn(format="%.0f %%", help="rate over capacity"),
@@ -263,11 +263,10 @@ def _show_services(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
 def _show_gpus(problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
     table = made_once("plan.gpus", (problem, plan, chosen), lambda: gpu_table(problem, plan, chosen.gpus_of(plan)))
     column = st.column_config
-    st.dataframe(
+    show_table(
         table,
-        hide_index=True,
-        width="stretch",
-        column_config={
+        "plan_gpus",
+        columns={
             "cost per hour": column.NumberColumn(format="$%.2f"),
             "power (W)": column.NumberColumn(format="%.0f"),
             "clock (MHz)": column.NumberColumn(format="%.0f"),

@@ -15,6 +15,7 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.profile import coefficients_table, errors_table, evidence_table, points_table
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.caveats import CaveatKind, caveats
@@ -105,11 +106,10 @@ def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvid
         _show_shares(session, profile, marks)
     _show_errors(profile)
     with st.expander("All operating points"):
-        st.dataframe(
+        show_table(
             points_table(profile),
-            hide_index=True,
-            width="stretch",
-            column_config={
+            "profile_facts",
+            columns={
                 name: st.column_config.NumberColumn(name, format="%.1f")
                 for name in ("latency (ms)", "throughput (req/s)")
             },
@@ -117,7 +117,7 @@ def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvid
     if profile.interference is not None:
         with st.expander("Coefficients of the model of interference"):
             table = coefficients_table(profile.interference.gpu, profile.interference.model)
-            st.dataframe(table, hide_index=True, width="stretch")
+            show_table(table, "profile_facts_other")
 
 
 def _in_words(profile: Profile) -> str:
@@ -137,7 +137,7 @@ def _in_words(profile: Profile) -> str:
 
 
 def _show_instances(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
-    st.subheader("On MIG instances")
+    st.header("On MIG instances")
     here = [mark for mark in marks if mark.mig_profile is not None]
     counts = sorted({curve.processes for curve in profile.curves} | {point.processes for point in profile.mig_points})
     last = PROCESSES.of(session)
@@ -168,7 +168,7 @@ def _show_instances(session: Session, profile: Profile, marks: list[PredictionEv
 
 
 def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
-    st.subheader("At a share of the GPU")
+    st.header("At a share of the GPU")
     here = [mark for mark in marks if mark.sm_percent is not None]
     known = profile.interference
     most = known.measured.max_batch if known else 0
@@ -209,12 +209,12 @@ def _choose_figure(session: Session, where: str) -> Figure:
 
 def _show_errors(profile: Profile) -> None:
     table = errors_table(profile)
-    st.subheader("How well it fits")
+    st.header("How well it fits")
     if table.empty:
         st.markdown("Nothing is fitted; the points are used as measured.")
     else:
         percent = {name: st.column_config.NumberColumn(name, format="%.1f %%") for name in ERRORS}
-        st.dataframe(table, hide_index=True, width="stretch", column_config=percent)
+        show_table(table, "fit_errors", columns=percent)
         st.caption("Relative error |fitted / measured - 1| against the points that were fitted to.")
     if profile.odd_points:
         with st.expander(f"{len(profile.odd_points)} measured points that the curves miss by far"):
@@ -237,19 +237,18 @@ def _show_evidence(session: Session, marks: list[PredictionEvidence]) -> None:
     outside.metric("Extrapolate", len(beyond), help="batch size or share outside the measured range")
     carried.metric("Estimated", estimated, help="from measurements on another GPU type")
     if beyond:
-        st.subheader("Where the plan extrapolates")
+        st.header("Where the plan extrapolates")
         table = evidence_table(beyond)[["service", "model", "GPU", "batch", "partition", "extrapolates to"]]
-        st.dataframe(table, hide_index=True, width="stretch")
+        show_table(table, "extrapolations")
     else:
         st.success("No prediction goes beyond the measured batch sizes and shares.")
     known = caveats(answer.problem, answer.plan, shipped_profiles())
     in_the_table = {caveat.text for caveat in known if caveat.kind is CaveatKind.EXTRAPOLATED}
     if other := [warning for warning in answer.plan.warnings if warning not in in_the_table]:
         st.markdown(listed(other))
-    st.subheader("All of them")
-    st.dataframe(
+    st.header("All of them")
+    show_table(
         evidence_table(marks),
-        hide_index=True,
-        width="stretch",
-        column_config={"latency (ms)": st.column_config.NumberColumn("latency (ms)", format="%.1f")},
+        "operating_points",
+        columns={"latency (ms)": st.column_config.NumberColumn("latency (ms)", format="%.1f")},
     )

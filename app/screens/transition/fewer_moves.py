@@ -23,7 +23,7 @@ CHOICE = Kept[tuple[str, float]]("transition.trade")
 
 def show_fewer_moves(session: Session, running: Answer) -> None:
     """Draws the question, and the answer once there is one."""
-    st.subheader("Fewer moves")
+    st.header("Fewer moves")
     st.caption(
         "The cheapest plan for the problem of the tables may move many services. Limit the moves, or say what one is "
         "worth to you, and see what that costs."

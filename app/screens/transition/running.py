@@ -40,7 +40,7 @@ KINDS = {
 
 def choose_running(session: Session) -> None:
     """Shows what runs today, with ways to say so."""
-    st.subheader("Runs today")
+    st.header("Runs today")
     running, answer = session.running, session.answer
     if running is None:
         st.markdown("Nothing was said about it.")

@@ -23,6 +23,7 @@ from sliceplan.app.widgets.job_progress import begin, give_up, show_failure, val
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.differences.wording import describe_plans
@@ -102,7 +103,7 @@ def show(session: Session) -> None:
 
 
 def _show_next(session: Session) -> None:
-    st.subheader("Next")
+    st.header("Next")
     answer = session.answer
     if answer is None:
         st.markdown("No plan yet. Press Solve.")
@@ -215,7 +216,7 @@ def _show_figures(moves: PlannedMoves) -> None:
 
 
 def _show_risks(risks: tuple[Risk, ...]) -> None:
-    st.subheader("Risks")
+    st.header("Risks")
     if not risks:
         st.success("None found: no reset, no mode change, no service short or drained while busy.")
         return
@@ -230,7 +231,7 @@ def _show_risks(risks: tuple[Risk, ...]) -> None:
 
 
 def _show_side_by_side(session: Session, moves: PlannedMoves, answer: Answer) -> None:
-    st.subheader("Side by side")
+    st.header("Side by side")
     only_changed = st.toggle(
         "Only GPUs on which something changes",
         value=ONLY_CHANGED.of(session, len(moves.transition.gpus) > 12),
@@ -256,7 +257,7 @@ def _show_side_by_side(session: Session, moves: PlannedMoves, answer: Answer) ->
 
 def _show_steps(session: Session, moves: PlannedMoves) -> None:
     transition = moves.transition
-    st.subheader("Steps")
+    st.header("Steps")
     window = _choose_window(session, transition)
     figure = made_once("transition.steps", (moves.digest, window), lambda: steps_chart(transition, window))
     _show_tall(session, figure, "steps")
@@ -270,7 +271,7 @@ def _show_steps(session: Session, moves: PlannedMoves) -> None:
     st.caption(f"A row a GPU, a bar a step, in estimated time. {' '.join(more)}")
     with st.expander(f"All {len(transition.steps):,} steps as a table"):
         table = made_once("transition.table", (moves.digest,), lambda: steps_table(transition))
-        st.dataframe(table, hide_index=True, width="stretch")
+        show_table(table, "steps")
     with st.expander("Against exchange-and-compact, the strategy of MIG-serving"):
         _show_exchange(session, moves)
 
@@ -305,11 +306,10 @@ def _show_exchange(session: Session, moves: PlannedMoves) -> None:
                 st.rerun()
     elif exchange is None and "exchange" not in session.open_jobs:
         st.caption("Exchange-and-compact finds no way between these plans.")
-    st.dataframe(
+    show_table(
         strategies_table(moves.transition, exchange),
-        hide_index=True,
-        width="stretch",
-        column_config={"requests lost": st.column_config.NumberColumn("requests lost", format="%.0f")},
+        "exchange",
+        columns={"requests lost": st.column_config.NumberColumn("requests lost", format="%.0f")},
     )
 
 

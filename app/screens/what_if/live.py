@@ -15,6 +15,7 @@ from sliceplan.app.tables.what_if import moved_table
 from sliceplan.app.widgets.actions import solve_now
 from sliceplan.app.widgets.job_progress import show_failure
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.model.errors import InputError
@@ -128,7 +129,7 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
 
 def _show_figures(base: Answer, shown: Answer) -> None:
     old, new = base.plan, shown.plan
-    st.subheader(literal(plan_summary(new, new.gap)))
+    st.header(literal(plan_summary(new, new.gap)))
     cost, gpus, bound = st.columns(3)
     cost.metric("Cost per hour", _usd(new.cost_per_hour), _delta(new.cost_per_hour, old.cost_per_hour), "inverse")
     more = new.gpus_used - old.gpus_used
@@ -174,7 +175,7 @@ def _show_moves(effect: _Effect) -> None:
     others = len(effect.moved) - counts
     with st.expander(f"{counts:,} services have another number of places; {others:,} move to other sizes or GPUs"):
         if len(effect.moved):
-            st.dataframe(effect.moved, hide_index=True, width="stretch")
+            show_table(effect.moved, "what_if_moves")
         else:
             st.caption("Every service stays on the same kinds of partitions.")
 

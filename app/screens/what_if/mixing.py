@@ -12,6 +12,7 @@ from sliceplan.app.tables.what_if import candidate_table, candidates, mix_table
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
@@ -96,13 +97,13 @@ def _begin(session: Session, problem: Problem, fleet: list[FleetEntry]) -> None:
 def _show(session: Session, mix: FleetMix) -> None:
     if mix.cost_per_hour is None:
         proven = mix.status == "infeasible"
-        st.subheader("No mix of these serves all services" if proven else "No mix was found that serves all services")
+        st.header("No mix of these serves all services" if proven else "No mix was found that serves all services")
         st.warning(literal(mix.reason or "No plan was found."))
     else:
         gpus = ", ".join(f"{count:,} x {gpu}" for gpu, count in mix.gpus.items())
-        st.subheader(f"Cheapest fleet: {gpus}, ${mix.cost_per_hour:,.2f} per hour")
+        st.header(f"Cheapest fleet: {gpus}, ${mix.cost_per_hour:,.2f} per hour")
         if mix.bound_per_hour is not None:
             st.caption(f"Proof: no mix of these costs less than ${mix.bound_per_hour:,.2f} per hour.")
     if mix.cost_per_hour is not None or any(single.cost_per_hour is not None for single in mix.single):
         show_picture(session, mix_chart(mix), "cheapest-fleet")
-    st.dataframe(mix_table(mix), hide_index=True, width="stretch")
+    show_table(mix_table(mix), "fleet_mix")

@@ -13,6 +13,7 @@ from sliceplan.app.tables.what_if import step_table
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.pictures import show_picture
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.formats.sweep_files import sweep_csv
@@ -176,9 +177,9 @@ def _show_report(session: Session, swept: Swept) -> None:
 def _show_steps(report: SweepReport) -> None:
     if not report.steps:
         return
-    st.subheader("What forces the steps")
+    st.header("What forces the steps")
     usd = st.column_config.NumberColumn("adds per hour", format="$%.2f")
-    st.dataframe(step_table(report), hide_index=True, width="stretch", column_config={"adds per hour": usd})
+    show_table(step_table(report), "sweep_steps", columns={"adds per hour": usd})
     st.caption(
         "Each row is a rise of the cost between two neighbouring values. A service forces it alone if its own change "
         "already costs more than the cheaper plan; with +, only these changes together do."

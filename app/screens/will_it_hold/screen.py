@@ -16,6 +16,7 @@ from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.simulation import ASKED, PURPOSE, asked_of
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport
@@ -131,12 +132,10 @@ def _show_verdict(report: SimulationReport) -> None:
 def _show_table(services: list[SimulatedService]) -> None:
     column = st.column_config
     ms = column.NumberColumn(format="%.1f")
-    st.dataframe(
+    show_table(
         simulation_table(services),
-        hide_index=True,
-        width="stretch",
-        placeholder="",
-        column_config={
+        "percentiles",
+        columns={
             "holds": column.TextColumn(help="not sure: the SLO lies within the confidence interval"),
             "in time": column.NumberColumn(format="%.2f %%", help="of its requests, within the SLO"),
             "P50": ms,
@@ -146,6 +145,7 @@ def _show_table(services: list[SimulatedService]) -> None:
             "waits (ms)": column.NumberColumn(format="%.1f", help="on average, for its batch and in the queue"),
             "executes (ms)": column.NumberColumn(format="%.1f", help="on average"),
         },
+        placeholder="",
     )
 
 

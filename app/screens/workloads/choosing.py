@@ -11,6 +11,7 @@ from sliceplan.app.session.problem_state import state
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.catalogue import ModelFacts, catalogue_table, free_name, model_facts, models_table, on_fleet
 from sliceplan.app.tables.problem import typed
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
@@ -35,7 +36,7 @@ def add_gpus(session: Session) -> None:
     models = sorted({facts.model for facts in _facts() if facts.gpu == chosen})
     kinds = sorted({kind for facts in _facts() if facts.gpu == chosen for kind in facts.sharing})
     facts = table[table["gpu"] == chosen].drop(columns="gpu").T.reset_index().astype(str)
-    st.dataframe(facts.set_axis(["fact", chosen], axis="columns"), hide_index=True, width="stretch")
+    show_table(facts.set_axis(["fact", chosen], axis="columns"), "gpu_facts")
     if models:
         st.caption(f"Profiled here: {', '.join(models)}; known for {', '.join(kinds)}.")
     else:
@@ -90,7 +91,7 @@ def add_service(session: Session) -> None:
     models = list(dict.fromkeys(one.model for one in facts))
     model = st.selectbox("Model", models, key="model_to_add", help=Workload.model_fields["model"].description)
     known = [one for one in facts if one.model == model]
-    st.dataframe(models_table(known).drop(columns="model"), hide_index=True, width="stretch")
+    show_table(models_table(known).drop(columns="model"), "known_models")
     name_at, rate_at, slo_at = st.columns(3)
     names = session.tables.workloads["name"].dropna()
     name = name_at.text_input(

@@ -8,6 +8,7 @@ from sliceplan.app.access.current import current_identity
 from sliceplan.app.session.session import Session, open_problem
 from sliceplan.app.store.conflicts import Conflict, conflict_between
 from sliceplan.app.tables.history import changes_table, contests_table
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.solver.differences.merging import merged
 
 from ...widgets.attempts import attempt
@@ -37,7 +38,7 @@ def show_conflict(session: Session) -> None:
             ("Changed by you", "my_changes", conflict.my_changes),
         ):
             st.markdown(f"**{title}**")
-            st.dataframe(changes_table(changes), hide_index=True, width="stretch", key=key)
+            show_table(changes_table(changes), key, key=key)
         keep_mine = _choose_sides(conflict)
         _offer_ways(session, conflict, keep_mine)
 
@@ -55,7 +56,7 @@ def _choose_sides(conflict: Conflict) -> bool:
         st.caption("Nobody changed what the other did, so that merging keeps both sides' changes.")
         return False
     st.markdown("**Changed by both, and differently**")
-    st.dataframe(contests_table(conflict.contests), hide_index=True, width="stretch", key="contests")
+    show_table(contests_table(conflict.contests), "contests", key="contests")
     sides = ("theirs", "mine")
     return st.radio("When merging, these places keep", sides, horizontal=True, key="contested") == "mine"
 

@@ -7,13 +7,14 @@ import pandas as pd
 import streamlit as st
 
 from sliceplan.app.tables.problem import MARK
+from sliceplan.app.widgets.tables import show_table
 
 MOST_SHOWN = 50
 WRONG = "background-color: #F8D0C8; color: black"
 
 
-def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str) -> None:
-    """Shows the rows that have a mark, numbered as in the table above; nothing if all are right."""
+def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str, name: str) -> None:
+    """Shows the rows that have a mark, numbered as in the table `name` above; nothing if all are right."""
     wrong = [i for i, mark in enumerate(marks) if mark]
     if not wrong:
         return
@@ -31,11 +32,10 @@ def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str) -> None:
     def red(row: "pd.Series[Any]") -> list[str]:
         return [WRONG if name in columns[int(str(row.name))] else "" for name in row.index]
 
-    st.dataframe(
+    show_table(
         cells.style.apply(red, axis="columns"),
-        hide_index=True,
-        width="stretch",
-        column_config={"row": st.column_config.TextColumn(width=50), MARK: st.column_config.TextColumn(width="large")},
+        f"wrong_{name}",
+        columns={"row": st.column_config.TextColumn(width=50), MARK: st.column_config.TextColumn(width="large")},
     )
 
 

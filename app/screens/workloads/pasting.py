@@ -12,6 +12,7 @@ from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.session.uploaded import MOST_MIB, text_of
 from sliceplan.app.tables.pasted import Pasted, Table, read_table
 from sliceplan.app.tables.problem import marks_of, typed
+from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
@@ -59,12 +60,11 @@ def paste_table(session: Session, table: Table) -> None:
     for note in read.notes:
         st.caption(literal(note))
     old: pd.DataFrame = getattr(session.tables, table)
-    show_marks(read.rows, _marks(session, table, read), "must be looked at")
-    st.dataframe(
+    show_marks(read.rows, _marks(session, table, read), "must be looked at", "pasted")
+    show_table(
         read.rows[list(read.columns)],
+        "pasted_rows",
         placeholder="",
-        hide_index=True,
-        width="stretch",
         height=240 if len(read.rows) > 6 else "content",
     )
     if not read.is_right:

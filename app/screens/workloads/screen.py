@@ -11,10 +11,12 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.pasted import Table, csv_text
 from sliceplan.app.tables.problem import elsewhere, marks_in
 from sliceplan.app.widgets.files import offer_file
+from sliceplan.app.widgets.tables import show_cards
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.problem_files import dump_problem
 
 from .beginning import choose_beginning
+from .changing import change_row
 from .choosing import add_gpus, add_service
 from .editors import edit_name, edit_prices, edit_settings, edit_table
 from .marks import show_marks
@@ -39,6 +41,7 @@ def show(session: Session) -> None:
         "fleet",
         "Fleet",
         "GPUs",
+        "GPUs",
         ("Add GPUs", add_gpus),
         when_empty="The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.",
     )
@@ -48,6 +51,7 @@ def show(session: Session) -> None:
         "workloads",
         "Services",
         "services",
+        "a service",
         ("Add a service", add_service),
         when_empty="There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.",
     )
@@ -68,22 +72,29 @@ def _show_table(
     name: Table,
     title: str,
     things: str,
+    one: str,
     add: tuple[str, Callable[[Session], None]],
     *,
     when_empty: str,
 ) -> None:
     """Draws one of the tables, what is wrong in it, and the ways to fill it."""
-    st.subheader(title)
+    st.header(title)
     table: pd.DataFrame = getattr(session.tables, name)
     if table.empty:
         st.info(when_empty)
-    edit_table(session, name)
-    show_marks(table, marks_in(findings_of(session), name, table), "cannot be used")
-    adding, pasting, download, _ = st.columns([2, 2, 2, 3])
+    with st.container(key=f"grid_{name}"):
+        edit_table(session, name)
+    if not table.empty:
+        with st.container(key=f"cards_{name}"):
+            show_cards(table, {})
+    show_marks(table, marks_in(findings_of(session), name, table), "cannot be used", name)
+    adding, pasting, changing, download = st.columns(4)
     label, ask = add
     if adding.button(label, key=f"add_{name}", width="stretch"):
         ask(session)
     if pasting.button(f"Paste {things}", key=f"paste_{name}", width="stretch", help="from a spreadsheet or a CSV file"):
         paste_table(session, name)
+    if changing.button(f"Change {one}", key=f"change_{name}", width="stretch", disabled=table.empty):
+        change_row(session, name)
     file_name = f"{session.tables.name}.{title.lower()}.csv"
     offer_file(f"{title} as CSV", csv_text(table), file_name, key=f"{name}_csv", place=download)

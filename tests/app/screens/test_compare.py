@@ -145,7 +145,7 @@ def test_the_plan_of_another_planner_can_be_taken():
     assert session.answer.plan.planner == "parvagpu"
     assert page.button(key="use_plan").disabled
     switch(page, "plan")
-    assert "4 GPUs, $13.72 per hour" in texts(page.subheader)
+    assert "4 GPUs, $13.72 per hour" in texts(page.header)
 
 
 def test_a_comparison_without_exact_leaves_the_answer_alone():
@@ -155,7 +155,7 @@ def test_a_comparison_without_exact_leaves_the_answer_alone():
     page.multiselect(key=f"planners_{session.editor}").set_value(["parvagpu"]).run()
     press(page, "compare_these")
     assert not page.exception
-    assert "No bound was proven" in texts(page.subheader)
+    assert "No bound was proven" in texts(page.header)
     assert session.answer == before
 
 
@@ -192,11 +192,11 @@ def test_failed_and_disputed_planners_are_rows_and_the_rest_is_shown():
     assert table["cost per hour"].isna().tolist() == [False, True, False, False]
     page.selectbox(key=f"shown_planner_{session.editor}").set_value("best-split").run()
     assert "best-split** failed" in texts(page.markdown)
-    assert "Proven: no plan costs less than $10.29 per hour" in texts(page.subheader)
+    assert "Proven: no plan costs less than $10.29 per hour" in texts(page.header)
 
 
 def test_that_no_plan_exists_is_said_where_it_is_proven():
     impossible = problem_of([{"model": "bert", "rate_rps": 5, "slo_ms": 1}])
     session = session_with(impossible)
     session.results["compare"] = Result(impossible, compare(impossible, ["exact", "parvagpu"]))
-    assert "Proven: no plan exists for this problem" in texts(screen("compare", session).subheader)
+    assert "Proven: no plan exists for this problem" in texts(screen("compare", session).header)

@@ -287,7 +287,7 @@ def test_profiles_show_where_the_plan_uses_them():
     session.results["solve"] = Result(session.problem, shipped_plan("mixed"))
     page.run()
     assert not page.exception
-    assert "On MIG instances" in texts(page.subheader)
+    assert "On MIG instances" in texts(page.header)
     assert {metric.label: metric.value for metric in page.metric} == {
         "Operating points": "13",
         "Extrapolate": "1",
@@ -295,7 +295,7 @@ def test_profiles_show_where_the_plan_uses_them():
     }
     page.selectbox(key="profile_model").set_value("ssd").run()
     assert not page.exception
-    assert "At a share of the GPU" in texts(page.subheader)
+    assert "At a share of the GPU" in texts(page.header)
     switch(page, "plan")
     switch(page, "profiles")
     assert page.selectbox(key="profile_model").value == "ssd"

@@ -129,6 +129,6 @@ def test_only_a_proof_says_that_services_have_no_place(planner, claims, said):
     )
     page = shown(problem, solve(problem, planner))
     assert not page.exception
-    assert said in texts(page.subheader)
+    assert said in texts(page.header)
     assert bool([one for one in page.error if "have no place" in one.value]) == claims
     assert bool([one for one in page.warning if "what was tried" in one.value]) == (not claims)

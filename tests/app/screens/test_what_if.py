@@ -151,7 +151,7 @@ def test_the_cheapest_fleet_stands_beside_each_type_alone():
     page = view(solved("mixed"), "Cheapest fleet")
     press(page, "mix")
     assert not page.exception
-    assert "Cheapest fleet: " in texts(page.subheader)
+    assert "Cheapest fleet: " in texts(page.header)
     (table,) = [frame.value for frame in page.dataframe if "why not alone" in frame.value.columns]
     assert set(table["GPU"]) == {entry.gpu for entry in example_problems()["mixed"].fleet}
 

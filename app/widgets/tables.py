@@ -1,0 +1,96 @@
+"""
+Tables that are read: a grid where there is room, and the same rows as a list of cards on a phone.
+
+The server does not know how wide a browser's window is, so both are on the page and page.css shows one of them.
+"""
+
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from sliceplan.solver.model.errors import printable
+
+if TYPE_CHECKING:
+    pass
+
+MOST_CARDS = 40
+"""Rows that are drawn as cards; more is no reading for a phone."""
+
+
+def show_table(
+    table: pd.DataFrame | Styler, name: str, *, columns: Mapping[str, Any] | None = None, **options: Any
+) -> Any:
+    """
+    Draws a table and returns what `st.dataframe` does.
+
+    Parameters
+    ----------
+    name
+        Of the place on the page; no two that are drawn together have the same.
+    columns
+        Streamlit's column configuration; the cards take its labels and number formats.
+    options
+        Of `st.dataframe`.
+    """
+    with st.container(key=f"grid_{name}"):
+        drawn = st.dataframe(
+            table, hide_index=True, width="stretch", column_config=dict(columns) if columns else None, **options
+        )
+    with st.container(key=f"cards_{name}"):
+        show_cards(table if isinstance(table, pd.DataFrame) else _data(table), columns or {})
+    return drawn
+
+
+def show_cards(frame: pd.DataFrame, columns: Mapping[str, Any]) -> None:
+    """Draws the first rows as cards."""
+    st.html(cards(frame.head(MOST_CARDS), columns))
+    if len(frame) > MOST_CARDS:
+        st.caption(f"The first {MOST_CARDS} of {len(frame):,} rows. A wider window shows them all.")
+
+
+def cards(frame: pd.DataFrame, columns: Mapping[str, Any]) -> str:
+    """Returns rows as an HTML list; the first column is a card's title, and empty cells are left out."""
+    names = [str(name) for name in frame.columns]
+    return f'<ul class="cards">{"".join(_card(row, names, columns) for row in frame.itertuples(index=False))}</ul>'
+
+
+def _data(styled: Styler) -> pd.DataFrame:
+    data: pd.DataFrame = vars(styled)["data"]
+    return data
+
+
+def _card(row: tuple[Any, ...], names: list[str], columns: Mapping[str, Any]) -> str:
+    texts = [_shown(value, columns.get(name)) for name, value in zip(names, row, strict=True)]
+    facts = "".join(
+        f"<dt>{_text(_label(name, columns.get(name)))}</dt><dd>{_text(text)}</dd>"
+        for name, text in zip(names[1:], texts[1:], strict=True)
+        if text
+    )
+    return f"<li><strong>{_text(texts[0] or names[0])}</strong>{f'<dl>{facts}</dl>' if facts else ''}</li>"
+
+
+def _label(name: str, column: Any) -> str:
+    return str(column.get("label") or name) if isinstance(column, Mapping) else name
+
+
+def _shown(value: Any, column: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if value is None or bool(pd.isna(value)):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, pd.Timestamp):
+        return f"{value:%Y-%m-%d %H:%M}"
+    form = (column.get("type_config") or {}).get("format") if isinstance(column, Mapping) else None
+    if form and "%" in form and isinstance(value, int | float):
+        return str(form % value)
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
