@@ -7,6 +7,7 @@ from itertools import groupby
 from sliceplan.solver.metrics.slice_map import MemorySlice, SliceState, slices_of
 from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu, Served
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.rounds import round_in_words
 
 from .extents import Extent, extents_of, free_share
 
@@ -78,8 +79,8 @@ def _block(gpu: PlannedGpu, partition: Partition, extent: Extent, promises: _Pro
         return Block(gpu.id, extent.start, extent.width, (), "kept free", hover)
     names = tuple(served.workload for served in partition.serves)
     lines = [f"<b>{' and '.join(names)}</b>", place]
-    if partition.duty_cycle_ms is not None:
-        lines.append(f"take turns, a round of {partition.duty_cycle_ms:g} ms")
+    if turns := round_in_words(partition).removeprefix(", "):
+        lines.append(turns)
     missed = False
     for served in partition.serves:
         lines += [f"<b>{served.workload}</b>"] if len(names) > 1 else []

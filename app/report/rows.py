@@ -9,7 +9,8 @@ from sliceplan.solver.model.price_book import GpuPrice
 from sliceplan.solver.model.prices import price_words, prices_of
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.transition import Transition
-from sliceplan.solver.performance.latency_rules.rules import batch_may_take_ms
+from sliceplan.solver.performance.turns.rounds import execution_limit_ms
+from sliceplan.solver.wording.rounds import round_in_words
 from sliceplan.solver.wording.transition_text import duration, step_in_words
 
 HOURS_OF_MONTH = 730
@@ -43,7 +44,7 @@ class ServiceRow:
     processes: int
     latency_ms: float
     limit_ms: float
-    """What the SLO leaves for execution."""
+    """What the SLO leaves for execution; of services that take turns, after waiting for a round."""
     slo_ms: float
     rate_rps: float
     capacity_rps: float
@@ -88,15 +89,18 @@ def service_rows(problem: Problem, plan: Plan) -> list[ServiceRow]:
     """Returns what serves each service, in the problem's order, alike partitions in one row."""
     order = {workload.name: number for number, workload in enumerate(problem.workloads)}
     late = {(one.gpu, one.workload) for one in plan.violations}
-    alike: dict[tuple[str, str, int, int, str, bool], list[tuple[float, float, float]]] = {}
+    slo_ms = {workload.name: workload.slo_ms for workload in problem.workloads}
+    alike: dict[tuple[str, str, int, int, str, bool, float], list[tuple[float, float, float]]] = {}
     for gpu in plan.gpus:
         for partition in gpu.partitions:
             for one in partition.serves:
                 kind = f"{gpu.gpu} {size_of(gpu, partition)}"
-                key = (one.workload, kind, one.batch, one.processes, one.basis, (gpu.id, one.workload) in late)
+                is_late = (gpu.id, one.workload) in late
+                limit_ms = execution_limit_ms(problem.settings, slo_ms[one.workload], partition, one)
+                key = (one.workload, kind, one.batch, one.processes, one.basis, is_late, limit_ms)
                 alike.setdefault(key, []).append((one.latency_ms, one.rate_rps, one.carries_rps))
     rows = []
-    for (name, kind, batch, processes, basis, is_late), found in alike.items():
+    for (name, kind, batch, processes, basis, is_late, limit_ms), found in alike.items():
         workload = problem.workloads[order[name]]
         rows.append(
             ServiceRow(
@@ -106,7 +110,7 @@ def service_rows(problem: Problem, plan: Plan) -> list[ServiceRow]:
                 batch=batch,
                 processes=processes,
                 latency_ms=max(latency for latency, _, _ in found),
-                limit_ms=batch_may_take_ms(problem.settings, workload.slo_ms),
+                limit_ms=limit_ms,
                 slo_ms=workload.slo_ms,
                 rate_rps=sum(rate for _, rate, _ in found),
                 capacity_rps=sum(capacity for _, _, capacity in found),
@@ -159,4 +163,4 @@ def _partition(gpu: PlannedGpu, partition: Partition) -> str:
     size = size_of(gpu, partition)
     where = size if partition.start is None else f"{size} at {partition.start}"
     serves = ", ".join(one.workload for one in partition.serves) or "kept free"
-    return f"{where}: {serves}"
+    return f"{where}: {serves}{round_in_words(partition)}"

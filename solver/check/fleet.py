@@ -10,6 +10,7 @@ import numpy as np
 from ..metrics.plan_columns import PlanColumns
 from ..model.plan import Plan, PlannedGpu
 from ..model.problem import FleetEntry, Problem
+from .turns import wrong_form
 from .violation import Violation
 
 Value = TypeVar("Value", bound=Hashable)
@@ -35,7 +36,7 @@ def wrong_fleet(problem: Problem, plan: Plan, columns: PlanColumns) -> Iterator[
     yield from _wrong_ids(plan, columns, ids)
     for (node, index), times in _repeated([place for place in placed if place[0] is not None] if on_nodes else ()):
         yield Violation("plan", f"GPU {index} of node {node} is used {times} times")
-    yield from _turns_and_shares(plan, columns)
+    yield from _turns_and_shares(problem, plan, columns)
     examples = (plan.gpus[example] for example in columns.example.tolist())
     if on_nodes or any(gpu.gpu in entries and gpu.sharing not in entries[gpu.gpu].sharing for gpu in examples):
         for gpu in plan.gpus:
@@ -60,15 +61,15 @@ def _repeated(values: Sequence[Value]) -> Iterator[tuple[Value, int]]:
             yield value, times
 
 
-def _turns_and_shares(plan: Plan, columns: PlanColumns) -> Iterator[Violation]:
-    """No services take turns, and only GPUs under MPS are given by shares."""
-    duty_cycles = list(map(attrgetter("duty_cycle_ms"), columns.partitions))
-    turns = duty_cycles.count(None) < len(duty_cycles)
+def _turns_and_shares(problem: Problem, plan: Plan, columns: PlanColumns) -> Iterator[Violation]:
+    """Services take turns only as the problem allows, and only GPUs under MPS are given by shares."""
+    said = [list(map(attrgetter(field), columns.partitions)) for field in ("duty_cycle_ms", "turns")]
+    turns = any(values.count(None) < len(values) for values in said)
     shares = any(percent is not None for *_, percent in columns.kinds)
     for gpu in plan.gpus if turns or shares else ():
         for partition in gpu.partitions:
-            if partition.duty_cycle_ms is not None:
-                yield Violation(gpu.id, f"has duty_cycle_ms {partition.duty_cycle_ms:g}; here no services take turns")
+            if turns:
+                yield from wrong_form(problem, gpu.id, partition)
             if partition.sm_percent is not None and gpu.sharing != "mps":
                 yield Violation(gpu.id, f"has sm_percent {partition.sm_percent:g}, but is not shared by mps")
 

@@ -21,6 +21,7 @@ from ..model.profile import Quality
 from ..performance.prediction import Prediction
 from .basis import BasisOf
 from .latency import OnPartitions, execution_may_take_ms, promise_in_words, promised_rps
+from .turns import wrong_rounds
 from .violation import RELATIVE, Violation, close_arrays
 
 Predict = Callable[[str, str, str | None, int, int], Prediction | None]
@@ -57,6 +58,9 @@ def wrong_partitions(
         gpu, place = plan.gpus[columns.gpu[partition]], columns.partitions[partition]
         return f"{gpu.id} {place.mig_profile} at {place.start}" if place.mig_profile else gpu.id
 
+    turns = columns.take_turns & judged
+    yield from wrong_rounds(problem, plan, columns, np.flatnonzero(turns), predict, basis_of)
+    judged &= ~turns
     several = judged & (np.bincount(columns.partition, minlength=judged.size) > 1)
     for partition in np.flatnonzero(several).tolist():
         message = "serves several workloads; without a duty cycle an instance serves one"

@@ -131,7 +131,9 @@ def _wrong_partition(
             f"(2 of its {facts.sm_count.value:g} SMs)",
         )
     if len(partition.serves) > 1:
-        yield Violation(where, "serves several workloads; without a duty cycle a share serves one")
+        shown = ", ".join(one.workload for one in partition.serves)
+        turns = "a share serves one" if partition.duty_cycle_ms is None else "turns on shares are not checked yet"
+        yield Violation(where, f"serves several workloads ({shown}); {turns}")
     owner = workloads.get(served.workload)
     if owner is None:
         yield Violation(where, f"serves {served.workload!r}, which is not in the problem")

@@ -224,8 +224,8 @@ def _draw_gpu(gpu: PlannedGpu, colours: dict[str, str]) -> list[Text]:
         _append_free(lines, (start - at) * unit)
         name, point = _content(partition)
         for line, text in zip(lines, (f"{partition.mig_profile}", name, point), strict=True):
-            line.append("▌", style=colours.get(name, "dim"))
-            line.append(_cell(text, size * unit - 1), style=colours.get(name, "dim"))
+            line.append("▌", style=_colour(colours, name))
+            line.append(_cell(text, size * unit - 1), style=_colour(colours, name))
         at = start + size
     _append_free(lines, (mig.placement_units - at) * unit)
     return [heading, *lines]
@@ -235,9 +235,17 @@ def _content(partition: Partition) -> tuple[str, str]:
     """Returns what a partition serves, and at which operating point and load."""
     if not partition.serves:
         return "spare", "kept free"
+    if partition.duty_cycle_ms is not None and len(partition.serves) > 1:
+        return _round(partition, partition.duty_cycle_ms)
     (served, *_) = partition.serves
     processes = f"x{served.processes}" if partition.sm_percent is None else ""
     return served.workload, f"b{served.batch}{processes} {served.rate_rps / served.capacity_rps:.0%}"
+
+
+def _round(partition: Partition, round_ms: float) -> tuple[str, str]:
+    """Returns who takes turns on a partition, and round and batches."""
+    batches = " ".join(f"b{served.batch}" for served in partition.serves)
+    return ", ".join(served.workload for served in partition.serves), f"{batches} in {round_ms:.4g} ms"
 
 
 def _append_shares(lines: list[Text], gpu: PlannedGpu, colours: dict[str, str]) -> None:
@@ -248,8 +256,8 @@ def _append_shares(lines: list[Text], gpu: PlannedGpu, colours: dict[str, str]) 
     for percent, name, point in shares:
         width = max(round(percent * scale), 2)
         for line, text in zip(lines, (f"{percent:g} %", name, point), strict=True):
-            line.append("▌", style=colours.get(name, "dim"))
-            line.append(_cell(text, width - 1), style=colours.get(name, "dim"))
+            line.append("▌", style=_colour(colours, name))
+            line.append(_cell(text, width - 1), style=_colour(colours, name))
         at += width
     _append_free(lines, AXIS_WIDTH - at)
 
@@ -263,6 +271,11 @@ def _append_free(lines: list[Text], width: int) -> None:
 
 def _cell(text: str, width: int) -> str:
     return (text if len(text) <= width else text[: max(width - 1, 0)] + "…").ljust(width)
+
+
+def _colour(colours: dict[str, str], names: str) -> str:
+    """Returns the colour of a partition's service, of the first where several take turns."""
+    return colours.get(names.split(", ")[0], "dim")
 
 
 def _colours(plan: Plan) -> dict[str, str]:

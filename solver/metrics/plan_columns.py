@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, count, repeat
 from operator import attrgetter
 from typing import TypeVar
@@ -14,6 +15,7 @@ from ..model.problem import Problem
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 UNKNOWN = -1
 """Stands for a workload that is not in the problem."""
@@ -61,6 +63,15 @@ class PlanColumns:
     latency_ms: Floats
     capacity_rps: Floats
     rate_rps: Floats
+
+    @cached_property
+    def take_turns(self) -> Bools:
+        """Shape (partition,): whether several services take turns on it."""
+        duty_cycles = list(map(attrgetter("duty_cycle_ms"), self.partitions))
+        if duty_cycles.count(None) == len(duty_cycles):
+            return np.zeros(len(duty_cycles), dtype=np.bool_)
+        several = np.bincount(self.partition, minlength=len(duty_cycles)) > 1
+        return np.asarray([one is not None for one in duty_cycles] & several)
 
     @property
     def served_kind(self) -> Ints:

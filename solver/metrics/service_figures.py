@@ -3,10 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
 
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem
 from ..performance.latency_rules.rules import batch_may_take_ms
+from ..performance.turns.rounds import execution_limit_ms
 from ..wording.summary import missed_slos
 
 
@@ -24,10 +27,10 @@ class ServiceFigures:
     """Its rate with the headroom that is provisioned."""
     capacity_rps: float
     slowest: Served | None
-    """The partition with the highest latency; None: it runs nowhere."""
+    """The partition where a batch takes most of what it may take; None: it runs nowhere."""
     slo_ms: float
     limit_ms: float
-    """The part of the SLO that a batch may take."""
+    """The part of the SLO that a batch may take there: where services take turns, what waiting for a turn leaves."""
     excess: float
     """By how much it misses what it was promised, at worst: figure / limit - 1; 0: it does not."""
 
@@ -39,7 +42,9 @@ class ServiceFigures:
     @property
     def used(self) -> float | None:
         """The slowest latency over what a batch may take; None: it runs nowhere."""
-        return None if self.slowest is None else self.slowest.latency_ms / self.limit_ms
+        if self.slowest is None:
+            return None
+        return self.slowest.latency_ms / self.limit_ms if self.limit_ms > 0 else 1 + self.excess
 
     @property
     def misses(self) -> bool:
@@ -51,7 +56,9 @@ def service_figures(problem: Problem, plan: Plan) -> list[ServiceFigures]:
     """Returns the figures of every service of the problem, in its order."""
     places: dict[str, Counter[str]] = {workload.name: Counter() for workload in problem.workloads}
     gpus: dict[str, dict[str, None]] = {name: {} for name in places}
-    served: dict[str, list[Served]] = {name: [] for name in places}
+    served: dict[str, list[_Operated]] = {name: [] for name in places}
+    slo_ms = {workload.name: workload.slo_ms for workload in problem.workloads}
+    settings = problem.settings
     for gpu in plan.gpus:
         for partition in gpu.partitions:
             kind = kind_of(gpu, partition)
@@ -59,9 +66,10 @@ def service_figures(problem: Problem, plan: Plan) -> list[ServiceFigures]:
                 if one.workload in places:
                     places[one.workload][kind] += 1
                     gpus[one.workload][gpu.id] = None
-                    served[one.workload].append(one)
+                    limit_ms = execution_limit_ms(settings, slo_ms[one.workload], partition, one)
+                    served[one.workload].append(_Operated(one, limit_ms))
     missed = missed_slos(plan)
-    settings = problem.settings
+    tightest = {name: max(known, key=_tightness, default=None) for name, known in served.items()}
     return [
         ServiceFigures(
             name=workload.name,
@@ -69,14 +77,27 @@ def service_figures(problem: Problem, plan: Plan) -> list[ServiceFigures]:
             places=places[workload.name],
             gpus=tuple(gpus[workload.name]),
             required_rps=workload.rate_rps * (1 + settings.headroom),
-            capacity_rps=sum(one.carries_rps for one in served[workload.name]),
-            slowest=max(served[workload.name], key=lambda one: one.latency_ms, default=None),
+            capacity_rps=sum(one.served.carries_rps for one in served[workload.name]),
+            slowest=tight.served if tight else None,
             slo_ms=workload.slo_ms,
-            limit_ms=batch_may_take_ms(settings, workload.slo_ms),
+            limit_ms=tight.limit_ms if tight else batch_may_take_ms(settings, workload.slo_ms),
             excess=missed.get(workload.name, 0.0),
         )
         for workload in problem.workloads
+        for tight in [tightest[workload.name]]
     ]
+
+
+class _Operated(NamedTuple):
+    """A service on a partition, and how long its batch may take there."""
+
+    served: Served
+    limit_ms: float
+
+
+def _tightness(one: _Operated) -> tuple[float, float]:
+    """Returns the part of its limit that a batch takes; where waiting leaves nothing, the latency stands for it."""
+    return one.served.latency_ms / one.limit_ms if one.limit_ms > 0 else inf, one.served.latency_ms
 
 
 def kind_of(gpu: PlannedGpu, partition: Partition) -> str:

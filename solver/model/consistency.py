@@ -13,7 +13,7 @@ from operator import attrgetter
 from .division import Wrong
 from .errors import Finding, InputError
 from .parsing import grouped
-from .plan import Plan, PlannedGpu, Search, Served, Status
+from .plan import Partition, Plan, PlannedGpu, Search, Served, Status
 from .rounding import RELATIVE, close
 from .stop_reason import StopReason
 
@@ -68,6 +68,8 @@ def contradictory_figures(plan: Plan) -> Iterator[Wrong]:
     """Yields the figures of services that cannot be so together: more than the capacity, a sum that is none."""
     for i, gpu in enumerate(plan.gpus):
         for j, partition in enumerate(gpu.partitions):
+            if partition.duty_cycle_ms is not None:
+                yield from _wrong_round(plan, partition, partition.duty_cycle_ms, f"gpus[{i}].partitions[{j}]")
             for k, served in enumerate(partition.serves):
                 yield from _wrong_figures(plan, served, f"gpus[{i}].partitions[{j}].serves[{k}]")
 
@@ -169,6 +171,18 @@ def _wrong_figures(plan: Plan, served: Served, path: str) -> Iterator[Wrong]:
     if served.causes_ms is not None and not close(sum(served.causes_ms.values()), served.latency_ms):
         total = sum(served.causes_ms.values())
         yield f"{path}.causes_ms", f"add up to {total:g}; latency_ms is {served.latency_ms:g}"
+
+
+def _wrong_round(plan: Plan, partition: Partition, round_ms: float, path: str) -> Iterator[Wrong]:
+    """Turns fit into their round, and each carries a batch a round."""
+    taken_ms = sum(served.latency_ms for served in partition.serves)
+    if taken_ms > round_ms * (1 + RELATIVE) and plan.status is not Status.VIOLATING:
+        yield f"{path}.duty_cycle_ms", f"is {round_ms:g}; the turns take {taken_ms:g} ms"
+    for k, served in enumerate(partition.serves):
+        expected = 1000 * served.batch / round_ms
+        if not close(served.capacity_rps, expected):
+            message = f"is {served.capacity_rps:g}; a batch of {served.batch} every {round_ms:g} ms gives {expected:g}"
+            yield f"{path}.serves[{k}].capacity_rps", message
 
 
 def _repeated(field: str, names: Iterable[str]) -> Iterator[Wrong]:

@@ -61,7 +61,7 @@ def wrong_gpu(gpu: PlannedGpu, path: str) -> Iterator[Wrong]:
     for where, message in _wrong_division(gpu.gpu, gpu.sharing, places, percents):
         yield path + where, message
     for j, partition in enumerate(gpu.partitions):
-        if partition.duty_cycle_ms is not None or partition.serves:
+        if partition.serves or partition.duty_cycle_ms is not None or partition.turns is not None:
             yield from _wrong_contents(gpu, facts, partition, f"{path}.partitions[{j}]")
 
 
@@ -162,6 +162,12 @@ def _wrong_contents(gpu: PlannedGpu, facts: Gpu, partition: Partition, path: str
         names = ", ".join(served.workload for served in partition.serves)
         message = f"has {len(partition.serves)} workloads ({names}); without a duty cycle a partition serves one"
         yield f"{path}.serves", message
+    if partition.turns is not None and partition.duty_cycle_ms is None:
+        yield f"{path}.turns", f"is {partition.turns!r}, but there is no duty cycle: expected null"
+    names_in_turn = [served.workload for served in partition.serves] if len(partition.serves) > 1 else []
+    for name, times in Counter(names_in_turn).items():
+        if times > 1:
+            yield f"{path}.serves", f"lists {name} {times} times; a workload has one turn a round"
     for k, served in enumerate(partition.serves):
         where = f"{path}.serves[{k}]"
         if gpu.sharing == "mps" and partition.sm_percent is not None:

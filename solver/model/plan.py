@@ -7,7 +7,7 @@ from pydantic import Field
 
 from .base import Name, Record
 from .price_book import GpuPrice
-from .problem import Dispatch, LatencyRule, ProcessQueues, Sharing
+from .problem import Dispatch, LatencyRule, ProcessQueues, Sharing, TurnsKept
 from .profile import Quality
 from .stop_reason import StopReason
 
@@ -73,7 +73,13 @@ class Partition(Record):
     sm_percent: float | None = Field(gt=0, le=100, description="active thread percentage of an MPS share")
     duty_cycle_ms: float | None = Field(gt=0, description="length of a round where workloads take turns")
     serves: tuple[Served, ...] = Field(
-        description="workloads; empty: it is kept free (`spare_services`, `spare_gpu_loss`)"
+        description="workloads, in the order of their turns; empty: it is kept free (`spare_services`, "
+        "`spare_gpu_loss`)"
+    )
+    turns: TurnsKept | None = Field(
+        default=None,
+        description="whether slots are kept where workloads take turns; null: nobody takes turns, or they are kept "
+        "(files of before 0.3.0)",
     )
 
 

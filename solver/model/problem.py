@@ -34,6 +34,14 @@ assembly: requests are within the SLO that wait for a full batch at a steady rat
 Dispatch = Literal["weighted_round_robin", "random", "least_expected", "central"]
 """How requests are dealt to the partitions of a service, with the plan's rates as weights where it has any."""
 
+TurnsKept = Literal["fixed", "any"]
+"""
+How services take turns on a partition, round after round (docs/explanation/turns.md).
+
+fixed: each has a slot that is kept, in the order of `serves`. any: what was collected in a round runs in the next one,
+in any order.
+"""
+
 ProcessQueues = Literal["shared", "own"]
 """Whether the processes of a partition take requests from one queue, as Triton's instances do, or each from its own."""
 
@@ -192,6 +200,12 @@ class Settings(Record):
     process_queues: ProcessQueues = Field(
         default="shared",
         description="whether the processes of a partition take from one queue, with latency percentile: shared, or own",
+    )
+    turns: Literal["none", TurnsKept] = Field(
+        default="none",
+        description="whether services may take turns on a partition: none, fixed (each in a slot that is kept) or any "
+        "(in any order within a round); a request waits for its round and execution, which take at most its SLO, or "
+        "slo_fraction / 0.5 of it",
     )
     max_processes: int = Field(
         default=3, ge=1, le=48, description="most MPS processes of one workload within one partition"

@@ -46,6 +46,8 @@ class Exact(Planner):
 
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
         reasons = list(super().refuses(resolved))
+        if resolved.problem.settings.turns != "none":
+            reasons.append(f"{self.name} does not plan turns yet, with which less may do (settings.turns: none)")
         if resolved.problem.settings.keeps_spares and resolved.mps:
             shared, kept = ", ".join(resolved.mps), f"partitions are kept free ({SPARE_SETTINGS})"
             reasons.append(f"{kept} on MIG and whole GPUs only; the fleet has mps on {shared}")

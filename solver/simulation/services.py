@@ -88,6 +88,15 @@ def _wrong_plan(problem: Problem, plan: Plan, servers: Mapping[str, tuple[Server
                 yield Finding("plan", f"gpus {server.gpu}, partition {server.partition}", message)
     if unknown := sorted(servers.keys() - names):
         yield Finding("plan", "gpus", f"serve {few(unknown)}, which the problem does not have")
+    yield from _turns_in_any_order(plan)
+
+
+def _turns_in_any_order(plan: Plan) -> Iterator[Finding]:
+    for gpu in plan.gpus:
+        for number, partition in enumerate(gpu.partitions):
+            if partition.turns == "any":
+                message = "is 'any': a simulation knows turns in slots that are kept only; expected a plan with fixed"
+                yield Finding("plan", f"gpus {gpu.id}, partition {number}, turns", message)
 
 
 def _wrong_settings(problem: Problem, plan: Plan, settings: SimulationSettings) -> Iterator[Finding]:

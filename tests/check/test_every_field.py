@@ -5,18 +5,16 @@ The fields are those of the plan's schema, so that a new one cannot be forgotten
 each value is changed in every way that its type allows, and each change has to be found.
 """
 
-import re
-import types
-from typing import Union, get_args, get_origin
+from typing import get_args, get_origin
 
 import pytest
 from problems.igniter_instances import example, table_3
 from problems.instances import problem_of
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
+from support.plan_fields import changed, fields, is_listed, named, others, parts
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
-from sliceplan.solver.check.not_checked import NOT_CHECKED, NULL_SAYS_NOTHING
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Plan, Search, Status
 
@@ -45,19 +43,6 @@ GOOD = {
 }
 """Problems, planners, and what comes of them."""
 
-FREE = {
-    "gpus": "another order is another numbering: found by the metrics",
-    "gpus[].partitions": "their order on a GPU says nothing",
-    "gpus[].partitions[].start": "another legal start is another plan that holds",
-    "gpus[].index": "another free place of the node is another plan that holds",
-    "gpus[].id": "another number is another name: found by the metrics",
-    "prices.sizes": "their order says nothing; leaving one out prices it at 0",
-    "gpu_prices": "their order says nothing",
-    "violations": "their order says nothing",
-    "warnings": "their order says nothing",
-}
-"""Fields of which some changes give another plan that holds."""
-
 
 END = {"time_limit_s": 1.0, "solver": None}
 CHANGED = {
@@ -81,84 +66,6 @@ def plan_of(name):
     plan = solve(problem, planner)
     assert plan.status is status
     return problem, plan
-
-
-def fields(annotation, value, path=()):
-    """Yields the path, the annotation and the value of every field below a value, by the schema."""
-    yield path, annotation, value
-    for one in parts(annotation):
-        origin = get_origin(one)
-        if value is None:
-            continue
-        if isinstance(one, type) and issubclass(one, BaseModel):
-            for name, field in one.model_fields.items():
-                yield from fields(field.annotation, value[name], (*path, name))
-        elif origin is tuple:
-            # The first items, and the last: one of a kind is as good as another.
-            for i in sorted({0, 1, len(value) - 1} & set(range(len(value)))):
-                yield from fields(get_args(one)[0], value[i], (*path, i))
-        elif origin is dict:
-            for key in value:
-                yield from fields(get_args(one)[1], value[key], (*path, key))
-
-
-def parts(annotation):
-    """Returns the alternatives of a type without its notes."""
-    if get_origin(annotation) in (Union, types.UnionType):
-        return [part for one in get_args(annotation) for part in parts(one)]
-    if hasattr(annotation, "__metadata__"):
-        return parts(get_args(annotation)[0])
-    return [annotation]
-
-
-def others(annotation, value):
-    """Returns other values of the same type."""
-    found = [None] if type(None) in parts(annotation) and value is not None else []
-    match value:
-        case bool():
-            return [*found, not value]
-        case int() | float():
-            return [*found, value + 1, value * 2 + 1e-3, value / 2]
-        case str():
-            return [*found, value + "x", "other", *(one for part in parts(annotation) for one in get_args(part))]
-        case list():
-            return [*found, *([value[1:], value[:-1], [*value, value[0]], value[::-1]] if value else [])]
-        case dict() if any(get_origin(one) is dict for one in parts(annotation)):
-            more = {**value, "other": 1}
-            return [*found, more, *([dict(list(value.items())[1:])] if value else [])]
-        case None:
-            return [1, 1.5, "other", {}, [], {"other": 1.0}]
-    return found
-
-
-def named(path):
-    """Returns a path as the list writes it, without numbers and keys of mappings."""
-    text = ".".join("[]" if isinstance(part, int) else part for part in path).replace(".[]", "[]")
-    return re.sub(r"^((?:.*\.)?(?:causes_ms|addable|rents|shared|quantiles))\..*$", r"\1", text)
-
-
-def changed(plan, path, value):
-    """Returns the plan with another value at a path; None: it is no plan then."""
-    data = plan.model_dump(mode="json")
-    target = data
-    for part in path[:-1]:
-        target = target[part]
-    if target[path[-1]] == value:
-        return None
-    target[path[-1]] = value
-    try:
-        other = Plan.model_validate(data)
-    except ValidationError:
-        return None
-    return other if other != plan else None
-
-
-def is_listed(path, value):
-    name = named(path)
-    if value is None and name in NULL_SAYS_NOTHING:
-        return True
-    trusted = any(name == one or name.startswith((f"{one}.", f"{one}[")) for one in NOT_CHECKED)
-    return trusted or name in FREE
 
 
 @pytest.mark.parametrize("name", [*GOOD, *CHANGED])
@@ -187,11 +94,12 @@ def test_the_walk_reaches_every_field_of_the_schema():
         plan = plan_of(name)[1].model_dump(mode="json")
         reached |= {named(path) for path, _, value in fields(Plan, plan) if path and value not in (None, [], {})}
     missing = set(schema_paths(Plan)) - reached
-    assert missing == {"gpus[].partitions[].duty_cycle_ms", *MISSING}, missing
+    assert missing == {*TURNS, *MISSING}, missing
 
 
+TURNS = ("gpus[].partitions[].duty_cycle_ms", "gpus[].partitions[].turns")
 MISSING = ("gpu_prices[].factor", "gpus[].partitions[].serves[].memory_mib")
-"""Fields that are null or empty in all of these plans; duty_cycle_ms is in all that there are."""
+"""Fields that are null or empty in all of these plans; where services take turns: tests/check/test_turns.py."""
 
 
 def schema_paths(record, path=""):

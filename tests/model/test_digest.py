@@ -20,6 +20,7 @@ LATER_SETTINGS = {
     "quantile": 0.99,
     "dispatch": "weighted_round_robin",
     "process_queues": "shared",
+    "turns": "none",
 }
 """What they are where nothing is said."""
 

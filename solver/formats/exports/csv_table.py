@@ -33,6 +33,7 @@ COLUMNS = (
     "memory_per_process_mib",
     "duty_cycle_ms",
     "basis",
+    "turns",
 )
 """The columns in their order, which later versions only add to."""
 
@@ -69,6 +70,7 @@ def export(plan: Plan, options: Options) -> Export:
                     served.memory_mib,
                     one.duty_cycle_ms,
                     served.basis,
+                    one.turns,
                 )
                 writer.writerow([no_formula(cell) for cell in row])
     warnings = (f"Partitions that are kept free have no row: {free}.",) if free else ()

@@ -104,7 +104,9 @@ def serving_groups(gpus: Iterable[KnownGpu], source: str, *, by_gpu: bool = Fals
             serves = part.partition.serves
             if len(serves) > 1:
                 shown = ", ".join(served.workload for served in serves)
-                message = f"serves {shown} in turn; Kubernetes and Triton cannot; plan with another planner"
+                message = (
+                    f"serves {shown} in turn, which Kubernetes and Triton cannot keep; plan with settings.turns: none"
+                )
                 findings.append(Finding(source, gpu.where(part), message))
                 continue
             for served in serves:

@@ -49,6 +49,12 @@ def not_planned(problem: Problem, source: str) -> list[Finding]:
             "and which is not planned yet; expected weighted_round_robin, whose plans hold with it too, or random"
         )
         found.append(Finding(source, "settings.dispatch", message))
+    if settings.turns != "none" and settings.latency != "execution":
+        message = (
+            f"is {settings.turns!r}, but what is promised is {settings.latency!r}, which is not planned for services "
+            "that take turns; expected latency: execution, or turns: none"
+        )
+        found.append(Finding(source, "settings.turns", message))
     if settings.latency != "execution":
         shared = [entry.gpu for entry in problem.fleet if "mps" in entry.sharing]
         if shared:

@@ -1,0 +1,164 @@
+"""
+Verification of rounds: services that take turns on a partition, from the plan's own words and the profiles alone.
+
+A round holds if its turns fit into it, each service's capacity is one batch a round and carries its rate, and the
+request that has just missed its turn is in time: it waits a round, and is executed then (fixed turns), or after all
+others of that round (any order). Formulas as gpu-lets' (USENIX ATC 2022), stated here a second time on purpose; a
+planner's are performance/turns.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ..metrics.plan_columns import Ints, PlanColumns
+from ..model.catalogue import load_catalogue
+from ..model.plan import Partition, Plan, PlannedGpu, Served
+from ..model.problem import Problem, Workload
+from ..performance.prediction import Prediction
+from .basis import BasisOf
+from .latency import execution_may_take_ms
+from .violation import RELATIVE, Violation, close
+
+Predict = Callable[[str, str, str | None, int, int], Prediction | None]
+"""Of a model on a GPU type, MIG profile or whole, with a batch and processes; None: nothing is known."""
+
+ALONE = 0.5
+"""slo_fraction with which a request may take all of its SLO: it waits for one batch, and is executed in the next."""
+
+
+def wrong_form(problem: Problem, gpu_id: str, partition: Partition) -> Iterator[Violation]:
+    """Yields what is wrong with who takes turns, and how, as the problem allows it."""
+    allowed, number = problem.settings.turns, len(partition.serves)
+    if partition.duty_cycle_ms is None:
+        if partition.turns is not None:
+            yield Violation(gpu_id, f"has turns {partition.turns!r}, but no duty_cycle_ms; expected null")
+        return
+    if number < 2:
+        message = f"has duty_cycle_ms {partition.duty_cycle_ms:g}; here no services take turns"
+        yield Violation(gpu_id, message)
+    elif allowed == "none":
+        yield Violation(gpu_id, f"{_names(partition)} take turns, but the problem's settings.turns is none")
+    elif partition.turns != allowed:
+        yield Violation(gpu_id, f"has turns {partition.turns!r}; the problem's settings.turns is {allowed!r}")
+    if len({one.workload for one in partition.serves}) < number:
+        yield Violation(gpu_id, f"{_names(partition)} take turns: a service has one turn a round")
+
+
+def wrong_rounds(
+    problem: Problem, plan: Plan, columns: PlanColumns, partitions: Ints, predict: Predict, basis_of: BasisOf
+) -> Iterator[tuple[int, Violation]]:
+    """
+    Yields what is wrong with the rounds on some MIG instances and whole GPUs, each with the index of its partition.
+
+    Parameters
+    ----------
+    partitions
+        Indices of partitions of which the duty cycle is given, and which exist.
+    predict, basis_of
+        As for `wrong_partitions`.
+    """
+    workloads = {workload.name: workload for workload in problem.workloads} if partitions.size else {}
+    for i in partitions.tolist():
+        gpu = plan.gpus[columns.gpu[i]]
+        judged = _Judged(problem, workloads, gpu, columns.partitions[i], predict, basis_of)
+        yield from ((i, violation) for violation in judged.violations())
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A MIG instance or a whole GPU on which services take turns."""
+
+    problem: Problem
+    workloads: Mapping[str, Workload]
+    gpu: PlannedGpu
+    partition: Partition
+    predict: Predict
+    basis_of: BasisOf
+
+    def violations(self) -> Iterator[Violation]:
+        """Yields what is wrong with each turn, and then with the round."""
+        wrong = False
+        for served in self.partition.serves:
+            for violation in self._wrong_turn(served):
+                wrong = True
+                yield violation
+        if not wrong:
+            yield from self._wrong_memory()
+            yield from wrong_round(self.problem, self.workloads, self.gpu.id, self.partition)
+
+    def _wrong_turn(self, served: Served) -> Iterator[Violation]:
+        """Yields how a service's operating point is not one that its problem and its profile know."""
+        owner, where = self.workloads.get(served.workload), f"{self.gpu.id} {served.workload}"
+        if owner is None:
+            yield Violation(where, "is not in the problem")
+            return
+        yield from wrong_operation(where, owner, self.gpu.gpu, served)
+        for field in ("causes_ms", "memory_mib", "promised_rps"):
+            if getattr(served, field) is not None:
+                yield Violation(where, f"states {field}; expected null where services take turns without MPS")
+        key = (owner.model, self.gpu.gpu, self.partition.mig_profile, served.batch, served.processes)
+        point = self.predict(*key)
+        if point is None:
+            yield Violation(where, f"no profile of {owner.model} knows batch {served.batch} here")
+            return
+        if not close(point.latency_ms, served.latency_ms):
+            yield Violation(where, f"states {served.latency_ms:.6g} ms; the profile gives {point.latency_ms:.6g} ms")
+        if served.basis != (basis := self.basis_of(*key)):
+            yield Violation(where, f"states the basis {served.basis}; the profile's is {basis}")
+
+    def _wrong_memory(self) -> Iterator[Violation]:
+        """All models of a round are in the partition's memory at once; what is unknown takes none."""
+        facts, name = load_catalogue()[self.gpu.gpu], self.partition.mig_profile
+        instance = facts.mig.profile(name) if facts.mig and name else None
+        there = instance.memory_mib if instance else facts.memory_mib
+        needed = sum(self._memory_mib(served) for served in self.partition.serves)
+        if there is not None and needed > there * (1 + RELATIVE):
+            message = f"{_names(self.partition)} need {needed:g} MiB of memory together; it has {there:g} MiB"
+            yield Violation(self.gpu.id, message)
+
+    def _memory_mib(self, served: Served) -> float:
+        owner = self.workloads[served.workload]
+        point = self.predict(owner.model, self.gpu.gpu, self.partition.mig_profile, served.batch, served.processes)
+        return owner.memory_mib or (point.memory_mib if point else None) or 0.0
+
+
+def wrong_operation(where: str, owner: Workload, gpu: str, served: Served) -> Iterator[Violation]:
+    """Yields how a turn is executed as its workload does not allow."""
+    if served.processes != 1:
+        yield Violation(where, f"runs {served.processes} processes; who takes turns runs one")
+    if owner.gpus is not None and gpu not in owner.gpus:
+        yield Violation(where, f"allows only {', '.join(owner.gpus)}")
+    if owner.batch_sizes is not None and served.batch not in owner.batch_sizes:
+        yield Violation(where, f"batch {served.batch} is not allowed for {owner.name}")
+
+
+def wrong_round(
+    problem: Problem, workloads: Mapping[str, Workload], gpu_id: str, partition: Partition
+) -> Iterator[Violation]:
+    """Yields what does not hold of a round whose latencies are right: its length, its rates, its SLOs."""
+    round_ms = partition.duty_cycle_ms or 0.0
+    taken_ms = sum(one.latency_ms for one in partition.serves)
+    if taken_ms > round_ms * (1 + RELATIVE):
+        message = f"the turns of {_names(partition)} take {taken_ms:.6g} ms; their round has {round_ms:.6g} ms"
+        yield Violation(gpu_id, message, excess=taken_ms / round_ms - 1)
+    for served in partition.serves:
+        owner = workloads[served.workload]
+        expected = 1000 * served.batch / round_ms
+        if not close(served.capacity_rps, expected):
+            message = f"states {served.capacity_rps:.6g} req/s; a batch of {served.batch} a round gives {expected:.6g}"
+            yield Violation(f"{gpu_id} {served.workload}", message)
+        if served.rate_rps > expected * (1 + RELATIVE):
+            message = f"takes {served.rate_rps:.6g} req/s; its capacity is {expected:.6g}"
+            yield Violation(gpu_id, message, owner.name, served.rate_rps / expected - 1)
+        limit_ms = execution_may_take_ms(problem.settings, owner.slo_ms) / ALONE
+        own_ms = served.latency_ms if partition.turns == "fixed" else taken_ms
+        if round_ms + own_ms > limit_ms * (1 + RELATIVE):
+            message = (
+                f"may wait a round of {round_ms:.6g} ms and be executed in {own_ms:.6g} ms; its SLO of "
+                f"{owner.slo_ms:g} ms leaves {limit_ms:g} ms"
+            )
+            yield Violation(gpu_id, message, owner.name, (round_ms + own_ms) / limit_ms - 1)
+
+
+def _names(partition: Partition) -> str:
+    return ", ".join(one.workload for one in partition.serves)

@@ -1,0 +1,1 @@
+"""Services that take turns on one partition, round after round."""

@@ -1,0 +1,205 @@
+"""Services that take turns: each rule that a plan breaks is found and named, and nothing else is."""
+
+import json
+
+import pytest
+from problems.instances import problem_of
+from problems.rounds import WORKLOADS, two_in_a_round, with_round, with_turn
+from support.plan_fields import changed, fields, is_listed, named, others
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.check import check
+from sliceplan.solver.formats.exports.registry import TARGETS
+from sliceplan.solver.formats.exports.target import Options
+from sliceplan.solver.formats.plan_files import dump_plan, read_plan
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.metrics.service_figures import service_figures
+from sliceplan.solver.model.consistency import contradictory_figures
+from sliceplan.solver.model.digest import reference
+from sliceplan.solver.model.division import wrong_gpus
+from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.simulation.services import services_of
+from sliceplan.solver.simulation.settings import SimulationSettings
+from sliceplan.solver.transition.inputs import refuse_unusable
+
+PROFILES = shipped_profiles()
+ORDER = "gpus[].partitions[].serves"
+"""Another order of fixed turns is another plan that holds: a request waits a round for its slot, wherever it is."""
+
+
+def found(problem, plan):
+    return [str(one) for one in check(problem, plan, PROFILES)]
+
+
+@pytest.mark.parametrize("turns", ["fixed", "any"])
+def test_a_round_that_holds_is_not_complained_of(turns):
+    problem, plan = two_in_a_round(turns)
+    assert found(problem, plan) == []
+    assert list(wrong_gpus(plan)) == list(contradictory_figures(plan)) == []
+
+
+def test_every_change_of_every_field_of_a_round_is_found():
+    """Property: as for plans without turns (test_every_field.py)."""
+    problem, plan = two_in_a_round()
+    tried = 0
+    for path, annotation, value in fields(Plan, plan.model_dump(mode="json")):
+        for other in others(annotation, value) if path else ():
+            mutant = changed(plan, path, other)
+            if mutant is None or (named(path) == ORDER and isinstance(other, list) and other == value[::-1]):
+                continue
+            tried += 1
+            assert found(problem, mutant) or is_listed(path, other), f"{named(path)}: {value!r} -> {other!r}"
+    assert tried > 20
+
+
+def other_round(plan, round_ms):
+    """Returns the plan with another round and the capacities of it."""
+    serves = plan.gpus[0].partitions[0].serves
+    serves = tuple(one.model_copy(update={"capacity_rps": 1000 * one.batch / round_ms}) for one in serves)
+    return with_round(plan, duty_cycle_ms=round_ms, serves=serves)
+
+
+def turn(number, **changes):
+    """Returns what changes a turn of a plan."""
+    return lambda plan: with_turn(plan, number, **changes)
+
+
+def round_with(**changes):
+    """Returns what changes the partition of a plan."""
+    return lambda plan: with_round(plan, **changes)
+
+
+@pytest.mark.parametrize(
+    ("turns", "change", "words"),
+    [
+        ("fixed", lambda plan: other_round(plan, 22.0), "turns of a, b take 23.2127 ms; their round has 22 ms"),
+        (
+            "fixed",
+            lambda plan: with_turn(plan, 0, capacity_rps=101.0),
+            "states 101 req/s; a batch of 4 a round gives 100",
+        ),
+        ("fixed", turn(0, latency_ms=12.0), "states 12 ms; the profile gives 12.3364 ms"),
+        ("fixed", turn(0, processes=2), "runs 2 processes; who takes turns runs one"),
+        ("fixed", turn(1, workload="a"), "a service has one turn a round"),
+        ("fixed", turn(1, workload="c"), "c: is not in the problem"),
+        (
+            "fixed",
+            lambda plan: with_turn(plan, 1, basis="measured"),
+            "states the basis measured; the profile's is fitted",
+        ),
+        ("fixed", turn(1, batch=1000), "knows batch 1000 here"),
+        ("fixed", turn(1, causes_ms={}), "states causes_ms; expected null"),
+        ("fixed", turn(1, memory_mib=5.0), "states memory_mib; expected null"),
+        ("fixed", turn(1, promised_rps=5.0), "states promised_rps; expected null"),
+        (
+            "fixed",
+            lambda plan: with_round(plan, turns="any"),
+            "has turns 'any'; the problem's settings.turns is 'fixed'",
+        ),
+        ("fixed", round_with(turns=None), "has turns None; the problem's settings.turns is 'fixed'"),
+        ("fixed", round_with(duty_cycle_ms=None), "has turns 'fixed', but no duty_cycle_ms"),
+        (
+            "fixed",
+            lambda plan: with_round(plan, serves=plan.gpus[0].partitions[0].serves[:1]),
+            "has duty_cycle_ms 40; here no services take turns",
+        ),
+        (
+            "any",
+            lambda plan: with_round(plan, turns="fixed"),
+            "has turns 'fixed'; the problem's settings.turns is 'any'",
+        ),
+    ],
+)
+def test_each_broken_rule_is_named(turns, change, words):
+    problem, plan = two_in_a_round(turns)
+    assert any(words in one for one in found(problem, change(plan))), found(problem, change(plan))
+
+
+def test_a_round_is_held_against_the_slo_by_who_waits_longest():
+    slow = [WORKLOADS[0], {**WORKLOADS[1], "slo_ms": 52}]
+    for turns, words in (
+        ("fixed", None),
+        ("any", "b: may wait a round of 40 ms and be executed in 23.2127 ms; its SLO of 52 ms leaves 52 ms"),
+    ):
+        problem, plan = two_in_a_round(turns, workloads=slow)
+        assert [one for one in found(problem, plan) if words is None or words not in one] == []
+        assert bool(found(problem, plan)) == (words is not None)
+    problem, plan = two_in_a_round("fixed", workloads=slow, slo_fraction=0.4)
+    assert [one.workload for one in check(problem, plan, PROFILES) if one.excess is not None] == ["b"]
+
+
+def test_turns_carry_their_rates_and_share_memory():
+    problem, plan = two_in_a_round(workloads=[{**WORKLOADS[0], "rate_rps": 101}, WORKLOADS[1]])
+    assert any("takes 101 req/s; its capacity is 100" in one for one in found(problem, plan))
+    assert any("is 101, more than its capacity_rps of 100" in words for _, words in contradictory_figures(plan))
+    big = [{**one, "memory_mib": 6000} for one in WORKLOADS]
+    problem, plan = two_in_a_round(workloads=big)
+    assert found(problem, plan) == [
+        "A100-80GB/0: a, b need 12000 MiB of memory together; it has 9728 MiB",
+    ]
+
+
+def test_without_the_problem_a_round_that_cannot_be_is_found():
+    _, plan = two_in_a_round()
+    assert next(words for _, words in contradictory_figures(with_round(plan, duty_cycle_ms=20.0))) == (
+        "is 20; the turns take 23.2127 ms"
+    )
+    assert ("gpus[0].partitions[0].turns", "is 'any', but there is no duty cycle: expected null") in list(
+        wrong_gpus(with_round(plan, duty_cycle_ms=None, turns="any"))
+    )
+    twice = with_turn(plan, 1, workload="a")
+    assert any("lists a 2 times; a workload has one turn a round" in words for _, words in wrong_gpus(twice))
+
+
+def test_turns_are_allowed_by_the_problem_alone():
+    problem, plan = two_in_a_round()
+    none = problem.model_copy(update={"settings": problem.settings.model_copy(update={"turns": "none"})})
+    assert "the problem's settings.turns is none" in " ".join(found(none, with_problem(plan, none)))
+    with pytest.raises(InputError, match=r"settings.turns is 'fixed', but what is promised is 'worst_case'"):
+        solve(problem_of(WORKLOADS, turns="fixed", latency="worst_case"), "parvagpu")
+
+
+def with_problem(plan, problem):
+    return plan.model_copy(update={"problem": reference(problem)})
+
+
+@pytest.mark.parametrize("planner", ["exact", "exact-pulp"])
+def test_a_planner_that_proves_refuses_what_it_does_not_know(planner):
+    plan = solve(problem_of(WORKLOADS, turns="fixed"), planner)
+    assert plan.status == "refused"
+    assert "does not plan turns yet" in plan.unserved[0].reason
+
+
+def test_a_plan_file_keeps_turns_and_old_ones_are_read_without(tmp_path):
+    _, plan = two_in_a_round("any")
+    file = tmp_path / "plan.json"
+    file.write_text(dump_plan(plan))
+    assert read_plan(file) == plan
+    old = json.loads(file.read_text())
+    for gpu in old["gpus"]:
+        for partition in gpu["partitions"]:
+            del partition["turns"]
+    file.write_text(json.dumps(old))
+    assert read_plan(file).gpus[0].partitions[0].turns is None
+
+
+def test_who_cannot_express_turns_says_so():
+    problem, plan = two_in_a_round()
+    with pytest.raises(InputError, match=r"serves are a, b in turn; how services that take turns are moved"):
+        refuse_unusable({"plan": plan})
+    with pytest.raises(InputError, match=r"serves a, b in turn, which Kubernetes and Triton cannot keep"):
+        TARGETS["triton"].export(plan, Options(source="plan", problem=problem))
+    assert len(services_of(problem, plan, SimulationSettings())) == 2
+    problem, plan = two_in_a_round("any")
+    with pytest.raises(InputError, match="a simulation knows turns in slots that are kept only"):
+        services_of(problem, plan, SimulationSettings())
+
+
+def test_a_service_is_as_tight_as_waiting_leaves_it():
+    problem, plan = two_in_a_round()
+    one, other = service_figures(problem, plan)
+    assert (one.limit_ms, other.limit_ms) == (60.0, 40.0)
+    assert one.used == pytest.approx(12.33636 / 60)
+    problem, plan = two_in_a_round(workloads=[WORKLOADS[0], {**WORKLOADS[1], "slo_ms": 39}])
+    assert service_figures(problem, plan)[1].used >= 1
