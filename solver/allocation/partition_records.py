@@ -15,6 +15,7 @@ from ..model.plan import Partition, Served
 from ..model.problem import Workload
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.latency_rules.execution import Execution
+from ..performance.latency_rules.rule import LatencyRule
 from ..performance.latency_rules.rules import rule_of
 from ..performance.operating_points import OperatingPoints
 from ..performance.resolve import ResolvedProblem
@@ -61,7 +62,8 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     own = np.flatnonzero(cut & serves)
     capacity = np.zeros(figures.size.size)
     capacity[own] = resolved.capacity_rps[figures.workload[own], figures.size[own]]
-    capacity[~cut] = [resident.capacity_rps for resident in figures.residents]
+    shared = np.flatnonzero(~cut)
+    capacity[shared] = _allowed_rps(resolved, resolved.rule, figures.workload[shared], figures.residents)
     rate = np.zeros(figures.size.size)
     rate[serves] = _rates(resolved, figures.workload[serves], capacity[serves])
 
@@ -72,7 +74,6 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     order = np.argsort(first)
     alone, alike = own[first[order]], np.argsort(order)[alike]
     records = _served_alone(resolved, figures.workload[alone], figures.size[alone], rate[alone])
-    shared = np.flatnonzero(~cut)
     beside = _served_beside(resolved, figures.workload[shared], figures.residents, rate[shared])
     served: list[tuple[Served, ...]] = [()] * figures.size.size
     of_record = list(zip(records, strict=True))
@@ -149,6 +150,23 @@ def _promised_rps(resolved: ResolvedProblem, workload: Ints, size: Ints) -> Sequ
     return list(rule.greatest_rps(points, resolved.asked.of(workload)).tolist())
 
 
+def _allowed_rps(
+    resolved: ResolvedProblem, rule: LatencyRule, workload: Ints, residents: Sequence[ResidentFigures]
+) -> Floats:
+    """Returns the greatest rates that a rule allows residents of GPUs under MPS; with execution their throughput."""
+    throughput = np.array([resident.capacity_rps for resident in residents], dtype=np.float64)
+    if isinstance(rule, Execution):
+        return throughput
+    points = OperatingPoints(
+        np.array([resident.batch for resident in residents], dtype=np.int64),
+        np.ones(len(residents), dtype=np.int64),
+        np.array([resident.latency_ms for resident in residents], dtype=np.float64),
+        throughput,
+        np.full(len(residents), np.nan),
+    )
+    return rule.greatest_rps(points, resolved.asked.of(workload))
+
+
 def _served_beside(
     resolved: ResolvedProblem, workload: Ints, residents: Sequence[ResidentFigures], rate_rps: Floats
 ) -> list[Served]:
@@ -166,7 +184,18 @@ def _served_beside(
         basis=[resolved.profiles[one.model, resident.gpu].basis("mps") for one, resident in pairs],
         causes_ms=[resident.causes_ms for resident in residents],
         memory_mib=[_memory_mib(resolved, resident.gpu, one) for one, resident in pairs],
+        promised_rps=_promised_beside(resolved, workload, residents),
     )
+
+
+def _promised_beside(
+    resolved: ResolvedProblem, workload: Ints, residents: Sequence[ResidentFigures]
+) -> Sequence[float | None]:
+    """Returns the same as `_promised_rps` of shares under MPS."""
+    rule = rule_of(resolved.problem.settings)
+    if isinstance(rule, Execution):
+        return [None] * len(residents)
+    return list(_allowed_rps(resolved, rule, workload, residents).tolist())
 
 
 def _memory_mib(resolved: ResolvedProblem, gpu: str, workload: Workload) -> float | None:

@@ -22,7 +22,7 @@ from ..performance.prediction import Prediction
 from .basis import BasisOf
 from .latency import OnPartitions, execution_may_take_ms, promise_in_words, promised_rps
 from .turns import wrong_rounds
-from .violation import RELATIVE, Violation, close_arrays
+from .violation import NOT_AT_ANY_RATE, RELATIVE, Violation, close_arrays
 
 Predict = Callable[[str, str, str | None, int, int], Prediction | None]
 """Of a model on a GPU type, MIG profile or whole, with a batch and processes; None: nothing is known."""
@@ -32,9 +32,6 @@ Rule = tuple[NDArray[np.bool_], Callable[[int], str]]
 
 
 QUALITIES = get_args(Quality)
-
-NOT_AT_ANY_RATE = 1.0
-"""Stands for the excess over a rate of 0."""
 
 FAR_TOO_MANY = 10**6
 """Processes beyond this are counted as this: a damaged plan may state more than a float holds."""

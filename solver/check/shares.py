@@ -17,8 +17,8 @@ from ..model.profile import Profile
 from ..performance.interference.igniter import IgniterModel
 from ..performance.interference.prediction import SharedPrediction
 from .basis import basis_beside
-from .latency import execution_may_take_ms
-from .violation import RELATIVE, Violation, close
+from .latency import OnPartitions, execution_may_take_ms, promise_in_words, promised_rps
+from .violation import NOT_AT_ANY_RATE, RELATIVE, Violation, close
 
 FAR_TOO_LARGE = 10**9
 """Batches beyond this are predicted as this: a damaged plan may state more than an integer of a machine holds."""
@@ -59,7 +59,10 @@ def wrong_shares(
         yield from _wrong_prediction(where, one, figures, i)
         yield from _wrong_origin(where, one, owner, profiles[owner.model, gpu.gpu].interference)
         figure_ms, figure_rps = float(figures.latency_ms[i]), float(figures.throughput_rps[i])
-        yield from _broken_slo(problem, gpu.id, owner, one, figure_ms, figure_rps)
+        if problem.settings.latency == "execution":
+            yield from _broken_slo(problem, gpu.id, owner, one, figure_ms, figure_rps)
+        else:
+            yield from _broken_promise(problem, gpu.id, owner, one, figure_ms, figure_rps)
 
 
 def _wrong_prediction(where: str, one: Served, figures: SharedPrediction, i: int) -> Iterator[Violation]:
@@ -78,9 +81,6 @@ def _wrong_origin(where: str, one: Served, owner: Workload, fitted: Interference
     """What a prediction rests on, and the memory that is taken, are those of profile and problem."""
     if fitted is not None and one.basis != (basis := basis_beside(fitted)):
         yield Violation(where, f"states the basis {one.basis}; the profile's is {basis}")
-    if one.promised_rps is not None:
-        message = f"states promised_rps {one.promised_rps:g}, but under MPS no rate is promised; expected null"
-        yield Violation(where, message)
     memory_mib = owner.memory_mib or (fitted.memory_mib if fitted else None)
     if memory_mib != one.memory_mib:
         yield Violation(where, f"states {one.memory_mib} MiB of memory; problem and profile give {memory_mib}")
@@ -175,6 +175,9 @@ def _wrong_totals(
 def _broken_slo(
     problem: Problem, gpu_id: str, owner: Workload, served: Served, latency_ms: float, capacity_rps: float
 ) -> Iterator[Violation]:
+    if served.promised_rps is not None:
+        message = f"states promised_rps {served.promised_rps:g}, but by execution nothing is promised; expected null"
+        yield Violation(f"{gpu_id} {served.workload}", message)
     limit_ms = execution_may_take_ms(problem.settings, owner.slo_ms)
     if latency_ms > limit_ms * (1 + RELATIVE):
         message = f"takes {latency_ms:.4g} ms; its SLO of {owner.slo_ms:g} ms leaves {limit_ms:g} ms"
@@ -182,6 +185,32 @@ def _broken_slo(
     if served.rate_rps > capacity_rps * (1 + RELATIVE):
         message = f"takes {served.rate_rps:.6g} req/s; its capacity is {capacity_rps:.6g}"
         yield Violation(gpu_id, message, owner.name, served.rate_rps / capacity_rps - 1)
+
+
+def _broken_promise(
+    problem: Problem, gpu_id: str, owner: Workload, served: Served, latency_ms: float, capacity_rps: float
+) -> Iterator[Violation]:
+    """Requests wait for batches that take as long as beside neighbours that are always busy (latency.py)."""
+    settings = problem.settings
+    quantile = settings.quantile if owner.slo_quantile is None else owner.slo_quantile
+    whole_rps = owner.rate_rps * (1 + settings.headroom)
+    figures = (served.batch, 1, latency_ms, capacity_rps, owner.slo_ms, quantile, whole_rps)
+    stated = np.nan if served.promised_rps is None else served.promised_rps
+    asked = OnPartitions(*(np.array([float(figure)]) for figure in figures))
+    promised = float(promised_rps(settings, asked, np.array([stated]))[0])
+    where = f"{gpu_id} {served.workload}"
+    if served.promised_rps is None or not close(promised, served.promised_rps):
+        message = (
+            f"states promised_rps {served.promised_rps}; what it is promised holds up to {promised:.6g} req/s here"
+        )
+        yield Violation(where, message)
+    if served.rate_rps > promised * (1 + RELATIVE):
+        message = (
+            f"takes {served.rate_rps:.6g} req/s; {promise_in_words(settings)(owner)} up to {promised:.6g} req/s here, "
+            f"where a batch takes {latency_ms:.6g} ms"
+        )
+        above = served.rate_rps / promised - 1 if promised > 0 else NOT_AT_ANY_RATE
+        yield Violation(gpu_id, message, owner.name, above)
 
 
 def _whole_units(percent: float, facts: Gpu) -> bool:

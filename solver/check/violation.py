@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from ..model.rounding import RELATIVE as RELATIVE
 from ..model.rounding import close as close
 
+NOT_AT_ANY_RATE = 1.0
+"""Stands for the excess over a rate of 0."""
+
 
 @dataclass(frozen=True)
 class Violation:

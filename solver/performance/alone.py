@@ -16,6 +16,7 @@ import numpy as np
 from .interference.prediction import Floats, Ints
 from .latency_rules.rule import TOLERANCE
 from .mps_sharing import MpsType
+from .operating_points import OperatingPoints
 
 MOST_PREDICTED = 1 << 18
 """Operating points that are predicted together."""
@@ -35,13 +36,25 @@ class EveryShare:
         """How many operating points there are."""
         return self.latency_ms.size
 
+    @property
+    def operating_points(self) -> OperatingPoints:
+        """All of them, batch size by batch size."""
+        batch = np.repeat(self.batch, self.latency_ms.shape[1])
+        latency, throughput = self.latency_ms.ravel(), self.throughput_rps.ravel()
+        return OperatingPoints(batch, np.ones_like(batch), latency, throughput, np.full(batch.size, np.nan))
+
+    def of_share(self, share: int) -> OperatingPoints:
+        """Returns those of one share, by its index."""
+        of = self.operating_points
+        return of.where(np.arange(len(self.batch)) * self.latency_ms.shape[1] + share)
+
 
 @dataclass(frozen=True, eq=False)
 class Alone:
     """What every workload achieves alone on a GPU, at its best share; arrays have shape (workload,)."""
 
     greatest_rps: Floats
-    """Greatest throughput within the latency limit; 0: no operating point is fast enough, or the type not usable."""
+    """Greatest rate that the latency rule allows; 0: no operating point is fast enough, or the type not usable."""
     fastest_ms: Floats
     """Least latency of any operating point; inf: the type is not usable."""
     fastest_batch: Ints
@@ -76,16 +89,27 @@ def each_kind(mps: MpsType) -> Iterator[tuple[Ints, EveryShare]]:
 
 
 def alone_on(mps: MpsType, limit_ms: Floats) -> Alone:
-    """Returns what every workload achieves alone on a GPU of a type; `limit_ms` has shape (workload,)."""
+    """
+    Returns what every workload achieves alone on a GPU of a type.
+
+    `limit_ms`, shape (workload,): what a batch may take, where no more than that is promised.
+    """
     workloads = len(limit_ms)
     greatest, fastest = np.zeros(workloads), np.full(workloads, np.inf)
     batch, units = np.zeros(workloads, dtype=np.int64), np.zeros(workloads, dtype=np.int64)
     for rows, alone in each_kind(mps):
-        greatest[rows] = greatest_within(alone.latency_ms, alone.throughput_rps, limit_ms[rows])
+        greatest[rows] = _greatest(mps, rows, alone, limit_ms[rows])
         at, share = np.unravel_index(np.argmin(alone.latency_ms), alone.latency_ms.shape)
         fastest[rows] = alone.latency_ms[at, share]
         batch[rows], units[rows] = alone.batch[at], share + 1
     return Alone(greatest, fastest, batch, mps.percent(units))
+
+
+def _greatest(mps: MpsType, rows: Ints, alone: EveryShare, limit_ms: Floats) -> Floats:
+    if mps.promise is None:
+        return greatest_within(alone.latency_ms, alone.throughput_rps, limit_ms)
+    [(_, carried)] = mps.promise.rule.best_of([(alone.operating_points, mps.promise.asked.of(rows))])
+    return carried
 
 
 def greatest_within(latency_ms: Floats, throughput_rps: Floats, limit_ms: Floats) -> Floats:

@@ -26,7 +26,7 @@ from math import ceil
 import numpy as np
 
 from ..model.plan import Unserved
-from .alone import at_every_share
+from .alone import EveryShare, at_every_share
 from .interference.least_shares import least_shares
 from .interference.prediction import Floats, Ints
 from .latency_rules.execution import in_tenths, least_slo_ms, within
@@ -189,6 +189,8 @@ def _dedicated(mps: MpsType, whole: Demand) -> Demand | None:
     if not mps.usable[whole.workload] or whole.memory_mib > mps.memory_mib:
         return None
     alone = at_every_share(mps, whole.workload)
+    if mps.promise is not None:
+        return _dedicated_to_a_promise(mps, whole, alone)
     fast = within(alone.latency_ms, whole.limit_ms)
     if fast[:, -1].any():
         at, units = int(np.flatnonzero(fast[:, -1])[-1]), mps.capacity_units
@@ -201,6 +203,19 @@ def _dedicated(mps: MpsType, whole: Demand) -> Demand | None:
     return replace(whole, batch=int(alone.batch[at]), required_rps=counted, least_units=units)
 
 
+def _dedicated_to_a_promise(mps: MpsType, whole: Demand, alone: EveryShare) -> Demand | None:
+    """Returns the same where requests that wait are promised something: the point that carries most, all shares."""
+    promise = mps.promise
+    if promise is None:
+        return None
+    [(best, carried)] = promise.rule.best_of([(alone.operating_points, promise.asked.of([whole.workload]))])
+    if best[0] < 0:
+        return None
+    at, share = divmod(int(best[0]), alone.latency_ms.shape[1])
+    counted = DEDICATED_PART * float(carried[0])
+    return replace(whole, batch=int(alone.batch[at]), required_rps=counted, least_units=share + 1)
+
+
 def _reason(resolved: ResolvedProblem, mps: MpsType, one: Demand) -> str:
     if one.memory_mib > mps.memory_mib:
         return f"needs {one.memory_mib:g} MiB of memory; a {mps.gpu} has {mps.memory_mib:g} MiB"
@@ -209,7 +224,7 @@ def _reason(resolved: ResolvedProblem, mps: MpsType, one: Demand) -> str:
     fastest = float(at_every_share(mps, one.workload).latency_ms.min())
     if fastest <= one.limit_ms:
         return f"no number of {mps.gpu} carries its rate with iGniter's batch sizes (eq. 17)"
-    enough = in_tenths(least_slo_ms(fastest, resolved.problem.settings.slo_fraction))
+    enough = in_tenths(least_slo_ms(fastest, resolved.rule.part_of_slo))
     return (
         f"no batch size is fast enough alone on a {mps.gpu}: {one.limit_ms:g} ms are left for execution, the fastest "
         f"takes {fastest:.4g} ms; an SLO of {enough:g} ms would do"

@@ -10,6 +10,7 @@ from ..model.hardware import Gpu
 from ..model.interference import GpuCoefficients, Interference, ModelCoefficients
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
+from .interference.beside_neighbours import Promise, PromisingModel
 from .interference.igniter import IgniterModel
 from .interference.prediction import Floats, Ints, MonotoneModel
 
@@ -50,6 +51,15 @@ class MpsType:
     """Batch sizes that each workload may use here, ascending."""
     kind: Ints
     """Equal for workloads with the same coefficients and batch sizes."""
+    promise: Promise | None = None
+    """What is promised of requests that wait, which `model` keeps; None: the rule is that of execution."""
+
+    def promising(self, promise: Promise | None) -> "MpsType":
+        """Returns the type with residents that keep a promise; None: with those that only execute in time."""
+        model = self.model.model if isinstance(self.model, PromisingModel) else self.model
+        if promise is not None:
+            model = PromisingModel(model, promise, max((int(own.max(initial=1)) for own in self.batches), default=1))
+        return replace(self, model=model, promise=promise)
 
     def percent(self, units: Ints) -> Floats:
         """Returns shares in percent; never more than all of a GPU, which 39 times 100 / 39 would be by rounding."""
@@ -61,9 +71,11 @@ class MpsType:
 
     def restricted_to(self, workloads: Ints) -> "MpsType":
         """Returns the type for some of the workloads, in the order given."""
+        promise = self.promise
         return replace(
             self,
             model=self.model.restricted_to(workloads),
+            promise=None if promise is None else replace(promise, asked=promise.asked.of(workloads)),
             usable=self.usable[workloads],
             demand_mib=self.demand_mib[workloads],
             batches=tuple(self.batches[w] for w in workloads.tolist()),

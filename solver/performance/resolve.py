@@ -19,9 +19,10 @@ from ..model.plan import Plan, Prices
 from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
 from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
 from ..model.profile import Profile, merged
+from .interference.beside_neighbours import Promise
 from .interference.prediction import Floats, Ints
-from .latency_rules.execution import limit_ms
-from .latency_rules.rule import Asked, Group, LatencyRule
+from .latency_rules.execution import Execution, limit_ms
+from .latency_rules.rule import Asked, Group, QueueRule
 from .latency_rules.rules import asked_by, not_planned, rule_of
 from .mps_sharing import MpsType, shared_type
 from .operating_points import WHOLE_GPU, OperatingPoints, admissible, operating_points
@@ -98,7 +99,7 @@ class ResolvedProblem:
     """Profiles by (model, GPU type), one each."""
     mps: Mapping[str, MpsType]
     """GPU types that may be shared by MPS, by name."""
-    rule: LatencyRule
+    rule: Execution | QueueRule
     """By which operating points are chosen: the problem's, or that of a planner with one of its own."""
     max_processes: int
     """Of one workload in one partition."""
@@ -116,9 +117,9 @@ class ResolvedProblem:
 
     @cached_property
     def limit_ms(self) -> Floats:
-        """Shape (workload,): the latency that execution may take."""
+        """Shape (workload,): what a batch may take, whatever the rate."""
         slo_ms = np.array([workload.slo_ms for workload in self.problem.workloads])
-        return limit_ms(slo_ms, self.problem.settings.slo_fraction)
+        return limit_ms(slo_ms, self.rule.part_of_slo)
 
     @cached_property
     def fleet_by_name(self) -> dict[str, FleetType]:
@@ -129,7 +130,7 @@ class ResolvedProblem:
         """Returns the problem with operating points of at most so many processes; what was asked stays as it is."""
         return _with_best_points(replace(self, max_processes=most))
 
-    def with_rule(self, rule: LatencyRule) -> "ResolvedProblem":
+    def with_rule(self, rule: Execution | QueueRule) -> "ResolvedProblem":
         """Returns the problem with the operating points of another latency rule; what was asked stays as it is."""
         return self if rule == self.rule else _with_best_points(replace(self, rule=rule))
 
@@ -347,8 +348,10 @@ def _with_best_points(resolved: ResolvedProblem) -> ResolvedProblem:
         latency_ms[served, k] = usable.latency_ms[chosen]
         batch[served, k] = usable.batch[chosen]
         processes[served, k] = usable.processes[chosen]
+    promise = None if isinstance(resolved.rule, Execution) else Promise(resolved.rule, resolved.asked)
     return replace(
         resolved,
+        mps={gpu: mps.promising(promise) for gpu, mps in resolved.mps.items()},
         capacity_rps=capacity_rps,
         throughput_rps=throughput_rps,
         latency_ms=latency_ms,

@@ -5,15 +5,16 @@ What a workload takes of GPUs under MPS at least, were they a fluid that is give
 
 U: the units of a GPU of type g. Each resident is as fast as alone on its GPU at its share, because neighbours never
 make it faster (interference/igniter.py), and carries at most the rate R_w; so no plan carries the rate with fewer GPUs'
-worth of units, whatever its number of residents. A workload that may not be split takes at least the least share with
-which it carries all of its rate alone. Every share is looked at: neither latency nor throughput need be monotone in it
-(performance/alone.py).
+worth of units, whatever its number of residents. With another latency rule than that of execution, what is carried is
+the greatest rate that it allows at the time of a batch alone, which never rises with that time. A workload that may not
+be split takes at least the least share with which it carries all of its rate alone. Every share is looked at: neither
+latency nor throughput need be monotone in it (performance/alone.py).
 """
 
 import numpy as np
 
 from ...performance.alone import EveryShare, each_kind
-from ...performance.interference.prediction import Floats
+from ...performance.interference.prediction import Floats, Ints
 from ...performance.latency_rules.execution import within
 from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
@@ -47,7 +48,8 @@ def _of_type(resolved: ResolvedProblem, mps: MpsType) -> Floats:
         step = max(MOST_COMPARED // alone.points, 1)
         for begin in range(0, len(rows), step):
             own = rows[begin : begin + step]
-            part = _parts(alone, resolved.limit_ms[own], resolved.required_rps[own])
+            carried = _carried(mps, own, alone, resolved.limit_ms[own])
+            part = np.minimum(carried / resolved.required_rps[own][:, None], 1.0)
             units = np.arange(1, mps.capacity_units + 1)
             with np.errstate(divide="ignore", over="ignore"):
                 taken = np.min(units / part, axis=1)
@@ -56,8 +58,12 @@ def _of_type(resolved: ResolvedProblem, mps: MpsType) -> Floats:
     return fewest
 
 
-def _parts(alone: EveryShare, limit_ms: Floats, required_rps: Floats) -> Floats:
-    """Returns the part of each rate, at most 1, that one resident carries at most at each share: (workload, share)."""
-    fast = within(alone.latency_ms, limit_ms[:, None, None])
-    carried = np.where(fast, alone.throughput_rps, 0.0).max(axis=1)
-    return np.asarray(np.minimum(carried / required_rps[:, None], 1.0), dtype=np.float64)
+def _carried(mps: MpsType, own: Ints, alone: EveryShare, limit_ms: Floats) -> Floats:
+    """Returns the greatest rate of some workloads that one resident carries at each share: (workload, share)."""
+    if mps.promise is None:
+        fast = within(alone.latency_ms, limit_ms[:, None, None])
+        return np.asarray(np.where(fast, alone.throughput_rps, 0.0).max(axis=1))
+    asked = mps.promise.asked.of(own)
+    shares = range(alone.latency_ms.shape[1])
+    found = mps.promise.rule.best_of([(alone.of_share(share), asked) for share in shares])
+    return np.stack([carried for _, carried in found], axis=1)

@@ -47,6 +47,11 @@ class Execution:
     slo_fraction: float
     depends_on_rate: bool = False
 
+    @property
+    def part_of_slo(self) -> float:
+        """As the problem says."""
+        return self.slo_fraction
+
     def time_ms(self, points: OperatingPoints) -> Floats:
         """Returns the latency of a batch."""
         return points.latency_ms

@@ -30,11 +30,14 @@ import numpy as np
 
 from ..interference.prediction import Floats, Ints
 from ..operating_points import OperatingPoints
-from ..queueing.load_table import greatest_loads
-from ..queueing.shared_queue import GREATEST_MEASURED, MOST, greatest_shared_loads
+from ..queueing.load_table import greatest_loads, longest_times
+from ..queueing.shared_queue import GREATEST_MEASURED, MOST, greatest_shared_loads, longest_of_every
 from .execution import in_tenths
 from .full_batch import batch_time_ms, most_carried
 from .rule import TOLERANCE, Asked, Group
+
+ROUNDING = 1e-12
+"""Relative, of R / r: a third of a rate is every third request."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,28 @@ class Percentile:
     def depends_on_rate(self) -> bool:
         """Dealt in turns, a partition of a service with more rate gets a smaller, more even part of it."""
         return self.by_turns
+
+    @property
+    def part_of_slo(self) -> float:
+        """One half: a request that just misses a batch waits T and executes T."""
+        return 1 / 2
+
+    def longest_ms(self, batch: Ints, rate_rps: Floats, asked: Asked) -> Floats:
+        """
+        Returns the longest time of a batch with which one process carries a rate.
+
+        It is the greatest T at which the table of the exact chain or, dealt in turns, the formula for every k-th
+        request allows the rate r. Of k only the greatest with R / k >= r matters, as load_k rises with it, so these are
+        all T with `greatest_rps` >= r: there the maximum over k is reached at that k or a smaller one.
+        """
+        b, rate, slo, quantile, whole = np.broadcast_arrays(
+            batch, rate_rps, asked.slo_ms, asked.quantile, asked.rate_rps
+        )
+        longest = longest_times(b, slo, quantile, rate)
+        if self.by_turns:
+            every = np.maximum(np.floor(whole / rate * (1 + ROUNDING)), 1.0)
+            longest = np.maximum(longest, longest_of_every(b, slo, quantile, every, rate))
+        return longest
 
     def time_ms(self, points: OperatingPoints) -> Floats:
         """Returns the time that every batch is counted to take."""

@@ -61,12 +61,29 @@ class LatencyRule(Protocol):
         """
         ...
 
+    @property
+    def part_of_slo(self) -> float:
+        """The part of an SLO that a batch may take: beyond it no rate holds."""
+        ...
+
     def time_ms(self, points: OperatingPoints) -> Floats:
         """Returns the time of a batch as the rule counts it, shape (point,)."""
         ...
 
     def too_slow(self, slo_ms: float, fastest_ms: float, where: str) -> str:
         """Returns why no operating point keeps an SLO, and which SLO the fastest of them, at `where`, would keep."""
+        ...
+
+
+class QueueRule(LatencyRule, Protocol):
+    """A rule of requests that wait: the more of them, the less time may a batch take."""
+
+    def longest_ms(self, batch: Ints, rate_rps: Floats, asked: Asked) -> Floats:
+        """
+        Returns the longest time of a batch with which one process carries a rate; 0: with none.
+
+        It does with every shorter time too, as `greatest_rps` never rises with the time. Arrays are broadcast.
+        """
         ...
 
 

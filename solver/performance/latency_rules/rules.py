@@ -7,11 +7,11 @@ from ...model.problem import Problem, Settings
 from ..interference.prediction import Floats
 from .execution import Execution, limit_ms
 from .percentile import Percentile
-from .rule import Asked, LatencyRule
+from .rule import Asked, QueueRule
 from .worst_case import WorstCase
 
 
-def rule_of(settings: Settings) -> LatencyRule:
+def rule_of(settings: Settings) -> Execution | QueueRule:
     """Returns the latency rule that a problem's settings state; ValueError if it is not planned (`not_planned`)."""
     if settings.latency == "execution":
         return Execution(settings.slo_fraction)
@@ -55,15 +55,6 @@ def not_planned(problem: Problem, source: str) -> list[Finding]:
             "that take turns; expected latency: execution, or turns: none"
         )
         found.append(Finding(source, "settings.turns", message))
-    if settings.latency != "execution":
-        shared = [entry.gpu for entry in problem.fleet if "mps" in entry.sharing]
-        if shared:
-            message = (
-                f"is {settings.latency!r}, but {', '.join(shared)} may be shared by MPS, where a batch takes longer or "
-                "shorter with what its neighbours do, and no such promise is planned yet; expected execution, or "
-                "sharing without mps"
-            )
-            found.append(Finding(source, "settings.latency", message))
     return found
 
 

@@ -28,6 +28,16 @@ class WorstCase:
 
     depends_on_rate: bool = False
 
+    @property
+    def part_of_slo(self) -> float:
+        """One half: a request may wait for one batch and be executed in the next."""
+        return 1 / 2
+
+    def longest_ms(self, batch: Ints, rate_rps: Floats, asked: Asked) -> Floats:
+        """Returns the time with which b / T is the rate, half of the SLO at most."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.minimum(asked.slo_ms / 2, 1000.0 * batch / rate_rps))
+
     def time_ms(self, points: OperatingPoints) -> Floats:
         """Returns the time that every batch is counted to take."""
         return batch_time_ms(points)

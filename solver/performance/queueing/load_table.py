@@ -11,6 +11,7 @@ The file is made by table_file.py, and is all that planning needs: the exact cha
 longer to import than a plan to make.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -66,14 +67,34 @@ def greatest_loads(batch: Ints, slack: Floats, quantile: Floats) -> Floats:
         At most the table's greatest, 0.99999. All arguments of one shape, which is that of the answer.
     """
     table = load_table()
+    found = np.zeros(np.shape(slack))
+    with_none = np.concatenate(([0.0], table.load))
+    for own, latency in _alike(table, batch, quantile):
+        found[own] = with_none[np.searchsorted(latency, slack[own] * (1 + TOLERANCE), side="right")]
+    return np.where(slack * (1 + TOLERANCE) >= LEAST_SLACK, found, 0.0)
+
+
+def longest_times(batch: Ints, slo_ms: Floats, quantile: Floats, rate_rps: Floats) -> Floats:
+    """
+    Returns the longest time T of a batch with which `greatest_loads` allows a rate of one server; 0: none does.
+
+    A load rho of the table allows it up to T = min(SLO / x, b rho / rate), x the latency there, and every shorter time
+    too. The greatest of these is taken, at most half of the SLO; arguments as of `greatest_loads`, and the same shape.
+    """
+    table = load_table()
+    found = np.zeros(np.shape(slo_ms))
+    for own, latency in _alike(table, batch, quantile):
+        slo, full_ms = slo_ms[own], np.full(int(own.sum()), np.inf)
+        np.divide(1000.0 * batch[own], rate_rps[own], out=full_ms, where=rate_rps[own] > 0)
+        found[own] = np.minimum(slo[:, None] / latency, full_ms[:, None] * table.load).max(axis=1)
+    return np.minimum(found, slo_ms / LEAST_SLACK)
+
+
+def _alike(table: LoadTable, batch: Ints, quantile: Floats) -> Iterator[tuple[np.ndarray, Floats]]:
+    """Yields what shares a row of the table, as a mask, and the row, shape (load,)."""
     q = np.searchsorted(table.quantile, quantile - TOLERANCE)
     b = np.searchsorted(table.batch, batch, side="right") - 1
     pair, where = np.unique(q * table.batch.size + b, return_inverse=True)
-    where = where.reshape(np.shape(slack))
-    found = np.zeros(np.shape(slack))
-    with_none = np.concatenate(([0.0], table.load))
+    where = where.reshape(np.shape(quantile))
     for number, one in enumerate(pair.tolist()):
-        own = where == number
-        latency = table.latency[divmod(one, table.batch.size)]
-        found[own] = with_none[np.searchsorted(latency, slack[own] * (1 + TOLERANCE), side="right")]
-    return np.where(slack * (1 + TOLERANCE) >= LEAST_SLACK, found, 0.0)
+        yield where == number, table.latency[divmod(one, table.batch.size)]

@@ -57,3 +57,31 @@ def greatest_shared_loads(batch: Ints, processes: Ints, slack: Floats, quantile:
     load = np.clip(theta / np.expm1(theta) - margin, 0.0, MOST)
     known = (left > 0) & (slack * (1 + TOLERANCE) >= LEAST_SLACK) & (quantile <= GREATEST_MEASURED + TOLERANCE)
     return np.where(known, load, 0.0)
+
+
+HALVINGS = 50
+"""Of an interval of times."""
+
+
+def longest_of_every(batch: Ints, slo_ms: Floats, quantile: Floats, every: Floats, rate_rps: Floats) -> Floats:
+    """
+    Returns the longest time T with which one process of load b / T x `greatest_shared_loads` has a rate; 0: none.
+
+    M rises as T falls, theta falls with it, and theta / (e^theta - 1) rises: so does the load, and the rate with it.
+    The bisection ends at a time that allows the rate, and so does every shorter one. All arguments have one shape.
+    """
+    one = np.ones_like(batch)
+    full_rps = 1000.0 * batch
+
+    def allows(time_ms: Floats) -> np.ndarray:
+        load = greatest_shared_loads(batch, one, slo_ms / time_ms, quantile, every)
+        return np.asarray(load * full_rps >= rate_rps * time_ms)
+
+    with np.errstate(divide="ignore"):
+        high = np.minimum(slo_ms / LEAST_SLACK, MOST * full_rps / rate_rps)
+    low = np.where(allows(high), high, 0.0)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        holds = allows(middle)
+        low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+    return low
