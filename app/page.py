@@ -12,14 +12,16 @@ from sliceplan.app.screens.fragmentation import screen as fragmentation
 from sliceplan.app.screens.history import screen as history
 from sliceplan.app.screens.plan import screen as plan
 from sliceplan.app.screens.profiles import screen as profiles
+from sliceplan.app.screens.start import screen as start
 from sliceplan.app.screens.transition import screen as transition
 from sliceplan.app.screens.what_if import screen as what_if
 from sliceplan.app.screens.will_it_hold import screen as will_it_hold
 from sliceplan.app.screens.workloads import screen as workloads
 from sliceplan.app.session.current import BROKEN_LINK, current_session
 from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.leading import NEXT, lead_to
 from sliceplan.app.session.session import Session
-from sliceplan.app.widgets.actions import show_actions
+from sliceplan.app.widgets.actions import asks_to_solve, show_actions
 from sliceplan.app.widgets.login import admitted, show_identity
 from sliceplan.app.widgets.pictures import choose_picture_format
 from sliceplan.app.widgets.texts import listed
@@ -28,6 +30,9 @@ SCREEN = Kept[str]("screen")
 
 ICON = Path(__file__).with_name("icon.svg")
 STYLE = Path(__file__).with_name("page.css")
+
+WITHOUT_ANSWER = ("", "workloads")
+"""Paths of the screens that state a problem: a press on Solve leads from them to the plan."""
 
 Screen = Callable[[Session], None]
 
@@ -47,30 +52,35 @@ def draw_page() -> None:
 
         return st.Page(draw, title=title, url_path=path, icon=f":material/{icon}:", default=default)
 
-    chosen = st.navigation(
-        [
-            page(workloads.show, "Workloads and fleet", "workloads", "table", default=True),
-            page(plan.show, "Plan", "plan", "view_week"),
-            page(will_it_hold.show, "Will it hold?", "will-it-hold", "timer"),
-            page(compare.show, "Compare", "compare", "bar_chart"),
-            page(what_if.show, "What-if", "what-if", "tune"),
-            page(fragmentation.show, "Fragmentation", "fragmentation", "grid_on"),
-            page(transition.show, "Transition", "transition", "moving"),
-            page(profiles.show, "Profiles", "profiles", "show_chart"),
-            page(history.show, "History", "history", "history"),
-        ]
-    )
+    pages = [
+        page(start.show, "Start", "start", "home", default=True),
+        page(workloads.show, "Workloads and fleet", "workloads", "table"),
+        page(plan.show, "Plan", "plan", "view_week"),
+        page(will_it_hold.show, "Will it hold?", "will-it-hold", "timer"),
+        page(compare.show, "Compare", "compare", "bar_chart"),
+        page(what_if.show, "What-if", "what-if", "tune"),
+        page(fragmentation.show, "Fragmentation", "fragmentation", "grid_on"),
+        page(transition.show, "Transition", "transition", "moving"),
+        page(profiles.show, "Profiles", "profiles", "show_chart"),
+        page(history.show, "History", "history", "history"),
+    ]
+    chosen = st.navigation(pages)
     entered = SCREEN.of(session) != chosen.url_path
     SCREEN.keep(session, chosen.url_path)
     if entered:
         session.editor += 1
+    if chosen.url_path in WITHOUT_ANSWER and asks_to_solve(session):
+        lead_to(session, "plan")
     with st.sidebar:
         show_actions(session)
         choose_picture_format(session)
         show_identity(identity)
+    following = NEXT.taken(session)
+    if following is not None and following != chosen.url_path:
+        st.switch_page(next(one for one in pages if one.url_path == following))
     if (broken := BROKEN_LINK.of(session)) is not None:
         why = listed(broken.splitlines())
         st.error(f"The link could not be opened, so this is the usual page.\n\n{why}")
-    st.title(chosen.title)
+    st.title("sliceplan" if chosen is pages[0] else chosen.title)
     chosen.run()
     make_jobs_soon()

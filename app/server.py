@@ -32,5 +32,6 @@ def guard_the_server() -> None:
 
 if __name__ == "__main__":
     import_module("sliceplan.app.page")
+    import_module("sliceplan.app.jobs.demo_plan").plan_the_demo()
     guard_the_server()
     main(prog_name="streamlit")

@@ -1,14 +1,18 @@
 """The session of the browser that a script run belongs to."""
 
+from contextlib import suppress
+
 import streamlit as st
 
-from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.app.jobs.demo_plan import demo, demo_plan
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import SliceplanError
 
 from .deep_link import opened_session
 from .kept import Kept
 from .links import FIELDS
-from .session import Session, tables_of
+from .session import OpenJob, Result, Session, tables_of
 from .snapshots import KEPT
 
 WORK = "work"
@@ -23,7 +27,7 @@ def current_session(user: str) -> Session:
     state = st.session_state
     if "session" not in state or state.session.user != user:
         kept = KEPT.copy_of(st.query_params.get(WORK, ""), user)
-        state.session = _opened(user) or kept or new_session(user)
+        state.session = _opened(user) or kept or opening_session(user)
         state.session.editor += 1
         state.token = KEPT.keep(state.session)
     if st.query_params.get(WORK) != state.token:
@@ -47,5 +51,16 @@ def _opened(user: str) -> Session | None:
 
 def new_session(user: str) -> Session:
     """Returns a session that begins with the demo, as an empty page teaches nobody."""
-    demo = next(iter(example_problems().values()))
-    return Session(user, tables_of(demo), demo)
+    return Session(user, tables_of(demo()), demo())
+
+
+def opening_session(user: str) -> Session:
+    """Returns a new session with the demo's plan, or with its solve under way while the server has not got it."""
+    session, plan = new_session(user), demo_plan()
+    if plan is not None:
+        session.results["solve"] = Result(demo(), plan)
+        return session
+    with suppress(TooManyJobsError):
+        job = shared_jobs().submit_solve(user, demo(), profiles=shipped_profiles())
+        session.open_jobs["solve"] = OpenJob(job, demo())
+    return session

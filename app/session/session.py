@@ -82,6 +82,8 @@ class Session:
     """By purpose: solve, compare, sweep and others; a new job of a purpose takes the place of the old one."""
     results: dict[str, Result] = field(default_factory=dict)
     """The last result by purpose."""
+    before: Answer | None = None
+    """The plan before the one that was found last; None: there was none."""
     past: tuple[TablesState, ...] = ()
     """What the tables were before each change, for undo, latest last."""
     future: tuple[TablesState, ...] = ()

@@ -9,6 +9,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.summary import plan_summary
 
@@ -63,12 +64,21 @@ def ask(session: Session, begins: Callable[[Session, Problem], None]) -> None:
     ASKED.keep(session, begins)
 
 
+def asks_to_solve(session: Session) -> bool:
+    """Tells whether a press on Solve waits to be begun."""
+    return ASKED.of(session) is solve_now
+
+
 def solve_now(session: Session, problem: Problem) -> None:
-    """Begins to look for the cheapest plan, from the last one's prices."""
+    """
+    Begins to look for the cheapest plan, from the last one's prices.
+
+    A problem that is solved to the end is solved anew as the first time, so that the same question has the same answer.
+    """
     answer: Answer | None = session.answer
-    job = shared_jobs().submit_solve(
-        session.user, problem, profiles=shipped_profiles(), start=None if answer is None else answer.plan
-    )
+    is_done = answer is not None and answer.plan.status is Status.OPTIMAL and not session.is_outdated(answer.problem)
+    start = None if answer is None or is_done else answer.plan
+    job = shared_jobs().submit_solve(session.user, problem, profiles=shipped_profiles(), start=start)
     begin(session, "solve", job, problem)
 
 

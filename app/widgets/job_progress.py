@@ -48,6 +48,8 @@ def collect(session: Session) -> bool:
         kept = session.results.get(purpose)
         if result.value is None and kept is not None and kept.value is not None:
             result = Result(kept.problem, kept.value, result.error, result.was_cancelled)
+        if purpose == "solve" and result.value is not None:
+            session.before = session.answer
         session.results[purpose] = result
         del session.open_jobs[purpose]
         any_ended = True

@@ -40,12 +40,12 @@ def said_of(message):
 
 @pytest.fixture
 def page(browser, address):
-    """Opens the page; at the end, neither the browser's console nor Streamlit may have reported an error."""
+    """Opens the page's tables; at the end, neither the browser's console nor Streamlit may have reported an error."""
     opened = browser.new_page(viewport={"width": 1280, "height": 1400})
     errors = []
     opened.on("console", lambda message: errors.append(said_of(message)) if is_error(message) else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.goto(address)
+    opened.goto(f"{address}/workloads")
     expect(opened.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=30_000)
     yield opened
     assert opened.get_by_test_id("stException").count() == 0

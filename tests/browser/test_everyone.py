@@ -7,6 +7,7 @@ from support.browser_walk import go, press, settle
 pytestmark = pytest.mark.browser
 
 SCREENS = (
+    "Start",
     "Workloads and fleet",
     "Plan",
     "Will it hold?",
@@ -34,7 +35,7 @@ def test_every_screen_is_for_everyone_at_every_width(page):
     press(page, "Compare")
     expect(page.get_by_test_id("stSidebar").get_by_text("proven cheapest")).to_be_visible()
     for screen in SCREENS:
-        go(page, screen)
+        go(page, screen, heading="sliceplan" if screen == "Start" else screen)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_function(f"document.querySelector('[data-testid=stMain]').scrollWidth <= {width}")

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 def shown_by(browser, address, query):
     """Returns what the page shows of a link: its text, and everything foreign that became an element."""
     tab = browser.new_page()
-    tab.goto(f"{address}/?problem={query}")
+    tab.goto(f"{address}/workloads?problem={query}")
     tab.get_by_text("Runs today").or_(tab.get_by_text("Fleet", exact=True)).first.wait_for(timeout=60_000)
     tab.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')", timeout=60_000)
     found = tab.evaluate(

@@ -29,7 +29,7 @@ def colleague(browser, address):
     """Another browser, with nothing in common with the first."""
     context = browser.new_context(viewport={"width": 1280, "height": 1400})
     opened = context.new_page()
-    opened.goto(address)
+    opened.goto(f"{address}/workloads")
     expect(opened.get_by_role("button", name="Solve", exact=True)).to_be_enabled()
     yield opened
     assert opened.get_by_test_id("stException").count() == 0
@@ -44,6 +44,7 @@ def test_a_conflict_is_merged_and_an_old_version_restored(page, colleague):
     page.get_by_role("button", name="Save under this name").click()
     expect(page.get_by_text("walk, version 1")).to_be_visible()
     press(page, "Solve")
+    go(page, "Workloads and fleet")
     page.get_by_role("button", name="Save plan").click()
     page.get_by_label("What the plan is for").fill("today's order")
     page.get_by_role("button", name="Save this plan").click()

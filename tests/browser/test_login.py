@@ -47,7 +47,7 @@ def test_a_proxy_s_header_logs_in_and_nothing_else_does(opened, tmp_path):
         running_page(tmp_path, *arguments, port=port, environment={"SLICEPLAN_PROXY_SECRET": SECRET}) as direct,
         running_proxy(port, said) as address,
     ):
-        page = opened(address)
+        page = opened(f"{address}/workloads")
         in_sidebar(page, "ops@example.org (editor)").to_be_visible()
         page.get_by_role("button", name="Save as…").click()
         page.get_by_label("Name", exact=True).fill("behind-proxy")

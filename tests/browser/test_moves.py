@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 def test_the_way_to_a_plan_for_another_rate_is_shown_and_taken_away(page, tmp_path):
     press(page, "Solve")
-    expect(page.get_by_text("proven cheapest")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("proven cheapest").first).to_be_visible(timeout=20_000)
     go(page, "Transition")
     expect(page.get_by_text("Say what runs today")).to_be_visible()
     look(page, "20-transition-empty")
@@ -43,7 +43,7 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_and_taken_away(page, tmp_pa
 def test_profiles_show_where_the_plan_uses_and_extrapolates_them(page):
     load_example(page, "mixed")
     press(page, "Solve")
-    expect(page.get_by_text("proven cheapest")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("proven cheapest").first).to_be_visible(timeout=20_000)
     go(page, "Profiles")
     expect(page.get_by_role("heading", name="On MIG instances")).to_be_visible()
     expect(page.locator(".js-plotly-plot").first.get_by_text("in the plan")).to_be_visible()

@@ -8,6 +8,10 @@ pytestmark = pytest.mark.browser
 
 
 def test_every_screen_tells_its_part_of_the_story(page):
+    go(page, "Start", heading="sliceplan")
+    expect(page.locator(".js-plotly-plot .bars path").first).to_be_visible()
+    photograph(page, "start")
+    go(page, "Workloads and fleet")
     load_example(page, "parvagpu-s5")
     photograph(page, "workloads")
     press(page, "Compare")

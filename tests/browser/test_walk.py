@@ -50,11 +50,15 @@ def test_comparing_shows_gaps_and_the_rooms_left(page):
 
 def test_an_edited_rate_changes_the_plan_and_a_missing_one_is_marked(page):
     press(page, "Solve")
-    expect(page.get_by_text("proven cheapest")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("proven cheapest").first).to_be_visible(timeout=20_000)
+    go(page, "Workloads and fleet")
     edit_first_rate(page, "2200")
     expect(page.get_by_text("of the problem before it was changed")).to_be_visible(timeout=10_000)
     press(page, "Solve")
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    expect(page.get_by_text("Against the plan before:")).to_be_visible()
     expect(page.get_by_text("GPUs, $").first).not_to_contain_text("3 GPUs", timeout=20_000)
+    go(page, "Workloads and fleet")
     edit_first_rate(page, "2100")
     # A wrong number is refused in the cell, but a cell can be cleared.
     select_first_rate(page)
@@ -100,4 +104,4 @@ def test_a_wrong_upload_is_explained_and_a_right_one_replaces_the_problem(page, 
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(right)
     expect(page.get_by_text("fleet[0].colour")).to_have_count(0, timeout=10_000)
     press(page, "Solve")
-    expect(page.get_by_text("1 GPU, $3.43 per hour: proven cheapest")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("1 GPU, $3.43 per hour: proven cheapest").first).to_be_visible(timeout=20_000)

@@ -43,8 +43,8 @@ def test_a_pasted_table_is_looked_at_before_it_takes_the_old_ones_place_and_undo
     expect(dialog(page)).to_have_count(0)
     press(page, "Solve")
     expect(sidebar(page).get_by_text("1 GPU, $3.43 per hour")).to_be_visible()
-    undo = page.get_by_role("button", name="Undo")
-    undo.click()
+    go(page, "Workloads and fleet")
+    page.get_by_role("button", name="Undo").click()
     press(page, "Solve")
     expect(sidebar(page).get_by_text("3 GPUs, $10.29 per hour")).to_be_visible()
 

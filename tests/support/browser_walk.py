@@ -31,17 +31,17 @@ def settle(page: Page) -> None:
     page.locator('[data-test-script-state="notRunning"]').wait_for()
 
 
-def go(page: Page, screen: str) -> None:
-    """Goes to another screen by its link in the sidebar."""
-    heading = page.get_by_role("heading", name=screen, level=1)
+def go(page: Page, screen: str, heading: str | None = None) -> None:
+    """Goes to another screen by its link in the sidebar; its heading is its name, unless another is given."""
+    expected = page.get_by_role("heading", name=heading or screen, level=1)
     for _ in range(3):
         # A result that comes in at the very moment of the click draws the old screen again; people click again, too.
         page.get_by_role("link", name=screen, exact=True).click()
         settle(page)
         with suppress(PlaywrightTimeoutError):
-            heading.wait_for(timeout=6_000)
+            expected.wait_for(timeout=6_000)
             break
-    expect(heading).to_be_visible()
+    expect(expected).to_be_visible()
 
 
 def look(page: Page, name: str) -> None:

@@ -8,6 +8,7 @@ from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
 from sliceplan.app.screens.plan.downloads import offer_plan
 from sliceplan.app.session.session import Session
+from sliceplan.app.tables.changed import since
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
 from sliceplan.app.widgets.choosing import choose_one, choose_some, choose_whether
 from sliceplan.app.widgets.improving import plan_so_far, show_that_it_improves
@@ -56,6 +57,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     st.header(literal(plan_summary(plan, plan.gap)))
     for line in promised(plan):
         st.caption(literal(line))
+    _show_change(session, problem, plan)
     _show_trouble(plan)
     if not plan.gpus:
         st.markdown(literal(in_plain_words(problem, plan).limit))
@@ -79,6 +81,15 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
         st.caption("Files, exports and the report are here as soon as the search has ended or you have stopped it.")
     else:
         offer_plan(session)
+
+
+def _show_change(session: Session, problem: Problem, plan: Plan) -> None:
+    """Says what is other than in the plan before, where that was of the same services or most of them."""
+    before, answer = session.before, session.answer
+    if before is None or answer is None or answer.plan is not plan or not (before.plan.gpus and plan.gpus):
+        return
+    if before.problem.name == problem.name:
+        st.markdown(f"**Against the plan before:** {literal(since(before.plan, plan))}")
 
 
 def _show_trouble(plan: Plan) -> None:

@@ -1,0 +1,1 @@
+"""What a stranger sees first: an answer, and three ways on."""

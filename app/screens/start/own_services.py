@@ -1,0 +1,129 @@
+"""One's own services, from a spreadsheet, a file or three fields, to a plan by one press."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from sliceplan.app.session.leading import lead_to
+from sliceplan.app.session.problem_state import stated
+from sliceplan.app.session.session import Session, Tables, open_problem
+from sliceplan.app.session.uploaded import MOST_MIB, text_of, uploaded_problem
+from sliceplan.app.tables.catalogue import ModelFacts, model_facts
+from sliceplan.app.tables.pasted import read_table
+from sliceplan.app.tables.problem import FLEET_COLUMNS, WORKLOAD_COLUMNS, typed
+from sliceplan.app.widgets.actions import ask, solve_now
+from sliceplan.app.widgets.tables import show_table
+from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.problem import Problem, Settings
+
+SAMPLE = "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t200\nphotos\tvgg16\t80\t250"
+
+NAME = "my-services"
+
+MOST_SHOWN = 8
+"""Things to put right that are listed."""
+
+
+@st.dialog("My services", width="medium")
+def ask_for_services(session: Session) -> None:
+    """Takes services and a GPU type, and leads to their plan."""
+    facts = _facts()
+    gpus = [gpu for gpu, _ in Counter(one.gpu for one in facts).most_common()]
+    gpu = st.selectbox("GPU type", gpus, key="own_gpu", help="those for which speeds of models are known here")
+    known = [one for one in facts if one.gpu == gpu]
+    pasted, filled = st.tabs(["Paste or upload", "Type one"])
+    with pasted:
+        _show_paste(session, gpu, known)
+    with filled:
+        _show_form(session, gpu, known)
+
+
+def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None:
+    models = list(dict.fromkeys(one.model for one in known))
+    text = st.text_area("Cells of a spreadsheet, with the line of column names", key="own_cells", placeholder=SAMPLE)
+    file = st.file_uploader(
+        "Or a file: services as CSV, a whole problem as YAML or JSON",
+        type=["csv", "tsv", "txt", "yaml", "yml", "json"],
+        key="own_file",
+        max_upload_size=MOST_MIB,
+    )
+    units = "Rates in requests per second, SLOs in milliseconds"
+    st.caption(literal(f"{units}. Models known on {gpu}: {', '.join(models)}."))
+    try:
+        if file is not None and not file.name.lower().endswith((".csv", ".tsv", ".txt")):
+            problem = uploaded_problem(file.name, file.getvalue())
+            _offer(session, problem, len(problem.workloads))
+            return
+        if file is not None:
+            text = text_of(file.name, file.getvalue())
+    except InputError as error:
+        _say_wrong([f"{finding.path} {finding.message}".strip() for finding in error.findings])
+        return
+    if not text.strip():
+        return
+    read = read_table(text, "workloads", {"model": models})
+    wrong = [*read.problems, *(f"row {i + 1}: {mark}" for i, mark in enumerate(read.marks) if mark)]
+    if wrong:
+        _say_wrong(wrong)
+        return
+    for note in read.notes:
+        st.caption(literal(note))
+    show_table(read.rows[list(read.columns)].head(MOST_SHOWN), "own_rows")
+    _offer_rows(session, gpu, known, read.rows)
+
+
+def _show_form(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None:
+    model = st.selectbox("Model", list(dict.fromkeys(one.model for one in known)), key="own_model")
+    rate_at, slo_at = st.columns(2)
+    rate = rate_at.number_input("Requests per second", min_value=0.01, value=100.0, key="own_rate")
+    slo = slo_at.number_input("SLO, milliseconds", min_value=0.01, value=250.0, key="own_slo")
+    row = {"name": model, "model": model, "rate_rps": rate, "slo_ms": slo}
+    _offer_rows(session, gpu, known, typed(pd.DataFrame([row], columns=list(WORKLOAD_COLUMNS))), key="own_plan_one")
+
+
+def _offer_rows(
+    session: Session, gpu: str, known: Sequence[ModelFacts], rows: pd.DataFrame, key: str = "own_plan"
+) -> None:
+    """Offers to plan services on as many GPUs of a type as they take; or says what keeps them from it."""
+    ways = sorted({way for one in known for way in one.sharing})
+    usual = "mig" if "mig" in ways else ", ".join(ways)
+    fleet = typed(pd.DataFrame([{"gpu": gpu, "sharing": usual}], columns=list(FLEET_COLUMNS)))
+    settings = {name: field.get_default(call_default_factory=True) for name, field in Settings.model_fields.items()}
+    problem, findings = stated(Tables(NAME, fleet, rows, settings))
+    if problem is None:
+        _say_wrong([_in_row(f"{finding.path} {finding.message}") for finding in findings])
+        return
+    _offer(session, problem, len(rows), key)
+
+
+def _offer(session: Session, problem: Problem, count: int, key: str = "own_plan") -> None:
+    if st.button(f"Plan {count:,} services" if count != 1 else "Plan this service", type="primary", key=key):
+        open_and_solve(session, problem)
+        st.rerun()
+
+
+def _in_row(text: str) -> str:
+    """Returns a finding with the row that its reader sees, as `row 2: model ...` for `workloads[1].model ...`."""
+    return re.sub(r"^workloads\[(\d+)\]\.?", lambda found: f"row {int(found[1]) + 1}: ", text)
+
+
+def _say_wrong(texts: Sequence[str]) -> None:
+    more = f"\n- and {len(texts) - MOST_SHOWN:,} more" if len(texts) > MOST_SHOWN else ""
+    st.error(f"This must be put right first:\n\n{listed(texts[:MOST_SHOWN])}{more}")
+
+
+def open_and_solve(session: Session, problem: Problem) -> None:
+    """Makes a problem the session's, and leads to its plan."""
+    open_problem(session, problem)
+    ask(session, solve_now)
+    lead_to(session, "plan")
+
+
+@st.cache_resource
+def _facts() -> tuple[ModelFacts, ...]:
+    return model_facts(shipped_profiles())

@@ -1,0 +1,43 @@
+"""The first half minute of a stranger, step by step: an answer at once, and one's own plan without reading anything."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from support.browser_walk import go, press, settle
+
+pytestmark = pytest.mark.browser
+
+CELLS = "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t{slo}\nphotos\tvgg16\t80\t250"
+
+
+def test_a_stranger_sees_an_answer_and_has_a_plan_of_their_own_in_four_steps(page, address):
+    page.goto(address)
+    expect(page.get_by_role("heading", name="An example, solved: 8 services on")).to_be_visible()
+    expect(page.get_by_text("Without sharing", exact=True)).to_be_visible()
+    expect(page.locator(".js-plotly-plot .bars path").first).to_be_visible()
+    press(page, "Plan my services")
+    dialog = page.get_by_role("dialog")
+    cells = dialog.get_by_role("textbox", name="Cells of a spreadsheet")
+    cells.fill(CELLS.format(slo="soon"))
+    cells.press("Control+Enter")
+    expect(dialog.get_by_text("row 1: slo_ms")).to_be_visible()
+    cells.fill(CELLS.format(slo="200"))
+    cells.press("Control+Enter")
+    dialog.get_by_role("button", name="Plan 2 services").click()
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile(r"GPUs?, \$.* per hour"))).to_be_visible()
+    expect(page.locator(".js-plotly-plot").get_by_text("photos").first).to_be_visible()
+
+
+def test_the_doors_lead_to_an_example_and_to_what_if(page, address):
+    page.goto(address)
+    page.get_by_role("button", name="Twice the traffic?").click()
+    expect(page.get_by_role("heading", name="What-if", level=1)).to_be_visible()
+    expect(page.get_by_text("What if: rate x 2", exact=True)).to_be_visible()
+    go(page, "Start", heading="sliceplan")
+    page.get_by_role("button", name="V100s shared by MPS").click()
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    settle(page)
+    expect(page.get_by_test_id("stSidebar").get_by_text("igniter", exact=True)).to_be_visible()
+    expect(page.get_by_text("What to rent:")).to_be_visible()
