@@ -81,7 +81,8 @@ def _demand_matching(resolved: ResolvedProblem, sizes: dict[int, int], w: int) -
     full = floor(rate / throughput[optimal])
     if full * throughput[optimal] >= rate:
         full -= 1
-    rest = rate - full * throughput[optimal]
+    # By rounding, the rest may be a little more than what one of them carries.
+    rest = min(rate - full * throughput[optimal], throughput[optimal])
     last = min(slices for slices, rps in throughput.items() if rps >= rest)
     return [Segment(sizes[slices], w) for slices in [optimal] * full + [last]]
 

@@ -192,7 +192,9 @@ def _replan(problem, profiles, time_limit_s):
             yield "replan", f"no plan, moves {most}", wrong
             continue
         wrong = [] if most is None or len(report.moved) <= most else [f"{len(report.moved)} moves of at most {most}"]
-        if most is not None:  # its bound is that of plans with few moves, which the enumeration does not know
+        if (
+            most is not None and plan.gpus
+        ):  # its bound is that of plans with few moves, which the enumeration does not know
             plan = plan.model_copy(update={"status": Status.FEASIBLE, "bound": plan.bound.model_copy(update=UNKNOWN)})
         yield "replan", f"{plan.status}, moves {most}", [*wrong, *wrong_plan(problem, profiles, plan)]
 
