@@ -61,6 +61,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": planning.compare,
     "price": pricing.price,
     "sweep": sweeping.sweep,
+    "capacity": capacity.capacity,
     "headroom": capacity.headroom,
     "shed": capacity.shed,
     "check": reviewing.check,

@@ -60,6 +60,7 @@ EXACT = {
     "whole_gpus": {"backends", "covers", "dual", "primal", *PROOF},
     "fleet": {"backends", "covers", "dual", "mig", "mps", "primal", "whole_gpus", *PROOF},
     "shedding": {"backends", "covers", "dual", "fleet", "mig", "mps", *PROOF},
+    "capacity": {"backends", "mig", "mps", *PROOF},
     "replanning": {"backends", "covers", "dual", "fleet", "mig", *PROOF},
 }
 

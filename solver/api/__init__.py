@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..check import check
-    from .capacity import Headroom, Shedding, headroom, shed
     from .comparing import Comparison, compare
+    from .counted_fleets import Headroom, Shedding, capacity, headroom, shed
     from .exporting import export_formats
     from .finishing import WrongPlanError
     from .moving import WrongTransitionError, replan, transition
@@ -34,6 +34,7 @@ __all__ = [
     "SimulationSettings",
     "WrongPlanError",
     "WrongTransitionError",
+    "capacity",
     "check",
     "compare",
     "export_formats",
@@ -51,7 +52,7 @@ __all__ = [
 ]
 
 _HOME = {
-    **dict.fromkeys(("Headroom", "Shedding", "headroom", "shed"), ".capacity"),
+    **dict.fromkeys(("Headroom", "Shedding", "capacity", "headroom", "shed"), ".counted_fleets"),
     **dict.fromkeys(("Comparison", "compare"), ".comparing"),
     **dict.fromkeys(("WrongTransitionError", "replan", "transition"), ".moving"),
     **dict.fromkeys(("planner_facts", "planner_names", "planner_sources", "planners_for"), ".planners"),

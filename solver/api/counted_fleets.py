@@ -14,12 +14,14 @@ from ..analysis.capacity import (
     scaled,
     short_of,
 )
-from ..model.capacity_report import HeadroomReport, Shed, ShedReport
+from ..analysis.most_requests import MostCapacity, most_capacity, nothing_found, refuse_unknown
+from ..model.capacity_report import HeadroomReport, Shed, ShedReport, Weights
 from ..model.plan import Plan
 from ..model.problem import Problem
 from ..model.profile import Profile
 from ..performance.resolve import resolve
 from ..runtime.interruption import best_so_far
+from .finishing import finish_plan
 from .running import exact, planned, refuse_unplannable
 from .task import task_of
 
@@ -100,3 +102,33 @@ def shed(
         return Shedding(report, None, None)
     rest = replace(task, resolved=task.resolved.restricted_to(kept))
     return Shedding(report, rest.resolved.problem, planned(rest, exact(), found.gpus))
+
+
+def capacity(
+    problem: Problem,
+    *,
+    weights: Weights = "equal",
+    profiles: Sequence[Profile] | None = None,
+    time_limit_s: float | None = None,
+    gap: float | None = None,
+    source: str | None = None,
+) -> MostCapacity:
+    """
+    Returns the plan whose partitions could carry most, beyond the rates, on MIG and whole GPUs; every type has a count.
+
+    Parameters
+    ----------
+    weights
+        What a request/s counts: "equal", or "solo": 1 / (what one GPU carries of its service alone).
+    gap
+        Part of the limit that may be missing; None: the problem's own. Others and errors as for `solve`.
+    """
+    task = task_of(problem, profiles, time_limit_s, source, gap)
+    require_counts(problem)
+    refuse_unknown(problem)
+    refuse_unplannable(task, source)
+    search = partial(most_capacity, task.resolved, weights, time_limit_s=task.deadline - time.monotonic())
+    found = best_so_far(search, lambda _: nothing_found(weights), deadline=task.deadline)
+    if found.plan is None:
+        return found
+    return replace(found, plan=finish_plan(problem, found.plan, task.profiles))

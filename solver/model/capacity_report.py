@@ -1,4 +1,6 @@
-"""What a fixed fleet can carry; how the figures are found is in solver/analysis/capacity.py."""
+"""What a fixed fleet can carry; how the figures are found is in solver/analysis."""
+
+from typing import Literal
 
 from pydantic import Field
 
@@ -30,3 +32,28 @@ class ShedReport(Record):
     value_lost: float = Field(ge=0)
     least_value_lost: float = Field(ge=0, description="proven: nothing less will do")
     shed: tuple[Shed, ...]
+
+
+Weights = Literal["equal", "solo"]
+"""What a request/s counts: the same for every service, or 1 / (what one GPU carries of the service alone)."""
+
+
+class ServiceCapacity(Record):
+    """What a plan's partitions could carry of a service."""
+
+    workload: Name
+    rate_rps: float = Field(ge=0, description="what it is asked to serve, with the headroom that is provisioned")
+    capacity_rps: float = Field(ge=0, description="what its partitions could carry within its SLO")
+
+
+class CapacityReport(Record):
+    """The most that the GPUs that there are could carry, beyond the rates, which are kept."""
+
+    weights: Weights
+    capacity: float | None = Field(ge=0, description="of the plan, weighted; null: no plan was found")
+    limit: float | None = Field(ge=0, description="proven: no plan has more; null: nothing was proven in time")
+    gap: float | None = Field(ge=0, description="(limit - capacity) / limit; null: one is missing")
+    services: tuple[ServiceCapacity, ...]
+    one_more: dict[str, float] = Field(
+        description="GPU type -> proven: no plan has more with one more GPU of it; empty: nothing was proven in time"
+    )

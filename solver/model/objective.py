@@ -6,7 +6,7 @@ is how far a plan is from its bound, as a part of the bound. Here alone the two 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 SAME = 1e-9
@@ -108,3 +108,17 @@ COST = Objective(
     beyond="above the cheapest possible",
 )
 """The price of a plan's GPUs, as little as can be: what every planner here looks for."""
+
+CAPACITY = Objective(
+    name="capacity",
+    sense=Sense.MOST,
+    unit="requests/s",
+    amount="{:,.1f} requests/s",
+    no_plan="no plan could carry more than",
+    best="most possible",
+    beyond="below the most possible",
+)
+"""What a plan's partitions could carry together, as much as can be; it is not what they are asked to serve."""
+
+SOLO_CAPACITY = replace(CAPACITY, unit="GPUs' worth", amount="{:,.3f} GPUs' worth")
+"""The same, where each service counts in parts of what one GPU carries of it alone."""

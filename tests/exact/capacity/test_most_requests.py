@@ -1,0 +1,112 @@
+"""The most requests/s of counted fleets: against enumeration, and what prices prove of it."""
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from oracles.capacity_oracle import most_capacity
+from oracles.mig_oracle import LOOSE, TooManyError
+from problems.mig_draws import small_problem
+
+from sliceplan.solver.exact.capacity.first_plan import first_plan
+from sliceplan.solver.exact.capacity.most_requests import most_requests, solo_capacity
+from sliceplan.solver.exact.capacity.price_limit import price_limit
+from sliceplan.solver.exact.capacity.relaxation import relaxation
+from sliceplan.solver.model.stop_reason import StopReason
+from sliceplan.solver.performance.resolve import resolve
+
+SAME = 1e-8
+
+
+def counted(seed):
+    """Returns a small problem with one or two GPUs of each type, weights that are drawn, and the profiles."""
+    draw = random.Random(f"counted {seed}")
+    problem, profiles = small_problem(seed)
+    fleet = tuple(
+        entry.model_copy(update={"count": draw.choice((0, 1, 1, 2)) if entry.gpu == "A30-24GB" else 1})
+        for entry in problem.fleet
+    )
+    weights = [draw.choice((1.0, 1.0, 0.5, 10 ** draw.uniform(-3, 3))) for _ in problem.workloads]
+    return problem.model_copy(update={"fleet": fleet}), profiles, weights
+
+
+def judged(seed):
+    """Returns how the answer to a drawn problem ended, having compared it with all that there is."""
+    problem, profiles, weights = counted(seed)
+    strict = most_capacity(problem, profiles, weights)
+    loose = most_capacity(problem, profiles, weights, LOOSE)
+    resolved = resolve(problem, profiles)
+    answer = most_requests(resolved, np.array(weights), time_limit_s=30)
+    relaxed = relaxation(resolved, np.array(weights))
+    counts = {entry.gpu: entry.available for entry in problem.fleet}
+    if strict is not None:
+        assert price_limit(resolved, np.array(weights), relaxed).at(counts) >= float(strict) * (1 - SAME)
+        first = first_plan(resolved, np.array(weights), relaxed, time_limit_s=5)
+        assert first is None or first.capacity(resolved, np.array(weights)) <= float(loose) * (1 + SAME)
+    if answer.stopped is StopReason.INFEASIBLE:
+        assert strict is None
+        return "infeasible"
+    found = Fraction(answer.capacity(resolved, np.array(weights)))
+    assert loose is not None
+    assert found <= loose * (1 + Fraction(SAME))
+    if strict is not None:
+        assert answer.limit >= float(strict) * (1 - SAME)
+        assert found >= strict * (1 - Fraction(SAME))
+    return "most"
+
+
+def test_small_fleets_carry_as_much_as_enumeration_finds():
+    ends = Counter()
+    for seed in range(24):
+        try:
+            ends[judged(seed)] += 1
+        except TooManyError:
+            ends["too many"] += 1
+    assert ends["most"] >= 8, ends
+    assert ends["infeasible"] >= 1, ends
+
+
+def test_one_more_gpu_adds_no_more_than_its_price():
+    tried = 0
+    for seed in range(14):
+        problem, profiles, weights = counted(seed)
+        resolved = resolve(problem, profiles)
+        relaxed = relaxation(resolved, np.array(weights))
+        if relaxed is None:
+            continue
+        prices = price_limit(resolved, np.array(weights), relaxed)
+        for i, entry in enumerate(problem.fleet):
+            fleet = list(problem.fleet)
+            fleet[i] = entry.model_copy(update={"count": entry.available + 1})
+            more = problem.model_copy(update={"fleet": tuple(fleet)})
+            try:
+                most = most_capacity(more, profiles, weights)
+            except TooManyError:
+                continue
+            limit = prices.at({one.gpu: one.available for one in more.fleet})
+            assert most is None or most <= Fraction(limit) * (1 + Fraction(SAME))
+            tried += most is not None
+    assert tried >= 4
+
+
+def test_a_gpu_of_its_own_carries_what_its_best_cut_does():
+    problem, profiles, _ = counted(3)
+    resolved = resolve(problem, profiles)
+    assert solo_capacity(resolved) == pytest.approx(
+        [
+            max(
+                float(most_capacity(alone(problem, w, entry), profiles, [1.0]) or 0)
+                for entry in problem.fleet
+                if entry.available
+            )
+            for w in range(len(problem.workloads))
+        ]
+    )
+
+
+def alone(problem, w, entry):
+    """Returns the problem of one workload with next to no rate on one GPU."""
+    one = problem.workloads[w].model_copy(update={"rate_rps": 1e-9, "max_replicas": None, "min_replicas": 1})
+    return problem.model_copy(update={"workloads": (one,), "fleet": (entry.model_copy(update={"count": 1}),)})
