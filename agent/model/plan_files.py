@@ -48,8 +48,11 @@ def _wrong_gpu(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
     yield from wrong_gpu(gpu, path)
     yield from beyond_the_board(gpu, path)
     for j, partition in enumerate(gpu.partitions):
-        if partition.duty_cycle_ms is not None and len(partition.serves) > 1:
+        if partition.duty_cycle_ms is not None:
             names = ", ".join(served.workload for served in partition.serves)
-            yield f"{path}.partitions[{j}].serves", f"are {names} in turn; the agent runs one service a partition"
+            yield (
+                f"{path}.partitions[{j}].serves",
+                f"are {names} in turn; the agent runs one service, back to back",
+            )
     if too_much := overcommitted(gpu):
         yield f"{path}.partitions", too_much

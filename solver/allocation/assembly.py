@@ -58,6 +58,13 @@ def assemble(
     order = {entry.gpu.name: i for i, entry in enumerate(resolved.fleet)}
     used = sorted((one for one in decided if one.is_used), key=lambda one: order[one.gpu])
     gpus = _gpu_records(resolved, used, partition_records(resolved, _figures(resolved, used)))
+    return planned(resolved, gpus, planner=planner, bound=bound, search=search)
+
+
+def planned(
+    resolved: ResolvedProblem, gpus: tuple[PlannedGpu, ...], *, planner: str, bound: Bound, search: Search
+) -> Plan:
+    """Returns the plan of complete GPUs: what they cost, and what is known of that."""
     cost = sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in gpus)
     return Plan(
         version=1,
@@ -175,7 +182,7 @@ def _gpu_records(
     for entry in resolved.problem.fleet:
         ids += [f"{entry.gpu}/{number}" for number in range(numbers[entry.gpu])]
         types += [entry.gpu] * numbers[entry.gpu]
-        for node, index in islice(_places(entry), numbers[entry.gpu]):
+        for node, index in islice(node_places(entry), numbers[entry.gpu]):
             nodes.append(node)
             indices.append(index)
     own = [tuple(partitions[first:end]) for first, end in pairwise(accumulate(count, initial=0))]
@@ -194,7 +201,7 @@ def _sharing(resolved: ResolvedProblem, one: AllocatedGpu | AlikeGpus) -> Sharin
     return resolved.sizes[one.sizes[0] if isinstance(one, AlikeGpus) else one.segments[0].size].sharing
 
 
-def _places(entry: FleetEntry) -> Iterator[tuple[str | None, int | None]]:
+def node_places(entry: FleetEntry) -> Iterator[tuple[str | None, int | None]]:
     """Yields node and index for one GPU of a type after the other; None where the fleet entry names no nodes."""
     for node in entry.nodes or ():
         yield from ((node.name, index) for index in range(node.count))

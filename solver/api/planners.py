@@ -18,8 +18,8 @@ def planners_for(problem: Problem) -> tuple[str, ...]:
 def planner_facts() -> tuple[PlannerFacts, ...]:
     """Returns what is said of every planner, the exact ones first."""
     return tuple(
-        PlannerFacts(name, planner.source, planner.sharing, planner.own_model, planner.keeps_spares)
-        for name, planner in registry.planners().items()
+        PlannerFacts(name, one.source, one.sharing, one.own_model, one.keeps_spares, one.takes_turns)
+        for name, one in registry.planners().items()
     )
 
 

@@ -86,7 +86,9 @@ def _wrong_cuts(plan: Plan, cuts: tuple[GpuCut, ...], columns: PlanColumns, left
     stated = list(map(attrgetter(*CUT), cuts))
     expected = [(*one, *UNSHARED) for one in left]
     differs = map(ne, stated, map(expected.__getitem__, columns.division.tolist()))
-    for g in np.flatnonzero(np.fromiter(differs, dtype=np.bool_, count=len(stated))).tolist():
+    by_shares = np.array([plan.gpus[example].sharing == "mps" for example in columns.example.tolist()], dtype=np.bool_)
+    looked_at = np.fromiter(differs, dtype=np.bool_, count=len(stated)) | by_shares[columns.division]
+    for g in np.flatnonzero(looked_at).tolist():
         gpu = plan.gpus[g]
         said, known = (dict(zip(CUT, of, strict=True)) for of in (stated[g], expected[columns.division[g]]))
         if gpu.sharing == "mps":

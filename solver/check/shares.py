@@ -18,6 +18,7 @@ from ..performance.interference.igniter import IgniterModel
 from ..performance.interference.prediction import SharedPrediction
 from .basis import basis_beside
 from .latency import OnPartitions, execution_may_take_ms, promise_in_words, promised_rps
+from .shares_in_turn import are_judged_here, wrong_shares_in_turn
 from .violation import NOT_AT_ANY_RATE, RELATIVE, Violation, close
 
 FAR_TOO_LARGE = 10**9
@@ -33,6 +34,15 @@ def wrong_shares(
     cut: GpuCut | None = None,
 ) -> Iterator[Violation]:
     """Yields what is wrong with a GPU under MPS; `cut`: what the plan's metrics say of it, None: nothing."""
+    known_here = [
+        profile.interference if owner and (profile := profiles.get((owner.model, gpu.gpu))) else None
+        for partition in gpu.partitions
+        for served in partition.serves
+        for owner in [workloads.get(served.workload)]
+    ]
+    if are_judged_here(problem, gpu, known_here):
+        yield from wrong_shares_in_turn(problem, workloads, gpu, facts, profiles, cut)
+        return
     found = list(_wrong_form(workloads, gpu, facts, profiles))
     yield from found
     if found:
@@ -131,9 +141,7 @@ def _wrong_partition(
             f"(2 of its {facts.sm_count.value:g} SMs)",
         )
     if len(partition.serves) > 1:
-        shown = ", ".join(one.workload for one in partition.serves)
-        turns = "a share serves one" if partition.duty_cycle_ms is None else "turns on shares are not checked yet"
-        yield Violation(where, f"serves several workloads ({shown}); {turns}")
+        yield Violation(where, "serves several workloads; without a duty cycle a share serves one")
     owner = workloads.get(served.workload)
     if owner is None:
         yield Violation(where, f"serves {served.workload!r}, which is not in the problem")

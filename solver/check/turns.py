@@ -33,11 +33,12 @@ def wrong_form(problem: Problem, gpu_id: str, partition: Partition) -> Iterator[
         if partition.turns is not None:
             yield Violation(gpu_id, f"has turns {partition.turns!r}, but no duty_cycle_ms; expected null")
         return
-    if number < 2:
-        message = f"has duty_cycle_ms {partition.duty_cycle_ms:g}; here no services take turns"
+    if number < 1:
+        message = f"has duty_cycle_ms {partition.duty_cycle_ms:g}; here no service takes turns"
         yield Violation(gpu_id, message)
     elif allowed == "none":
-        yield Violation(gpu_id, f"{_names(partition)} take turns, but the problem's settings.turns is none")
+        message = f"has duty_cycle_ms {partition.duty_cycle_ms:g}, but the problem's settings.turns is none"
+        yield Violation(gpu_id, message)
     elif partition.turns != allowed:
         yield Violation(gpu_id, f"has turns {partition.turns!r}; the problem's settings.turns is {allowed!r}")
     if len({one.workload for one in partition.serves}) < number:

@@ -21,12 +21,18 @@ class ProfileFormat(StrEnum):
     PARVAGPU = "parvagpu"
     IGNITER = "igniter"
     GPULETS = "gpulets"
+    GPULET_TABLES = "gpulet-tables"
 
 
 def import_profile(
-    source_format: Annotated[ProfileFormat, typer.Argument(metavar="FORMAT", help="parvagpu, igniter or gpulets")],
+    source_format: Annotated[
+        ProfileFormat, typer.Argument(metavar="FORMAT", help="parvagpu, igniter, gpulets or gpulet-tables")
+    ],
     path: Annotated[
-        Path, typer.Argument(help="What to import: for parvagpu the folder of CSV files, else a file of JSON lines.")
+        Path,
+        typer.Argument(
+            help="What to import: for parvagpu and gpulet-tables the folder of CSV files, else a file of JSON lines."
+        ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Profile file to write (YAML, or JSON).")],
     fit: Annotated[
@@ -42,7 +48,7 @@ def import_profile(
         message = f"is for parvagpu; {source_format} is fitted where there is something to fit"
         raise InputError([Finding("--fit", "", message)])
     else:
-        imported = _import_igniter(path) if source_format is ProfileFormat.IGNITER else _import_gpulets(path)
+        imported = _READ[source_format](path)
     write_profiles(imported, output)
     kinds = ", ".join(dict.fromkeys(profile.quality for profile in imported))
     say(f"{output}: {len(imported)} profiles, {kinds}.")
@@ -115,3 +121,16 @@ def estimate_profile(
         raise InputError([Finding("--from", measured_on, "has no measured profile with interference coefficients")])
     write_profiles([carried(profile, types[measured_on], types[gpu]) for profile in known], output)
     say(f"{output}: {len(known)} profiles, estimated from {measured_on}; nothing was measured on {gpu}.")
+
+
+def _import_gpulet_tables(path: Path) -> "list[Profile]":
+    from ..formats.gpulet_tables import read_gpulet_tables
+
+    return read_gpulet_tables(path)
+
+
+_READ = {
+    ProfileFormat.IGNITER: _import_igniter,
+    ProfileFormat.GPULETS: _import_gpulets,
+    ProfileFormat.GPULET_TABLES: _import_gpulet_tables,
+}

@@ -235,7 +235,7 @@ def _content(partition: Partition) -> tuple[str, str]:
     """Returns what a partition serves, and at which operating point and load."""
     if not partition.serves:
         return "spare", "kept free"
-    if partition.duty_cycle_ms is not None and len(partition.serves) > 1:
+    if partition.duty_cycle_ms is not None:
         return _round(partition, partition.duty_cycle_ms)
     (served, *_) = partition.serves
     processes = f"x{served.processes}" if partition.sm_percent is None else ""

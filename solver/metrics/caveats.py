@@ -17,9 +17,11 @@ class CaveatKind(IntEnum):
 
     ESTIMATED = 0
     """The profile was carried over from another GPU type."""
-    EXTRAPOLATED = 1
+    UNDISTURBED = 1
+    """Services share a GPU by MPS, and how they disturb each other is not known."""
+    EXTRAPOLATED = 2
     """The operating point lies outside of what was measured."""
-    PLANNED_WITHOUT = 2
+    PLANNED_WITHOUT = 3
     """The fleet allows a kind of sharing of which nothing is known for a model."""
 
 
@@ -62,6 +64,7 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[C
             )
             for model, on, measured_on in estimated
         ),
+        *(Caveat(CaveatKind.UNDISTURBED, text) for text in _undisturbed(problem, plan, by_key)),
         *beyond_measured,
         *(Caveat(CaveatKind.PLANNED_WITHOUT, text) for text in _planned_without(problem, by_key)),
     ]
@@ -87,17 +90,35 @@ def _planned_without(problem: Problem, by_key: Mapping[tuple[str, str], Profile]
     for entry in problem.fleet:
         asked = dict.fromkeys(model for model, gpus in models if gpus is None or entry.gpu in gpus)
         for sharing in entry.sharing:
-            unknown = [model for model in asked if not _known(by_key.get((model, entry.gpu)), sharing)]
+            turns = problem.settings.turns != "none"
+            unknown = [model for model in asked if not _known(by_key.get((model, entry.gpu)), sharing, turns)]
             if unknown:
                 kind = {"mig": "under MIG", "mps": "under MPS", "exclusive": "used whole"}[sharing]
                 yield f"nothing is known of {', '.join(unknown)} on {entry.gpu} {kind}: planned without"
 
 
-def _known(profile: Profile | None, sharing: Sharing) -> bool:
+def _undisturbed(problem: Problem, plan: Plan, by_key: Mapping[tuple[str, str], Profile]) -> Iterator[str]:
+    """Yields each model that stands beside others under MPS at the latency that it has alone, as no other is known."""
+    if problem.settings.turns == "none":
+        return
+    model_of = {workload.name: workload.model for workload in problem.workloads}
+    found: dict[tuple[str, str], None] = {}
+    for gpu in plan.gpus:
+        if gpu.sharing == "mps" and len(gpu.partitions) > 1:
+            for served in (served for partition in gpu.partitions for served in partition.serves):
+                key = (model_of.get(served.workload, ""), gpu.gpu)
+                profile = by_key.get(key)
+                if profile is not None and profile.interference is None and profile.neighbours is None:
+                    found[key] = None
+    for model, gpu_type in found:
+        yield f"how neighbours slow {model} on {gpu_type} under MPS is not known: its latencies are those alone"
+
+
+def _known(profile: Profile | None, sharing: Sharing, turns: bool) -> bool:
     if profile is None:
         return False
     if sharing == "mig":
         return bool(profile.mig_points or profile.curves)
     if sharing == "mps":
-        return profile.interference is not None
+        return profile.interference is not None or (turns and bool(profile.share_points))
     return profile.interference is not None or any(point.sm_percent == 100 for point in profile.share_points)

@@ -66,12 +66,12 @@ class PlanColumns:
 
     @cached_property
     def take_turns(self) -> Bools:
-        """Shape (partition,): whether several services take turns on it."""
+        """Shape (partition,): whether services take turns on it, if only one a round."""
         duty_cycles = list(map(attrgetter("duty_cycle_ms"), self.partitions))
         if duty_cycles.count(None) == len(duty_cycles):
             return np.zeros(len(duty_cycles), dtype=np.bool_)
-        several = np.bincount(self.partition, minlength=len(duty_cycles)) > 1
-        return np.asarray([one is not None for one in duty_cycles] & several)
+        serves = np.bincount(self.partition, minlength=len(duty_cycles)) > 0
+        return np.asarray([one is not None for one in duty_cycles] & serves)
 
     @property
     def served_kind(self) -> Ints:

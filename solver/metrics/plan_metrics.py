@@ -155,7 +155,12 @@ def _left_beside(
 def _power(
     gpu: PlannedGpu, model_of: Mapping[str, str], profiles: Mapping[tuple[str, str], Profile]
 ) -> tuple[float | None, float | None]:
-    """Returns power demand in W and frequency in MHz of a GPU under MPS; None: no coefficients."""
+    """
+    Returns power demand in W and frequency in MHz of a GPU under MPS; None: no coefficients, or who runs changes with
+    the turns.
+    """
+    if any(partition.duty_cycle_ms is not None for partition in gpu.partitions):
+        return None, None
     residents = [(partition, served) for partition in gpu.partitions for served in partition.serves]
     known = [
         profile.interference if (profile := profiles.get((model_of[served.workload], gpu.gpu))) else None

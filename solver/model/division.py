@@ -7,7 +7,8 @@ find a mistake here otherwise.
 
 Instances fit together where they start at legal places, share no placement unit, and take no more than the GPU has of
 compute slices, of media engines and of each profile (NVIDIA MIG User Guide, "Supported MIG Profiles"). A partition
-serves one workload, or several that take turns, and then `duty_cycle_ms` says how long a round is.
+serves one workload, or several that take turns, and then `duty_cycle_ms` says how long a round is (of one workload:
+how often a batch goes).
 """
 
 from collections import Counter
@@ -156,7 +157,7 @@ def _too_many(geometry: MigGeometry, profiles: Sequence[MigProfile]) -> Iterator
 
 def _wrong_contents(gpu: PlannedGpu, facts: Gpu, partition: Partition, path: str) -> Iterator[Wrong]:
     """Yields what is wrong with what a partition serves."""
-    if partition.duty_cycle_ms is not None and len(partition.serves) < 2:
+    if partition.duty_cycle_ms is not None and not partition.serves:
         yield f"{path}.duty_cycle_ms", f"is {partition.duty_cycle_ms:g}; nobody takes turns here: expected null"
     if partition.duty_cycle_ms is None and len(partition.serves) > 1:
         names = ", ".join(served.workload for served in partition.serves)

@@ -21,6 +21,7 @@ from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
 from ..model.profile import Profile, merged
 from .interference.beside_neighbours import Promise
 from .interference.prediction import Floats, Ints
+from .interference.solo_tables import SoloTable
 from .latency_rules.execution import Execution, limit_ms
 from .latency_rules.rule import Asked, Group, QueueRule
 from .latency_rules.rules import asked_by, not_planned, rule_of
@@ -99,6 +100,8 @@ class ResolvedProblem:
     """Profiles by (model, GPU type), one each."""
     mps: Mapping[str, MpsType]
     """GPU types that may be shared by MPS, by name."""
+    tables: Mapping[tuple[str, str], SoloTable]
+    """Models alone on measured shares under MPS, by (model, GPU type), where services may take turns; else empty."""
     rule: Execution | QueueRule
     """By which operating points are chosen: the problem's, or that of a planner with one of its own."""
     max_processes: int
@@ -199,8 +202,9 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
         for i, entry in enumerate(known)
         if "mps" in entry.sharing
     }
+    tables = _tables(problem, known, used)
     sizes = _sizes(known, points)
-    findings += _unusable(problem, known, sizes, points, mps, source)
+    findings += _unusable(problem, known, sizes, points, mps, tables, source)
     if findings:
         raise InputError(grouped(findings))
     empty = np.zeros((0, 0))
@@ -220,11 +224,23 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
         points=points,
         profiles=used,
         mps=mps,
+        tables=tables,
         rule=rule_of(problem.settings),
         max_processes=problem.settings.max_processes,
         gap=problem.settings.gap,
     )
     return _with_best_points(bare)
+
+
+def _tables(
+    problem: Problem, fleet: Sequence[FleetType], profiles: Mapping[tuple[str, str], Profile]
+) -> dict[tuple[str, str], SoloTable]:
+    """Returns the tables of models on GPU types that may be shared by MPS, if services may take turns."""
+    if problem.settings.turns == "none":
+        return {}
+    shared = {entry.gpu.name for entry in fleet if "mps" in entry.sharing}
+    found = {key: SoloTable.of(profile) for key, profile in profiles.items() if key[1] in shared}
+    return {key: table for key, table in found.items() if table.shares}
 
 
 def _unusable(
@@ -233,6 +249,7 @@ def _unusable(
     sizes: Sequence[PartitionSize],
     points: Mapping[tuple[str, str], Mapping[str, OperatingPoints]],
     mps: Mapping[str, MpsType],
+    tables: Mapping[tuple[str, str], SoloTable],
     source: str,
 ) -> list[Finding]:
     """Returns a finding for each workload whose profiles say nothing of the kinds of sharing that are allowed."""
@@ -247,6 +264,8 @@ def _unusable(
             continue
         allowed = [entry for entry in fleet if workload.gpus is None or entry.gpu.name in workload.gpus]
         if any(len(mps[e.gpu.name].batches[i]) for e in allowed if e.gpu.name in mps):
+            continue
+        if any((workload.model, e.gpu.name) in tables for e in allowed):
             continue
         kinds = "; ".join(f"{entry.gpu.name} by {', '.join(sorted(entry.sharing))}" for entry in allowed)
         message = (

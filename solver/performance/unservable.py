@@ -4,8 +4,10 @@ Workloads that no partition of the fleet can serve, why, and what would be neede
 This is a proof that the problem has no plan. A workload's partition, whatever else a plan holds, carries at most the
 greatest rate T at which any partition of the fleet keeps its latency rule: of its own MIG instance or GPU
 that is what `ResolvedProblem.capacity_rps` says, and beside neighbours under MPS it is never faster than alone
-(`alone_on`). So r partitions carry at most r T, and where T is 0, or max_replicas T is less than its rate, no plan
-serves it. Rates are compared to 1e-9 of themselves, as everywhere.
+(`alone_on`; `alone_in_tables` where only measured shares are known). Taking turns leaves a service no more: with a
+round d it carries b / d and takes d + l, where l <= d; alone the same batch carries b / l and takes 2 l. So r
+partitions carry at most r T, and where T is 0, or max_replicas T is less than its rate, no plan serves it. Rates are
+compared to 1e-9 of themselves, as everywhere.
 """
 
 from collections.abc import Mapping
@@ -15,6 +17,8 @@ import numpy as np
 
 from ..model.plan import Unserved
 from .alone import Alone, alone_on
+from .interference.prediction import Floats
+from .latency_rules.rule import TOLERANCE
 from .resolve import ResolvedProblem, usable_points
 
 
@@ -28,6 +32,7 @@ def unservable(resolved: ResolvedProblem) -> list[Unserved]:
     alone = {gpu: alone_on(mps, resolved.limit_ms) for gpu, mps in resolved.mps.items()}
     for on_gpu in alone.values():
         largest = np.maximum(largest, on_gpu.greatest_rps)
+    largest = np.maximum(largest, alone_in_tables(resolved))
     found = []
     for w in np.flatnonzero(largest == 0).tolist():
         workload = resolved.problem.workloads[w]
@@ -49,6 +54,20 @@ def unservable(resolved: ResolvedProblem) -> list[Unserved]:
     return found
 
 
+def alone_in_tables(resolved: ResolvedProblem) -> Floats:
+    """Returns what each workload carries alone on the best measured share of any GPU type, within its limit; or 0."""
+    greatest = np.zeros(len(resolved.required_rps))
+    for w, workload in enumerate(resolved.problem.workloads):
+        limit_ms = float(resolved.limit_ms[w]) * (1 + TOLERANCE)
+        for (model, gpu), table in resolved.tables.items():
+            if model != workload.model or (workload.gpus is not None and gpu not in workload.gpus):
+                continue
+            for batch, _, latency_ms in table.points(workload.batch_sizes):
+                if latency_ms <= limit_ms:
+                    greatest[w] = max(greatest[w], 1000 * batch / latency_ms)
+    return greatest
+
+
 def _too_slow(resolved: ResolvedProblem, alone: Mapping[str, Alone], w: int) -> str:
     """Names the fastest operating point there is, and the SLO that it would meet."""
     problem, workload = resolved.problem, resolved.problem.workloads[w]
@@ -66,6 +85,11 @@ def _too_slow(resolved: ResolvedProblem, alone: Mapping[str, Alone], w: int) -> 
         if on_gpu.fastest_ms[w] < (fastest[0] if fastest else np.inf):
             where = f"alone on {on_gpu.fastest_percent[w]:g} % of {gpu} under MPS, batch {on_gpu.fastest_batch[w]}"
             fastest = float(on_gpu.fastest_ms[w]), where
+    for (model, gpu), table in resolved.tables.items():
+        if model == workload.model and (workload.gpus is None or gpu in workload.gpus):
+            for batch, share, latency_ms in table.points(workload.batch_sizes):
+                if fastest is None or latency_ms < fastest[0]:
+                    fastest = latency_ms, f"alone on {share:g} % of {gpu} under MPS, batch {batch}"
     if fastest is None:
         shadow = problem.settings.shadow_percent
         kept = f", shadow_percent {shadow:g}" if resolved.mps and shadow else ""

@@ -18,8 +18,12 @@ class PlannerFacts:
     """Whether it judges latencies by a model of its own, so that its plan may miss SLOs by the full one."""
     keeps_spares: bool
     """Whether it knows partitions that are kept free."""
+    takes_turns: bool
+    """Whether it lets services take turns, and plans no problem that forbids it."""
 
     def plans(self, problem: Problem) -> bool:
-        """Tells whether it plans what a problem asks for: kinds of sharing, free partitions."""
+        """Tells whether it plans what a problem asks for: kinds of sharing, free partitions, turns or none."""
         allowed = {sharing for entry in problem.fleet for sharing in entry.sharing}
+        if self.takes_turns and problem.settings.turns == "none":
+            return False
         return bool(allowed.intersection(self.sharing)) and (self.keeps_spares or not problem.settings.keeps_spares)

@@ -28,6 +28,9 @@ class Planner(Protocol):
     keeps_spares: bool = False
     """Whether it plans partitions that are kept free."""
 
+    takes_turns: bool = False
+    """Whether it lets services take turns on partitions, and plans no problem that forbids it."""
+
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
         """
         Returns why it does not take a problem, each reason a sentence that begins with a name; empty: it may.
@@ -38,6 +41,8 @@ class Planner(Protocol):
         allowed = {sharing for entry in resolved.fleet for sharing in entry.sharing}
         if not allowed.intersection(self.sharing):
             reasons.append(f"{self.name} plans {' and '.join(self.sharing)}, which no GPU type of the fleet allows")
+        if self.takes_turns and resolved.problem.settings.turns == "none":
+            reasons.append(f"{self.name} lets services take turns (settings.turns: fixed or any)")
         if resolved.problem.settings.keeps_spares and not self.keeps_spares:
             reasons.append(f"{self.name} does not plan partitions that are kept free ({SPARE_SETTINGS})")
         return reasons

@@ -84,10 +84,16 @@ def serve_all(resolved: ResolvedProblem, entry: FleetType, sharing: Collection[S
     if "mps" in sharing and entry.gpu.name in resolved.mps:
         served |= resolved.mps[entry.gpu.name].usable
     return [
-        Unserved(workload=workload.name, reason=f"no partition of {entry.gpu.name} alone serves it within its SLO")
+        Unserved(workload=workload.name, reason=_why_unserved(resolved, workload.model, entry.gpu.name, sharing))
         for workload, is_served in zip(resolved.problem.workloads, list(served), strict=True)
         if not is_served
     ]
+
+
+def _why_unserved(resolved: ResolvedProblem, model: str, gpu: str, sharing: Collection[Sharing]) -> str:
+    if "mps" in sharing and (model, gpu) in resolved.tables:
+        return f"of {model} under MPS on {gpu} only measured shares are known, which this planner does not go by"
+    return f"no partition of {gpu} alone serves it within its SLO"
 
 
 def over_limits(

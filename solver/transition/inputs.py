@@ -76,7 +76,7 @@ def _findings(source: str, plan: Plan) -> Iterator[Finding]:
         if too_much := overcommitted(gpu):
             yield Finding(source, f"gpus[{i}].partitions", too_much)
         for j, partition in enumerate(gpu.partitions):
-            if partition.duty_cycle_ms is not None and len(partition.serves) > 1:
+            if partition.duty_cycle_ms is not None:
                 names = ", ".join(served.workload for served in partition.serves)
-                message = f"are {names} in turn; how services that take turns are moved is not planned yet"
+                message = f"take turns ({names}); how services that take turns are moved is not planned yet"
                 yield Finding(source, f"gpus[{i}].partitions[{j}].serves", message)

@@ -101,8 +101,8 @@ def round_with(**changes):
         ("fixed", round_with(duty_cycle_ms=None), "has turns 'fixed', but no duty_cycle_ms"),
         (
             "fixed",
-            lambda plan: with_round(plan, serves=plan.gpus[0].partitions[0].serves[:1]),
-            "has duty_cycle_ms 40; here no services take turns",
+            round_with(serves=()),
+            "has duty_cycle_ms 40; here no service takes turns",
         ),
         (
             "any",
@@ -186,7 +186,7 @@ def test_a_plan_file_keeps_turns_and_old_ones_are_read_without(tmp_path):
 
 def test_who_cannot_express_turns_says_so():
     problem, plan = two_in_a_round()
-    with pytest.raises(InputError, match=r"serves are a, b in turn; how services that take turns are moved"):
+    with pytest.raises(InputError, match=r"serves take turns \(a, b\); how services that take turns are moved"):
         refuse_unusable({"plan": plan})
     with pytest.raises(InputError, match=r"serves a, b in turn, which Kubernetes and Triton cannot keep"):
         TARGETS["triton"].export(plan, Options(source="plan", problem=problem))

@@ -103,7 +103,7 @@ def test_the_agent_refuses_turns_which_it_cannot_run():
         (gpu(partition(None, 0)), "partitions[0].mig_profile is None; A100-80GB has no such profile"),
         (gpu(partition("1g.10gb+me", 0), partition("1g.10gb+me", 1)), "have 2 x 1g.10gb+me; at most 1 fit"),
         (gpu(partition("3g.40gb", 0, 50.0)), "sm_percent is 50; a MIG instance has no share: expected null"),
-        (gpu(partition("3g.40gb", 0, duty_cycle_ms=5.0)), "duty_cycle_ms is 5; nobody takes turns here"),
+        (gpu(partition("3g.40gb", 0, serves=(), duty_cycle_ms=5.0)), "duty_cycle_ms is 5; nobody takes turns here"),
         (gpu(partition("3g.40gb", 0), gpu_type="T4"), "gpus[0].sharing is 'mig', but T4 has no MIG"),
         (gpu(partition("3g.40gb", 0), gpu_type="T5"), "gpus[0].gpu is 'T5'; not in the catalogue. Known: "),
         (gpu(partition("3g.40gb", 0), index=None), "gpus[0].index is null; a GPU with a node needs its index there"),

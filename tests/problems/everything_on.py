@@ -116,4 +116,13 @@ WAITING = Problem.model_validate(
     }
 )
 
+TURNING = Problem.model_validate(
+    SHARED.model_dump()
+    | {
+        "name": "everything-turning",
+        "settings": {"slo_fraction": 0.6, "max_processes": 2, "headroom": 0.1, "time_limit_s": 20, "turns": "fixed"},
+    }
+)
+"""What the exact planners refuse: who plans it may take turns, or not."""
+
 EVERYTHING = (SHARED, SPARE, WAITING)

@@ -102,7 +102,7 @@ def serving_groups(gpus: Iterable[KnownGpu], source: str, *, by_gpu: bool = Fals
     for gpu in gpus:
         for part in gpu.parts:
             serves = part.partition.serves
-            if len(serves) > 1:
+            if len(serves) > 1 or part.partition.duty_cycle_ms is not None:
                 shown = ", ".join(served.workload for served in serves)
                 message = (
                     f"serves {shown} in turn, which Kubernetes and Triton cannot keep; plan with settings.turns: none"
