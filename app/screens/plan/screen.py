@@ -1,6 +1,5 @@
 """The plan: what it costs and how good that is in words, the fleet as a picture, latency budgets, and its tables."""
 
-import pandas as pd
 import streamlit as st
 
 from sliceplan.app.charts.fleet import MOST_IN_LEGEND, fleet_chart
@@ -8,7 +7,6 @@ from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
 from sliceplan.app.screens.plan.downloads import offer_plan
 from sliceplan.app.session.session import Session
-from sliceplan.app.tables.changed import since
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
 from sliceplan.app.widgets.choosing import choose_one, choose_some, choose_whether
 from sliceplan.app.widgets.improving import plan_so_far, show_that_it_improves
@@ -19,14 +17,13 @@ from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.metrics.service_figures import service_figures
-from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.latency_rules.rules import part_of_slo
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
-from sliceplan.solver.wording.promise import promised
-from sliceplan.solver.wording.summary import misses, plan_summary
 
-EXCESS = {"excess": st.column_config.NumberColumn("above the limit", format="%.1f %%")}
+from .headline import show_headline
+
 FLEET, BUDGETS, SERVICES, GPUS = "Fleet", "Latency budgets", "Services", "GPUs"
 MOST_WARNINGS = 40
 
@@ -54,11 +51,7 @@ def show(session: Session) -> None:
 def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool = False) -> None:
     """Draws a plan; `goes_on`: a search is improving it, so that it is not offered to be taken away."""
     warn_if_outdated(session, problem)
-    st.header(literal(plan_summary(plan, plan.gap)))
-    for line in promised(plan):
-        st.caption(literal(line))
-    _show_change(session, problem, plan)
-    _show_trouble(plan)
+    show_headline(session, problem, plan, goes_on)
     if not plan.gpus:
         st.markdown(literal(in_plain_words(problem, plan).limit))
         return
@@ -81,29 +74,6 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
         st.caption("Files, exports and the report are here as soon as the search has ended or you have stopped it.")
     else:
         offer_plan(session)
-
-
-def _show_change(session: Session, problem: Problem, plan: Plan) -> None:
-    """Says what is other than in the plan before, where that was of the same services or most of them."""
-    before, answer = session.before, session.answer
-    if before is None or answer is None or answer.plan is not plan or not (before.plan.gpus and plan.gpus):
-        return
-    if before.problem.name == problem.name:
-        st.markdown(f"**Against the plan before:** {literal(since(before.plan, plan))}")
-
-
-def _show_trouble(plan: Plan) -> None:
-    """Shows what keeps the plan from being used, gravest first."""
-    if plan.violations:
-        st.error("Do not deploy this plan: " + literal(misses(plan)) + ".")
-        table = pd.DataFrame([one.model_dump() for one in plan.violations]).sort_values("excess", ascending=False)
-        show_table(table.assign(excess=100 * table["excess"]), "violations", columns=EXCESS)
-    if plan.unserved:
-        if plan.status is Status.INFEASIBLE:
-            st.error("These services have no place. The reason says what is nearest to working.")
-        else:
-            st.warning("This says what was tried, and not that these services cannot be served.")
-        show_table(pd.DataFrame([item.model_dump() for item in plan.unserved]), "unserved")
 
 
 def _show_worth(problem: Problem, plan: Plan, goes_on: bool) -> None:

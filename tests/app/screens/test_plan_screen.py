@@ -2,11 +2,13 @@
 
 import pytest
 from problems.instances import problem_of, random_problem
-from support.app_screens import press, screen, session_with, switch, texts
+from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.session.session import Result
+from sliceplan.app.tables.verdict import uncovered
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.problem import FleetEntry
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.what_if.changes import applied
 
@@ -132,3 +134,24 @@ def test_only_a_proof_says_that_services_have_no_place(planner, claims, said):
     assert said in texts(page.header)
     assert bool([one for one in page.error if "have no place" in one.value]) == claims
     assert bool([one for one in page.warning if "what was tried" in one.value]) == (not claims)
+
+
+def test_a_problem_without_a_plan_says_so_and_offers_ways_out_that_work():
+    few = applied(example_problems()["demo"], WhatIf(counts={"A100-80GB": 2}))
+    page = press(screen("plan", session_with(few)), "solve")
+    settled(page)
+    assert "No plan exists" in texts(page.markdown)
+    ways = [button for button in page.button if str(button.key).startswith("remedy_")]
+    assert any("Add 1 A100-80GB" in button.label for button in ways)
+    page.button(key="remedy_0").click().run()
+    assert not page.exception
+    assert "No plan exists" not in texts(page.markdown)
+    assert "per hour" in texts(page.header)
+    assert not page.session_state["session"].is_outdated(page.session_state["session"].answer.problem)
+
+
+def test_a_gpu_type_that_no_profile_covers_is_left_out_aloud():
+    problem = example_problems()["demo"]
+    more = problem.model_copy(update={"fleet": (*problem.fleet, FleetEntry(gpu="L4", sharing=("mps",)))})
+    assert uncovered(more) == ["L4"]
+    assert "Left out of this plan: L4" in texts(shown(more, solve(problem)).warning)

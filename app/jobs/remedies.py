@@ -1,0 +1,158 @@
+"""
+What would make a problem without a plan have one: each remedy is tried, and comes with the plan that it leads to.
+
+A longer SLO and another GPU never take a plan away, so the least of a row of them is found by halving; and what is
+offered was solved, so that it rests on no such argument.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sliceplan.solver.model.errors import SliceplanError
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.profile import Profile
+from sliceplan.solver.model.words import counted
+
+FACTORS = tuple(round(1.05**step, 3) for step in range(1, 49))
+"""By which SLOs are made longer: a twentieth at a time, up to ten times as long."""
+
+DIGITS = 3
+"""Of an SLO that is proposed."""
+
+MOST_MS = 1e9
+"""The longest SLO that a problem may state."""
+
+TRIAL_S = 4.0
+"""Of one search."""
+
+ALL_S = 20.0
+"""Of all of them; what is not tried by then is not offered."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A change of the problem, in words, and what comes of it."""
+
+    words: str
+    problem: Problem
+    plan: Plan
+
+
+def remedies(problem: Problem, unserved: Sequence[str], profiles: Sequence[Profile]) -> tuple[Remedy, ...]:
+    """
+    Returns changes that give a problem a plan, by kind: longer SLOs, more GPUs, both, services left out.
+
+    Parameters
+    ----------
+    unserved
+        The services without a place in the plan that there is none of.
+    """
+    from sliceplan.solver import api
+
+    end = time.monotonic() + ALL_S
+
+    def tried(changed: Problem) -> Plan | None:
+        if time.monotonic() > end:
+            return None
+        try:
+            limit = min(TRIAL_S, changed.settings.time_limit_s)
+            plan = api.solve(changed, profiles=profiles, time_limit_s=limit)
+        except SliceplanError:
+            return None
+        return plan if plan.gpus and not plan.unserved and not plan.violations else None
+
+    found = [_patient(problem, unserved, tried), _larger(problem, tried)]
+    if not any(found):
+        free = _without_counts(problem)
+        patient = None if free == problem else _patient(free, unserved, tried)
+        both = None if patient is None else _larger(patient.problem, tried, of=problem)
+        found.append(None if both is None or patient is None else _joined(patient, both))
+    found.append(_without(problem, unserved, tried))
+    return tuple(one for one in found if one is not None)
+
+
+Trial = Callable[[Problem], Plan | None]
+
+
+def _patient(problem: Problem, names: Sequence[str], tried: Trial) -> Remedy | None:
+    """Returns the least of the factors on the SLOs of some services with which there is a plan."""
+    best, low, high = None, 0, len(FACTORS)
+    while low < high:
+        middle = (low + high) // 2 if best is not None else high - 1
+        changed = _with_slos(problem, names, FACTORS[middle])
+        plan = tried(changed)
+        if plan is None:
+            if best is None:
+                return None
+            low = middle + 1
+        else:
+            best, high = Remedy(_slo_words(problem, changed, names, FACTORS[middle]), changed, plan), middle
+    return best
+
+
+def _with_slos(problem: Problem, names: Sequence[str], factor: float) -> Problem:
+    changed = []
+    for one in problem.workloads:
+        slo_ms = min(float(f"{one.slo_ms * factor:.{DIGITS}g}"), MOST_MS)
+        changed.append(one.model_copy(update={"slo_ms": slo_ms}) if one.name in names else one)
+    return problem.model_copy(update={"workloads": tuple(changed)})
+
+
+def _slo_words(old: Problem, new: Problem, names: Sequence[str], factor: float) -> str:
+    if len(names) > 1:
+        return f"Allow {len(names):,} services {factor:g} times their latency"
+    was, now = (next(one.slo_ms for one in side.workloads if one.name == names[0]) for side in (old, new))
+    return f"Allow {names[0]} {now:g} ms instead of {was:g}"
+
+
+def _larger(problem: Problem, tried: Trial, of: Problem | None = None) -> Remedy | None:
+    """Returns as many more GPUs as the plan takes that is free to have any number; `of`: more than that problem has."""
+    free = _without_counts(problem)
+    start = of or problem
+    if free == problem and of is None:
+        return None
+    plan = tried(free)
+    if plan is None:
+        return None
+    used = {entry.gpu: sum(gpu.gpu == entry.gpu for gpu in plan.gpus) for entry in start.fleet}
+    held = {entry.gpu: _count(start, index) for index, entry in enumerate(start.fleet)}
+    more = {gpu: used[gpu] - has for gpu, has in held.items() if has is not None and used[gpu] > has}
+    fleet = tuple(
+        entry.model_copy(update={"count": used[entry.gpu], "nodes": None}) if entry.gpu in more else entry
+        for entry in start.fleet
+    )
+    changed = problem.model_copy(update={"fleet": fleet})
+    again = tried(changed)
+    if again is None:
+        return None
+    named = any(entry.gpu in more and entry.nodes is not None for entry in start.fleet)
+    words = f"Add {' and '.join(f'{n:,} {gpu}' for gpu, n in more.items())}"
+    return Remedy(f"{words}, not on named nodes any more" if named else words, changed, again)
+
+
+def _without_counts(problem: Problem) -> Problem:
+    fleet = tuple(entry.model_copy(update={"count": None, "nodes": None}) for entry in problem.fleet)
+    return problem.model_copy(update={"fleet": fleet})
+
+
+def _count(problem: Problem, index: int) -> int | None:
+    entry = problem.fleet[index]
+    return sum(node.count for node in entry.nodes) if entry.nodes is not None else entry.count
+
+
+def _joined(patient: Remedy, both: Remedy) -> Remedy:
+    more = both.words[:1].lower() + both.words[1:]
+    return Remedy(f"{patient.words}, and {more}", both.problem, both.plan)
+
+
+def _without(problem: Problem, names: Sequence[str], tried: Trial) -> Remedy | None:
+    """Returns the problem without the services that have no place."""
+    kept = tuple(one for one in problem.workloads if one.name not in names)
+    if not kept or len(kept) == len(problem.workloads):
+        return None
+    changed = problem.model_copy(update={"workloads": kept})
+    plan = tried(changed)
+    which = names[0] if len(names) == 1 else counted(len(names), "service")
+    return None if plan is None else Remedy(f"Go without {which}", changed, plan)

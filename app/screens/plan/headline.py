@@ -1,0 +1,74 @@
+"""The first lines of a plan: what it is in words and colour, what is promised, what changed, and what is in the way."""
+
+import pandas as pd
+import streamlit as st
+
+from sliceplan.app.session.session import Session
+from sliceplan.app.tables.changed import since
+from sliceplan.app.tables.verdict import Colour, uncovered, verdict
+from sliceplan.app.widgets.tables import show_table
+from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.promise import promised
+from sliceplan.solver.wording.reasons import reasons
+from sliceplan.solver.wording.summary import misses, plan_summary
+
+from .remedying import offer_remedies
+
+EXCESS = {"excess": st.column_config.NumberColumn("above the limit", format="%.1f %%")}
+
+ICONS: dict[Colour, str] = {
+    "green": ":material/verified:",
+    "blue": ":material/check:",
+    "orange": ":material/help:",
+    "red": ":material/block:",
+}
+
+MOST_REASONS = 12
+"""Why services have no place, services with the same reason together."""
+
+IMPROVING: tuple[str, Colour] = ("So far, being improved", "blue")
+
+
+def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool) -> None:
+    """Draws them; `goes_on`: a search is improving the plan."""
+    words, colour = IMPROVING if goes_on else verdict(plan)
+    st.badge(words, color=colour, icon=ICONS[colour])
+    st.header(literal(plan_summary(plan, plan.gap)))
+    if without := uncovered(problem):
+        st.warning(
+            f"Left out of this plan: {literal(', '.join(without))}. No speed of these services' models is known there; "
+            "the screen Profiles says what is."
+        )
+    for line in promised(plan):
+        st.caption(literal(line))
+    _show_change(session, problem, plan)
+    if not goes_on and session.answer is not None and session.answer.plan is plan:
+        offer_remedies(session, session.answer)
+    _show_trouble(plan)
+
+
+def _show_change(session: Session, problem: Problem, plan: Plan) -> None:
+    """Says what is other than in the plan before, where that was of the same services or most of them."""
+    before, answer = session.before, session.answer
+    if before is None or answer is None or answer.plan is not plan or not (before.plan.gpus and plan.gpus):
+        return
+    if before.problem.name == problem.name:
+        st.markdown(f"**Against the plan before:** {literal(since(before.plan, plan))}")
+
+
+def _show_trouble(plan: Plan) -> None:
+    """Shows what keeps the plan from being used, gravest first."""
+    if plan.violations:
+        st.error("Do not deploy this plan: " + literal(misses(plan)) + ".")
+        table = pd.DataFrame([one.model_dump() for one in plan.violations]).sort_values("excess", ascending=False)
+        show_table(table.assign(excess=100 * table["excess"]), "violations", columns=EXCESS)
+    if plan.unserved:
+        if plan.status is Status.INFEASIBLE:
+            st.error("These services have no place. The reason says what is nearest to working.")
+        else:
+            st.warning("This says what was tried, and not that these services cannot be served.")
+        lines = reasons(plan)
+        more = f"\n- and {len(lines) - MOST_REASONS:,} more reasons" if len(lines) > MOST_REASONS else ""
+        st.markdown(listed(lines[:MOST_REASONS]) + more)

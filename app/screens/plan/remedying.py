@@ -1,0 +1,89 @@
+"""One-click ways out where there is no plan: tried by a worker before they are offered."""
+
+import streamlit as st
+
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.jobs.remedies import Remedy, remedies
+from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.session import Answer, Result, Session, open_problem
+from sliceplan.app.widgets.actions import ask, solve_now
+from sliceplan.app.widgets.job_progress import begin
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.objective import COST
+from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.words import counted
+from sliceplan.solver.what_if.points import used_profiles
+
+PURPOSE = "remedies"
+
+TRIED_FOR = Kept[Plan]("remedying.tried_for")
+"""Where the session keeps which plan remedies were looked for last."""
+
+LONGER = 5
+"""Times as long, where a search has ended at its limit."""
+
+
+def offer_remedies(session: Session, answer: Answer) -> None:
+    """Draws a button for each change that gives the problem a plan; looks for them when the plan is first shown."""
+    problem, plan = answer.problem, answer.plan
+    if plan.status is Status.TIMEOUT:
+        limit = LONGER * problem.settings.time_limit_s
+        st.button(f"Search for {limit:g} s", key="longer", on_click=_search_longer, args=(session, problem, limit))
+    if plan.status not in (Status.INFEASIBLE, Status.NONE_FOUND, Status.TIMEOUT) or not plan.unserved:
+        return
+    if TRIED_FOR.of(session) is not plan and not _begin(session, problem, plan):
+        return
+    if PURPOSE in session.open_jobs:
+        st.info("Trying what would help: longer SLOs, more GPUs. Each way out that works is offered here.")
+        return
+    found = session.results.get(PURPOSE)
+    ways: tuple[Remedy, ...] = () if found is None or found.value is None else found.value
+    if not ways:
+        st.info("No single change that was tried gives a plan: SLOs up to ten times as long, or more of these GPUs.")
+        return
+    st.markdown("**What would help**, each tried; a press makes it the problem, and Undo takes it back:")
+    for number, way in enumerate(ways):
+        st.button(
+            literal(f"{way.words}: {_cost(way.plan)}"),
+            key=f"remedy_{number}",
+            on_click=_take,
+            args=(session, way),
+            type="primary" if number == 0 else "secondary",
+        )
+
+
+def _cost(plan: Plan) -> str:
+    gpus = counted(plan.gpus_used, "GPU")
+    return gpus if plan.cost_per_hour is None else f"{gpus}, {COST.shown(plan.cost_per_hour)}"
+
+
+def _begin(session: Session, problem: Problem, plan: Plan) -> bool:
+    names = [item.workload for item in plan.unserved]
+    profiles = used_profiles(problem, shipped_profiles())
+    try:
+        job = shared_jobs().submit(
+            session.user, "remedies", f"{problem.name}: what would help", remedies, problem, names, profiles
+        )
+    except TooManyJobsError as error:
+        st.warning(literal(str(error)))
+        return False
+    session.results.pop(PURPOSE, None)
+    TRIED_FOR.keep(session, plan)
+    begin(session, PURPOSE, job, problem)
+    if PURPOSE in session.open_jobs:
+        st.rerun()  # the sidebar was drawn before there was this job to watch
+    return True
+
+
+def _take(session: Session, way: Remedy) -> None:
+    """Makes a remedy the problem, with its plan."""
+    open_problem(session, way.problem, session.saved_as)
+    session.results["solve"] = Result(way.problem, way.plan)
+
+
+def _search_longer(session: Session, problem: Problem, limit_s: float) -> None:
+    settings = problem.settings.model_copy(update={"time_limit_s": limit_s})
+    open_problem(session, problem.model_copy(update={"settings": settings}), session.saved_as)
+    ask(session, solve_now)
