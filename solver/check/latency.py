@@ -26,6 +26,9 @@ Times = TypeVar("Times", float, Floats)
 
 BISECTIONS = 60
 
+LEAST_THETA = 1e-300
+"""Keeps 0 / 0 away where a partition gets next to none of a service's requests."""
+
 
 def execution_may_take_ms(settings: Settings, slo_ms: Times) -> Times:
     """Returns the part of an SLO, or of each, that execution may take."""
@@ -141,5 +144,8 @@ def _formula(served: OnPartitions, processes: Floats, every: Floats) -> Floats:
     lost = np.maximum(first, processes * (0.93 * batch - 4.2)) + (batch > 1) * 0.35 * (every - 1) / every
     room = batch * processes * (served.slo_ms / served.full_ms - 1) - lost
     theta = np.log(1 / (1 - quantile)) / (every * np.where(room > 0, room, np.nan))
-    load = theta / (np.exp(np.minimum(theta, 700)) - 1) - np.where(quantile > 0.99 + RELATIVE**2, 0.026, 0.013)
+    # For the least theta there are, expm1(theta) is theta.
+    load = theta / np.maximum(np.expm1(np.minimum(theta, 700)), LEAST_THETA) - np.where(
+        quantile > 0.99 + RELATIVE**2, 0.026, 0.013
+    )
     return np.where((room > 0) & (quantile <= 0.999 + RELATIVE**2), np.minimum(load, 0.97), 0.0)

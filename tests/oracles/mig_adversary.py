@@ -213,7 +213,7 @@ def main():
     for seed in range(asked.first, asked.first + asked.problems):
         try:
             verdict = judged(seed, asked.time_limit)
-        except TooManyError:
+        except (TooManyError, RecursionError):
             ends["problems that are too large to enumerate"] += 1
             continue
         ends["problems judged"] += 1

@@ -46,6 +46,9 @@ MOST_DEMANDS = 20_000
 """Sums of covers that are looked at; a problem with more is left out."""
 
 
+MOST_PARTITIONS = 400
+"""Of a GPU type, for which GPUs are counted one by one."""
+
 MOST_TURNS = 3_000
 """Requests of a service of which a partition gets one, at most."""
 
@@ -138,7 +141,7 @@ def capacities(problem, profiles):
                 elif "mig" not in entry.sharing:
                     continue
                 else:
-                    most_mib = 0.97 * 1000 * MEMORY_GB[name]
+                    most_mib = 24_002 if name == "4g.24gb" else 0.97 * 1000 * MEMORY_GB[name]  # 23.44 GiB (-lgip)
                 per_process = workload.memory_mib
                 memory = point.memory_mib if per_process is None else per_process * point.processes
                 if (
@@ -262,6 +265,8 @@ def cuts(gpu, names):
 def fewest_gpus(gpu, names, demand):
     """Returns how many GPUs of a type have these partitions; `demand` holds pairs of name and number."""
     wanted = dict(demand)
+    if sum(wanted.values()) > MOST_PARTITIONS:
+        raise TooManyError(f"more than {MOST_PARTITIONS} partitions")
     return _fewest(gpu, names, tuple(wanted.get(name, 0) for name in names))
 
 
