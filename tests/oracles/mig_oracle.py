@@ -46,7 +46,7 @@ MOST_DEMANDS = 20_000
 """Sums of covers that are looked at; a problem with more is left out."""
 
 
-MOST_PARTITIONS = 400
+MOST_PARTITIONS = 200
 """Of a GPU type, for which GPUs are counted one by one."""
 
 MOST_TURNS = 3_000
