@@ -44,7 +44,7 @@ def draw_plan(plan: Plan, most: int | None = None) -> Group:
 def compare_table(comparison: "Comparison") -> Table:
     """Returns one row a planner: cost, GPUs, gap to the proven bound, slack, fragmentation, time."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("planner", no_wrap=True)
+    table.add_column("planner", overflow="fold", min_width=12)  # the one column that gives way on a narrow terminal
     for column in ("cost/h", "GPUs", "gap", "slack", "frag.", "time"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("status", no_wrap=True)
