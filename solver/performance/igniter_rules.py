@@ -103,12 +103,15 @@ def _of_least_share(mps: MpsType, workload: Ints, limit_ms: Floats, required_rps
         return otherwise
     own = workload[row]
     batch = np.concatenate([mps.batches[w] for w in workload.tolist()])
-    units, fits = alone_units(mps, own, batch, limit_ms[row], required_rps[row])
-    there = mps.percent(units)[:, None]
-    needed = mps.model.least_percent(own[:, None], batch[:, None], there, limit_ms[row, None], required_rps[row, None])
+    with np.errstate(over="ignore", invalid="ignore"):  # with absurd coefficients some batches ask beyond all numbers
+        units, fits = alone_units(mps, own, batch, limit_ms[row], required_rps[row])
+        row, own, batch, units = row[fits], own[fits], batch[fits], units[fits]
+        shape = (mps.percent(units)[:, None], limit_ms[row, None], required_rps[row, None])
+        needed = mps.model.least_percent(own[:, None], batch[:, None], *shape)[:, 0]
+    known = np.isfinite(needed)
+    row, batch, units, needed = row[known], batch[known], units[known], needed[known]
     # The best of each row comes last, so that it is what remains.
-    order = np.lexsort((batch, needed[:, 0], units))[::-1]
-    order = order[fits[order]]
+    order = np.lexsort((batch, needed, units))[::-1]
     chosen = otherwise.copy()
     chosen[row[order]] = batch[order]
     return chosen

@@ -107,6 +107,17 @@ class PromisingModel:
             workload, batch, longest_ms, required_rps, surroundings=surroundings, residents=residents
         )
 
+    def gpu_budget_ms(self, workload: Ints, batch: Ints, latency_ms: Floats, required_rps: Floats) -> Floats:
+        """As the model's, within the longest time."""
+        longest_ms = np.minimum(latency_ms, self.longest_ms(workload, batch, required_rps))
+        return self.model.gpu_budget_ms(workload, batch, longest_ms, required_rps)
+
+    def percent_needed_among(
+        self, workload: Ints, batch: Ints, budget_ms: Floats, *, totals: Channels, residents: Ints
+    ) -> Floats:
+        """As the model's, whose budget `gpu_budget_ms` gives."""
+        return self.model.percent_needed_among(workload, batch, budget_ms, totals=totals, residents=residents)
+
     def longest_ms(self, workload: Ints, batch: Ints, required_rps: Floats) -> Floats:
         """Returns the longest time of a batch with which each keeps its promise at its rate; arrays are broadcast."""
         w, rate = np.broadcast_arrays(workload, required_rps)

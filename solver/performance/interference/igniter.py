@@ -35,6 +35,12 @@ Eq. 9 is a line and would stop the clock at some demand; here it crawls, so that
 than F.
 """
 
+BEYOND_ALL = 1e300
+"""What a resident asks at most: more would be no number, and nothing keeps an SLO beside it anyway."""
+
+NO_TIME_MS = 1e-300
+"""Stands for a time that is not above 0, so that no share is enough for it."""
+
 LOADING = "loading"
 SCHEDULING = "scheduling"
 SCHEDULING_CONTENTION = "scheduling contention"
@@ -188,6 +194,44 @@ class IgniterModel:
         work = np.broadcast_to((k1 * sizes + k2) * sizes + k3, room.shape)
         return np.asarray(np.divide(work, room, out=np.full_like(room, np.inf), where=room > 0) - k4, dtype=np.float64)
 
+    def percent_needed_among(
+        self, workload: Ints, batch: Ints, budget_ms: Floats, *, totals: Channels, residents: Ints
+    ) -> Floats:
+        """
+        Returns the least share with which a batch is ready in time on a GPU whose residents ask for so much together.
+
+        With Y = budget f / F - k_sch n_k - n_k D, what is left for t_act, and c = max(0, g / k + h) for its own use of
+        the cache at k_act = k (g = 1000 b times the slope, h the offset), it is in time (eq. 4 and 8) exactly if
+
+            k (1 + alpha max(0, C - c)) <= Y
+
+        so if k <= Y, and k (1 + alpha C) <= Y or k (1 + alpha (C - h)) - alpha g <= Y: for all k up to a greatest one,
+        so from a least share on. What it adds to the power itself is part of `totals`.
+
+        Parameters
+        ----------
+        budget_ms
+            Of `gpu_budget_ms`.
+        totals
+            Sums of `demands_at` over all residents, itself included.
+        residents
+            Number of residents, itself included.
+        """
+        power, cache = totals
+        clock = self.frequency_mhz(self.gpu.idle_power_w + power) / self.gpu.max_frequency_mhz
+        left = budget_ms * clock - (self.scheduling_ms[workload] + self._crowd_ms(workload, residents))
+        sensitivity = self.sensitivity[workload]
+        slope, offset = self.cache[:, workload]
+        k1, k2, k3, k4, k5 = self.active[:, workload]
+        work = (k1 * batch + k2) * batch + k3
+        with np.errstate(invalid="ignore", over="ignore"):  # what is beyond all numbers says nothing
+            steeper = 1.0 + sensitivity * (cache - offset)
+            shallower = np.divide(1.0, steeper, out=np.full_like(steeper, np.inf), where=steeper > 0)
+            own = (left + sensitivity * (1000.0 * slope * batch)) * shallower
+            longest = np.maximum(np.where(np.isnan(own), np.inf, own), left * (1.0 / (1.0 + sensitivity * cache)))
+            room = np.minimum(left, longest) - k5
+            return np.asarray(work / np.maximum(room, NO_TIME_MS) - k4, dtype=np.float64)
+
     def surroundings(self, demands: Channels) -> Channels:
         """
         Returns the power demand of the GPU in W and the use of the L2 cache by the others in percent.
@@ -215,9 +259,11 @@ class IgniterModel:
 
     def demands_at(self, workload: Ints, ability_rps: Floats) -> tuple[Floats, Floats]:
         """Returns power in W and cache use in percent at an ability."""
-        power, cache = (
-            np.maximum(line[0, workload] * ability_rps + line[1, workload], 0.0) for line in (self.power, self.cache)
-        )
+        with np.errstate(over="ignore"):
+            power, cache = (
+                np.clip(line[0, workload] * ability_rps + line[1, workload], 0.0, BEYOND_ALL)
+                for line in (self.power, self.cache)
+            )
         return power, cache
 
     def gpu_budget_ms(self, workload: Ints, batch: Ints, latency_ms: Floats, required_rps: Floats) -> Floats:

@@ -55,6 +55,9 @@ class MonotoneModel(InterferenceModel, Protocol):
 
     - `demands_at` never falls with the ability, nor `surroundings` with any resident's demands or with a resident more;
     - `percent_needed` never falls with the surroundings or with the number of residents;
+    - `percent_needed_among` never falls with the totals or with the number of residents, and every share from it on
+      keeps the budget among the same totals;
+    - `ability_rps` never falls with the share;
     - `least_percent` never falls with the shares of the others, and for shares no greater than those of a feasible
       allocation it is no greater than that allocation either.
 
@@ -115,5 +118,20 @@ class MonotoneModel(InterferenceModel, Protocol):
 
         Lower limits of surroundings and number of residents give a lower limit of the share. All arguments are
         broadcast against each other.
+        """
+        ...
+
+    def gpu_budget_ms(self, workload: Ints, batch: Ints, latency_ms: Floats, required_rps: Floats) -> Floats:
+        """Returns the longest that a batch may take on the GPU for latency and throughput to be kept."""
+        ...
+
+    def percent_needed_among(
+        self, workload: Ints, batch: Ints, budget_ms: Floats, *, totals: Channels, residents: Ints
+    ) -> Floats:
+        """
+        Returns the share that keeps a budget on a GPU whose residents ask for so much together; inf: none is enough.
+
+        `totals` are sums of `demands_at` over all residents, itself included, `residents` their number. Lower limits of
+        both give a lower limit of the share. All arguments are broadcast against each other.
         """
         ...

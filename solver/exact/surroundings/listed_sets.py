@@ -1,0 +1,196 @@
+"""
+All sets of residents in cells that could be worth more than a threshold.
+
+For a cell K of just n residents, with its multipliers l, let v_i = y_i - l p_i(K). By cells.py a set whose GPU has its
+surroundings in K is worth at most l high + sum v_i, and keeps sum u_i(K) <= U and sum p_i(K) <= high. Guests are in an
+order, and with
+
+    F[j, k, w]   the most that just k of the guests from the j-th on collect with at most w units
+
+a partial set worth L, with k residents missing and w units left, is grown by the j-th guest only if L + v_j +
+F[j + 1, k - 1, w - u_j] is above the threshold. What is not listed is worth no more than the threshold or in another
+cell: F bounds every completion. F falls in j, so the guests that a partial set may be grown by end at a place that a
+binary search finds. Before, guests are left out that are in no such set: with the table T of the knapsack, those with
+l high + v_i + T[n - 1, U - u_i] not above the threshold.
+
+All partial sets of many cells are grown at once. A cell with too many of them is given up, and says so.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...performance.interference.prediction import Floats, Ints
+from .cells import Cells, fixed, valued
+from .knapsack import ERROR, most_valuable
+from .least_demands import Singles
+
+FLOATS_AT_ONCE = 1 << 23
+"""Entries of F, of all cells whose sets are listed together."""
+
+TRIED = 40
+"""How many times as many partial sets as a cell may keep are tried at most."""
+
+NEVER = np.float32(-1e9)
+"""Stands for what no set collects."""
+
+CAP_ERROR = 1 + 1e-5
+"""By how much sums of lowered demands may pass the end of a range, for rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class ListedSets:
+    """The sets of some cells."""
+
+    sets: list[Ints]
+    """By number of residents, each of shape (set, resident), rising guests; without repeats."""
+    given_up: Ints
+    """Cells that have too many."""
+
+
+def list_sets(
+    cells: Cells, price: Floats, capacity: int, threshold: float, most: int, follows: np.ndarray
+) -> ListedSets:
+    """
+    Returns all sets in cells of a fixed number of residents that could be worth more than a threshold.
+
+    Parameters
+    ----------
+    price
+        Shape (guest,).
+    most
+        Partial sets of one size after which a cell is given up.
+    follows
+        Shape (guest,): whether it is alike to the guest before it, and so in no set without that one.
+    """
+    found: list[Ints] = []
+    given_up: list[Ints] = []
+    for residents in np.unique(cells.residents).tolist():
+        if residents > capacity:
+            continue
+        rows = np.flatnonzero(cells.residents == residents)
+        for begin in range(0, len(rows), 128):
+            some = rows[begin : begin + 128]
+            sets, left = _list_alike(cells.of(some), price, capacity, threshold, most, follows)
+            found += sets
+            given_up.append(some[left])
+    return ListedSets(found, np.concatenate(given_up) if given_up else np.zeros(0, dtype=np.int64))
+
+
+def _list_alike(
+    cells: Cells, price: Floats, capacity: int, threshold: float, most: int, follows: np.ndarray
+) -> tuple[list[Ints], Ints]:
+    """As `list_sets`, for cells of one number of residents; returns the sets, and the cells that were given up."""
+    residents = int(cells.residents[0])
+    value = valued(cells, price.astype(np.float32), cells.multiplier)
+    base = fixed(cells, cells.multiplier)
+    table = most_valuable(value, cells.units, residents, capacity).table[residents - 1]
+    room = capacity - cells.units.astype(np.int64)
+    # Another resident of value v makes rounding no worse than ERROR of the greatest value.
+    slack = ERROR * max(float(value.max(initial=0.0)), 0.0)
+    beside = np.take_along_axis(table.T, np.maximum(room, 0), axis=1)
+    kept = (room >= 0) & (base[:, None] + value + beside + slack > threshold)
+    number = kept.sum(axis=1)
+    enough = number >= residents
+    sets: list[Ints] = []
+    given_up = []
+    order = np.flatnonzero(enough)[np.argsort(number[enough], kind="stable")]
+    per_guest = (residents + 1) * (capacity + 1)
+    while order.size:
+        # Cells with about as many guests each, so that little of F is empty.
+        step = max(int(FLOATS_AT_ONCE // (per_guest * (number[order[-1]] + 1))), 1)
+        some, order = order[-step:], order[:-step]
+        listing = _Listing(cells.of(some), value[some], base[some], kept[some], capacity, threshold - slack, follows)
+        own, left = listing.run(most)
+        sets.append(own)
+        given_up.append(some[left])
+    return sets, np.concatenate(given_up) if given_up else np.zeros(0, dtype=np.int64)
+
+
+class _Listing:
+    """Cells of one number of residents, with the guests that matter in each; arrays have shape (cell, place, ...)."""
+
+    def __init__(
+        self,
+        cells: Cells,
+        value: Singles,
+        base: Floats,
+        kept: np.ndarray,
+        capacity: int,
+        threshold: float,
+        follows: np.ndarray,
+    ) -> None:
+        self._residents, self._capacity, self._threshold = int(cells.residents[0]), capacity, threshold
+        count, width = len(cells), int(kept.sum(axis=1).max())
+        keys = np.where(kept, -cells.units.astype(np.float64) * 1e6 - np.clip(value, -1e4, 1e4), np.inf)
+        self.guest = np.argsort(keys, axis=1, kind="stable")[:, :width]
+        here = np.take_along_axis(kept, self.guest, axis=1)
+        self._follows = follows[self.guest]
+        self._units = np.where(here, np.take_along_axis(cells.units.astype(np.int64), self.guest, axis=1), capacity + 1)
+        self._value = np.where(here, np.take_along_axis(value, self.guest, axis=1), NEVER).astype(np.float32)
+        self._asked = np.stack(
+            [np.take_along_axis(cells.asked[:, c], self.guest, axis=1) for c in range(cells.low.shape[1])], axis=-1
+        )
+        self._cap = cells.high * CAP_ERROR
+        self._base = base
+        self._rest = self._most_of_the_rest(count, width)
+
+    def _most_of_the_rest(self, count: int, width: int) -> Singles:
+        """Returns F, shape (cell, place, residents, units)."""
+        k, units = self._residents, self._capacity
+        rest: Singles = np.full((count, width + 1, k + 1, units + 1), NEVER, dtype=np.float32)
+        rest[:, :, 0] = 0.0
+        every, room = np.arange(count)[:, None], np.arange(units + 1)[None, :]
+        for at in range(width - 1, -1, -1):
+            left = room - self._units[:, at, None]
+            shifted = rest[:, at + 1, :-1].transpose(0, 2, 1)[every, np.maximum(left, 0)]
+            own = np.where(left[..., None] >= 0, shifted + self._value[:, at, None, None], NEVER)
+            rest[:, at, 1:] = np.maximum(rest[:, at + 1, 1:], own.transpose(0, 2, 1))
+        return rest
+
+    def run(self, most: int) -> tuple[Ints, Ints]:
+        """Returns the sets, as guests, and the cells that have more partial sets than `most`."""
+        count = len(self._base)
+        cell = np.arange(count)
+        begin, room = np.zeros(count, dtype=np.int64), np.full(count, self._capacity)
+        worth, asked = self._base.astype(np.float64), np.zeros((count, self._cap.shape[1]))
+        members = np.zeros((count, 0), dtype=np.int64)
+        given_up = np.zeros(count, dtype=bool)
+        for missing in range(self._residents, 0, -1):
+            end = self._end(cell, begin, missing, room, worth)
+            tried = end - begin
+            given_up |= np.bincount(cell, weights=tried, minlength=count) > TRIED * most
+            tried[given_up[cell]] = 0
+            parent = np.repeat(np.arange(len(cell)), tried)
+            place = np.arange(len(parent)) - np.repeat(np.cumsum(tried) - tried, tried) + begin[parent]
+            of_cell = cell[parent]
+            left = room[parent] - self._units[of_cell, place]
+            own = worth[parent] + self._value[of_cell, place]
+            sums = asked[parent] + self._asked[of_cell, place]
+            hope = own + self._rest[of_cell, place + 1, missing - 1, np.maximum(left, 0)]
+            grown = (left >= 0) & (hope > self._threshold) & (sums <= self._cap[of_cell]).all(axis=1)
+            # Of alike guests, who stand beside each other, the first ones.
+            grown &= ~self._follows[of_cell, place] | ((place == begin[parent]) & (missing < self._residents))
+            number = np.bincount(of_cell[grown], minlength=count)
+            given_up |= number > most
+            grown &= ~given_up[of_cell]
+            cell, begin, room = of_cell[grown], place[grown] + 1, left[grown]
+            worth, asked = own[grown], sums[grown]
+            chosen = self.guest[cell, place[grown]]
+            members = np.concatenate([members[parent[grown]], chosen[:, None]], axis=1)
+        members = members[~given_up[cell]]
+        return np.unique(np.sort(members, axis=1), axis=0), np.flatnonzero(given_up)
+
+    def _end(self, cell: Ints, begin: Ints, missing: int, room: Ints, worth: Floats) -> Ints:
+        """Returns for each partial set the place from which on no guest is worth growing it by."""
+        low, high = begin.copy(), np.full(len(cell), self._units.shape[1])
+        while True:
+            open_ = low < high
+            if not open_.any():
+                return low
+            middle = (low + high) // 2
+            good = open_ & (
+                worth + self._rest[cell, np.minimum(middle, self._units.shape[1]), missing, room] > self._threshold
+            )
+            low = np.where(good, middle + 1, low)
+            high = np.where(open_ & ~good, middle, high)

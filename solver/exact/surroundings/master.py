@@ -1,0 +1,117 @@
+"""
+The linear program for prices: the greatest sum of prices at which no set that was met is worth more than its GPU.
+
+    max  sum_i n_i y_i    s.t.   sum_{i in S} y_i <= c_S   for the sets S met,     y in a box about a centre
+
+n_i: how many there are of customer i; c_S: the price of the GPU that S stands on. Far from prices at which something is
+known the program knows too few sets to say anything, so it may go only so far. Its duals say how many GPUs hold each
+set. Of many sets those join that a solution violates, until none does.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, vstack
+
+from ...performance.interference.prediction import Floats, Ints
+
+FIRST, JOINING = 3_000, 1_500
+"""Sets in the program at first, and that join at a time."""
+
+MOST_TURNS = 8
+
+VIOLATED = 1e-7
+"""Part of a GPU's price by which a set may be worth more in a solution."""
+
+Met = tuple[int, tuple[int, ...]]
+"""A GPU type, and the customers of a set there, rising; one may stand in it several times."""
+
+
+class Master:
+    """The sets that were met, as rows of a matrix."""
+
+    def __init__(self, wanted: Floats, usd_per_hour: Sequence[float]) -> None:
+        self._wanted, self._price_of = wanted, np.array(usd_per_hour)
+        self._seen: dict[Met, None] = {}
+        self._rows = csr_array((0, len(wanted)))
+        self._used = np.zeros(0)
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    @property
+    def sets(self) -> list[Met]:
+        """The sets that are kept."""
+        return list(self._seen)
+
+    def add(self, sets: Sequence[Met]) -> None:
+        """Adds sets; those that are there stay as they are."""
+        self._seen.update(dict.fromkeys(sets))
+        known = self._rows.shape[0]
+        new = [members for _, members in list(self._seen)[known:]]
+        if not new:
+            return
+        columns = np.concatenate([np.array(one, dtype=np.int64) for one in new])
+        ends = np.cumsum([0, *map(len, new)])
+        rows = csr_array((np.ones(len(columns)), columns, ends), shape=(len(new), len(self._wanted)))
+        rows.sum_duplicates()
+        self._rows = csr_array(vstack([self._rows, rows]))
+        self._used = np.append(self._used, np.zeros(len(new)))
+
+    def keep(self, price: Floats, most: int) -> None:
+        """Keeps so many sets at most: those that the last solution uses, then those worth most of their GPU."""
+        if len(self._seen) <= most:
+            return
+        worth = self._worth(price) + np.where(self._used > 0, 1.0, 0.0)
+        kept = np.sort(np.argsort(-worth, kind="stable")[:most])
+        sets = list(self._seen)
+        self._seen = dict.fromkeys(sets[i] for i in kept.tolist())
+        self._rows, self._used = csr_array(self._rows[kept]), self._used[kept]
+
+    def _costs(self) -> Floats:
+        return self._price_of[np.array([of_type for of_type, _ in self._seen], dtype=np.int64)]
+
+    def _worth(self, price: Floats) -> Floats:
+        """Returns what each set is worth, as a part of its GPU's price."""
+        return np.asarray(self._rows @ price, dtype=np.float64) / self._costs()
+
+    def best_prices(self, centre: Floats, box: float, time_limit_s: float) -> tuple[Floats, Floats] | None:
+        """
+        Returns prices in the box that are worth most together, and the GPUs that hold each set; None: none in time.
+
+        Parameters
+        ----------
+        centre
+            Shape (customer,), USD per hour.
+        box
+            Part of its price by which that of a customer may differ.
+        """
+        costs = self._costs()
+        worth = self._worth(centre)
+        inside = self._used > 0
+        near = np.flatnonzero(worth > 1 - 2 * box)
+        inside[near[np.argsort(-worth[near], kind="stable")[:FIRST]]] = True
+        bounds = np.stack([centre * (1 - box), centre * (1 + box)], axis=1)
+        price, used = centre, np.zeros(len(worth))
+        for _ in range(MOST_TURNS):
+            own: Ints = np.flatnonzero(inside)
+            found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
+                -self._wanted,
+                A_ub=self._rows[own],
+                b_ub=costs[own],
+                bounds=bounds,
+                method="highs",
+                options={"time_limit": max(time_limit_s, 0.1)},
+            )
+            if found.status != 0 or found.x is None:
+                return None
+            price, used = np.asarray(found.x), np.zeros(len(worth))
+            used[own] = np.maximum(-found.ineqlin.marginals, 0.0)
+            worth = self._worth(price)
+            violated = np.flatnonzero((worth > 1 + VIOLATED) & ~inside)
+            if not violated.size:
+                break
+            inside[violated[np.argsort(-worth[violated], kind="stable")[:JOINING]]] = True
+        self._used = used
+        return price, used

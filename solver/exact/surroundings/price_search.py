@@ -1,0 +1,144 @@
+"""
+The prices of whole services with the greatest bound: a GPU at its price collects no more than it costs.
+
+    bound = sum_i n_i y_i / max_g (V_g(y) / c_g)                                                                     (1)
+
+for every y >= 0, where no GPU of type g that keeps its SLOs collects more than V_g(y) (exact_price.py) and c_g is its
+price. Proof: in any plan each service stands on a GPU, so its GPUs collect sum n_i y_i or more together; one of type g
+collects at most V_g, that is at most c_g times the maximum; so their prices sum to the bound at least. Counts of GPUs,
+memory and other limits make plans only dearer. Where services are split (more replicas than one) the first step fails:
+a part of a service collects nothing here. Such problems have the fluid's bound (mps/fluid_shares.py).
+
+Prices begin with what each service takes in the surroundings that a known plan has on average. Then, in turn: V at the
+present prices, which gives a bound and sets that are worth as much; and the linear program over all sets met
+(master.py) in a box about the prices with the best bound. The next prices are part of the way to its solution; the way
+and the box become shorter when a bound is no better.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...allocation.allocated import MpsGpu
+from ...performance.interference.prediction import Floats
+from ...performance.resolve import ResolvedProblem
+from .cells import grid
+from .customers import Customers, OnType, totals_of
+from .exact_price import Effort, TypePrices
+from .least_demands import least_demands
+from .master import Master, Met
+
+EFFORT = Effort(distance=0.0005, partial=2_000, batches=20)
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 1.0)
+"""Of what a plan's GPUs are asked: there the ranges of the first cells meet, and at WIDER times the greatest."""
+
+WIDER = 1.25
+
+MORE_RESIDENTS = 2
+"""By how many residents more than any GPU of a plan has classes are told apart from the start."""
+
+BOX, LEAST_BOX = 0.08, 0.015
+"""Part of its price by which a service's price may differ from the best so far in the linear program."""
+
+WAY, LEAST_WAY, SHORTER = 0.5, 0.2, 0.75
+"""Part of the way to the program's solution that prices go, and by how much it is shortened."""
+
+MOST_SETS = 20_000
+"""Sets of the linear program."""
+
+SAFE = 1 - 1e-7
+"""What a bound is multiplied by, against rounding in sums."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round of the search found."""
+
+    bound: float
+    """USD per hour, the greatest so far."""
+    price: Floats
+    """Prices at which it is proven, at which no GPU is worth more than it costs; shape (customer,), USD per hour."""
+
+
+class PriceSearch:
+    """Prices of whole services, the cells of each GPU type, and the sets that were met."""
+
+    def __init__(self, resolved: ResolvedProblem, customers: Customers, plan: Sequence[MpsGpu]) -> None:
+        self.customers = customers
+        self._types = [_cells_of(resolved, one, plan) for one in customers.types]
+        self._master = Master(customers.wanted, [one.usd_per_hour for one in customers.types])
+        self._price = _first_prices(customers, self._types)
+        self._centre = self._price
+        self.bound = 0.0
+        self._way, self._box = WAY, BOX
+        self.sets: list[Met] = []
+        """Possible sets that the last round met."""
+        self.limit = np.inf
+        """The bound is no greater than this with the sets met so far, near the best prices."""
+
+    def next_round(self, deadline: float) -> Round:
+        """Returns the best bound after one round more; `deadline` as time.monotonic() has it."""
+        most = 0.0
+        self.sets = []
+        for number, (one, prices) in enumerate(zip(self.customers.types, self._types, strict=True)):
+            of_guests = self._price[one.customer] / one.usd_per_hour
+            priced = prices.prices.price(of_guests, EFFORT, deadline)
+            most = max(most, priced.most)
+            self.sets += [(number, tuple(one.customer[list(members)].tolist())) for members in priced.sets]
+        self._take(float(self.customers.wanted @ self._price) / most * SAFE, most)
+        self._step(deadline)
+        return Round(self.bound, self._centre)
+
+    def _take(self, bound: float, most: float) -> None:
+        if bound > self.bound:
+            self.bound, self._centre = bound, self._price / most
+            self._way = min(self._way / SHORTER, WAY)
+        else:
+            self._way = max(self._way * SHORTER, LEAST_WAY)
+            self._box = max(self._box * SHORTER, LEAST_BOX)
+
+    def _step(self, deadline: float) -> None:
+        self._master.add(self.sets)
+        self._master.keep(self._centre, MOST_SETS)
+        found = self._master.best_prices(self._centre, self._box, deadline - time.monotonic())
+        if found is not None:
+            self.limit = float(self.customers.wanted @ found[0])
+            self._price = self._centre + self._way * (found[0] - self._centre)
+
+
+@dataclass(frozen=True, eq=False)
+class _TypeCells:
+    """The cells of a GPU type, and the least units of its guests in typical surroundings."""
+
+    prices: TypePrices
+    units: Floats
+
+
+def _cells_of(resolved: ResolvedProblem, one: OnType, plan: Sequence[MpsGpu]) -> _TypeCells:
+    guests = one.guests
+    met = totals_of(resolved, plan, one.gpu)
+    if not met:
+        met = [(4, np.zeros(guests.things))]
+    residents = np.array([number for number, _ in met])
+    totals = np.array([asked for _, asked in met])
+    weight = residents / residents.sum()
+    typical = weight @ totals
+    levels = []
+    for own in totals.T:
+        ends = np.unique(np.append(np.quantile(own, QUANTILES), own.max() * WIDER))
+        levels.append(ends[(ends > 0) & np.isfinite(ends)])
+    cells = grid(guests, min(int(residents.max()) + MORE_RESIDENTS, 48), levels)
+    least = least_demands(guests, np.array([max(round(float(weight @ residents)), 1)]), typical[:, None]).units[0]
+    units = np.minimum(least.astype(np.float64), guests.mps.capacity_units)
+    return _TypeCells(TypePrices(guests, one.customer, cells, typical), units)
+
+
+def _first_prices(customers: Customers, types: Sequence[_TypeCells]) -> Floats:
+    """Returns for each customer what its share costs on the type where that is least."""
+    price = np.full(len(customers.wanted), np.inf)
+    for one, cells in zip(customers.types, types, strict=True):
+        np.minimum.at(price, one.customer, one.usd_per_hour * cells.units / one.guests.mps.capacity_units)
+    return price
