@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..allocation.assembly import UNKNOWN_BOUND, assemble
+from ..exact.capacity.cover_limit import cover_limit
 from ..exact.capacity.first_plan import first_plan
 from ..exact.capacity.most_requests import MostRequests, most_requests, solo_capacity
 from ..exact.capacity.price_limit import PriceLimit, price_limit
@@ -26,6 +27,9 @@ PLANNER = "capacity"
 
 NO_GAP = 5e-9
 """Part by which a plan and a limit may differ and be the same: the solver ends at 1e-9, and its limit is rounded up."""
+
+LONGEST_S = 5.0
+"""For the prices of a limit; beyond it they hardly improve."""
 
 NOTHING = MostRequests(StopReason.TIME_LIMIT, "HiGHS through MathOpt: no solution found", None)
 
@@ -71,6 +75,12 @@ def most_capacity(resolved: ResolvedProblem, weights: Weights, *, time_limit_s: 
     prices = None if relaxed is None else price_limit(resolved, each, relaxed)
     left = time_limit_s - (time.monotonic() - started)
     first = None if relaxed is None else first_plan(resolved, each, relaxed, time_limit_s=left)
+    if relaxed is not None and first is not None:
+        left = time_limit_s - (time.monotonic() - started)
+        value = first.capacity(resolved, each) or 0.0
+        sharper = cover_limit(resolved, each, relaxed, value, time_limit_s=min(left / 2, LONGEST_S))
+        counts = _counts(resolved)
+        prices = sharper if prices is None else min(prices, sharper, key=lambda one: one.at(counts))
     so_far = first or NOTHING
     offer(lambda _: _reported(resolved, weights, each, so_far, prices, time_limit_s))
     left = time_limit_s - (time.monotonic() - started)

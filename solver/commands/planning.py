@@ -88,7 +88,7 @@ def compare(
         bool, typer.Option("--simulate", help="Carry every plan out request by request: does P99 hold?")
     ] = False,
 ) -> None:
-    """Put planners side by side, with the gap of each to the proven bound."""
+    """Put planners side by side, each within the whole time limit, with the gap of each to the proven bound."""
     from .. import api
     from ..model.prices import price_words, prices_of
     from ..wording.reasons import shared_reasons
