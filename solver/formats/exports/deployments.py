@@ -33,7 +33,12 @@ OWN_MPS = (
 
 BY_RATE = (
     "Replicas of one workload take different rates in the plan: split its traffic by the annotation "
-    "sliceplan/rates-rps, not evenly."
+    "sliceplan/rates-rps, not evenly (--format http-routes, nginx, haproxy)."
+)
+
+NO_WEIGHTS = (
+    "A Kubernetes Service in front deals connections at random and knows no weights: what the plan promises of "
+    "percentiles is not certified behind one."
 )
 
 
@@ -62,7 +67,8 @@ def export(plan: Plan, options: Options) -> Export:
     comments = [f"Plan {plan.problem.name} of sliceplan: {len(groups)} Deployments. Not tried on a cluster."]
     shared = any(gpu.planned.sharing == "mps" for gpu in gpus)
     warnings = (PARTITIONS_FIRST, *((NEIGHBOURS,) if shared else ()), *deployment_warnings(groups))
-    return Export({"deployments.yaml": yaml_text(documents, comments)}, warnings)
+    dealt = (NO_WEIGHTS,) if plan.promise is not None and plan.promise.latency == "percentile" else ()
+    return Export({"deployments.yaml": yaml_text(documents, comments)}, (*warnings, *dealt))
 
 
 def _on_resource(group: ServingGroup, plan: Plan, images: Mapping[str, str]) -> dict[str, Any]:

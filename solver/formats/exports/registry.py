@@ -30,6 +30,9 @@ TARGETS = {
         Target("deployments", "Kubernetes Deployments on what the plugin offers", _lazy("deployments")),
         Target("dra", "DRA claims; with --image, Deployments too", _lazy("dra_claims")),
         Target("triton", "a config.pbtxt a model; takes --problem", _lazy("triton")),
+        Target("http-routes", "HTTPRoutes with the plan's weights, and Services", _lazy("http_routes")),
+        Target("nginx", "NGINX upstreams with the plan's weights", _lazy("nginx")),
+        Target("haproxy", "HAProxy backends with the plan's weights", _lazy("haproxy")),
         Target("csv", "a table, a row for each partition that serves", _lazy("csv_table")),
     )
 }

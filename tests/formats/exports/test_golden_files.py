@@ -3,6 +3,7 @@
 import csv
 import importlib.util
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -83,7 +84,49 @@ def shell(path):
     subprocess.run(["sh", "-n", path], check=True)
 
 
+def routes(path):
+    """Kubernetes' schema of the Services; of the HTTPRoutes, which it does not have, the fields that v1 has."""
+    names = set()
+    for one in yaml.safe_load_all(path.read_text()):
+        if one["kind"] == "Service":
+            kubernetes_validate.validate(one, "1.34", strict=True)
+            names.add(one["metadata"]["name"])
+            continue
+        assert (one["apiVersion"], one["kind"]) == ("gateway.networking.k8s.io/v1", "HTTPRoute")
+        assert set(one["spec"]) <= {"parentRefs", "hostnames", "rules"}
+        for rule in one["spec"]["rules"]:
+            assert set(rule) <= {"matches", "filters", "backendRefs", "timeouts", "name"}
+            for backend in rule["backendRefs"]:
+                assert set(backend) == {"name", "port", "weight"}
+                assert backend["name"] in names
+                assert 0 <= backend["weight"] <= 1_000_000
+
+
+def nginx(path):
+    """Blocks and directives as NGINX reads them: words that end in ; or {, braces that match."""
+    depth = 0
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            assert re.fullmatch(r"upstream \S+ \{|\}|    (zone \S+ \d+k|random|server \S+:\d+ weight=[1-9]\d*);", line)
+            depth += line.endswith("{") - (line == "}")
+            assert depth in (0, 1)
+    assert depth == 0
+
+
+def haproxy(path):
+    """Sections of keywords, each indented; weights are 1 to 256."""
+    words = ("mode http", "balance roundrobin", "balance random(1)", "default-server check init-addr last,libc,none")
+    for line in path.read_text().splitlines():
+        if not line or line.startswith("#") or re.fullmatch(r"backend \S+", line):
+            continue
+        server = re.fullmatch(r"    server \S+ \S+:\d+ weight (\d+)", line)
+        assert line.strip() in words or 1 <= int(server[1]) <= 256
+
+
 TARGETS = {
+    "backends.cfg": haproxy,
+    "http-routes.yaml": routes,
+    "upstreams.conf": nginx,
     "checkpoint.json": checkpoint,
     "claims.yaml": claims,
     "config.pbtxt": triton,
