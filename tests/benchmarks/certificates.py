@@ -2,28 +2,38 @@
 Which plans hold: every service of a plan, request by request, under Poisson arrivals.
 
     .venv/bin/python tests/benchmarks/certificates.py [--planner exact --planner parvagpu] [--dispatch random]
-        [--requests 100000] [--latency percentile] [--published] [PROBLEM ...]
+        [--requests 100000] [--latency percentile] [--published | --random 5 | --random-mps 100] [--by-service]
+        [PROBLEM ...]
 
 Problems are files; default: the demo and ParvaGPU's scenarios S1 to S6, as shipped. `--published`: the scenarios on
-ParvaGPU's own measurements instead, which are not shipped (SLICEPLAN_REFERENCE). Plans are made anew, each verified.
+ParvaGPU's own measurements instead, which are not shipped (SLICEPLAN_REFERENCE). `--random`: problems of 100 services
+on MIG; `--random-mps`: of 12 services that share V100s by MPS, where every batch takes as long as beside neighbours
+that are always busy. Plans are made anew, each verified.
 
 Prints one row for each planner and problem: GPUs, services that miss the quantile, those that figures do not tell of,
-the greatest share late, and the greatest percentile over its SLO.
+the greatest share late, and the greatest percentile over its SLO; with `--by-service` a row for each service, the least
+margin first. Last, over all services: how many miss, how near percentiles are to their SLOs, and the shares late that
+the exact chain gives those on one process.
 """
 
 import argparse
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from problems.igniter_instances import random_mps_problem
 from problems.instances import REFERENCE, ROOT, published_profiles, published_scenario, random_problem
 from ran_on import FITTED, RANDOM, say_what_it_ran_on
 
 from sliceplan.solver.api import SimulationSettings, simulate, solve
 from sliceplan.solver.formats.problem_files import read_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.queueing.batch_queue import batch_queue, late
 from sliceplan.solver.simulation.dispatch.registry import DISPATCHES
 
 
@@ -38,6 +48,9 @@ def main() -> None:
     parser.add_argument("--slo-fraction", type=float, help="in place of the problems' own")
     parser.add_argument("--latency", choices=("execution", "percentile"), help="rule, in place of the problems' own")
     parser.add_argument("--random", type=int, help="so many random problems of 100 services instead")
+    parser.add_argument("--random-mps", type=int, help="so many random problems of 12 services under MPS instead")
+    parser.add_argument("--time-limit", type=float, help="seconds of each search, in place of the problems' own")
+    parser.add_argument("--by-service", action="store_true", help="a row for each service too")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--published", action="store_true", help="S1 to S6 on ParvaGPU's own measurements")
     arguments = parser.parse_args()
@@ -53,6 +66,11 @@ def main() -> None:
     if arguments.random:
         problems = [random_problem(100, seed) for seed in range(arguments.random)]
         known += f"; {RANDOM}"
+    if arguments.random_mps:
+        problems = [random_mps_problem(12, seed) for seed in range(arguments.random_mps)]
+        known += "; random_mps_problem(12, seed) of tests/problems/igniter_instances.py"
+    if arguments.time_limit is not None:
+        problems = [with_settings(problem, {"time_limit_s": arguments.time_limit}) for problem in problems]
     if arguments.slo_fraction is not None:
         problems = [with_settings(problem, {"slo_fraction": arguments.slo_fraction}) for problem in problems]
     if arguments.latency is not None:
@@ -71,9 +89,23 @@ def main() -> None:
         f"| problem | planner | GPUs | services | miss {name} | unsure | worst share late | worst {name} / SLO | CPU |"
     )
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
+    everyone, alone = {}, {}
     for problem in problems:
         for planner in arguments.planner or ("exact", "parvagpu"):
-            print(row(problem, planner, profiles, settings), flush=True)
+            plan = solve(problem, planner, profiles=profiles)
+            begun = time.process_time()
+            report = simulate(problem, plan, settings, profiles=profiles) if plan.gpus else None
+            print(row(problem, plan, report, time.process_time() - begun), flush=True)
+            services = sorted(report.services, key=of_slo, reverse=True) if report else []
+            everyone.setdefault(planner, []).extend(services)
+            alone.setdefault(planner, []).extend(shares_late_alone(problem, plan))
+            for service in services if arguments.by_service else ():
+                late, name_of = 1 - (service.in_time or 0.0), service.workload
+                print(f"| {problem.name} | {name_of} | | | {service.holds} | | {late:.4f} | {of_slo(service):.2f} | |")
+    for planner, services in everyone.items():
+        print(f"{planner}: {summary(services)}; percentile over SLO: {spread([of_slo(one) for one in services])}")
+        exactly = f"{len(alone[planner])} on one process each, late by the chain: {spread(alone[planner], 4)}"
+        print(f"{planner}: {exactly}")
 
 
 def with_settings(problem, changes):
@@ -81,26 +113,53 @@ def with_settings(problem, changes):
     return problem.model_copy(update={"settings": problem.settings.model_copy(update=changes)})
 
 
-def row(problem, planner, profiles, settings):
+def row(problem, plan, report, took):
     """Returns the row of one planner's plan."""
-    plan = solve(problem, planner, profiles=profiles)
-    if not plan.gpus:
-        return f"| {problem.name} | `{planner}` | {plan.status} | | | | | | |"
-    begun = time.process_time()
-    report = simulate(problem, plan, settings, profiles=profiles)
-    took = time.process_time() - begun
+    if report is None:
+        return f"| {problem.name} | `{plan.planner}` | {plan.status} | | | | | | |"
     verdicts = [service.holds for service in report.services]
     late = max(1 - (service.in_time or 0.0) for service in report.services)
-    over = [
-        one.latency_ms / service.slo_ms
-        for service in report.services
-        for one in service.percentiles
-        if one.quantile == report.quantile and one.latency_ms is not None
-    ]
+    over = max(of_slo(service) for service in report.services)
     counts = f"{len(verdicts)} | {verdicts.count('no')} | {verdicts.count('unsure')}"
     return (
-        f"| {problem.name} | `{planner}` | {plan.gpus_used} | {counts} | {late:.3f} | {max(over):.2f} | {took:.1f} s |"
+        f"| {problem.name} | `{plan.planner}` | {plan.gpus_used} | {counts} | {late:.3f} | {over:.2f} | {took:.1f} s |"
     )
+
+
+def of_slo(service):
+    """Returns the percentile that is judged over its SLO; inf: nobody was served."""
+    judged = (one for one in service.percentiles if one.quantile == service.quantile)
+    found = [one.latency_ms / service.slo_ms for one in judged if one.latency_ms is not None]
+    return max(found, default=float("inf"))
+
+
+def summary(services):
+    """Returns how many services miss the quantile and of how many figures do not tell."""
+    verdicts = [service.holds for service in services]
+    return f"{len(verdicts)} services, {verdicts.count('no')} miss, {verdicts.count('unsure')} unsure"
+
+
+def shares_late_alone(problem, plan):
+    """Returns the shares late of services on one process, of Poisson arrivals in batches of one time: exactly."""
+    slo_ms = {workload.name: workload.slo_ms for workload in problem.workloads}
+    served = [one for gpu in plan.gpus for partition in gpu.partitions for one in partition.serves]
+    times = Counter(one.workload for one in served)
+    found = []
+    for one in served:
+        time_ms = max(one.latency_ms, 1000 * one.batch / one.capacity_rps)
+        load = one.rate_rps * time_ms / (1000 * one.batch)
+        if times[one.workload] == 1 and one.processes == 1:
+            queue = batch_queue(np.ones(one.batch), load) if load < 1 else None
+            found.append(late(queue, slo_ms[one.workload] / time_ms) if queue else 1.0)
+    return found
+
+
+def spread(values, digits=2):
+    """Returns the greatest, the greatest but for a tenth, and the median."""
+    ordered = sorted(values, reverse=True)
+    if not ordered:
+        return "-"
+    return ", ".join(f"{ordered[int(part * len(ordered))]:.{digits}f}" for part in (0, 0.1, 0.5))
 
 
 if __name__ == "__main__":
