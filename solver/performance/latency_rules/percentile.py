@@ -159,19 +159,25 @@ class Percentile:
         # Every second request, or fewer, is half of the rate at most; where nothing was measured, turns carry nothing.
         measured = servers.quantile <= GREATEST_MEASURED + TOLERANCE
         partly = np.flatnonzero((at_random < servers.rate_rps / 2) & measured)
-        at_random[partly] = np.maximum(at_random[partly], _by_turns(servers.of(partly)))
+        at_random[partly] = np.maximum(at_random[partly], _by_turns(servers.of(partly), at_random[partly]))
         return at_random
 
 
-def _by_turns(servers: _Servers) -> Floats:
+def _by_turns(servers: _Servers, at_random: Floats) -> Floats:
     """
     Returns max over k of min(load_k C, R / k), k >= 1, for servers that do not carry all of their service.
 
-    load_k rises with k and R / k falls: the maximum is at the last k with load_k C <= R / k, or the one after it.
+    load_k rises with k and R / k falls: the maximum is at the last k with load_k C <= R / k, or the one after it. No
+    load is above MOST, so that k is at least R / (MOST C). Beyond R / `at_random`, which each carries of requests at
+    random, it carries no more than that of every k-th, and what is returned is of no matter.
     """
-    last = np.ones(servers.slack.shape)
+    last = np.maximum(np.floor(servers.rate_rps / (MOST * servers.full_rps)), 1.0)
+    known = at_random > 0
     beyond = np.full(servers.slack.shape, 2.0)
-    wanted = np.flatnonzero(servers.at_every(beyond) * beyond <= servers.rate_rps)
+    np.divide(servers.rate_rps, at_random, out=beyond, where=known)
+    beyond = np.maximum(np.floor(beyond), last) + 1
+    wanted = np.flatnonzero(~known)
+    wanted = wanted[_fits(servers, wanted, beyond)]
     while wanted.size:
         last[wanted], beyond[wanted] = beyond[wanted], 2 * beyond[wanted]
         wanted = wanted[_fits(servers, wanted, beyond)]
