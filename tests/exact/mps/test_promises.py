@@ -175,11 +175,12 @@ def test_simulated_requests_are_in_time_beside_neighbours_that_are_always_busy(p
         assert late <= 1 - quantile + 4 * 3 * np.sqrt((1 - quantile) / count)
 
 
-def test_published_planners_keep_their_rule_and_miss_the_promise():
+@pytest.mark.parametrize("planner", ["igniter", "ffd", "gslice"])
+def test_published_planners_keep_their_rule_and_miss_the_promise(planner):
     problem = promising(table_3(), latency="percentile")
-    plan = solve(problem, "igniter")
+    plan = solve(problem, planner)
     assert plan.status is Status.VIOLATING
-    assert plan.gpus_used == solve(table_3(), "igniter").gpus_used
+    assert plan.gpus_used == solve(table_3(), planner).gpus_used
     assert plan.violations
     assert all(one.excess > 0 for one in plan.violations)
     assert "99 % are within its SLO of" in plan.violations[0].message
