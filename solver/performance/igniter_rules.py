@@ -139,17 +139,21 @@ def demands(
     batch = batches(mps, chosen, limit, required)
     units, fits = alone_units(mps, chosen, batch, limit, required)
     shared, dedicated, unserved = [], [], []
+    too_large: dict[object, tuple[list[Demand], Demand | None]] = {}  # of workloads that are alike, once
     for i, w in enumerate(chosen.tolist()):
         one = Demand(w, int(batch[i]), float(limit[i]), float(required[i]), int(units[i]), float(mps.demand_mib[w]))
         if fits[i]:
             shared.append(one)
             continue
-        replicas, rest = _too_large(mps, one, batches)
+        alike = (int(mps.kind[w]), bool(mps.usable[w]), mps.model.key(w), replace(one, workload=0))
+        if alike not in too_large:
+            too_large[alike] = _too_large(mps, one, batches)
+        replicas, rest = too_large[alike]
         if rest is None:
             unserved.append(Unserved(workload=resolved.problem.workloads[w].name, reason=_reason(resolved, mps, one)))
             continue
-        dedicated += replicas
-        shared.append(rest)
+        dedicated += [replace(replica, workload=w) for replica in replicas]
+        shared.append(replace(rest, workload=w))
     return unserved or IgniterDemands(tuple(shared), tuple(dedicated))
 
 
