@@ -1,20 +1,32 @@
 """
-Fleets that are shared by MPS alone, of services that are whole: the bound by the surroundings of residents.
+Fleets that are shared by MPS alone, of services that are whole: bound and plans by the surroundings of residents.
 
-Rounds of prices (surroundings/price_search.py) raise the bound until it proves the best plan, or meets the gap that is
-asked for, or their time is over. Each is a bound, so the search can be ended at any moment.
+Rounds of prices (surroundings/price_search.py) raise the bound. At the prices of the best one, plans are built
+(surroundings/plan_builder.py), again and again at prices that the last plan corrects; each of the two has about half of
+the time. It ends when the bound proves the best plan, or meets the gap that is asked for, or when time is over or
+nothing has become better for long. At any moment bound and plan are what they say.
+
+Where the rounds end with a gap and services are few, an integer program over the sets that were met has the rest.
 """
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from ...allocation.allocated import AllocatedGpu, MpsGpu
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
-from ..cost_lattice import cost_lattice
+from ..cost_lattice import NO_GAP, cost_lattice
+from ..mig.cutting_stock import solve_cutting_stock
+from ..mig.decoding import shared_gpus
+from ..mps.columns import Column
+from ..mps.program import MpsAnswer, by_columns
 from ..proof import is_within
 from ..surroundings.customers import Customers
+from ..surroundings.plan_builder import PlanBuilder
 from ..surroundings.price_search import PriceSearch
+from .first_fleet import keeps_limits
+from .fleet_by_sets import ListedSets
 
 SURROUNDINGS = (
     "Lagrangian bound at the prices of whole services (solver/exact/surroundings/price_search.py): no GPU that keeps "
@@ -22,41 +34,147 @@ SURROUNDINGS = (
     "(solver/exact/surroundings/least_demands.py)"
 )
 
-NO_BETTER = 25
-"""Rounds without a greater bound after which there are no more."""
+NO_BETTER = 12
+"""Rounds without a greater bound, or plans that are no cheaper, after which there are no more."""
+
+CLOSE = 0.03
+"""Part of the bound above it up to which sets that were met may make prices better, for plans to be built at them."""
+
+RISE = 2e-5
+"""Part of a bound by which a greater one counts as better."""
+
+FEW = 150
+"""Services up to which a program over the sets that were met is tried."""
+
+PROGRAM_TIME = 0.8
+"""Part of the time that is left that it may take."""
+
+MOST_COLUMNS = 4_000
+"""Sets in it."""
 
 
-def raise_bound(
-    resolved: ResolvedProblem,
-    customers: Customers,
-    plan: Sequence[AllocatedGpu],
-    known: tuple[float, str],
-    on_bound: Callable[[tuple[float, str]], None],
-    deadline: float,
-) -> tuple[float, str]:
-    """
-    Returns the greater of a known bound and the best that the rounds prove, with its method.
+@dataclass(frozen=True, eq=False)
+class PlanAndBound:
+    """The best of both so far."""
 
-    Parameters
-    ----------
-    plan
-        The cheapest plan so far.
-    on_bound
-        Called with each greater bound.
-    deadline
-        As time.monotonic() has it.
-    """
-    cost = sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in plan)
-    search = PriceSearch(resolved, customers, [gpu for gpu in plan if isinstance(gpu, MpsGpu)])
-    lattice = cost_lattice(resolved)
-    bound, idle, raw = known, 0, 0.0
-    while idle < NO_BETTER and time.monotonic() < deadline and not is_within(resolved.gap, cost, bound[0]):
-        found = search.next_round(deadline)
-        idle = 0 if found.bound > raw * (1 + 1e-6) else idle + 1
-        raw = found.bound
-        proven = lattice.next_cost(raw)
-        if proven > bound[0]:
-            bound = proven, SURROUNDINGS
+    gpus: Sequence[AllocatedGpu]
+    cost: float
+    bound: tuple[float, str]
+    """USD per hour, and its method."""
+
+
+class SurroundingsSearch:
+    """Raises the bound and builds plans in turn."""
+
+    def __init__(
+        self,
+        resolved: ResolvedProblem,
+        sets: ListedSets,
+        customers: Customers,
+        known: PlanAndBound,
+        on_better: Callable[[PlanAndBound], None],
+    ) -> None:
+        self._resolved, self._sets, self._customers = resolved, sets, customers
+        self.best = known
+        self._on_better = on_better
+        self._lattice = cost_lattice(resolved)
+        self._search = PriceSearch(resolved, customers, [gpu for gpu in known.gpus if isinstance(gpu, MpsGpu)])
+        self._builder = PlanBuilder(customers, self._search.types, sets.tables)
+        self._corrected = self._search.centre
+        self._built_at = 0.0
+
+    def run(self, deadline: float) -> None:
+        """Searches until `deadline`, as time.monotonic() has it, or until there is no more to find."""
+        on_bound = on_plans = 0.0
+        idle_bound = idle_plans = 0
+        while time.monotonic() < deadline and not self._is_done():
+            started = time.monotonic()
+            if idle_bound >= NO_BETTER and idle_plans >= NO_BETTER:
+                break
+            plans_turn = idle_bound >= NO_BETTER or (self._is_close() and self._plans_first(on_plans < on_bound))
+            if plans_turn and idle_plans < NO_BETTER:
+                idle_plans = 0 if self._build(deadline) else idle_plans + 1
+                on_plans += time.monotonic() - started
+            elif idle_bound < NO_BETTER:
+                before = self._search.bound
+                self._raise(deadline)
+                idle_bound = 0 if self._search.bound > before * (1 + RISE) else idle_bound + 1
+                idle_plans = min(idle_plans, NO_BETTER - 1) if not idle_bound else idle_plans
+                on_bound += time.monotonic() - started
+        if len(self._resolved.required_rps) <= FEW and not self._is_done() and time.monotonic() < deadline:
+            self._program(deadline)
+
+    def _is_done(self) -> bool:
+        return is_within(self._resolved.gap, self.best.cost, self.best.bound[0])
+
+    def _is_close(self) -> bool:
+        return self._search.limit <= self._search.bound * (1 + CLOSE)
+
+    def _plans_first(self, otherwise: bool) -> bool:
+        """Tells whether plans or the bound are further from what the sets that were met leave room for."""
+        aim = self._lattice.next_cost(self._search.limit)
+        if self.best.cost <= aim * (1 + NO_GAP):
+            return False
+        return otherwise or self.best.bound[0] >= aim * (1 - NO_GAP)
+
+    def _raise(self, deadline: float) -> None:
+        self._search.next_round(deadline)
+        proven = self._lattice.next_cost(self._search.bound)
+        if proven > self.best.bound[0]:
+            self.best = replace(self.best, bound=(proven, SURROUNDINGS))
             report(f"exact: no plan costs less than ${proven:,.2f}/h")
-            on_bound(bound)
-    return bound
+            self._on_better(self.best)
+
+    def _build(self, deadline: float) -> bool:
+        """Builds a plan; returns whether it is the best so far."""
+        if self._search.bound > self._built_at * (1 + 1e-3):
+            self._built_at, self._corrected = self._search.bound, self._search.centre
+        built = self._builder.build(self._corrected, self._search.met, deadline)
+        if built is None:
+            return False
+        self._corrected = built.dearer
+        return self._take(built.columns)
+
+    def _take(self, columns: Sequence[Column]) -> bool:
+        cost = sum(self._resolved.fleet_by_name[column.gpu].price_per_hour for column in columns)
+        if cost > self.best.cost * (1 - NO_GAP):
+            return False
+        gpus = shared_gpus(self._resolved, self._sets.shared.items, self._dealt(columns))
+        if not keeps_limits(self._resolved, gpus):
+            return False
+        self.best = replace(self.best, gpus=gpus, cost=cost)
+        report(f"exact: a plan of ${cost:,.2f}/h, none costs less than ${self.best.bound[0]:,.2f}/h")
+        self._on_better(self.best)
+        return True
+
+    def _dealt(self, columns: Sequence[Column]) -> MpsAnswer:
+        """Returns the columns with a service for each of their residents."""
+        customer_of = {
+            item: customer
+            for one in self._customers.types
+            for item, customer in zip(one.item.tolist(), one.customer.tolist(), strict=True)
+        }
+        left = {customer: list(reversed(one.members)) for customer, one in enumerate(self._sets.shared.classes)}
+        residents: dict[int, list[int]] = {}
+        for column in columns:
+            for item in column.items:
+                residents.setdefault(item, []).append(left[customer_of[item]].pop())
+        return MpsAnswer(tuple((column, 1) for column in columns), residents)
+
+    def _program(self, deadline: float) -> None:
+        """Chooses among the sets that were met by an integer program."""
+        columns = self._builder.columns(self._search.centre, self._search.met, MOST_COLUMNS)
+        answer = solve_cutting_stock(
+            self._resolved,
+            time_limit_s=max(PROGRAM_TIME * (deadline - time.monotonic()), 0.05),
+            shared=by_columns(self._resolved, self._sets.shared, columns),
+            fewest_slices=False,
+            gap=self._resolved.gap,
+        )
+        if answer.patterns is None:
+            return
+        gpus = shared_gpus(self._resolved, self._sets.shared.items, answer.shared)
+        cost = sum(self._resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in gpus)
+        if cost < self.best.cost * (1 - NO_GAP) and keeps_limits(self._resolved, gpus):
+            self.best = replace(self.best, gpus=gpus, cost=cost)
+            self._on_better(self.best)

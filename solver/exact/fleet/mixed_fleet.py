@@ -2,7 +2,7 @@
 Fleets with GPUs under MPS, beside MIG and whole GPUs, solved jointly: type, sharing and contents of every GPU.
 
 Few workloads, or all of them under MPS, go by one program over sets of residents (fleet_by_sets.py); where its sets are
-too many to list and services are whole, surroundings give the bound (fleet_by_surroundings.py). Where workloads
+too many to list and services are whole, surroundings give bound and plans (fleet_by_surroundings.py). Where workloads
 may be cut from GPUs too and are many, or their sets too many to list, prices come first (fleet_by_prices.py): a bound
 within a moment, and a plan near it. The program over sets then has the rest of the time, if it is not too large.
 """
@@ -17,13 +17,13 @@ from ...allocation.allocated import AllocatedGpu
 from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
-from ..proof import ended, is_within
-from ..surroundings.customers import customers_of
+from ..proof import ended
+from ..surroundings.customers import Customers, customers_of
 from .first_fleet import first_fleet
 from .fleet_answer import FleetAnswer, price_of
 from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
-from .fleet_by_sets import list_sets, solve_by_sets
-from .fleet_by_surroundings import raise_bound
+from .fleet_by_sets import ListedSets, list_sets, solve_by_sets
+from .fleet_by_surroundings import PlanAndBound, SurroundingsSearch
 
 SOLVER = "slice prices, then HiGHS through MathOpt"
 
@@ -32,9 +32,6 @@ FEW_WORKLOADS = 150
 
 MOST_WORKLOADS = 600
 """Workloads up to which a gap that prices leave is handed to the programs over all of the fleet."""
-
-SURROUNDINGS_TIME = 0.6
-"""Part of the time that the bound by surroundings may take, where services are whole and sets too many to list."""
 
 PRICING = 0.3
 """Part of the time that prices and the plan at them may take where the programs follow."""
@@ -81,14 +78,7 @@ def solve_mixed_fleet(
     customers = None if sets.complete else customers_of(resolved, sets.shared)
     best = _cheapest(resolved, plans)
     if customers is not None and best is not None:
-
-        def raised(greater: tuple[float, str]) -> None:
-            on_answer(_answer(resolved, prices, greater, best, limited=True))
-
-        until = time.monotonic() + SURROUNDINGS_TIME * (deadline - time.monotonic())
-        bound = raise_bound(resolved, customers, best, bound, raised, until)
-        if is_within(resolved.gap, price_of(resolved, best), bound[0]):
-            return _answer(resolved, prices, bound, best, limited=False)
+        return _by_surroundings(resolved, prices, sets, customers, best, on_answer, deadline)
     if (sets.complete and workloads <= FEW_WORKLOADS) or not resolved.capacity_rps.any():
         return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
     first = _by_prices(resolved, prices, place, plans, on_answer, deadline)
@@ -100,6 +90,26 @@ def solve_mixed_fleet(
         return first
     plans = plans if first.gpus is None else [*plans, first.gpus]
     return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
+
+
+def _by_surroundings(
+    resolved: ResolvedProblem,
+    prices: FleetPrices,
+    sets: ListedSets,
+    customers: Customers,
+    best: list[AllocatedGpu],
+    on_answer: Callable[[FleetAnswer], None],
+    deadline: float,
+) -> FleetAnswer:
+    """Returns the best plan and bound by the surroundings of residents, of known ones to begin with."""
+
+    def answer(found: PlanAndBound, limited: bool) -> FleetAnswer:
+        return _answer(resolved, prices, found.bound, list(found.gpus), limited)
+
+    known = PlanAndBound(best, price_of(resolved, best), (prices.bound, PRICES))
+    search = SurroundingsSearch(resolved, sets, customers, known, lambda found: on_answer(answer(found, limited=True)))
+    search.run(deadline)
+    return answer(search.best, limited=time.monotonic() >= deadline)
 
 
 def _first(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> Iterator[Sequence[AllocatedGpu]]:

@@ -38,6 +38,9 @@ STEPS = 2
 BATCH = 200
 """Cells that are halved or listed together, the greatest upper limits first."""
 
+OF_EACH, GROWN_FROM = 60, 150
+"""Cells of each number of residents that a plan's first sets are looked for in, and those that its next ones are."""
+
 MOST_LESS = 400
 """Sets of knapsacks of which those with a resident less are tested."""
 
@@ -142,6 +145,31 @@ class TypePrices:
             self._halve(open_[~done & ~narrow[0]], best)
             best = self._take_met(best, found)
         return Priced(max(best, float(self._most.max(initial=0.0))), list(found))
+
+    def sets_of(self, price: Floats, here: Ints, rows: Ints | None) -> tuple[list[tuple[int, ...]], Ints]:
+        """
+        Returns sets of some of the guests, the best of cells, and the cells that they are of.
+
+        Parameters
+        ----------
+        price
+            Shape (guest,).
+        here
+            Guests that may be in a set.
+        rows
+            Cells to look at; None: those that may matter.
+        """
+        if rows is None:
+            order = np.argsort(-self._most, kind="stable")
+            ranked = self._cells.residents[order]
+            of_each = np.concatenate([order[ranked == number][:OF_EACH] for number in np.unique(ranked)])
+            rows = np.unique(np.concatenate([order[:BATCH], of_each]))
+        cells = self._cells.of(rows)
+        cells = replace(cells, units=cells.units[:, here], asked=cells.asked[:, :, here])
+        found = collected(cells, price[here], self._capacity, target=0.9, steps=1)
+        best = np.argsort(-found.most, kind="stable")[:GROWN_FROM]
+        sets = [tuple(sorted(here[row[row >= 0]].tolist())) for row in found.sets[best]]
+        return [one for one in sets if one], rows[best]
 
     @property
     def _capacity(self) -> int:

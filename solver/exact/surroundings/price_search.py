@@ -53,16 +53,6 @@ SAFE = 1 - 1e-7
 """What a bound is multiplied by, against rounding in sums."""
 
 
-@dataclass(frozen=True, eq=False)
-class Round:
-    """What one round of the search found."""
-
-    bound: float
-    """USD per hour, the greatest so far."""
-    price: Floats
-    """Prices at which it is proven, at which no GPU is worth more than it costs; shape (customer,), USD per hour."""
-
-
 class PriceSearch:
     """Prices of whole services, the cells of each GPU type, and the sets that were met."""
 
@@ -71,42 +61,52 @@ class PriceSearch:
         self._types = [_cells_of(resolved, one, plan) for one in customers.types]
         self._master = Master(customers.wanted, [one.usd_per_hour for one in customers.types])
         self._price = _first_prices(customers, self._types)
-        self._centre = self._price
+        self.centre = self._price
+        """Prices with the best bound, at which no GPU is worth more than it costs; shape (customer,), USD per hour."""
         self.bound = 0.0
+        """USD per hour."""
         self._way, self._box = WAY, BOX
-        self.sets: list[Met] = []
-        """Possible sets that the last round met."""
         self.limit = np.inf
         """The bound is no greater than this with the sets met so far, near the best prices."""
 
-    def next_round(self, deadline: float) -> Round:
+    @property
+    def types(self) -> list[TypePrices]:
+        """The cells of each GPU type, as the customers' types."""
+        return [one.prices for one in self._types]
+
+    @property
+    def met(self) -> list[Met]:
+        """Possible sets that were met."""
+        return self._master.sets
+
+    def next_round(self, deadline: float) -> float:
         """Returns the best bound after one round more; `deadline` as time.monotonic() has it."""
         most = 0.0
-        self.sets = []
+        sets: list[Met] = []
         for number, (one, prices) in enumerate(zip(self.customers.types, self._types, strict=True)):
             of_guests = self._price[one.customer] / one.usd_per_hour
             priced = prices.prices.price(of_guests, EFFORT, deadline)
             most = max(most, priced.most)
-            self.sets += [(number, tuple(one.customer[list(members)].tolist())) for members in priced.sets]
+            sets += [(number, tuple(one.customer[list(members)].tolist())) for members in priced.sets]
         self._take(float(self.customers.wanted @ self._price) / most * SAFE, most)
-        self._step(deadline)
-        return Round(self.bound, self._centre)
+        self._step(sets, deadline)
+        return self.bound
 
     def _take(self, bound: float, most: float) -> None:
         if bound > self.bound:
-            self.bound, self._centre = bound, self._price / most
+            self.bound, self.centre = bound, self._price / most
             self._way = min(self._way / SHORTER, WAY)
         else:
             self._way = max(self._way * SHORTER, LEAST_WAY)
             self._box = max(self._box * SHORTER, LEAST_BOX)
 
-    def _step(self, deadline: float) -> None:
-        self._master.add(self.sets)
-        self._master.keep(self._centre, MOST_SETS)
-        found = self._master.best_prices(self._centre, self._box, deadline - time.monotonic())
+    def _step(self, sets: list[Met], deadline: float) -> None:
+        self._master.add(sets)
+        self._master.keep(self.centre, MOST_SETS)
+        found = self._master.best_prices(self.centre, self._box, deadline - time.monotonic())
         if found is not None:
             self.limit = float(self.customers.wanted @ found[0])
-            self._price = self._centre + self._way * (found[0] - self._centre)
+            self._price = self.centre + self._way * (found[0] - self.centre)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,183 @@
+"""
+Plans by prices: GPUs are filled one after the other with the most valuable sets of the services that are left.
+
+At prices at which the bound is proven no GPU is worth more than it costs, so a plan is as good as its GPUs are full. In
+turn, the knapsacks of the cells (cells.py) are solved for the services that are left, the sets that they meet, these
+less a resident, and sets met before are ranked by what they are worth of their GPU, and those that share no service are
+taken as long as they are worth about as much as the best. What is taken has been given batch sizes and least shares
+that fit (mps/columns.py). When all services are placed, those on GPUs that are not full get dearer, so that they come
+earlier next time (sequential value correction).
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...performance.interference.prediction import Floats, Ints
+from ..mps.columns import Column, ItemTable
+from .customers import Customers
+from .exact_price import TypePrices
+from .master import Met
+
+ABOUT = 0.004
+"""Part of the best by which sets may be worth less that are taken with it."""
+
+FULL = 0.97
+"""Part of its price that a GPU has to be worth for its services to stay as dear as they are."""
+
+DEARER = 0.5
+"""Part of what a GPU lacks by which its services get dearer."""
+
+LOOKED_AT = 400
+"""Sets that were met before that are looked at in each turn."""
+
+JUDGED = 60
+"""Sets whose batch sizes and shares are looked for together."""
+
+EVERY = 4
+"""Turns until all cells are looked at again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A plan."""
+
+    columns: list[Column]
+    dearer: Floats
+    """Prices for the next try, shape (customer,)."""
+
+
+class PlanBuilder:
+    """Fills GPUs with customers, by the cells of each GPU type."""
+
+    def __init__(self, customers: Customers, types: Sequence[TypePrices], tables: Sequence[ItemTable]) -> None:
+        self._customers, self._types = customers, types
+        self._tables = {table.mps.gpu: table for table in tables}
+        self._judged: dict[Met, Column | None] = {}
+        self._item = [dict(zip(one.customer.tolist(), one.item.tolist(), strict=True)) for one in customers.types]
+
+    def build(self, price: Floats, met: Sequence[Met], deadline: float) -> Built | None:
+        """
+        Returns a plan; None: there was no time.
+
+        Parameters
+        ----------
+        price
+            Shape (customer,), USD per hour.
+        met
+            Sets that were met before.
+        """
+        left = self._customers.wanted.astype(np.int64)
+        columns: list[Column] = []
+        dearer = price.copy()
+        pool = sorted(met, key=lambda one: -self._worth(one, price))
+        hot: list[Ints | None] = [None] * len(self._types)
+        turn = 0
+        while left.any():
+            if time.monotonic() > deadline:
+                return None
+            if turn % EVERY == 0:
+                hot = [None] * len(self._types)
+                pool = [one for one in pool if self._is_left(one, left)]
+            fresh = self._fresh(price, left, hot)
+            taken = self._taken(price, left, [*fresh, *self._first_left(pool, left)])
+            for one, column in taken:
+                usd = self._customers.types[one[0]].usd_per_hour
+                columns.append(column)
+                members = np.array(one[1])
+                np.subtract.at(left, members, 1)
+                lacks = 1 - float(price[members].sum()) / usd
+                if lacks > 1 - FULL:
+                    dearer[members] = np.maximum(dearer[members], price[members] * (1 + DEARER * min(lacks, 0.2)))
+            if not taken:
+                return None
+            turn += 1
+        return Built(columns, dearer)
+
+    def columns(self, price: Floats, met: Sequence[Met], most: int) -> list[Column]:
+        """Returns the most valuable of some sets that fit a GPU, and all residents alone."""
+        alone = [(number, (customer,)) for number, item in enumerate(self._item) for customer in item]
+        ranked = sorted(met, key=lambda one: -self._worth(one, price))[:most]
+        chosen = list(dict.fromkeys([*alone, *ranked]))
+        self._judge(chosen)
+        return [column for one in chosen if (column := self._judged[one]) is not None]
+
+    def _first_left(self, pool: Sequence[Met], left: Ints) -> list[Met]:
+        """Returns the most valuable of the sets met whose services are left."""
+        found = []
+        for one in pool:
+            if self._is_left(one, left):
+                found.append(one)
+                if len(found) == LOOKED_AT:
+                    break
+        return found
+
+    def _is_left(self, one: Met, left: Ints) -> bool:
+        if len(set(one[1])) == len(one[1]):
+            return all(left[customer] > 0 for customer in one[1])
+        return all(left[customer] >= one[1].count(customer) for customer in one[1])
+
+    def _worth(self, one: Met, price: Floats) -> float:
+        return float(price[list(one[1])].sum()) / self._customers.types[one[0]].usd_per_hour
+
+    def _fresh(self, price: Floats, left: Ints, hot: list[Ints | None]) -> list[Met]:
+        """Returns sets of the services that are left that the knapsacks meet, and these less a resident."""
+        found: dict[Met, None] = {}
+        for number, (one, prices) in enumerate(zip(self._customers.types, self._types, strict=True)):
+            rank = np.arange(len(one.customer)) - np.searchsorted(one.customer, one.customer)
+            here = np.flatnonzero(rank < left[one.customer])
+            if not here.size:
+                continue
+            sets, hot[number] = prices.sets_of(price[one.customer] / one.usd_per_hour, here, hot[number])
+            for members in sets:
+                whole = tuple(sorted(one.customer[list(members)].tolist()))
+                found[number, whole] = None
+                for i in range(len(whole)) if len(whole) > 1 else ():
+                    found[number, whole[:i] + whole[i + 1 :]] = None
+        return list(found)
+
+    def _taken(self, price: Floats, left: Ints, sets: Sequence[Met]) -> list[tuple[Met, Column]]:
+        """Returns the best sets that fit a GPU and share no service."""
+        ranked = sorted(dict.fromkeys(sets), key=lambda one: -self._worth(one, price))
+        taken: list[tuple[Met, Column]] = []
+        left, best = left.copy(), 0.0
+        for begin in range(0, len(ranked), JUDGED):
+            some = [one for one in ranked[begin : begin + JUDGED] if self._is_left(one, left)]
+            if best and begin > 0 and self._worth(ranked[begin], price) < best * (1 - ABOUT):
+                break
+            self._judge(some)
+            for one in some:
+                worth, column = self._worth(one, price), self._judged[one]
+                if column is None or (best and worth < best * (1 - ABOUT)) or not self._is_left(one, left):
+                    continue
+                best = best or worth
+                taken.append((one, column))
+                np.subtract.at(left, np.array(one[1]), 1)
+        return taken
+
+    def _judge(self, sets: Sequence[Met]) -> None:
+        """Finds batch sizes and least shares of sets that were not judged before."""
+        groups: dict[tuple[int, int], list[Met]] = {}
+        for one in sets:
+            if one not in self._judged:
+                groups.setdefault((one[0], len(one[1])), []).append(one)
+        for (number, _), own in groups.items():
+            of_type = self._customers.types[number]
+            table = self._tables[of_type.gpu]
+            row = {int(item): i for i, item in enumerate(table.numbers)}
+            rows = np.array([[row[self._item[number][customer]] for customer in one[1]] for one in own])
+            order = np.argsort(rows, axis=1, kind="stable")
+            rows = np.take_along_axis(rows, order, axis=1)
+            mps = table.mps
+            least, batches = table.possible(rows)
+            units, fits, chosen = table.feasible(rows, batches, np.ones_like(least))
+            fits &= table.memory[rows].sum(axis=1) <= mps.memory_mib
+            fits &= rows.shape[1] <= mps.clients
+            for i, one in enumerate(own):
+                column = None
+                if fits[i]:
+                    items = tuple(table.numbers[rows[i]].tolist())
+                    column = Column(of_type.gpu, items, tuple(chosen[i].tolist()), int(units[i].sum()))
+                self._judged[one] = column

@@ -1,0 +1,101 @@
+"""Plans by prices: every service has a place, every GPU holds, and none is more than the bound allows."""
+
+import time
+
+from problems.igniter_instances import V100, random_mps_problem, table_3
+from problems.instances import problem_of
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.exact.fleet.fleet_by_sets import list_sets
+from sliceplan.solver.exact.fleet.fleet_by_surroundings import PlanAndBound, SurroundingsSearch
+from sliceplan.solver.exact.mps.columns import item_tables
+from sliceplan.solver.exact.mps.items import mps_items
+from sliceplan.solver.exact.mps.packed_residents import packed_on_each
+from sliceplan.solver.exact.surroundings.customers import customers_of
+from sliceplan.solver.exact.surroundings.plan_builder import PlanBuilder
+from sliceplan.solver.exact.surroundings.price_search import PriceSearch
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Status
+from sliceplan.solver.performance.resolve import resolve
+
+NEVER = 1e18
+
+
+def whole(problem):
+    """Returns a problem whose services may not be split."""
+    one = tuple(workload.model_copy(update={"max_replicas": 1}) for workload in problem.workloads)
+    return problem.model_copy(update={"workloads": one})
+
+
+def built(problem, rounds=5, tries=2):
+    """Returns the items, the columns of the best plan, and the bound."""
+    resolved = resolve(problem, shipped_profiles())
+    shared = mps_items(resolved, parts=False)
+    customers = customers_of(resolved, shared)
+    search = PriceSearch(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
+    for _ in range(rounds):
+        search.next_round(NEVER)
+    builder = PlanBuilder(customers, search.types, item_tables(resolved, shared))
+    price, best = search.centre, None
+    for _ in range(tries):
+        plan = builder.build(price, search.met, NEVER)
+        price = plan.dearer
+        if best is None or len(plan.columns) < len(best):
+            best = plan.columns
+    return shared, best, search.bound
+
+
+def test_every_service_stands_once_and_the_plan_is_near_the_bound():
+    shared, columns, bound = built(random_mps_problem(40, 0))
+    assert sorted(item for column in columns for item in column.items) == list(range(len(shared.items)))
+    assert all(column.batches is not None and column.units <= 40 for column in columns)
+    assert bound <= len(columns) * 3.06 * (1 + 1e-9)
+    assert len(columns) <= bound / 3.06 * 1.08 + 1
+
+
+def test_alike_services_stand_as_often_as_there_are():
+    _, columns, bound = built(whole(table_3(3)), rounds=3, tries=1)
+    held = [item for column in columns for item in column.items]
+    assert all(held.count(item) == 3 for item in set(held))
+    assert len(held) == 36
+    assert bound <= len(columns) * 3.06
+
+
+def test_two_gpu_types_share_the_prices():
+    fleet = [{"gpu": V100, "sharing": ["mps"]}, {"gpu": "T4", "sharing": ["mps"]}]
+    problem = random_mps_problem(30, 0)
+    workloads = [one.model_dump(exclude_unset=True) for one in problem.workloads]
+    both = problem_of(workloads, fleet=fleet)
+    resolved = resolve(both, shipped_profiles())
+    assert len(resolved.mps) == 2
+    _, columns, bound = built(both, rounds=4)
+    price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
+    cost = sum(price[column.gpu] for column in columns)
+    assert {column.gpu for column in columns} <= set(price)
+    assert bound <= cost * (1 + 1e-9)
+    assert bound >= 0.8 * cost
+
+
+def test_a_search_hands_on_whatever_is_better_and_ends_with_a_proof():
+    """14 services, of which all sets can be listed too: by surroundings alone the same cost is proven."""
+    problem = random_mps_problem(14, 3)
+    resolved = resolve(problem, shipped_profiles())
+    sets = list_sets(resolved)
+    optimal = solve(problem)
+    assert optimal.status is Status.OPTIMAL
+    plan = packed_on_each(resolved)[0]
+    seen = []
+    known = PlanAndBound(plan, 3.06 * len(plan), (3.06, "one GPU at least"))
+    search = SurroundingsSearch(resolved, sets, customers_of(resolved, sets.shared), known, seen.append)
+    search.run(time.monotonic() + 20)
+    assert search.best.bound[0] <= optimal.cost_per_hour * (1 + 1e-9) <= search.best.cost * (1 + 1e-9)
+    assert search.best in seen
+    assert [one.bound[0] for one in seen] == sorted(one.bound[0] for one in seen)
+    assert [one.cost for one in seen] == sorted((one.cost for one in seen), reverse=True)
+
+
+def test_counts_of_gpus_are_kept():
+    problem = random_mps_problem(60, 0)
+    few = problem.model_copy(update={"fleet": (problem.fleet[0].model_copy(update={"count": 18}),)})
+    plan = solve(few, time_limit_s=3)
+    assert plan.gpus_used is None or plan.gpus_used <= 18
