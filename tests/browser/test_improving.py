@@ -15,7 +15,7 @@ WIDTHS = (400, 800, 1280, 1920)
 
 def open_long_problem(page, tmp_path):
     """Opens a problem whose search goes on for its whole time limit, which nobody waits for here."""
-    problem = random_mps_problem(100, 0)
+    problem = random_mps_problem(300, 0)
     settings = problem.settings.model_copy(update={"time_limit_s": 600.0})
     file = tmp_path / "long.yaml"
     file.write_text(dump_problem(problem.model_copy(update={"name": "long", "settings": settings})))

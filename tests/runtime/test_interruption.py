@@ -195,7 +195,7 @@ def test_an_interrupted_solve_under_mps_has_a_heuristic_plan_at_least():
     stop = threading.Event()
     threading.Timer(3.0, stop.set).start()
     with interruptible_by(stop):
-        plan = solve(random_mps_problem(100, 0), time_limit_s=25)
+        plan = solve(random_mps_problem(300, 0), time_limit_s=25)
     assert plan.search.stopped == "interrupted"
     assert plan.status is Status.FEASIBLE
 
@@ -285,7 +285,7 @@ def test_an_offer_that_is_being_built_when_the_search_ends_is_given_up():
 @pytest.mark.usefixtures("at_once")
 def test_a_plan_so_far_holds_and_is_what_an_interruption_gives():
     """The search of this problem goes on for its whole time limit; it is stopped when a plan with a bound is shown."""
-    problem = random_mps_problem(100, 0)
+    problem = random_mps_problem(300, 0)
     stop, seen = threading.Event(), []
 
     def look(plan):
@@ -320,7 +320,7 @@ def test_a_plan_so_far_that_does_not_hold_is_not_shown(monkeypatch):
 
     monkeypatch.setattr("sliceplan.solver.api.finishing.completed", wrong)
     with interruptible_by(stop), listening(hear):
-        plan = solve(random_mps_problem(100, 0), time_limit_s=25, on_plan=seen.append)
+        plan = solve(random_mps_problem(300, 0), time_limit_s=25, on_plan=seen.append)
     assert seen == []
     assert any(text.startswith("a plan so far is not shown: WrongPlanError: it does not hold") for text in heard)
     assert plan.gpus

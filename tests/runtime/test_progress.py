@@ -42,7 +42,7 @@ def test_nobody_need_listen():
 def test_a_terminal_shows_the_best_plan_so_far_and_ctrl_c_ends_with_it(tmp_path):
     """The search of this problem goes on for its whole time limit."""
     problem, plan = tmp_path / "problem.yaml", tmp_path / "plan.json"
-    write_problem(random_mps_problem(100, 0), problem)
+    write_problem(random_mps_problem(300, 0), problem)
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "sliceplan.solver.cli", "solve", problem, "--time-limit", "60", "-o", plan]
     with subprocess.Popen(command, stderr=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"}) as running:
