@@ -53,6 +53,7 @@ EXACT = {
     "backends": set(),
     "covers": set(),
     "cross_check": set(),
+    "turns": {"backends", *PROOF},
     "mps": set(),
     "surroundings": {"mps"},
     "mig": {"backends", "mps", *PROOF},

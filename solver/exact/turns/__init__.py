@@ -1,0 +1,1 @@
+"""Services that take turns on shares of GPUs under MPS: contents of shares as columns, and the bound without them."""

@@ -1,0 +1,63 @@
+"""
+A lower bound on GPUs whose shares serve in turn, however many services take turns on each.
+
+Let pi_i >= 0 be any prices per request/s. A share of size p with the content (S, b) earns sum pi_i 1000 b_i / d, where
+d = sum l_i(b_i) (contents.py). A sum of fractions is at most the greatest of them,
+
+    sum_S pi_i b_i / sum_S l_i(b_i)  <=  max over S of  pi_i b_i / l_i(b_i),
+
+and that service with that batch is legal alone on the share: 2 l_i <= d + l_i <= SLO_i. So no share of size p earns
+more than v_p = max over i and b with 2 l_i(b) <= SLO_i of pi_i 1000 b / l_i(b), and a GPU of type g no more than
+e_g = max over its divisions of the sum of v_p. All rates together are worth sum pi_i R_i, which the GPUs of a plan must
+earn. Where max_g e_g / price_g <= 1, a plan thus costs at least sum pi_i R_i; any prices can be scaled to that.
+
+The prices are the duals of the program that mixes such services alone in fractions (HiGHS); the bound holds for any
+prices, so the solver's tolerances cannot make it wrong, only weaker.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...performance.interference.prediction import Floats
+
+Divisions = Sequence[tuple[float, ...]]
+"""Ways to divide a GPU: shares in percent."""
+
+
+def greatest_alone_rps(latency_ms: Floats, slo_ms: Floats) -> Floats:
+    """Returns the most that each service carries alone on a share, shape (service,); `latency_ms`: (service, batch)."""
+    batch = np.arange(1, latency_ms.shape[1] + 1)
+    in_time = 2 * latency_ms <= slo_ms[:, None] * (1 + 1e-9)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        carried = np.where(in_time, 1000.0 * batch / latency_ms, 0.0)
+    return np.asarray(carried.max(axis=1, initial=0.0), dtype=np.float64)
+
+
+def cost_bound(
+    prices: Floats,
+    rate_rps: Floats,
+    alone_rps: Mapping[str, Mapping[float, Floats]],
+    divisions: Mapping[str, Divisions],
+    usd: Mapping[str, float],
+) -> float:
+    """
+    Returns what any plan costs at least, by any prices per request/s; shape (service,).
+
+    Parameters
+    ----------
+    alone_rps
+        GPU type -> share -> the most that each service carries alone there.
+    usd
+        GPU type -> its price.
+    """
+    pi = np.maximum(prices, 0.0)
+    worth = float(pi @ rate_rps)
+    if worth <= 0:
+        return 0.0
+    earned = 0.0
+    for gpu, by_share in alone_rps.items():
+        value = {share: float(np.max(pi * rps, initial=0.0)) for share, rps in by_share.items()}
+        most = max((sum(value[share] for share in one) for one in divisions[gpu]), default=0.0)
+        earned = max(earned, most / usd[gpu])
+    return worth / earned if earned > 0 else 0.0

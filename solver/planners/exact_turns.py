@@ -1,0 +1,229 @@
+"""
+Turns on shares of GPUs under MPS with a proven bound: contents of shares as columns of an integer program.
+
+Shares are those at which models were measured alone; a GPU may be divided into any of them that add up to 100 %. The
+bound is of all plans, however many services take turns on a share (exact/turns/bound.py). The program is offered sets
+of up to three services. Of up to three services these are all, and its optimum is the problem's; of more, its plan may
+cost more than the bound, and then the gap is said. It plans what its bound is of: fleets under MPS alone, models of
+which nobody knows how neighbours slow them, and up to eight services, of which it enumerates the sets.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from math import inf
+from time import monotonic
+
+import numpy as np
+
+from ..allocation.assembly import without_plan
+from ..allocation.rounds import Round, RoundsGpu, Turn, assemble_rounds
+from ..exact.cost_lattice import lattice_of
+from ..exact.proof import ended
+from ..exact.turns.contents import Contents, all_sets, contents_of
+from ..exact.turns.program import GpuType, TurnsAnswer, bound_of, solve_turns
+from ..model.plan import Bound, Plan, Search, Unserved
+from ..model.problem import Sharing
+from ..model.stop_reason import StopReason
+from ..performance.interference.prediction import Floats
+from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.turns.rounds import request_may_take_ms
+from .planner import Planner
+
+MOST_DIVISIONS = 2_000
+"""Ways to divide a GPU that are enumerated."""
+
+MOST_SERVICES = 8
+"""Services of which all sets of up to TOGETHER are enumerated."""
+
+TOGETHER = 3
+"""Services that are offered a share in turn; of no more services that is all there is."""
+
+ALL_ROWS, SOME_ROWS = 1 << 24, 8_000
+"""Combinations of batch sizes that are tried of each set: all of them, and where there are many sets."""
+
+FOR_THE_BOUND = 0.2
+"""Part of the time for the prices of the bound."""
+
+METHOD = "linear program of services alone on measured shares, which turns cannot beat (solver/exact/turns/bound.py)"
+
+
+ALL_CONTENTS = "integer program over all divisions and contents of shares (solver/exact/turns/program.py), by HiGHS"
+
+
+class ExactTurns(Planner):
+    """Least cost over divisions and contents of shares, with a bound of all plans."""
+
+    name = "exact-turns"
+    source = "contents of shares as columns of an integer program, HiGHS through OR-Tools MathOpt"
+    sharing: tuple[Sharing, ...] = ("mps",)
+    takes_turns = True
+
+    def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
+        reasons, problem = list(super().refuses(resolved)), resolved.problem
+        if any(entry.sharing != frozenset({"mps"}) for entry in resolved.fleet):
+            reasons.append(f"{self.name} plans fleets under MPS alone (sharing: [mps])")
+        if problem.settings.shadow_percent:
+            reasons.append(f"{self.name} knows no standby processes (settings.shadow_percent)")
+        if len(problem.workloads) > MOST_SERVICES:
+            reasons.append(f"{self.name} plans up to {MOST_SERVICES} services; there are {len(problem.workloads)}")
+        slowed = [profile for profile in resolved.profiles.values() if profile.interference or profile.neighbours]
+        if slowed:
+            names = ", ".join(dict.fromkeys(f"{one.model} on {one.gpu}" for one in slowed))
+            reasons.append(f"{self.name} does not plan yet what neighbours slow, which is known of {names}")
+        for entry in resolved.fleet:
+            shares = _shares(resolved, entry)
+            if len(divisions(shares)) > MOST_DIVISIONS:
+                reasons.append(f"{self.name} knows up to {MOST_DIVISIONS} divisions; {entry.gpu.name} has more")
+            elif _may_run_out(resolved, entry, shares):
+                reasons.append(f"{self.name} knows no limits on memory, and that of {entry.gpu.name} may run out")
+        return reasons
+
+    def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        begun = monotonic()
+        settings, rate_rps = resolved.problem.settings, resolved.required_rps
+        slo_ms = np.array([request_may_take_ms(settings, one.slo_ms) for one in resolved.problem.workloads])
+        types = [_gpu_type(resolved, entry) for entry in resolved.fleet]
+        bound = bound_of(types, slo_ms, rate_rps, FOR_THE_BOUND * time_limit_s)
+        contents = _contents(types, slo_ms, rate_rps, slots_kept=settings.turns == "fixed")
+        answer = solve_turns(
+            types,
+            contents,
+            rate_rps,
+            bound,
+            time_limit_s=time_limit_s - (monotonic() - begun),
+            replicas=[(one.min_replicas, one.max_replicas) for one in resolved.problem.workloads],
+            gap=resolved.gap,
+        )
+        return _planned(resolved, self.name, answer, contents, time_limit_s)
+
+
+@cache
+def divisions(shares: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+    """
+    Returns the ways to divide a GPU into shares, largest first, to which no share can be added.
+
+    Any other way leaves out shares of one of these. `shares`: ascending, in percent; at most MOST_DIVISIONS + 1.
+    """
+
+    def below(most: float, left: float) -> Iterator[tuple[float, ...]]:
+        fitting = [share for share in shares if share <= left + 1e-9]
+        if not fitting:
+            yield ()
+        for share in reversed([one for one in fitting if one <= most]):
+            for rest in below(share, left - share):
+                yield (share, *rest)
+
+    found: list[tuple[float, ...]] = []
+    for one in below(inf, 100.0):
+        found.append(one)
+        if len(found) > MOST_DIVISIONS:
+            break
+    return tuple(found)
+
+
+def _shares(resolved: ResolvedProblem, entry: FleetType) -> tuple[float, ...]:
+    """Returns the shares at which any model was measured on a GPU type, ascending."""
+    tables = [table for (_, gpu), table in resolved.tables.items() if gpu == entry.gpu.name]
+    return tuple(sorted({share for table in tables for share in table.shares}))
+
+
+def _may_run_out(resolved: ResolvedProblem, entry: FleetType, shares: tuple[float, ...]) -> bool:
+    """Tells whether the models of a GPU could need more memory than it has, or their processes more clients."""
+    most = max(map(len, divisions(shares)), default=0)
+    needed = sorted((workload.memory_mib or 0.0 for workload in resolved.problem.workloads), reverse=True)
+    return most * sum(needed[:3]) > entry.gpu.memory_mib or most > entry.gpu.mps_client_limit(None)
+
+
+def _gpu_type(resolved: ResolvedProblem, entry: FleetType) -> GpuType:
+    shares, workloads = _shares(resolved, entry), resolved.problem.workloads
+    tables = [resolved.tables.get((workload.model, entry.gpu.name)) for workload in workloads]
+    largest = max((point.batch for one in tables if one for row in one.by_share.values() for point in row), default=1)
+    latency = {share: np.full((len(workloads), largest), np.inf) for share in shares}
+    for w, (workload, table) in enumerate(zip(workloads, tables, strict=True)):
+        if table is None or (workload.gpus is not None and entry.gpu.name not in workload.gpus):
+            continue
+        for batch, share, time_ms in table.points(workload.batch_sizes):
+            latency[share][w, batch - 1] = time_ms
+    return GpuType(entry.gpu.name, entry.price_per_hour, entry.available, divisions(shares), latency)
+
+
+def _contents(
+    types: Sequence[GpuType], slo_ms: Floats, rate_rps: Floats, *, slots_kept: bool
+) -> dict[tuple[str, float], Contents]:
+    """Returns the contents that the program is offered, by GPU type and share."""
+    found = {}
+    for one in types:
+        for share, latency_ms in one.latency_ms.items():
+            every = contents_of(
+                latency_ms,
+                slo_ms,
+                list(all_sets(range(len(rate_rps)), TOGETHER)),
+                slots_kept=slots_kept,
+                most_rows=ALL_ROWS if len(rate_rps) <= TOGETHER else SOME_ROWS,
+                rate_rps=rate_rps,
+            )
+            found[one.name, share] = every.at_rates(rate_rps)
+    return found
+
+
+def _planned(
+    resolved: ResolvedProblem,
+    planner: str,
+    answer: TurnsAnswer,
+    contents: dict[tuple[str, float], Contents],
+    time_limit_s: float,
+) -> Plan:
+    usd = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
+    workloads = resolved.problem.workloads
+    complete = len(workloads) <= TOGETHER and all(one.max_replicas is None for one in workloads)
+    proven = max(answer.bound, answer.program_bound) if complete else answer.bound
+    least = lattice_of(usd).next_cost(answer.bound if proven == inf else proven)
+    same_price = len(set(usd.values())) == 1
+    gpus = round(least / min(usd.values())) if same_price else None
+    bound = Bound(cost_per_hour=least, gpus=gpus, method=ALL_CONTENTS if complete else METHOD)
+    limited = answer.end == "time_limit"
+    if answer.gpus is None:
+        impossible = complete and proven == inf
+        return _without(resolved, planner, bound, impossible, limited, answer.solver, time_limit_s)
+    stopped = ended(answer.cost, least, gap=resolved.gap, limited=limited)
+    search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=answer.solver)
+    chosen = [
+        RoundsGpu(one.gpu, tuple(_round(share, contents[one.gpu, share], k) for share, k in one.contents))
+        for one in answer.gpus
+    ]
+    return assemble_rounds(resolved, chosen, planner=planner, bound=bound, search=search)
+
+
+def _round(share: float, contents: Contents, k: int) -> Round:
+    turns = tuple(Turn(int(w), int(contents.batch[k, w])) for w in np.flatnonzero(contents.batch[k]))
+    return Round(share, turns, float(contents.round_ms[k]))
+
+
+def _without(
+    resolved: ResolvedProblem,
+    planner: str,
+    bound: Bound,
+    impossible: bool,
+    limited: bool,
+    solver: str | None,
+    time_limit_s: float,
+) -> Plan:
+    """Returns the answer without a plan: proven where the bound is beyond all GPUs that there are."""
+    there = sum(
+        entry.price_per_hour * (inf if entry.available is None else entry.available) for entry in resolved.fleet
+    )
+    if impossible:
+        stopped, reason = StopReason.INFEASIBLE, "no divisions and contents of the GPUs that there are serve all rates"
+    elif (bound.cost_per_hour or 0.0) > there * (1 + 1e-9):
+        stopped = StopReason.INFEASIBLE
+        needed = f"${bound.cost_per_hour:g} per hour" if bound.gpus is None else f"{bound.gpus} GPUs"
+        reason = f"all services together need at least {needed}, more than there are"
+    else:
+        stopped = StopReason.TIME_LIMIT if limited else StopReason.GAP_LEFT
+        reason = "no plan was found with the sets of services that were tried; this proves nothing"
+    search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=solver)
+    unserved = [Unserved(workload=one.name, reason=reason) for one in resolved.problem.workloads]
+    return without_plan(resolved, unserved, planner=planner, search=search, bound=bound)
+
+
+PLANNERS = (ExactTurns(),)

@@ -1,0 +1,126 @@
+"""Contents of shares and their bound, against enumeration in plain loops that shares no code with them."""
+
+import random
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from sliceplan.solver.exact.turns.bound import cost_bound, greatest_alone_rps
+from sliceplan.solver.exact.turns.contents import all_sets, contents_of, undominated
+from sliceplan.solver.exact.turns.program import GpuType, bound_of, solve_turns
+
+
+def drawn(rng, services, batches=4):
+    """Returns latencies of services by batch that rise with it, some unknown, and SLOs."""
+    latency = np.array([np.cumsum([rng.uniform(0.5, 3) for _ in range(batches)]) for _ in range(services)])
+    latency[:, -1] = np.where([rng.random() < 0.3 for _ in range(services)], np.inf, latency[:, -1])
+    return latency, np.array([rng.uniform(2, 25) for _ in range(services)])
+
+
+def enumerated(latency, slo_ms, slots_kept):
+    """Yields (capacities, round) of every legal content, one by one."""
+    services, batches = latency.shape
+    for size in range(1, services + 1):
+        for members in combinations(range(services), size):
+            for own in product(range(batches), repeat=size):
+                times = [latency[i, b] for i, b in zip(members, own, strict=True)]
+                total = sum(times)
+                waits = [total + (time if slots_kept else total) for time in times]
+                if all(wait <= slo_ms[i] for i, wait in zip(members, waits, strict=True)):
+                    carried = [0.0] * services
+                    for i, b in zip(members, own, strict=True):
+                        carried[i] = 1000 * (b + 1) / total
+                    yield carried
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("slots_kept", [True, False])
+def test_every_legal_content_is_there_or_beaten_by_one_that_is(seed, slots_kept):
+    """Property: and nothing is there that enumeration does not find."""
+    rng = random.Random(seed)
+    latency, slo_ms = drawn(rng, 3)
+    rate = np.array([rng.uniform(50, 600) for _ in slo_ms])
+    offered = contents_of(latency, slo_ms, list(all_sets(range(3), 3)), slots_kept=slots_kept, rate_rps=rate)
+    kept = offered.at_rates(rate).capacity_rps
+    every = [np.minimum(one, rate) for one in enumerated(latency, slo_ms, slots_kept)]
+    for one in every:
+        assert np.any(np.all(kept >= one * (1 - 1e-12), axis=1)), one
+    for one in kept:
+        assert any(np.allclose(one, other, rtol=1e-12) for other in every)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_content_earns_more_than_a_service_alone(seed):
+    """Property: the argument of the bound, for any prices and however many take turns."""
+    rng = random.Random(100 + seed)
+    latency, slo_ms = drawn(rng, 4, batches=3)
+    prices = np.array([rng.choice([0.0, rng.uniform(0, 5)]) for _ in slo_ms])
+    alone = float(np.max(prices * greatest_alone_rps(latency, slo_ms)))
+    for slots_kept in (True, False):
+        for one in enumerated(latency, slo_ms, slots_kept):
+            assert float(prices @ np.array(one)) <= alone * (1 + 1e-9)
+
+
+def test_of_equal_rows_the_first_is_kept():
+    rows = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0], [1.0, 1.0], [0.0, 0.0]])
+    assert undominated(rows).tolist() == [0, 1]
+    assert undominated(np.zeros((0, 2))).tolist() == []
+
+
+def fewest(latency, slo_ms, rate, divisions, most):
+    """Returns the fewest GPUs that serve the rates, all combinations of contents tried; None: more than `most`."""
+    by_share = {share: [np.minimum(one, rate) for one in enumerated(latency[share], slo_ms, True)] for share in latency}
+    of_gpu = []
+    for division in divisions:
+        for chosen in product(*([*by_share[share], np.zeros(len(rate))] for share in division)):
+            of_gpu.append(np.sum(chosen, axis=0))
+    of_gpu = np.array(of_gpu)
+    of_gpu = of_gpu[undominated(np.minimum(of_gpu, rate))]
+    carried = np.zeros((1, len(rate)))
+    for gpus in range(1, most + 1):
+        carried = np.minimum((carried[:, None] + of_gpu[None]).reshape(-1, len(rate)), rate)
+        carried = carried[undominated(carried)]
+        if np.any(np.all(carried >= rate * (1 - 1e-9), axis=1)):
+            return gpus
+    return None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_program_finds_the_fewest_gpus_and_the_bound_is_no_more(seed):
+    rng = random.Random(200 + seed)
+    divisions = ((100,), (50, 50), (60, 40))
+    base, slo_ms = drawn(rng, 2, batches=3)
+    latency = {share: base * (100 / share) ** rng.uniform(0.3, 0.9) for share in (40, 50, 60, 100)}
+    rate = np.array([rng.uniform(50, 1500) for _ in slo_ms])
+    if any(greatest_alone_rps(latency[100], slo_ms) == 0):
+        rate = np.where(greatest_alone_rps(latency[100], slo_ms) > 0, rate, 0.0)
+    served = np.flatnonzero(rate > 0)
+    if not served.size:
+        served, slo_ms, rate = np.array([0]), np.array([1e3, 1e3]), np.array([100.0, 0.0])
+    latency = {share: one[served] for share, one in latency.items()}
+    slo_ms, rate = slo_ms[served], rate[served]
+    gpu = GpuType("g", 2.0, None, divisions, latency)
+    contents = {
+        ("g", share): contents_of(one, slo_ms, list(all_sets(range(len(rate)), 2)), slots_kept=True).at_rates(rate)
+        for share, one in latency.items()
+    }
+    bound = bound_of([gpu], slo_ms, rate, 10)
+    answer = solve_turns([gpu], contents, rate, bound, time_limit_s=10)
+    expected = fewest(latency, slo_ms, rate, divisions, 8)
+    if expected is None:
+        assert answer.cost > 2 * 8
+        return
+    assert answer.cost == 2.0 * expected
+    assert bound <= 2.0 * expected * (1 + 1e-9)
+    assert answer.program_bound == pytest.approx(answer.cost)
+    carried = sum(contents["g", share].capacity_rps[k] for one in answer.gpus for share, k in one.contents)
+    assert np.all(carried >= rate * (1 - 1e-9))
+    none = solve_turns([GpuType("g", 2.0, expected - 1, divisions, latency)], contents, rate, bound, time_limit_s=10)
+    assert (none.gpus, none.end) == (None, "infeasible")
+
+
+def test_prices_that_nobody_pays_bound_nothing():
+    alone = {"g": {100: np.array([10.0, 20.0])}}
+    assert cost_bound(np.zeros(2), np.ones(2), alone, {"g": ((100,),)}, {"g": 3.0}) == 0.0
+    assert cost_bound(np.array([1.0, 0.0]), np.array([25.0, 1.0]), alone, {"g": ((100,),)}, {"g": 3.0}) == 7.5

@@ -1,0 +1,105 @@
+"""The planner that lets services take turns with a proven bound."""
+
+import pytest
+from problems.gpulets import a100_problem, a100_profiles, with_2080ti_neighbours
+from problems.instances import problem_of
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.model.plan import Status
+from sliceplan.solver.planners.exact_turns import divisions
+
+OTHERS = ("sbp", "sbp-half", "gpulets", "self-tuning")
+
+
+def planned(problem, planner="exact-turns", profiles=None):
+    return solve(problem, planner, profiles=profiles or a100_profiles())
+
+
+@pytest.mark.parametrize("rates", [(800, 800, 800, 400, 400), (200, 200, 200, 100, 100), (0, 900, 0, 0, 1600)])
+def test_no_planners_plan_that_holds_is_cheaper_than_the_bound_or_the_plan(rates):
+    problem = a100_problem(rates)
+    exact = planned(problem)
+    assert exact.status in (Status.OPTIMAL, Status.FEASIBLE)
+    for name in OTHERS:
+        plan = planned(problem, name)
+        if plan.status is Status.FEASIBLE:
+            assert exact.bound.gpus <= exact.gpus_used <= plan.gpus_used
+
+
+def test_small_services_share_one_gpu():
+    plan = planned(a100_problem((20, 20, 20, 10, 10)))
+    assert (plan.status, plan.gpus_used) == (Status.OPTIMAL, 1)
+    assert max(len(part.serves) for part in plan.gpus[0].partitions) > 1
+
+
+@pytest.mark.parametrize("turns", ["fixed", "any"])
+def test_of_few_services_the_optimum_is_proven(turns):
+    plan = planned(a100_problem((0, 2400, 0, 2400, 2400), turns=turns))
+    assert plan.status is Status.OPTIMAL
+    assert "all divisions and contents" in plan.bound.method
+    fewer = planned(a100_problem((0, 2400, 0, 2400, 2400), gpus=plan.gpus_used - 1, turns=turns))
+    assert fewer.status is Status.INFEASIBLE
+    assert "serve all rates" in fewer.unserved[0].reason
+
+
+def test_what_no_count_of_gpus_serves_is_proven_by_the_bound_too():
+    plan = planned(a100_problem((2400, 2400, 2400, 2400, 2400), gpus=2))
+    assert plan.status is Status.INFEASIBLE
+    assert "need at least 4 GPUs, more than there are" in plan.unserved[0].reason
+
+
+def test_limits_on_replicas_and_lists_of_batch_sizes_are_kept():
+    problem = problem_of(
+        [
+            {"model": "vgg16", "rate_rps": 900, "slo_ms": 60, "batch_sizes": [4, 8], "min_replicas": 3},
+            {"model": "resnet50", "rate_rps": 300, "slo_ms": 60, "max_replicas": 1},
+        ],
+        fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
+        turns="fixed",
+    )
+    plan = planned(problem)
+    assert plan.status in (Status.OPTIMAL, Status.FEASIBLE)
+    served = [one for gpu in plan.gpus for part in gpu.partitions for one in part.serves]
+    assert sum(one.workload == "w0" for one in served) >= 3
+    assert {one.batch for one in served if one.workload == "w0"} <= {4, 8}
+    assert sum(one.workload == "w1" for one in served) == 1
+
+
+def test_what_it_does_not_plan_is_refused_with_the_reason():
+    slowed = planned(a100_problem((800, 0, 0, 0, 0)), profiles=with_2080ti_neighbours(a100_profiles()))
+    assert "does not plan yet what neighbours slow" in slowed.unserved[0].reason
+    many = problem_of(
+        [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60}] * 9,
+        fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
+        turns="fixed",
+    )
+    assert "plans up to 8 services; there are 9" in planned(many).unserved[0].reason
+    mixed = problem_of(
+        [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60}],
+        fleet=[{"gpu": "A100-80GB", "sharing": ["mps", "exclusive"]}],
+        turns="fixed",
+    )
+    assert "plans fleets under MPS alone" in planned(mixed).unserved[0].reason
+    heavy = problem_of(
+        [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60, "memory_mib": 60000}],
+        fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
+        turns="fixed",
+    )
+    assert "knows no limits on memory" in planned(heavy).unserved[0].reason
+
+
+def test_a_gpu_is_divided_in_every_way_that_leaves_no_room():
+    assert set(divisions((20.0, 40.0, 50.0, 60.0, 80.0, 100.0))) == {
+        (100.0,),
+        (80.0, 20.0),
+        (60.0, 40.0),
+        (60.0, 20.0, 20.0),
+        (50.0, 50.0),
+        (50.0, 40.0),
+        (50.0, 20.0, 20.0),
+        (40.0, 40.0, 20.0),
+        (40.0, 20.0, 20.0, 20.0),
+        (20.0,) * 5,
+    }
+    assert divisions((30.0,)) == ((30.0, 30.0, 30.0),)
+    assert divisions(()) == ((),)
