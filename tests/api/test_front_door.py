@@ -8,7 +8,7 @@ import pytest
 from sliceplan.solver import api
 
 CLASSES = ["Comparison", "Headroom", "Shedding", "SimulationSettings", "WrongPlanError", "WrongTransitionError"]
-SOLVING = ["check", "compare", "export_formats", "headroom"]
+SOLVING = ["capacity", "check", "compare", "export_formats", "headroom"]
 PLANNERS = ["planner_facts", "planner_names", "planner_sources", "planners_for"]
 NAMES = [*CLASSES, *SOLVING, *PLANNERS, "price", "replan", "shed", "simulate", "solve", "transition"]
 
