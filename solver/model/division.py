@@ -165,8 +165,8 @@ def _wrong_contents(gpu: PlannedGpu, facts: Gpu, partition: Partition, path: str
         yield f"{path}.serves", message
     if partition.turns is not None and partition.duty_cycle_ms is None:
         yield f"{path}.turns", f"is {partition.turns!r}, but there is no duty cycle: expected null"
-    names_in_turn = [served.workload for served in partition.serves] if len(partition.serves) > 1 else []
-    for name, times in Counter(names_in_turn).items():
+    in_turn = partition.serves if partition.duty_cycle_ms is not None else ()
+    for name, times in Counter(served.workload for served in in_turn).items():
         if times > 1:
             yield f"{path}.serves", f"lists {name} {times} times; a workload has one turn a round"
     for k, served in enumerate(partition.serves):

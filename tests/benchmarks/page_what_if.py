@@ -155,7 +155,7 @@ def opened(browser, address: str, folder: Path, services: int):
     problem = random_problem(services, 1)
     write_problem(problem, path)
     page = browser.new_page(viewport={"width": 1280, "height": 1400})
-    page.goto(address)
+    page.goto(f"{address}/workloads")
     expect(page.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=WAIT_MS)
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(path)
     expect(page.get_by_test_id("stSidebar").get_by_text(problem.name, exact=True)).to_be_visible(timeout=WAIT_MS)

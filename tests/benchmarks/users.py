@@ -5,8 +5,9 @@ How long users of one page wait who all press Solve at the same moment.
 
 Starts the page as `sliceplan ui` does. Each user is a session of its own over Streamlit's websocket, as a browser would
 have it, but draws nothing: so what is measured is the server with its workers, and not as many browsers on its cores. A
-user uploads a problem of their own, all wait for each other, press Solve, and wait until the headline of their plan is
-on the page. Prints each wait and all errors. Times are this machine's, whatever else runs on it.
+user uploads a problem of their own on the screen Workloads, all wait for each other, press Solve, and wait until the
+headline of their plan is on the page. Prints each wait and all errors. Times are this machine's, whatever else runs on
+it.
 """
 
 import argparse
@@ -45,7 +46,7 @@ class User:
 
     def __init__(self, port: int, problem: Problem) -> None:
         self.port, self.problem = port, problem
-        self.query, self.page, self.session_id = "", "", ""
+        self.query, self.session_id = "", ""
         self.buttons: dict[str, str] = {}
         self.uploaders: dict[str, str] = {}
         self.states: list[dict[str, object]] = []
@@ -84,7 +85,7 @@ class User:
     async def _rerun(self, *more: dict[str, object], fragment: str = "") -> None:
         message = BackMsg()
         state = message.rerun_script
-        state.query_string, state.page_script_hash, state.fragment_id = self.query, self.page, fragment
+        state.query_string, state.page_name, state.fragment_id = self.query, "workloads", fragment
         state.is_auto_rerun = bool(fragment)
         for one in (*self.states, *more):
             widget = state.widget_states.widgets.add()
@@ -121,7 +122,6 @@ class User:
             self.last = time.perf_counter()
             kind = message.WhichOneof("type")
             if kind == "new_session":
-                self.page = message.new_session.page_script_hash or self.page
                 self.session_id = message.new_session.initialize.session_id or self.session_id
             elif kind == "page_info_changed":
                 self.query = message.page_info_changed.query_string

@@ -17,6 +17,7 @@ from sliceplan.solver.api import moving, pricing
 from sliceplan.solver.check import check
 from sliceplan.solver.cli import COMMANDS, app
 from sliceplan.solver.commands.exit_codes import Exit
+from sliceplan.solver.exact.capacity import most_requests
 from sliceplan.solver.exact.fleet import decomposition
 from sliceplan.solver.exact.replanning import replanning
 from sliceplan.solver.exact.shedding import most_served
@@ -34,6 +35,7 @@ STUCK = {
     "compare": {"modules": (decomposition,), "name": "counted_plan"},
     "price": {"modules": (pricing,), "name": "price_report"},
     "sweep": {"modules": (decomposition,), "name": "counted_plan"},
+    "capacity": {"modules": (most_requests,)},
     "headroom": {"modules": (decomposition,), "name": "whole_plan", "after": 1},
     "shed": {"modules": (most_served,)},
     "replan": {"modules": (replanning,)},
@@ -136,6 +138,16 @@ def test_headroom_writes_the_plan_of_the_factor_that_fits(run, tmp_path):
     plan = read_plan(path)
     assert plan.search.stopped == "time_limit"
     assert 0 < plan.gpus_used <= 7
+
+
+def test_capacity_writes_the_plan_that_it_has_beside_its_limit(run, tmp_path):
+    problem, path = with_count(random_problem(30, seed=1), 30), tmp_path / "plan.json"
+    report = tmp_path / "capacity.json"
+    done = run("capacity", problem, "-o", str(path), "--json", str(report))
+    assert_limited(done, "no plan could carry more than")
+    assert check(problem, read_plan(path), BOTH) == []
+    said = json.loads(report.read_text())
+    assert 0 < said["capacity"] <= said["limit"]
 
 
 def test_shed_names_what_to_leave_out_and_how_little_any_choice_loses(run, tmp_path):

@@ -37,10 +37,11 @@ NO_GPU = Need("a machine without a GPU", "They are about what the agent says whe
 TWO_CASES = Need(
     "a file system that tells upper from lower case", "They are about files whose names differ in it alone."
 )
+AXE = Need("axe", "pip install axe-playwright-python, which `sh .ci/test` does.")
 DISTRIBUTED = Need("distributed", "pip install 'sliceplan[cluster]'.")
 SPHINX = Need("Sphinx", "pip install 'sliceplan[docs]'.")
 
-NEEDS = (PUBLISHED, BROWSER, POSTGRESQL, SYSTEMD, OPENSSL, ROOT_USER, NO_GPU, TWO_CASES, DISTRIBUTED, SPHINX)
+NEEDS = (PUBLISHED, BROWSER, POSTGRESQL, SYSTEMD, OPENSSL, ROOT_USER, NO_GPU, TWO_CASES, AXE, DISTRIBUTED, SPHINX)
 
 MOST_PLACES = 4
 """Folders and files that are named for one need."""
