@@ -12,10 +12,11 @@ from .colours import FREE, PATTERNS, SERVICES, WASTED, text_on
 from .fleet_blocks import Block, blocks_of
 from .gpu_bars import MOST_DRAWN, MOST_ROWS, ON_ANY_GROUND, Bar, Look, gpu_bars
 from .service_colours import service_colours
+from .shades import ColourBy, Shades, shades
 
 TEXT_FITS = 0.12
 """Least part of the axis that a block must have to carry its service's name."""
-LETTERS_IN_A_ROW = 112
+LETTERS_IN_A_ROW = 100
 """That fit beside each other into a GPU's row where the page is 1,280 px wide."""
 NUMBER_FITS = 0.05
 """Least part of the axis that a block must have to carry its size."""
@@ -35,6 +36,7 @@ def fleet_chart(
     chosen: Collection[str] = (),
     *,
     letters: int = LETTERS_IN_A_ROW,
+    colour_by: ColourBy = "service",
 ) -> Figure:
     """
     Returns the picture in the plan's order; a service that misses its SLO has a red outline.
@@ -47,19 +49,27 @@ def fleet_chart(
         Services that are highlighted; empty: all alike.
     letters
         That fit beside each other into a GPU's row.
+    colour_by
+        What the colours of what serves something say.
     """
     drawn = list(plan.gpus if gpus is None else gpus)[:MOST_DRAWN]
     blocks = blocks_of(plan, problem, drawn)
     with_text = len(drawn) <= MOST_ROWS
     letters = letters if with_text else 0
+    shade = shades(problem, plan, colour_by)
     looks = looks_of(problem, plan, with_patterns=with_text)
+    kinds = [_kind(block, looks) if shade is None else _shaded(block, shade) for block in blocks]
     bars = [
-        Bar(block.gpu_id, block.start, block.width, block.hover, _look(block, looks, chosen, letters))
-        for block in blocks
+        Bar(block.gpu_id, block.start, block.width, block.hover, _look(block, kind, chosen, letters))
+        for block, kind in zip(blocks, kinds, strict=True)
     ]
+    meaning = looks if shade is None else {name: Look(colour) for name, colour in shade.colours.items()}
+    shown = {block.workload for block in blocks}
+    if shade is not None:
+        shown = {shade.of(block) for block in blocks if block.workload is not None}
     cuts = {cut.id: cut for cut in plan.metrics.gpus} if plan.metrics else {}
     labels = {gpu.id: place_of(gpu, cuts.get(gpu.id)) for gpu in drawn} if with_text else {}
-    return gpu_bars(drawn, bars, _legend(blocks, looks), labels)
+    return gpu_bars(drawn, bars, _legend(blocks, meaning, shown), labels)
 
 
 def looks_of(problem: Problem, plan: Plan, *, with_patterns: bool) -> dict[str, Look]:
@@ -90,8 +100,7 @@ def place_of(gpu: PlannedGpu, cut: GpuCut | None) -> str:
     return "<br>".join([gpu.id, ", ".join(parts)]) if parts else gpu.id
 
 
-def _look(block: Block, looks: dict[str, Look], chosen: Collection[str], letters: int) -> Look:
-    kind = _kind(block, looks)
+def _look(block: Block, kind: Look, chosen: Collection[str], letters: int) -> Look:
     is_chosen = not chosen or any(name in chosen for name in block.workloads)
     text, ink = "", ON_ANY_GROUND
     if letters:
@@ -106,8 +115,11 @@ def _kind(block: Block, looks: dict[str, Look]) -> Look:
     return looks.get(block.workload, LOOK_OF_FREE)
 
 
-def _legend(blocks: Sequence[Block], looks: dict[str, Look]) -> list[tuple[str, Look]]:
-    shown = {block.workload for block in blocks}
+def _shaded(block: Block, shade: Shades) -> Look:
+    return _kind(block, {}) if block.workload is None else Look(shade.colours[shade.of(block)])
+
+
+def _legend(blocks: Sequence[Block], looks: dict[str, Look], shown: Collection[str | None]) -> list[tuple[str, Look]]:
     services = [(name, look) for name, look in looks.items() if name in shown]
     legend = services if len(services) <= MOST_IN_LEGEND else []
     if any(block.workload is None and block.reachable for block in blocks):

@@ -31,6 +31,8 @@ class Block:
     """Whether a service misses its SLO here."""
     is_partition: bool = True
     """False: room of no partition."""
+    partition: Partition | None = None
+    """What serves here; None: nothing does."""
 
     @property
     def workload(self) -> str | None:
@@ -88,7 +90,8 @@ def _block(gpu: PlannedGpu, partition: Partition, extent: Extent, promises: _Pro
         if broken := promises.broken.get((gpu.id, served.workload)):
             missed = True
             lines.append(f"<b>misses its SLO:</b> {broken}")
-    return Block(gpu.id, extent.start, extent.width, names, extent.size, "<br>".join(lines), misses=missed)
+    hover = "<br>".join(lines)
+    return Block(gpu.id, extent.start, extent.width, names, extent.size, hover, misses=missed, partition=partition)
 
 
 def _place(gpu: PlannedGpu, partition: Partition, extent: Extent) -> str:

@@ -100,7 +100,7 @@ def gpu_bars(
             "zeroline": False,
             "fixedrange": True,
         },
-        uniformtext={"minsize": 9, "mode": "hide"} if not is_grid else {},
+        uniformtext={"minsize": 10, "mode": "hide"} if not is_grid else {},
     )
     return figure
 
@@ -148,7 +148,7 @@ def _texts(bars: Sequence[Bar]) -> dict[str, object]:
         "insidetextanchor": "middle",
         "textangle": 0,
         "textfont": {"color": [bar.look.text_colour for bar in bars]},
-        "constraintext": "none",
+        "constraintext": "inside",
     }
 
 

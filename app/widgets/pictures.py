@@ -1,19 +1,33 @@
 """Pictures on the page: each can be taken away as SVG or PNG from its corner."""
 
-from typing import Literal
+from html import escape
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.solver.model.errors import printable
+
+FLEET = "fleet"
+"""The name of the picture whose legend stands below it on a phone."""
 
 FORMAT = Kept[Literal["svg", "png"]]("pictures.format")
 """Where the session keeps the chosen file format."""
 
 
-def show_picture(session: Session, figure: go.Figure, name: str) -> None:
-    """Draws a figure; `name` is its widget key and the name of the file that it is taken away as."""
+def show_picture(session: Session, figure: go.Figure, name: str, *, can_pick: bool = False) -> list[int]:
+    """
+    Draws a figure, and returns the numbers of the points of its first trace that were clicked.
+
+    Parameters
+    ----------
+    name
+        Its widget key, and the name of the file that it is taken away as.
+    can_pick
+        Whether a click picks a point; else none is ever picked.
+    """
     kind: Literal["svg", "png"] = FORMAT.of(session, "svg")
     config = {
         "displaylogo": False,
@@ -21,7 +35,32 @@ def show_picture(session: Session, figure: go.Figure, name: str) -> None:
         "modeBarButtons": [["toImage"]],
         "toImageButtonOptions": {"format": kind, "filename": name, "scale": 2 if kind == "png" else 1},
     }
-    st.plotly_chart(figure, width="stretch", key=name, config=config)
+    if not can_pick:
+        st.plotly_chart(figure, width="stretch", key=name, config=config)
+        _legend_below(figure, name)
+        return []
+    picked: Any = st.plotly_chart(
+        figure, width="stretch", key=name, config=config, on_select="rerun", selection_mode="points"
+    )
+    _legend_below(figure, name)
+    return [point["point_index"] for point in picked["selection"]["points"] if point.get("curve_number") == 0]
+
+
+def _legend_below(figure: go.Figure, name: str) -> None:
+    """Draws the legend of a fleet's picture in words below it, for a phone, where page.css takes the picture's away."""
+    known = [(trace.name, trace.marker.color[0]) for trace in figure.data if trace.name and _is_sample(trace)]
+    if name == FLEET and known:
+        with st.container(key=f"cards_legend_{name}"):
+            swatches = (
+                f'<li><span style="background:{escape(colour)}"></span>{escape(printable(what))}</li>'
+                for what, colour in known
+            )
+            st.html(f'<ul class="swatches">{"".join(swatches)}</ul>')
+
+
+def _is_sample(trace: Any) -> bool:
+    """Tells whether a trace is there for the legend alone."""
+    return trace.type == "bar" and trace.x is not None and tuple(trace.x) == (None,)
 
 
 def choose_picture_format(session: Session) -> None:

@@ -23,6 +23,8 @@ def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
     bar = page.locator(".js-plotly-plot .bars path").first
     bar.hover(force=True)
     expect(page.locator(".hoverlayer text").first).to_contain_text("latency", timeout=5_000)
+    page.locator(".js-plotly-plot .bars .point path").nth(3).click(force=True)
+    expect(page.get_by_text("Its part of the GPU")).to_be_visible()
     with page.expect_download() as plan:
         press(page, "Plan as JSON")
     plan.value.save_as(tmp_path / "demo.plan.json")

@@ -3,8 +3,10 @@
 import streamlit as st
 
 from sliceplan.app.charts.fleet import MOST_IN_LEGEND, fleet_chart
+from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
+from sliceplan.app.charts.shades import COLOUR_BY
 from sliceplan.app.screens.plan.downloads import offer_plan
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
@@ -23,6 +25,8 @@ from sliceplan.solver.performance.latency_rules.rules import part_of_slo
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
 
 from .headline import show_headline
+from .next_questions import show_next_questions
+from .one_part import show_part
 
 FLEET, BUDGETS, SERVICES, GPUS = "Fleet", "Latency budgets", "Services", "GPUs"
 MOST_WARNINGS = 40
@@ -57,6 +61,8 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
         return
     _show_worth(problem, plan, goes_on)
     _show_warnings(plan)
+    if not goes_on and session.answer is not None and session.answer.plan is plan:
+        show_next_questions(session, session.answer)
     view = choose_one(session, "plan.view", "Show", (FLEET, BUDGETS, SERVICES, GPUS), side_by_side=True)
     chosen = _choose(session, plan)
     gpus = chosen.gpus_of(plan)
@@ -184,21 +190,26 @@ def _show_fleet(session: Session, problem: Problem, plan: Plan, chosen: GpuFilte
             list(starts),
             lambda start: f"{start + 1:,} to {min(start + MOST_DRAWN, len(gpus)):,}",
         )
+    by = choose_one(session, "plan.colour_by", "Colour by", COLOUR_BY)
+    drawn = gpus[first:][:MOST_DRAWN]
     figure = made_once(
         "plan.fleet",
-        (plan, problem, chosen, first),
-        lambda: fleet_chart(plan, problem, gpus[first:], chosen.services),
+        (plan, problem, chosen, first, by),
+        lambda: fleet_chart(plan, problem, drawn, chosen.services, colour_by=by),
     )
-    show_picture(session, figure, "fleet")
+    clicked = show_picture(session, figure, "fleet", can_pick=True)
     st.caption(
         "To scale, a bar a GPU. Point at a slice or share for its service, batch, processes, latency against SLO and "
-        "its causes, and load."
+        "its causes, and load; click it for all about it."
         + (
             f" Of {len(problem.workloads):,} services, colours tell neighbours apart; choose a service to find it."
             if len(problem.workloads) > MOST_IN_LEGEND
             else ""
         )
     )
+    blocks = made_once("plan.blocks", (plan, problem, chosen, first), lambda: blocks_of(plan, problem, drawn))
+    figures = made_once("plan.figures", (problem, plan), lambda: service_figures(problem, plan))
+    show_part(session, problem, blocks, figures, clicked)
 
 
 def _show_budgets(session: Session, problem: Problem, plan: Plan, chosen: GpuFilter) -> None:

@@ -155,3 +155,26 @@ def test_a_gpu_type_that_no_profile_covers_is_left_out_aloud():
     more = problem.model_copy(update={"fleet": (*problem.fleet, FleetEntry(gpu="L4", sharing=("mps",)))})
     assert uncovered(more) == ["L4"]
     assert "Left out of this plan: L4" in texts(shown(more, solve(problem)).warning)
+
+
+def test_room_to_grow_is_asked_where_the_plan_is_and_is_what_headroom_gives():
+    page = press(press(screen("plan", session_with("demo")), "solve"), "ask_room")
+    assert not page.exception
+    session = page.session_state["session"]
+    report = session.results["room_to_grow"].value
+    assert "Room to grow:" in texts(page.markdown)
+    assert report.factor >= 1
+    grown = applied(session.answer.problem, WhatIf(rate=report.factor * 0.9999))
+    assert solve(grown).gpus_used <= session.answer.plan.gpus_used
+    assert f"{report.factor - 1:.1%}" in texts(page.markdown) or "none on these GPUs" in texts(page.markdown)
+
+
+def test_a_part_that_is_chosen_is_explained():
+    page = press(screen("plan", session_with("demo")), "solve")
+    chooser = page.selectbox(key="plan.part")
+    page.selectbox(key="plan.part").select_index(0).run()
+    assert not page.exception
+    gpu = page.session_state["session"].answer.plan.gpus[0]
+    assert chooser.options[0].startswith(f"{gpu.id}: ")
+    assert "Its part of the GPU" in texts(page.markdown)
+    assert "requests/s within" in texts(page.markdown)

@@ -1,0 +1,75 @@
+"""What one asks next of a plan, where one reads it: will it hold, how much more traffic fits, and what if."""
+
+import streamlit as st
+
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.jobs.room_to_grow import room_to_grow
+from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.leading import lead_to
+from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.widgets.job_progress import begin
+from sliceplan.app.widgets.simulation import simulation_of
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.capacity_report import HeadroomReport
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.simulation_report import Verdict
+from sliceplan.solver.what_if.points import used_profiles
+
+PURPOSE = "room_to_grow"
+
+ANSWERS: dict[Verdict, str] = {
+    "yes": "Yes, every service does",
+    "no": "No, some services do not",
+    "unsure": "Not sure for all services",
+    "unknown": "Not known",
+}
+
+ASKED_FOR = Kept[Plan]("next_questions.asked_for")
+"""Where the session keeps whose room to grow was asked for last."""
+
+
+def show_next_questions(session: Session, answer: Answer) -> None:
+    """Draws the questions, and the answers that there are."""
+    with st.container(horizontal=True):
+        st.button("Will it hold, request by request?", key="ask_hold", on_click=lead_to, args=(session, "will-it-hold"))
+        is_open = PURPOSE in session.open_jobs
+        if st.button("How much more traffic fits on these GPUs?", key="ask_room", disabled=is_open):
+            _begin(session, answer)
+        st.button("What if?", key="ask_what_if", on_click=lead_to, args=(session, "what-if"))
+    report = simulation_of(session, answer.plan)
+    if report is not None:
+        promise = f"{100 * report.quantile:g} % of requests within the SLO, as simulated last"
+        st.markdown(f"**Will it hold?** {ANSWERS[report.holds]}: {promise}.")
+    found = session.results.get(PURPOSE)
+    if ASKED_FOR.of(session) is not answer.plan or found is None:
+        return
+    if found.error:
+        st.warning(literal(found.error))
+    elif found.value is not None:
+        st.markdown(f"**Room to grow:** {literal(in_words(found.value))}")
+
+
+def in_words(report: HeadroomReport) -> str:
+    """Returns how far all rates can grow on the plan's GPUs, and what is proven of it."""
+    if report.factor is None:
+        return "no factor was found in time."
+    more = report.factor - 1
+    said = f"all rates can grow by {more:.1%} on these GPUs, divided anew" if more >= 0.0005 else "none on these GPUs"
+    if report.factor_limit is not None:
+        said += f"; by {max(report.factor_limit - 1, 0.0):.1%} they cannot, which is proven"
+    return f"{said}."
+
+
+def _begin(session: Session, answer: Answer) -> None:
+    profiles = used_profiles(answer.problem, shipped_profiles())
+    title = f"{answer.problem.name}: room to grow"
+    try:
+        job = shared_jobs().submit(session.user, PURPOSE, title, room_to_grow, answer.problem, answer.plan, profiles)
+    except TooManyJobsError as error:
+        st.warning(literal(str(error)))
+        return
+    session.results.pop(PURPOSE, None)
+    ASKED_FOR.keep(session, answer.plan)
+    begin(session, PURPOSE, job, answer.problem)
+    st.rerun()

@@ -1,0 +1,88 @@
+"""All about one partition of the plan: what was clicked in the picture, or chosen from a list by the keyboard."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from sliceplan.app.charts.fleet_blocks import Block
+from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.session import Session
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.metrics.service_figures import ServiceFigures
+from sliceplan.solver.model.prices import usd_per_hour_of
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
+
+PICKED = Kept[tuple[str, float]]("plan.picked")
+"""Where the session keeps the partition: its GPU and where it starts."""
+
+CLICKED = Kept[tuple[int, ...]]("plan.clicked")
+
+
+def show_part(
+    session: Session, problem: Problem, blocks: Sequence[Block], figures: Sequence[ServiceFigures], clicked: list[int]
+) -> None:
+    """Draws the list to choose from, and what there is to say of the chosen one; `clicked`: numbers of blocks."""
+    parts = {(block.gpu_id, block.start): block for block in blocks if block.is_partition}
+    # A click stays in the picture until the next one; what was chosen from the list since is not to be undone by it.
+    if tuple(clicked) != CLICKED.of(session, ()):
+        CLICKED.keep(session, tuple(clicked))
+        if clicked and clicked[0] < len(blocks) and (at := _at(blocks[clicked[0]])) in parts:
+            PICKED.keep(session, at)
+            st.session_state["plan.part"] = at
+    kept = PICKED.of(session)
+    options = list(parts)
+    if st.session_state.get("plan.part", kept) not in options:
+        st.session_state["plan.part"] = None
+    st.session_state.setdefault("plan.part", kept)
+    chosen = st.selectbox(
+        "All about one part",
+        options,
+        format_func=lambda at: f"{at[0]}: {_name(parts[at])}, {parts[at].size}",
+        key="plan.part",
+        placeholder="Click a part of the picture, or choose it here",
+    )
+    if chosen is None:
+        PICKED.forget(session)
+        return
+    PICKED.keep(session, chosen)
+    with st.container(border=True):
+        _show(problem, parts[chosen], [one for one in blocks if one.gpu_id == chosen[0]], figures)
+
+
+def _show(problem: Problem, block: Block, beside: Sequence[Block], figures: Sequence[ServiceFigures]) -> None:
+    st.markdown(f"**{literal(_name(block))}** on {literal(block.size)} of {literal(block.gpu_id)}")
+    st.markdown("\n".join(f"- {literal(line.strip())}" for line in _lines(block.hover)))
+    price = usd_per_hour_of(problem).get(block.gpu_id.rsplit("/", 1)[0])
+    if price is not None:
+        hourly = price * block.width
+        st.markdown(
+            literal(
+                f"Its part of the GPU, {block.width:.0%}, is ${hourly:,.2f} per hour of the GPU's ${price:,.2f}: "
+                f"${hourly * HOURS_A_MONTH:,.0f} per month."
+            )
+        )
+    for one in figures:
+        if one.name in block.workloads:
+            places = ", ".join(f"{count} x {kind}" if count > 1 else kind for kind, count in one.places.items())
+            st.markdown(
+                literal(
+                    f"{one.name} runs {one.model} at {one.required_rps:,.0f} requests/s within {one.slo_ms:g} ms. "
+                    f"In all it has {places}, which carry {one.capacity_rps:,.0f} requests/s."
+                )
+            )
+    others = list(dict.fromkeys(name for one in beside if one is not block for name in one.workloads))
+    st.caption(literal(f"On the same GPU: {', '.join(others)}." if others else "Alone on its GPU."))
+
+
+def _lines(hover: str) -> list[str]:
+    """Returns the lines of a hover but its title and place, without marks."""
+    return [line.replace("<b>", "").replace("</b>", "") for line in hover.split("<br>")[2:]]
+
+
+def _name(block: Block) -> str:
+    return " and ".join(block.workloads) or block.size
+
+
+def _at(block: Block) -> tuple[str, float]:
+    return block.gpu_id, block.start
