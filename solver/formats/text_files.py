@@ -110,14 +110,14 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
     InputError
         If a file cannot be written; what was there before is untouched then, and no folder is left behind.
     """
-    with ExitStack() as undo:
+    with ExitStack() as forget, ExitStack() as undo:
         current = folder
         try:
             for name in texts:
                 current = (folder / name).parent
                 for missing in _missing_folders(current):
+                    undo.callback(_remove_folder, missing)
                     missing.mkdir()
-                    undo.callback(missing.rmdir)
             paths = {_target(folder / name): text for name, text in texts.items()}
             for path, text in paths.items():
                 current = path
@@ -126,21 +126,25 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
                 aside = _beside(path, "tmp")
                 undo.callback(aside.unlink, missing_ok=True)
                 _write_aside(aside, path, text)
-            with ExitStack() as forget, ExitStack() as restore:
-                for path in paths:
-                    current = path
-                    kept = _beside(path, "old")
-                    forget.callback(kept.unlink, missing_ok=True)
-                    if path.exists():
-                        copy2(path, kept)  # a folder of that name ends here
-                        restore.callback(kept.replace, path)
-                    else:
-                        restore.callback(path.unlink, missing_ok=True)
-                    _beside(path, "tmp").replace(path)
-                restore.pop_all()
+            for path in paths:
+                current = path
+                kept = _beside(path, "old")
+                forget.callback(kept.unlink, missing_ok=True)
+                if path.exists():
+                    copy2(path, kept)  # a folder of that name ends here
+                    undo.callback(kept.replace, path)
+                else:
+                    undo.callback(path.unlink, missing_ok=True)
+                _beside(path, "tmp").replace(path)
         except OSError as error:
             raise InputError([Finding(str(current), "", f"cannot be written: {error.strerror or error}")]) from error
-        undo.pop_all()
+        undo.pop_all()  # the one moment from which all are there: an interruption before it takes all of them back
+
+
+def _remove_folder(folder: Path) -> None:
+    """Removes a folder that was to be made, if it was; what another process has put there meanwhile stays."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _target(path: Path) -> Path:

@@ -1,6 +1,8 @@
 """Several files are written together, or none of them."""
 
 import os
+import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,40 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         write_texts(tmp_path / "out", {"one": "1"})
     assert tree(tmp_path) == {"out": "mine"}
+
+
+def interrupted(folder, at):
+    """Writes two files and interrupts that before its `at`th line; tells whether it was interrupted."""
+    lines = count(1)
+
+    def trace(frame, event, _):
+        if frame.f_code is not write_texts.__code__:
+            return None
+        if event == "line" and next(lines) == at:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        write_texts(folder, {"old": "new", "made/new": "new"})
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_an_interruption_at_any_line_leaves_all_files_or_none(tmp_path):
+    for at in count(1):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        (folder / "old").write_text("old")
+        is_interrupted = interrupted(folder, at)
+        found = {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+        if not is_interrupted:
+            break
+        assert found in ({"old": "old"}, {"old": "new", "made/new": "new"}), f"line {at}"
+        assert (folder / "made").exists() == ("made/new" in found), f"line {at}"
+    assert at > 20
+    assert found == {"old": "new", "made/new": "new"}
