@@ -30,6 +30,7 @@ SOLVER = {
     "check": {"model", "performance", "metrics.caveats", "metrics.plan_columns"},
     "transition": {"model", "performance", "wording"},
     "workers": {"model", "runtime"},
+    "cores": {"model", "runtime"},
     "simulation": {"model", "performance", "runtime", "workers", "formats"},
     "allocation": {"model", "performance", "metrics"},
     "comparison": {"model", "allocation"},

@@ -25,8 +25,8 @@ class Need:
 PUBLISHED = Need(
     "published data",
     "It belongs to the papers and is no part of the repository. SLICEPLAN_REFERENCE=FOLDER pytest: FOLDER has "
-    "parvagpu/ (prof_data and SLO of the SC'24 artifact), igniter/ (v100_profile.jsonl, v100_gpulet_profile.jsonl) and "
-    "gpus.json.",
+    "parvagpu/ (prof_data and SLO of the SC'24 artifact), igniter/ (v100_profile.jsonl, v100_gpulet_profile.jsonl), "
+    "veltair/ (layer times and shapes) and gpus.json.",
 )
 BROWSER = Need("chromium", "apt-get install chromium, or `sh .ci/test`, which installs it and runs everything.")
 POSTGRESQL = Need("PostgreSQL", "apt-get install postgresql, or `sh .ci/test`.")

@@ -1,0 +1,124 @@
+"""What no runtime can exceed: against random runtimes that keep every rule, and near the figures of a prototype."""
+
+import random
+
+import numpy as np
+import pytest
+from oracles.core_time_oracle import least_core_us
+from problems.layer_chains import published_chain, random_chain
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+
+from sliceplan.solver.cores.offline_bound import least_work, most_in_time
+
+SINGLE = np.zeros(1, dtype=int)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_sequence_of_counts_takes_less_than_the_least_work(seed):
+    draw = random.Random(seed)
+    chain = random_chain(draw, layers=draw.randint(1, 5), counts=draw.randint(1, 4))
+    limit = int(chain.total_us.min()) + draw.randint(0, 60)
+    work = least_work(chain, limit / 1000)
+    assert 1000 * work.core_ms <= least_core_us(chain.us.tolist(), chain.cores.tolist(), limit) + 1e-6
+    unhurried = least_work(chain, 10.0)
+    assert 1000 * unhurried.core_ms == pytest.approx((chain.us * chain.cores).min(axis=1).sum())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_random_runtime_ends_more_queries_in_time(seed):
+    """Each query runs a microsecond at a time on a random count of the free cores, and may stop and change anywhere."""
+    draw = random.Random(seed)
+    models = [random_chain(draw, layers=draw.randint(1, 3), counts=3, most_us=12) for _ in range(2)]
+    limits = [int(model.total_us.min()) + draw.randint(0, 20) for model in models]
+    cores = draw.choice([2, 4, 6, 8])
+    arrivals = sorted(draw.randint(0, 40) for _ in range(8))
+    of = [draw.randint(0, 1) for _ in arrivals]
+    chosen = {query for query in range(8) if draw.random() < 0.7}  # whom this runtime serves at all
+    ended = sum(
+        end is not None and end <= arrival + limits[m]
+        for end, arrival, m in zip(
+            _random_runtime(draw, models, arrivals, of, cores, chosen), arrivals, of, strict=True
+        )
+    )
+    work = [least_work(model, limit / 1000) for model, limit in zip(models, limits, strict=True)]
+    share = most_in_time(np.array(arrivals) / 1000, np.array(of), work, cores)
+    assert ended <= 8 * share + 1e-6
+
+
+def _random_runtime(draw, models, arrivals, of, cores, chosen):
+    left = [[1.0] * len(models[m].us) for m in of]
+    ends = [None] * len(of)
+    for now in range(120):
+        free = cores
+        present = [query for query in chosen if arrivals[query] <= now and ends[query] is None]
+        present.sort(key=lambda query: (arrivals[query], draw.random()))
+        for query in present:
+            chain = models[of[query]]
+            counts = [c for c, count in enumerate(chain.cores.tolist()) if count <= free]
+            if not counts:
+                continue
+            c = draw.choice([counts[-1], draw.choice(counts)])
+            free -= int(chain.cores[c])
+            time = 1.0
+            while time > 1e-9 and ends[query] is None:
+                layer = next(number for number, part in enumerate(left[query]) if part > 0)
+                part = min(left[query][layer], time / float(chain.us[layer, c]))
+                time -= part * float(chain.us[layer, c])
+                left[query][layer] -= part
+                if left[query][layer] < 1e-9:
+                    left[query][layer] = 0.0
+                    if layer == len(left[query]) - 1:
+                        ends[query] = now + 1 - time
+    return ends
+
+
+def test_one_query_alone_is_served_and_a_crowd_in_proportion():
+    chain = published_chain("resnet50")
+    work = [least_work(chain, 15)]
+    assert most_in_time(np.array([0.0]), SINGLE, work, 64) == pytest.approx(1)
+    crowd = most_in_time(np.zeros(100), np.zeros(100, dtype=int), work, 64)
+    assert crowd == pytest.approx(64 * 15 / work[0].core_ms / 100)
+    assert most_in_time(np.empty(0), np.empty(0, dtype=int), work, 64) == 1
+
+
+def test_the_least_work_of_resnet50_is_just_below_that_of_whole_layers():
+    chain = published_chain("resnet50")
+    assert 178.3 < least_work(chain, 15).core_ms <= 178.376
+    assert 184.1 < least_work(chain, 10).core_ms <= 184.248
+
+
+@pytest.mark.parametrize(("slo_ms", "core_ms", "published"), [(15, 178.376, 321), (10, 184.248, 257)])
+def test_the_bound_is_near_the_prototypes_which_limits_a_query_more(slo_ms, core_ms, published):
+    """
+    The prototype lets a query take least core-time / least time cores at once (41.6), which some runtimes exceed.
+
+    With that limit its figure comes back within 1 %, here said again as a program of its own. Without it the bound is
+    above, by the limit's worth, and holds for every runtime.
+    """
+    chain = published_chain("resnet50")
+    arrivals = np.random.default_rng(1).exponential(size=600).cumsum() * 1000
+    work = [least_work(chain, slo_ms)]
+
+    def share(rate):
+        return most_in_time(arrivals / rate, np.zeros(600, dtype=int), work, 64)
+
+    for rate, limited in ((published * 0.985, True), (published * 1.005, False)):
+        assert (_prototypes_share(arrivals / rate, slo_ms, core_ms, core_ms / 4.29) >= 0.95) is limited
+    assert share(published) >= 0.95
+    assert share(published * 1.04) < 0.95
+
+
+def _prototypes_share(arrivals, slo_ms, core_ms, most_cores):
+    moments = np.unique(np.concatenate([arrivals, arrivals + slo_ms]))
+    pairs = [
+        (query, k)
+        for query, arrival in enumerate(arrivals)
+        for k in range(np.searchsorted(moments, arrival), np.searchsorted(moments, arrival + slo_ms))
+    ]
+    length = np.diff(moments)
+    rows = [query for query, _ in pairs] + [len(arrivals) + k for _, k in pairs]
+    matrix = coo_array((np.ones(len(rows)), (rows, [*range(len(pairs))] * 2)))
+    upper = np.concatenate([np.full(len(arrivals), core_ms), 64 * length[: matrix.shape[0] - len(arrivals)]])
+    bounds = [(0, most_cores * length[k]) for _, k in pairs]
+    return -linprog(-np.ones(len(pairs)), A_ub=matrix.tocsr(), b_ub=upper, bounds=bounds).fun / core_ms / len(arrivals)
