@@ -17,7 +17,7 @@ it is widest; of its halves, the lower one has the same least demands. The class
 into so many, and one more and more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -28,6 +28,9 @@ from .least_demands import Guests, Shorts, Singles, least_demands
 
 AT_ONCE = 192
 """Cells whose knapsacks are solved together."""
+
+ALIKE = 1.6
+"""How many times as many residents cells may have whose knapsacks are solved together."""
 
 MOST_CLASSES = 48
 """Residents from which on a class is not parted any more."""
@@ -140,31 +143,40 @@ def collected(cells: Cells, price: Floats, capacity: int, *, target: float, step
     most = np.full(len(cells), np.inf)
     multiplier = cells.multiplier.copy()
     sets = np.full((len(cells), int(widest.max(initial=1))), -1, dtype=np.int64)
-    for residents in np.unique(widest).tolist():
-        rows = np.flatnonzero(widest == residents)
-        for begin in range(0, len(rows), AT_ONCE):
-            some = rows[begin : begin + AT_ONCE]
-            most[some], multiplier[some], sets[some, :residents] = _lowered(
-                cells.of(some), price.astype(np.float32), residents, capacity, target, steps
-            )
+    for some in _alike_in_residents(widest):
+        most[some], multiplier[some], own = _lowered(
+            cells.of(some), price.astype(np.float32), widest[some], capacity, target, steps
+        )
+        sets[some, : own.shape[1]] = own
     return Collected(most, sets, multiplier)
 
 
+def _alike_in_residents(widest: Ints) -> Iterator[Ints]:
+    """Yields cells whose knapsacks are solved together: tables are as large as the most residents of any need."""
+    order = np.argsort(widest, kind="stable")
+    while order.size:
+        near = int(np.searchsorted(widest[order], ALIKE * widest[order[0]] + 1, side="right"))
+        step = min(near, AT_ONCE)
+        yield order[:step]
+        order = order[step:]
+
+
 def _lowered(
-    cells: Cells, price: Singles, residents: int, capacity: int, target: float, steps: int
+    cells: Cells, price: Singles, residents: Ints, capacity: int, target: float, steps: int
 ) -> tuple[Floats, Floats, Ints]:
     now, best = cells.multiplier.copy(), cells.multiplier.copy()
     most = np.full(len(cells), np.inf)
-    found = np.full((len(cells), residents), -1, dtype=np.int64)
+    found = np.full((len(cells), int(residents.max())), -1, dtype=np.int64)
     open_ = np.arange(len(cells))
     for step in range(steps + 1):
         part = cells.of(open_)
         value = valued(part, price, now[open_])
-        packed = most_valuable(value, part.units, residents, capacity)
+        packed = most_valuable(value, part.units, residents[open_], capacity)
         worth = packed.value + ERROR * max(float(value.max(initial=0.0)), 0.0) + fixed(part, now[open_])
         better = worth < most[open_]
         most[open_[better]], best[open_[better]] = worth[better], now[open_[better]]
-        found[open_] = packed.sets
+        found[open_] = -1
+        found[open_, : packed.sets.shape[1]] = packed.sets
         if step == steps:
             break
         above = worth > target

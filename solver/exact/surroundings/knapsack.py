@@ -32,10 +32,11 @@ class MostValuable:
     sets: Ints
     """Guests, shape (cell, residents), -1 where there are fewer."""
     table: Singles
-    """Most that so many residents at most collect with so many units at most, shape (residents, units, cell)."""
+    """Most that so many residents at most collect with so many units at most, shape (residents, units, cell); of a cell
+    with fewer residents than others its own number of them are to be read."""
 
 
-def most_valuable(value: Singles, units: Shorts, residents: int, capacity: int) -> MostValuable:
+def most_valuable(value: Singles, units: Shorts, residents: Ints, capacity: int) -> MostValuable:
     """
     Returns the most valuable sets of at most so many residents, each guest at most once.
 
@@ -45,31 +46,42 @@ def most_valuable(value: Singles, units: Shorts, residents: int, capacity: int) 
         Shape (cell, guest); who is worth nothing or less is in no set.
     units
         Shape (cell, guest), at least 1; above the capacity: the guest cannot be there.
+    residents
+        At least 1, shape (cell,); work and memory grow with the most of any cell.
     """
-    cells = len(value)
-    sizes, guests, worth = _candidates(value, units, residents, capacity)
-    best = np.zeros((residents + 1, capacity + 1, cells), dtype=np.float32)
-    taken = []
-    for size, own in zip(sizes, worth, strict=True):
-        with_it = best[:-1, : capacity + 1 - size] + own
+    cells, most = len(value), int(residents.max(initial=1))
+    candidates = _candidates(value, units, residents, capacity)
+    best = np.zeros((most + 1, capacity + 1, cells), dtype=np.float32)
+    with_it = np.empty((most, capacity + 1, cells), dtype=np.float32)
+    taken = np.zeros((len(candidates.sizes), most, capacity + 1, cells), dtype=bool)
+    for step, size in enumerate(candidates.sizes):
+        grown = np.add(best[:-1, : capacity + 1 - size], candidates.worth[step], out=with_it[:, : capacity + 1 - size])
         now = best[1:, size:]
-        taken.append(with_it > now)
-        np.maximum(now, with_it, out=now)
-    sets = np.full((cells, residents), -1, dtype=np.int64)
-    left, room, every = np.full(cells, residents), np.full(cells, capacity), np.arange(cells)
-    for size, guest, took in zip(sizes[::-1], guests[::-1], taken[::-1], strict=True):
-        can = (left > 0) & (room >= size)
-        chosen = every[can][took[left[can] - 1, room[can] - size, every[can]]]
-        left[chosen] -= 1
-        room[chosen] -= size
-        sets[chosen, left[chosen]] = guest[chosen]
-    return MostValuable(best[-1, -1].astype(np.float64), sets, best)
+        np.greater(grown, now, out=taken[step, :, size:])
+        np.maximum(now, grown, out=now)
+    sets = np.full((cells, most), -1, dtype=np.int64)
+    left, room, every = residents.copy(), np.full(cells, capacity), np.arange(cells)
+    for step in range(len(candidates.sizes) - 1, -1, -1):
+        chosen = np.flatnonzero(taken[step, left - 1, room, every] & (left > 0))
+        if chosen.size:
+            left[chosen] -= 1
+            room[chosen] -= candidates.sizes[step]
+            sets[chosen, left[chosen]] = candidates.guest[step, chosen]
+    return MostValuable(best[residents, -1, every].astype(np.float64), sets, best)
 
 
-def _candidates(
-    value: Singles, units: Shorts, residents: int, capacity: int
-) -> tuple[list[int], list[Ints], list[Singles]]:
-    """Returns sizes, and for each the next most valuable guest of each cell with its worth, -inf: there is none."""
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """Of each size the next most valuable guest of each cell; arrays have shape (step, cell)."""
+
+    sizes: list[int]
+    """Shape (step,), rising."""
+    guest: Ints
+    worth: Singles
+    """-inf: there is none."""
+
+
+def _candidates(value: Singles, units: Shorts, residents: Ints, capacity: int) -> _Candidates:
     cells, count = value.shape
     most = max(float(value.max(initial=0.0)), 1e-30)
     scale = ((1 << _VALUE_BITS) - 1) / most
@@ -78,18 +90,17 @@ def _candidates(
     useless = (value <= 0) | (units > capacity)
     keys[useless] = _NOBODY
     keys.sort(axis=1)
-    size_of = np.where(useless, capacity + 1, units) + np.arange(cells)[:, None] * (capacity + 2)
+    every = np.arange(cells)
+    size_of = np.where(useless, capacity + 1, units) + every[:, None] * (capacity + 2)
     number = np.bincount(size_of.ravel(), minlength=cells * (capacity + 2)).reshape(cells, -1)
     start = np.cumsum(number, axis=1) - number
-    every = np.arange(cells)
-    sizes, guests, worth = [], [], []
-    for size in np.flatnonzero(number[:, : capacity + 1].any(axis=0)).tolist():
-        for rank in range(min(residents, capacity // size, int(number[:, size].max()))):
-            there = rank < number[:, size]
-            at = np.where(there, start[:, size] + rank, 0)
-            guest = keys[every, at] & ((1 << _INDEX_BITS) - 1)
-            guest = np.where(there, guest, 0).astype(np.int64)
-            sizes.append(size)
-            guests.append(guest)
-            worth.append(np.where(there, value[every, guest], np.float32(-np.inf)).astype(np.float32))
-    return sizes, guests, worth
+    all_sizes = np.arange(capacity + 1)
+    ranks = np.minimum(number[:, :-1], residents[:, None]).max(axis=0, initial=0)
+    ranks = np.minimum(ranks, capacity // np.maximum(all_sizes, 1))
+    sizes = np.repeat(all_sizes, ranks)
+    rank = np.arange(len(sizes)) - np.repeat(np.cumsum(ranks) - ranks, ranks)
+    there = rank[:, None] < number[:, sizes].T
+    at = np.where(there, start[:, sizes].T + rank[:, None], 0)
+    guest = np.where(there, keys[every, at] & ((1 << _INDEX_BITS) - 1), 0)
+    worth = np.where(there, value[every, guest], np.float32(-np.inf)).astype(np.float32)
+    return _Candidates(sizes.tolist(), guest, worth)

@@ -84,7 +84,7 @@ def _list_alike(
     residents = int(cells.residents[0])
     value = valued(cells, price.astype(np.float32), cells.multiplier)
     base = fixed(cells, cells.multiplier)
-    table = most_valuable(value, cells.units, residents, capacity).table[residents - 1]
+    table = most_valuable(value, cells.units, cells.residents, capacity).table[residents - 1]
     room = capacity - cells.units.astype(np.int64)
     # Another resident of value v makes rounding no worse than ERROR of the greatest value.
     slack = ERROR * max(float(value.max(initial=0.0)), 0.0)

@@ -11,7 +11,8 @@ from sliceplan.solver.exact.surroundings.knapsack import ERROR, most_valuable
 @pytest.mark.parametrize("seed", range(20))
 def test_it_finds_the_best_of_all_sets(seed):
     draw = np.random.default_rng(seed)
-    guests, cells, capacity, residents = 7, 5, 12, int(draw.integers(1, 5))
+    guests, cells, capacity = 7, 5, 12
+    residents = draw.integers(1, 5, cells)
     value = draw.uniform(-0.2, 1, (cells, guests)).astype(np.float32)
     units = draw.integers(1, 16, (cells, guests)).astype(np.int16)
     if seed % 3 == 0:  # alike guests
@@ -20,13 +21,13 @@ def test_it_finds_the_best_of_all_sets(seed):
     for cell in range(cells):
         best = max(
             sum(float(value[cell, i]) for i in chosen)
-            for size in range(residents + 1)
+            for size in range(residents[cell] + 1)
             for chosen in combinations(range(guests), size)
             if sum(int(units[cell, i]) for i in chosen) <= capacity
         )
         assert best - 1e-6 <= found.value[cell] + ERROR
         assert found.value[cell] <= best + 1e-6
         chosen = [i for i in found.sets[cell].tolist() if i >= 0]
-        assert len(set(chosen)) == len(chosen) <= residents
+        assert len(set(chosen)) == len(chosen) <= residents[cell]
         assert sum(units[cell, chosen]) <= capacity
         assert float(value[cell, chosen].sum()) == pytest.approx(found.value[cell], abs=1e-6)
