@@ -23,7 +23,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
-from .knapsack import ERROR, most_valuable
+from .knapsack import most_valuable, rounding
 from .least_demands import Guests, Shorts, Singles, least_demands
 
 AT_ONCE = 192
@@ -34,6 +34,10 @@ ALIKE = 1.6
 
 MOST_CLASSES = 48
 """Residents from which on a class is not parted any more."""
+
+
+ASKED_ERROR = 1 + 1e-5
+"""By how much sums of lowered demands may pass the end of a range, for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +114,7 @@ def may_be(cells: Cells, capacity: int) -> np.ndarray:
     for thing in range(cells.low.shape[1]):
         asked = np.sort(np.where(out, np.float32(np.inf), cells.asked[:, thing]), axis=1)
         least = np.take_along_axis(np.cumsum(asked, axis=1, dtype=np.float64), which, axis=1)[:, 0]
-        here &= ~(least > cells.high[:, thing] * (1 + ERROR))
+        here &= ~(least > cells.high[:, thing] * ASKED_ERROR)
     return here
 
 
@@ -172,7 +176,8 @@ def _lowered(
         part = cells.of(open_)
         value = valued(part, price, now[open_])
         packed = most_valuable(value, part.units, residents[open_], capacity)
-        worth = packed.value + ERROR * max(float(value.max(initial=0.0)), 0.0) + fixed(part, now[open_])
+        allowed = rounding(residents[open_]) * max(float(value.max(initial=0.0)), 0.0)
+        worth = packed.value + allowed + fixed(part, now[open_])
         better = worth < most[open_]
         most[open_[better]], best[open_[better]] = worth[better], now[open_[better]]
         found[open_] = -1

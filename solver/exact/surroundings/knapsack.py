@@ -6,7 +6,7 @@ most min(n, U / s), so only so many of them matter, the most valuable: about a h
 are. The rest is dynamic programming over these with (residents, units) as state, cells as the last axis of one array.
 
 Values are floats of 32 bits and guests are told apart to 2^-24 of the greatest value; whoever takes the result for an
-upper limit adds `ERROR` times that.
+upper limit adds `rounding` times that.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,20 @@ import numpy as np
 from ...performance.interference.prediction import Floats, Ints
 from .least_demands import Shorts, Singles
 
-ERROR = 1e-5
-"""Part of the greatest value of a guest by which a result may be too low: 48 residents, rounded each."""
-
 _INDEX_BITS, _VALUE_BITS = 24, 24
 _NOBODY = np.iinfo(np.int64).max
+
+
+def rounding(residents: Ints) -> Floats:
+    """
+    Returns the part of the greatest value of a guest by which results for so many residents may be too low.
+
+    With v that value and e = 2^-24, to which a float of 32 bits is rounded: the k-th guest is added to a sum of up to
+    k v, which is rounded by e k v, and may be worth e v less than one who was not told apart. Of n residents that is
+    e v (n (n + 1) / 2 + n); twice as much is allowed for.
+    """
+    parts: Floats = (residents * (residents + 1) / 2 + residents) * 2.0**-23
+    return parts
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
-from .cells import Cells, fixed, valued
-from .knapsack import ERROR, most_valuable
+from .cells import ASKED_ERROR, Cells, fixed, valued
+from .knapsack import most_valuable, rounding
 from .least_demands import Singles
 
 FLOATS_AT_ONCE = 1 << 23
@@ -33,9 +33,6 @@ TRIED = 40
 
 NEVER = np.float32(-1e9)
 """Stands for what no set collects."""
-
-CAP_ERROR = 1 + 1e-5
-"""By how much sums of lowered demands may pass the end of a range, for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +83,8 @@ def _list_alike(
     base = fixed(cells, cells.multiplier)
     table = most_valuable(value, cells.units, cells.residents, capacity).table[residents - 1]
     room = capacity - cells.units.astype(np.int64)
-    # Another resident of value v makes rounding no worse than ERROR of the greatest value.
-    slack = ERROR * max(float(value.max(initial=0.0)), 0.0)
+    # Another resident of value v makes rounding no worse than that of so many residents and it.
+    slack = float(rounding(cells.residents[:1] + 1)[0]) * max(float(value.max(initial=0.0)), 0.0)
     beside = np.take_along_axis(table.T, np.maximum(room, 0), axis=1)
     kept = (room >= 0) & (base[:, None] + value + beside + slack > threshold)
     number = kept.sum(axis=1)
@@ -131,7 +128,7 @@ class _Listing:
         self._asked = np.stack(
             [np.take_along_axis(cells.asked[:, c], self.guest, axis=1) for c in range(cells.low.shape[1])], axis=-1
         )
-        self._cap = cells.high * CAP_ERROR
+        self._cap = cells.high * ASKED_ERROR
         self._base = base
         self._rest = self._most_of_the_rest(count, width)
 

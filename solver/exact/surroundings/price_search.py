@@ -49,8 +49,8 @@ WAY, LEAST_WAY, SHORTER = 0.5, 0.2, 0.75
 MOST_SETS = 20_000
 """Sets of the linear program."""
 
-SAFE = 1 - 1e-7
-"""What a bound is multiplied by, against rounding in sums."""
+SAFE = 1 - 1e-6
+"""What a bound is multiplied by, against rounding: in sums, and of prices to 32 bits, 2^-23 of what a set is worth."""
 
 
 class PriceSearch:

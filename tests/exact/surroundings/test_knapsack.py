@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sliceplan.solver.exact.surroundings.knapsack import ERROR, most_valuable
+from sliceplan.solver.exact.surroundings.knapsack import most_valuable, rounding
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -25,9 +25,20 @@ def test_it_finds_the_best_of_all_sets(seed):
             for chosen in combinations(range(guests), size)
             if sum(int(units[cell, i]) for i in chosen) <= capacity
         )
-        assert best - 1e-6 <= found.value[cell] + ERROR
+        assert best - 1e-6 <= found.value[cell] + rounding(residents)[cell]
         assert found.value[cell] <= best + 1e-6
         chosen = [i for i in found.sets[cell].tolist() if i >= 0]
         assert len(set(chosen)) == len(chosen) <= residents[cell]
         assert sum(units[cell, chosen]) <= capacity
         assert float(value[cell, chosen].sum()) == pytest.approx(found.value[cell], abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rounding_of_many_residents_stays_within_what_is_allowed_for(seed):
+    """All guests fit together, so that the best set is all of them; their values differ in their last digits."""
+    draw = np.random.default_rng(seed)
+    for residents in (5, 20, 48):
+        value = (1 - draw.uniform(0, 1e-3, (3, residents))).astype(np.float32)
+        found = most_valuable(value, np.ones((3, residents), dtype=np.int16), np.full(3, residents), 50)
+        true = value.astype(np.float64).sum(axis=1)
+        assert np.all(np.abs(found.value - true) <= rounding(np.array([residents])))
