@@ -150,8 +150,15 @@ def addable_placements(rules: PlacementRules, layout: Layout) -> tuple[Placement
 
 @cache
 def maximal_layouts(rules: PlacementRules) -> tuple[Layout, ...]:
-    """Returns the layouts to which nothing can be added."""
-    return tuple(layout for layout in valid_layouts(rules) if not addable_placements(rules, layout))
+    """
+    Returns the layouts to which nothing can be added.
+
+    What obeys the rules still does when an instance is taken away. So a layout to which one can be added is another
+    layout without one of its instances, and no other layout is.
+    """
+    layouts = valid_layouts(rules)
+    grow = {(*layout[:i], *layout[i + 1 :]) for layout in layouts for i in range(len(layout))}
+    return tuple(layout for layout in layouts if layout not in grow)
 
 
 @cache

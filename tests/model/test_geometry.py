@@ -135,3 +135,9 @@ def test_a_part_of_what_fits_still_fits(gpu, data):
     layout = data.draw(st.sampled_from(layouts[1:]))
     removed = data.draw(st.integers(0, len(layout) - 1))
     assert (*layout[:removed], *layout[removed + 1 :]) in layouts
+
+
+@pytest.mark.parametrize("gpu", MIG_GPUS)
+def test_nothing_can_be_added_to_maximal_layouts_and_to_no_other(gpu):
+    rules = rules_of(gpu, ("base", "variant"))
+    assert maximal_layouts(rules) == tuple(one for one in valid_layouts(rules) if not addable_placements(rules, one))
