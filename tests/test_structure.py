@@ -86,14 +86,15 @@ AGENT = {
 # The same below app/: what is above Streamlit (screens, widgets) and what does not know it (tables, charts).
 APP = {
     "store": set(),
-    "jobs": set(),
+    "profiles": set(),
+    "jobs": {"profiles"},
     "charts": set(),
-    "tables": {"store"},
-    "session": {"jobs", "store", "tables"},
-    "access": {"store"},
+    "tables": {"store", "profiles"},
+    "session": {"jobs", "profiles", "store", "tables"},
+    "access": {"store", "profiles"},
     "report": {"charts", "tables"},
-    "widgets": {"access", "jobs", "session"},
-    "screens": {"access", "charts", "jobs", "report", "session", "store", "tables", "widgets"},
+    "widgets": {"access", "jobs", "profiles", "session"},
+    "screens": {"access", "charts", "jobs", "profiles", "report", "session", "store", "tables", "widgets"},
 }
 
 ROOMS = {"solver": SOLVER, "solver/exact": EXACT, "agent": AGENT, "app": APP}

@@ -16,6 +16,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from ...solver.model.errors import Finding, InputError, MissingExtraError, SliceplanError
+from ..profiles.known import PROFILES, as_variable, profiles_at
 from .header_login import SECRET, SHORTEST_SECRET
 from .policy import Access, HeaderLogin, OidcLogin, read_access
 
@@ -154,9 +155,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8501)
     parser.add_argument("--access", type=Path)
     parser.add_argument("--open-browser", action="store_true")
+    parser.add_argument("--profiles", type=Path, action="append", default=[])
     given = parser.parse_args()
     try:
         checked_access(given.address, given.access, os.environ)
+        profiles_at(given.profiles)
         options = streamlit_options(given.address, given.port, open_browser=given.open_browser, access=given.access)
     except SliceplanError as error:
         print(error, file=sys.stderr)
@@ -164,6 +167,7 @@ def main() -> None:
     environment = {name: value for name, value in os.environ.items() if name != ACCESS}
     if given.access is not None:
         environment[ACCESS] = str(given.access.absolute())
+    environment[PROFILES] = as_variable(given.profiles)
     # The server would otherwise take a header's word for the address that a connection comes from.
     environment["FORWARDED_ALLOW_IPS"] = ""
     os.execve(sys.executable, [sys.executable, "-m", "sliceplan.app.server", "run", str(PAGE), *options], environment)

@@ -3,8 +3,8 @@
 import threading
 from functools import cache
 
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.solver.formats.problem_files import example_problems
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 
@@ -33,6 +33,6 @@ def plan_the_demo() -> None:
 
 def _plan() -> None:
     jobs = shared_jobs()
-    plan = jobs.result(jobs.submit_solve("the page", demo(), profiles=shipped_profiles()), WAIT_S)
+    plan = jobs.result(jobs.submit_solve("the page", demo(), profiles=known_profiles()), WAIT_S)
     if isinstance(plan, Plan):
         _known.append(plan)

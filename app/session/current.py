@@ -6,7 +6,7 @@ import streamlit as st
 
 from sliceplan.app.jobs.demo_plan import demo, demo_plan
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
-from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.solver.model.errors import SliceplanError
 
 from .deep_link import opened_session
@@ -61,6 +61,6 @@ def opening_session(user: str) -> Session:
         session.results["solve"] = Result(demo(), plan)
         return session
     with suppress(TooManyJobsError):
-        job = shared_jobs().submit_solve(user, demo(), profiles=shipped_profiles())
+        job = shared_jobs().submit_solve(user, demo(), profiles=known_profiles())
         session.open_jobs["solve"] = OpenJob(job, demo())
     return session

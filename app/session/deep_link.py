@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.store.shared import problem_at, shared_store
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.performance.resolve import resolve
@@ -33,7 +33,7 @@ def opened_session(query: Mapping[str, str], user: str) -> Session | None:
         return None
     saved_as = link.problem if isinstance(link.problem, VersionKey) else None
     problem = link.problem if isinstance(link.problem, Problem) else problem_at(shared_store(), link.problem)
-    resolve(problem, shipped_profiles(), "link")
+    resolve(problem, known_profiles(), "link")
     session = Session(user, tables_of(problem), problem, saved_as)
     WHAT_IF.keep(session, link.what_if)
     return session

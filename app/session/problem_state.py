@@ -1,7 +1,7 @@
 """What the tables of a session state: a problem, or what is wrong with them. Worked out once for each change."""
 
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.tables import problem as problem_tables
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.resolve import resolve
@@ -17,9 +17,15 @@ def stated(tables: Tables) -> tuple[Problem | None, tuple[Finding, ...]]:
     """Returns the problem that tables state, None if something is wrong, and what that is."""
     try:
         problem = problem_tables.problem_of(
-            tables.name, tables.fleet, tables.workloads, tables.settings, tables.prices, tables.price_books
+            tables.name,
+            tables.fleet,
+            tables.workloads,
+            tables.settings,
+            tables.prices,
+            tables.price_books,
+            tables.profiles,
         )
-        resolve(problem, shipped_profiles(), problem_tables.SOURCE)
+        resolve(problem, known_profiles(), problem_tables.SOURCE)
     except InputError as error:
         return None, tuple(error.findings)
     return problem, ()
@@ -78,6 +84,7 @@ def same_tables(one: Tables, other: Tables) -> bool:
         one.name == other.name
         and one.settings == other.settings
         and (one.prices, one.price_books) == (other.prices, other.price_books)
+        and one.profiles == other.profiles
         and one.fleet.equals(other.fleet)
         and one.workloads.equals(other.workloads)
     )

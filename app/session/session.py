@@ -12,6 +12,7 @@ from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.problem import Problem, Settings
+from sliceplan.solver.model.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Tables:
     prices: str | None = None
     """Name of the price book; None: the default one."""
     price_books: tuple[PriceBook, ...] = ()
+    """Those of the problem itself."""
+    profiles: tuple[Profile, ...] = ()
     """Those of the problem itself."""
 
 
@@ -114,7 +117,7 @@ def tables_of(problem: Problem) -> Tables:
     """Returns a problem as the editors show it."""
     settings = {name: getattr(problem.settings, name) for name in Settings.model_fields}
     tables = fleet_table(problem), workload_table(problem)
-    return Tables(problem.name, *tables, settings, problem.prices, problem.price_books)
+    return Tables(problem.name, *tables, settings, problem.prices, problem.price_books, problem.profiles)
 
 
 def open_problem(session: Session, problem: Problem, saved_as: VersionKey | None = None) -> None:

@@ -7,7 +7,8 @@ SPACES = re.compile(r"[\s\u00a0\u202f\u2009'\u2019_]")
 """What stands between groups of three digits where neither a comma nor a point does."""
 
 NUMBER = re.compile(r"([^\d.,+-]*)([+-]?[\d.,]+(?:[eE][+-]?\d+)?)(.*)", re.DOTALL)
-GROUPED = re.compile(r"[+-]?\d{1,3}([.,]\d{3})+")
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+")
+"""Thousands in groups; no number in groups begins with a zero."""
 
 
 class UnreadableNumberError(ValueError):

@@ -14,6 +14,7 @@ from sliceplan.solver.formats.problem_files import problem_from
 from sliceplan.solver.model.errors import Finding
 from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.profile import Profile
 
 FLEET_COLUMNS = ("gpu", "count", "price_per_hour", "price_factor", "sharing", "nodes")
 WORKLOAD_COLUMNS = (
@@ -94,6 +95,7 @@ def problem_of(
     settings: dict[str, Any],
     prices: str | None = None,
     price_books: Iterable[PriceBook] = (),
+    profiles: Iterable[Profile] = (),
 ) -> Problem:
     """Returns the problem that the tables state; raises InputError with findings at `fleet[i]` and `workloads[i]`."""
     data = {
@@ -104,6 +106,7 @@ def problem_of(
         "settings": settings,
         "prices": prices,
         "price_books": [book.model_dump(mode="json") for book in price_books],
+        "profiles": [profile.model_dump(mode="json") for profile in profiles],
     }
     return problem_from(data, SOURCE)
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.stop_reason import StopReason
@@ -35,5 +35,5 @@ def verdict(plan: Plan) -> tuple[str, Colour]:
 def uncovered(problem: Problem) -> list[str]:
     """Returns the GPU types of a fleet on which no speed of any of its services' models is known, in their order."""
     models = {workload.model for workload in problem.workloads}
-    known = {profile.gpu for profile in shipped_profiles() if profile.model in models}
+    known = {profile.gpu for profile in (*known_profiles(), *problem.profiles) if profile.model in models}
     return [entry.gpu for entry in problem.fleet if entry.gpu not in known]

@@ -1,6 +1,6 @@
 """What a problem costs if nothing is shared: the plan that people compare with in their heads."""
 
-from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.solver.model.errors import SliceplanError
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
@@ -18,7 +18,7 @@ def without_sharing(problem: Problem) -> Plan | None:
     None: there is none, as where the fleet is shared by MPS alone, or where no single GPU type serves all of them.
     """
     try:
-        plan = WholeGpu().plan(resolve(problem, shipped_profiles()), time_limit_s=NO_LIMIT_S)
+        plan = WholeGpu().plan(resolve(problem, known_profiles()), time_limit_s=NO_LIMIT_S)
     except SliceplanError:
         return None
     return plan if plan.status is Status.FEASIBLE and plan.cost_per_hour is not None else None

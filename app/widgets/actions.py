@@ -5,10 +5,10 @@ from collections.abc import Callable
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.solver.comparison.rows import Comparison
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.summary import plan_summary
@@ -78,7 +78,7 @@ def solve_now(session: Session, problem: Problem) -> None:
     answer: Answer | None = session.answer
     is_done = answer is not None and answer.plan.status is Status.OPTIMAL and not session.is_outdated(answer.problem)
     start = None if answer is None or is_done else answer.plan
-    job = shared_jobs().submit_solve(session.user, problem, profiles=shipped_profiles(), start=start)
+    job = shared_jobs().submit_solve(session.user, problem, profiles=known_profiles(), start=start)
     begin(session, "solve", job, problem)
 
 

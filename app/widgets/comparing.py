@@ -3,9 +3,9 @@
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import list_planners, shared_jobs
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.planners.facts import PlannerFacts
 
@@ -40,7 +40,7 @@ def compare_now(session: Session, problem: Problem) -> None:
     job = shared_jobs().submit_compare(
         session.user,
         problem,
-        profiles=shipped_profiles(),
+        profiles=known_profiles(),
         planners=chosen,
         time_limit_s=LIMIT.of(session),
     )

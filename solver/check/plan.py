@@ -20,7 +20,7 @@ from ..model.digest import reference
 from ..model.hardware import MigGeometry, MigProfile
 from ..model.plan import Plan, PlannedGpu
 from ..model.problem import Problem, Workload
-from ..model.profile import Profile, merged
+from ..model.profile import Profile
 from ..performance.prediction import Prediction, predict, predict_whole
 from .basis import bases
 from .fleet import used_gpus, wrong_fleet
@@ -48,7 +48,7 @@ def check(
         The plan's columns, if they were read before; they say nothing that the plan does not.
     """
     profiles = tuple(profiles)
-    by_key = merged(profiles)
+    by_key = problem.profiles_over(profiles)
     found = list(_wrong_problem(problem, plan))
     if found:
         return found

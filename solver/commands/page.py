@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from .options import ProfilesOption
+
 
 def ui(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port that the page listens on.")] = 8501,
@@ -16,8 +18,9 @@ def ui(
         Path | None,
         typer.Option(help="YAML file that says how people log in and who may save; without it, nobody logs in."),
     ] = None,
+    profiles: ProfilesOption = None,
 ) -> None:
     """Open the planner in the browser (on localhost, or behind a login)."""
     from .web import serve
 
-    serve(port, open_browser=browser, address=address, access=access)
+    serve(port, open_browser=browser, address=address, access=access, profiles=profiles or ())

@@ -2,13 +2,21 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..model.errors import MissingExtraError
 
 
-def serve(port: int, *, open_browser: bool, address: str = "localhost", access: Path | None = None) -> None:
+def serve(
+    port: int,
+    *,
+    open_browser: bool,
+    address: str = "localhost",
+    access: Path | None = None,
+    profiles: Sequence[Path] = (),
+) -> None:
     """
     Runs the page until it is interrupted, then ends this process with the page's exit code.
 
@@ -21,6 +29,8 @@ def serve(port: int, *, open_browser: bool, address: str = "localhost", access: 
         Where the page listens; localhost: only this machine reaches it.
     access
         File that says how people log in and who may save (app/access/policy.py); None: nobody needs to.
+    profiles
+        Files and folders of profiles that all plan with, over those that are shipped.
 
     Raises
     ------
@@ -32,4 +42,5 @@ def serve(port: int, *, open_browser: bool, address: str = "localhost", access: 
     command = [sys.executable, "-m", "sliceplan.app.access.starting", f"--address={address}", f"--port={port}"]
     command += ["--open-browser"] if open_browser else []
     command += [f"--access={access}"] if access is not None else []
+    command += [f"--profiles={path}" for path in profiles]
     sys.exit(subprocess.call(command))

@@ -13,7 +13,7 @@ from ..model.parsing import grouped, parse_record, parse_text, read_text
 from ..model.problem import Problem
 from ..model.profile import Profile
 from ..performance.references import findings_beside
-from .profile_files import shipped_profiles
+from .profile_files import Row, profile_data, refuse_impossible, shipped_profiles
 from .text_files import write_text
 
 
@@ -42,17 +42,21 @@ def parse_problem(text: str, source: str, profiles: Iterable[Profile] | None = N
 def problem_from(data: Any, source: str, profiles: Iterable[Profile] | None = None) -> Problem:
     """Returns the problem that plain data states; arguments and errors as for `parse_problem`."""
     try:
-        return parse_record(Problem, data, source)
+        problem = parse_record(Problem, data, source)
+        refuse_impossible(problem.profiles, source)
     except InputError as error:
         known = shipped_profiles() if profiles is None else profiles
         names = findings_beside(data, [(profile.model, profile.gpu) for profile in known], source)
         more = [found for found in names if found not in error.findings]
         raise InputError([*error.findings, *grouped(more)]) from error
+    return problem
 
 
 def dump_problem(problem: Problem) -> str:
     """Returns a problem as YAML; fields with their default value are left out, but for `version`."""
     data = problem.model_dump(mode="json", exclude_defaults=True)
+    if problem.profiles:
+        data["profiles"] = [profile_data(profile) for profile in problem.profiles]
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
 
 
@@ -82,3 +86,6 @@ def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
 
 
 _Dumper.add_representer(list, _represent_list)
+_Dumper.add_representer(
+    Row, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row, flow_style=True)
+)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -26,12 +26,12 @@ CATALOGUE_TOLERANCE = 0.01
 ENDINGS = (".yaml", ".yml", ".json")
 
 
-class _Row(dict[str, Any]):
+class Row(dict[str, Any]):
     """A mapping that is written on one line."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Safe YAML with a `_Row` in flow style and lists indented below their key."""
+    """Safe YAML with a `Row` in flow style and lists indented below their key."""
 
     # PyYAML passes indentless=True for lists within mappings; ignoring it is what indents them.
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 (see above)
@@ -39,7 +39,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_representer(
-    _Row, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row, flow_style=True)
+    Row, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row, flow_style=True)
 )
 
 
@@ -58,12 +58,20 @@ def write_profiles(profiles: Iterable[Profile], path: Path) -> None:
     records = tuple(profiles)
     if not records:
         raise InputError([Finding(str(path), "", "would hold no profile; expected at least one")])
-    data = {"version": 1, "profiles": [_as_data(profile) for profile in records]}
     if path.suffix.lower() == ".json":
-        text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(_file_data(records), indent=1, ensure_ascii=False) + "\n"
     else:
-        text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=10**6, allow_unicode=True)
+        text = profiles_yaml(records)
     write_text(path, text)
+
+
+def profiles_yaml(profiles: Iterable[Profile]) -> str:
+    """Returns a file of profiles as YAML with one curve or point a line."""
+    return yaml.dump(_file_data(profiles), Dumper=_Dumper, sort_keys=False, width=10**6, allow_unicode=True)
+
+
+def _file_data(profiles: Iterable[Profile]) -> dict[str, Any]:
+    return {"version": 1, "profiles": [profile_data(profile) for profile in profiles]}
 
 
 def read_profiles(path: Path) -> list[Profile]:
@@ -114,13 +122,17 @@ def _shipped() -> tuple[Profile, ...]:
 
 def _read_file(path: Path) -> list[Profile]:
     profiles = list(read_record(ProfileFile, path).profiles)
-    source = str(path)
+    refuse_impossible(profiles, str(path))
+    return profiles
+
+
+def refuse_impossible(profiles: Sequence[Profile], source: str) -> None:
+    """Raises InputError with what profiles state that cannot be of their GPU types, or of any."""
     findings = [found for i, profile in enumerate(profiles) for found in _unknown_names(profile, i, source)]
     findings += [found for i, profile in enumerate(profiles) for found in _impossible_points(profile, i, source)]
     findings += [found for i, profile in enumerate(profiles) for found in _beyond_the_gpu(profile, i, source)]
     if findings:
         raise InputError(grouped(findings))
-    return profiles
 
 
 def _unknown_names(profile: Profile, index: int, source: str) -> list[Finding]:
@@ -179,7 +191,7 @@ def _beyond_the_gpu(profile: Profile, index: int, source: str) -> list[Finding]:
     ]
 
 
-def _as_data(profile: Profile) -> dict[str, Any]:
+def profile_data(profile: Profile) -> dict[str, Any]:
     """Returns the profile as it stands in a file: what is unknown or empty left out."""
     data: dict[str, Any] = {
         "model": profile.model,
@@ -187,24 +199,24 @@ def _as_data(profile: Profile) -> dict[str, Any]:
         "provenance": profile.provenance.model_dump(exclude_none=True),
     }
     if profile.error is not None:
-        data["error"] = _Row(profile.error.model_dump())
+        data["error"] = Row(profile.error.model_dump())
     if profile.odd_points:
         data["odd_points"] = list(profile.odd_points)
     if profile.points:
-        data["points"] = [_Row(point.model_dump(exclude_none=True)) for point in profile.points]
+        data["points"] = [Row(point.model_dump(exclude_none=True)) for point in profile.points]
     if profile.interference is not None:
         data["interference"] = _interference_data(profile.interference)
     if profile.neighbours is not None:
         data["neighbours"] = {
-            key: _Row(value) if isinstance(value, dict) else value
+            key: Row(value) if isinstance(value, dict) else value
             for key, value in profile.neighbours.model_dump(exclude_none=True).items()
         }
     if profile.curves:
-        data["curves"] = [_Row(curve.model_dump()) for curve in profile.curves]
+        data["curves"] = [Row(curve.model_dump()) for curve in profile.curves]
     return data
 
 
 def _interference_data(interference: Interference) -> dict[str, Any]:
     data = interference.model_dump(mode="json", exclude_none=True)
-    rows = {key: _Row(data[key]) for key in ("gpu", "model", "measured")}
-    return {**data, **rows, "errors": {name: _Row(error) for name, error in data["errors"].items()}}
+    rows = {key: Row(data[key]) for key in ("gpu", "model", "measured")}
+    return {**data, **rows, "errors": {name: Row(error) for name, error in data["errors"].items()}}

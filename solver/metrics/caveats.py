@@ -8,7 +8,7 @@ from operator import attrgetter
 from ..model.interference import Interference
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem, Sharing
-from ..model.profile import Profile, merged
+from ..model.profile import Profile
 from .measured_extent import MeasuredExtent, beyond
 
 
@@ -43,7 +43,7 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[C
     profiles
         The profiles that the plan was made with; a later one wins over an earlier one of the same model and GPU.
     """
-    by_key = merged(profiles)
+    by_key = problem.profiles_over(profiles)
     estimated: dict[tuple[str, str, str], None] = {}
     beyond_measured = []
     for gpu, partition, served, model, known in _predicted(problem, plan, by_key):

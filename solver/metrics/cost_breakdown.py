@@ -26,7 +26,7 @@ import numpy as np
 from ..model.plan import Plan
 from ..model.prices import usd_per_hour_of
 from ..model.problem import Problem
-from ..model.profile import Profile, merged
+from ..model.profile import Profile
 from .plan_columns import plan_columns
 from .plan_metrics import allocated_sms, reachable_rps, whole_sms
 
@@ -56,7 +56,7 @@ def cost_breakdown(problem: Problem, plan: Plan, profiles: Iterable[Profile]) ->
     price = np.array(paid, dtype=np.float64)
     usd = sms * (price / np.maximum(whole, given))[columns.gpu]
 
-    reachable = reachable_rps(columns, merged(profiles))
+    reachable = reachable_rps(columns, problem.profiles_over(profiles))
     count = len(columns.partitions)
     used = np.minimum(1.0, np.bincount(columns.partition, weights=columns.rate_rps / reachable, minlength=count))
     able = np.minimum(1.0, np.bincount(columns.partition, weights=columns.capacity_rps / reachable, minlength=count))

@@ -29,7 +29,7 @@ from ..model.catalogue import load_catalogue
 from ..model.geometry import Layout, Placement, PlacementRules, most_addable, placement_rules, valid_layouts
 from ..model.plan import GpuCut, Metrics, Plan, PlannedGpu
 from ..model.problem import Problem, Sharing
-from ..model.profile import Profile, merged
+from ..model.profile import Profile
 from ..performance.interference.igniter import IgniterModel
 from ..performance.prediction import peak_at_share_rps, peak_rps
 from .plan_columns import Floats, PartitionKind, PlanColumns, plan_columns
@@ -41,7 +41,7 @@ def measure(
     """Returns the metrics of a plan; None if it uses no GPU. `columns`: the plan's, if they were read before."""
     if not plan.gpus:
         return None
-    by_key = merged(profiles)
+    by_key = problem.profiles_over(profiles)
     columns = plan_columns(problem, plan, columns)
     sms = np.array([allocated_sms(kind) for kind in columns.kinds])[columns.kind]
     reachable = reachable_rps(columns, by_key)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem
-from ..model.profile import Profile, Quality, merged
+from ..model.profile import Profile, Quality
 from .measured_extent import MeasuredExtent, beyond
 
 
@@ -44,7 +44,7 @@ def prediction_evidence(problem: Problem, plan: Plan, profiles: Iterable[Profile
     profiles
         The profiles that the plan was made with; a later one wins over an earlier one of the same model and GPU.
     """
-    by_key = merged(profiles)
+    by_key = problem.profiles_over(profiles)
     model_of = {workload.name: workload.model for workload in problem.workloads}
     for gpu in plan.gpus:
         for partition in gpu.partitions:

@@ -9,9 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 from .base import Name, Record
 from .lists import few
 from .price_book import DEFAULT_BOOK, PriceBook, load_price_books
-
-Sharing = Literal["exclusive", "mig", "mps"]
-"""How a GPU is divided: used whole, cut into MIG instances, shared by MPS."""
+from .profile import Profile, merged
+from .sharing import Sharing as Sharing  # named here too: it is a word of problems
 
 MpsRules = Literal["free", "igniter"]
 """
@@ -269,6 +268,15 @@ class Problem(Record):
         f"omitted: {DEFAULT_BOOK}",
     )
     price_books: tuple[PriceBook, ...] = Field(default=(), description="your own price books, for `prices` to name")
+    profiles: tuple[Profile, ...] = Field(
+        default=(),
+        description="your own profiles, as in a file of profiles; over those that sliceplan ships and those of "
+        "`--profiles`, part by part. Omitted: none",
+    )
+
+    def profiles_over(self, known: Iterable[Profile]) -> dict[tuple[str, str], Profile]:
+        """Returns one profile for each model and GPU type: its own over those that are known elsewhere."""
+        return merged([*known, *self.profiles])
 
     @model_validator(mode="after")
     def _only_percentiles_have_quantiles(self) -> "Problem":
@@ -291,6 +299,8 @@ class Problem(Record):
             raise ValueError(f"nodes with GPUs of two types are not supported: {few(repeated)}")
         if repeated := _repeated([*load_price_books(), *(book.name for book in self.price_books)]):
             raise ValueError(f"price_books: the name is taken: {few(repeated)}; give each book a name of its own")
+        if repeated := _repeated(f"{profile.model} on {profile.gpu}" for profile in self.profiles):
+            raise ValueError(f"profiles: listed twice: {few(repeated)}; one entry for a model on a GPU type")
         return self
 
 

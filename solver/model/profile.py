@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 from .base import Record
 from .fit_error import FitError
 from .interference import Interference, NeighbourModel
-from .problem import Sharing
+from .sharing import Sharing
 
 Quality = Literal["measured", "fitted", "estimated"]
 

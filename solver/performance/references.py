@@ -42,6 +42,8 @@ def references_of(problem: Problem) -> References:
 def findings_beside(data: Any, known: Iterable[tuple[str, str]], source: str) -> list[Finding]:
     """Returns what can be said of the names in data that is no valid problem; arguments as `unknown_references`."""
     fleet, workloads = _rows(data, "fleet"), _rows(data, "workloads")
+    own = [(_text(row.get("model")), _text(row.get("gpu"))) for row in _rows(data, "profiles")]
+    known = [*known, *((model, gpu) for model, gpu in own if model is not None and gpu is not None)]
     found = References(
         [_text(row.get("gpu")) for row in fleet],
         [_text(row.get("model")) for row in workloads],

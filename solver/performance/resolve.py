@@ -18,7 +18,7 @@ from ..model.parsing import closest, grouped
 from ..model.plan import Plan, Prices
 from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
 from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
-from ..model.profile import Profile, merged
+from ..model.profile import Profile
 from .interference.beside_neighbours import Promise
 from .interference.prediction import Floats, Ints
 from .interference.solo_tables import SoloTable
@@ -184,7 +184,7 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
         If a GPU type or a model is unknown, a price is missing, or a kind of sharing cannot be planned.
     """
     source = source or problem.name
-    by_key = merged(profiles)
+    by_key = problem.profiles_over(profiles)
     findings = unknown_references(references_of(problem), by_key, source)
     findings += [*_unknown_book(problem, source), *not_planned(problem, source)]
     prices = usd_per_hour_of(problem)

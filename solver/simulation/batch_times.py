@@ -13,7 +13,7 @@ import numpy as np
 
 from ..model.plan import Partition, PlannedGpu, Served
 from ..model.problem import Problem
-from ..model.profile import Profile, merged
+from ..model.profile import Profile
 from ..performance.interference.prediction import Floats
 from ..performance.prediction import predict_batches
 from .server import BatchTimes
@@ -21,7 +21,7 @@ from .server import BatchTimes
 
 def measured_batch_times(problem: Problem, profiles: Iterable[Profile]) -> BatchTimes:
     """Returns where the times of a problem's services are found; a later profile wins over an earlier one."""
-    known = merged(profiles)
+    known = problem.profiles_over(profiles)
     models = {workload.name: workload.model for workload in problem.workloads}
 
     def times(gpu: PlannedGpu, partition: Partition, served: Served) -> Floats | None:

@@ -9,6 +9,7 @@ from sliceplan.app.charts.cost_runtime import cost_runtime_chart
 from sliceplan.app.charts.gaps import gap_chart
 from sliceplan.app.charts.money import money_chart
 from sliceplan.app.charts.service_costs import service_cost_chart
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.tables import comparison as tables
@@ -24,7 +25,6 @@ from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.differences.plans import PlanDifference, difference
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.cost_breakdown import CostBreakdown, cost_breakdown
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan
@@ -185,7 +185,7 @@ def _late(plan: Plan) -> str:
 
 
 def _breakdowns(problem: Problem, compared: Comparison) -> dict[str, CostBreakdown]:
-    found = ((plan.planner, cost_breakdown(problem, plan, shipped_profiles())) for plan in compared.plans)
+    found = ((plan.planner, cost_breakdown(problem, plan, known_profiles())) for plan in compared.plans)
     return {planner: one for planner, one in found if one is not None}
 
 
@@ -311,7 +311,7 @@ def _show_prices(session: Session) -> None:
         return
     solved_problem, plan = answer.problem, answer.plan
     warn_if_outdated(session, solved_problem)
-    report = made_once("compare.prices", (plan,), lambda: price_report(solved_problem, plan, shipped_profiles()))
+    report = made_once("compare.prices", (plan,), lambda: price_report(solved_problem, plan, known_profiles()))
     if plan.prices is None or report is None:
         st.info(
             "Slice prices are known for plans of `exact` without partitions that are kept free; this one, of "

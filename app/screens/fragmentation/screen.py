@@ -5,6 +5,7 @@ import streamlit as st
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.slice_map import slice_map
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.app.tables.defragmentation import moves_in_words, steps_table, winnings_table
@@ -18,7 +19,6 @@ from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.plan_files import dump_plan
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.plan_metrics import measure
 from sliceplan.solver.model.defragmentation_report import DefragmentationReport, DefragmentationStep
 from sliceplan.solver.model.objective import COST
@@ -45,7 +45,7 @@ def show(session: Session) -> None:
     problem, plan = answer.problem, answer.plan
     warn_if_outdated(session, problem)
     metrics: Metrics | None = made_once(
-        "fragmentation.metrics", (problem, plan), lambda: plan.metrics or measure(problem, plan, shipped_profiles())
+        "fragmentation.metrics", (problem, plan), lambda: plan.metrics or measure(problem, plan, known_profiles())
     )
     if metrics is None:
         st.info("This plan uses no GPU, so nothing is left of any.")

@@ -4,13 +4,13 @@ import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.room_to_grow import room_to_grow
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.widgets.job_progress import begin
 from sliceplan.app.widgets.simulation import simulation_of
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.capacity_report import HeadroomReport
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.simulation_report import Verdict
@@ -62,7 +62,7 @@ def in_words(report: HeadroomReport) -> str:
 
 
 def _begin(session: Session, answer: Answer) -> None:
-    profiles = used_profiles(answer.problem, shipped_profiles())
+    profiles = used_profiles(answer.problem, known_profiles())
     title = f"{answer.problem.name}: room to grow"
     try:
         job = shared_jobs().submit(session.user, PURPOSE, title, room_to_grow, answer.problem, answer.plan, profiles)

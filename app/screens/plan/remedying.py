@@ -4,12 +4,12 @@ import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.remedies import Remedy, remedies
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.widgets.actions import ask, solve_now
 from sliceplan.app.widgets.job_progress import begin
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
@@ -61,7 +61,7 @@ def _cost(plan: Plan) -> str:
 
 def _begin(session: Session, problem: Problem, plan: Plan) -> bool:
     names = [item.workload for item in plan.unserved]
-    profiles = used_profiles(problem, shipped_profiles())
+    profiles = used_profiles(problem, known_profiles())
     try:
         job = shared_jobs().submit(
             session.user, "remedies", f"{problem.name}: what would help", remedies, problem, names, profiles

@@ -11,26 +11,28 @@ from sliceplan.app.charts.profile import (
     sizes_of,
 )
 from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.own_profiles import drop_profile, profiles_of
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.profile import coefficients_table, errors_table, evidence_table, points_table
+from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
-from sliceplan.app.widgets.texts import listed
-from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.solver.formats.profile_files import profiles_yaml
 from sliceplan.solver.metrics.caveats import CaveatKind, caveats
 from sliceplan.solver.metrics.prediction_evidence import PredictionEvidence, prediction_evidence
-from sliceplan.solver.model.profile import Profile, merged
+from sliceplan.solver.model.profile import Profile
+from sliceplan.solver.model.words import counted
+
+from .adding import add_profiles
+from .choosing import choose_profile
 
 FIGURE = Kept["Figure"]("profiles.figure")
 
 BATCHES_SHOWN = Kept[list[int]]("profiles.batches")
 
 PROCESSES = Kept[int]("profiles.processes")
-
-GPU = Kept[str]("profiles.gpu")
-
-MODEL = Kept[str]("profiles.model")
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 """Batch sizes of which the lines over the share are drawn at first."""
@@ -44,7 +46,8 @@ def show(session: Session) -> None:
         "What every prediction comes from: how fast a model is on a GPU type, by partition, batch size and processes. "
         "Lines are fits, dots are measurements, stars are where the plan uses them."
     )
-    profile = _choose(session)
+    _show_own(session)
+    profile = choose_profile(session)
     marks = _evidence(session)
     own = [mark for mark in marks if (mark.model, mark.gpu) == (profile.model, profile.gpu)]
     this, rests = st.tabs(["This profile", "What the plan rests on"])
@@ -54,42 +57,28 @@ def show(session: Session) -> None:
         _show_evidence(session, marks)
 
 
-def _choose(session: Session) -> Profile:
-    """Lets the user choose a profile; those of the problem come first."""
-    known = merged(shipped_profiles())
-    problem = session.problem
-    asked = list(dict.fromkeys(workload.model for workload in problem.workloads)) if problem else []
-    fleet = [entry.gpu for entry in problem.fleet] if problem else []
-    models = list(
-        dict.fromkeys([*(m for m in asked if any(m == key[0] for key in known)), *sorted({m for m, _ in known})])
-    )
-    left, right = st.columns(2)
-    last = MODEL.of(session)
-    model = left.selectbox(
-        "Model",
-        models,
-        models.index(last) if last in models else 0,
-        format_func=lambda name: f"{name} (in the problem)" if name in asked else name,
-        key="profile_model",
-    )
-    types = [gpu for name, gpu in known if name == model]
-    types.sort(key=lambda gpu: fleet.index(gpu) if gpu in fleet else len(fleet))
-    last = GPU.of(session)
-    gpu = right.selectbox(
-        "GPU type",
-        types,
-        types.index(last) if last in types else 0,
-        format_func=lambda name: f"{name} (in the fleet)" if name in fleet else name,
-        key=f"profile_gpu_{model}",
-    )
-    MODEL.keep(session, model)
-    GPU.keep(session, gpu)
-    return known[model, gpu]
+def _show_own(session: Session) -> None:
+    """Draws how to add profiles of one's own, and those that the problem has."""
+    own = session.tables.profiles
+    with st.container(horizontal=True):
+        if st.button("Add profiles of your own", key="add_profiles", type="secondary" if own else "primary"):
+            add_profiles(session)
+        if own:
+            name = f"{session.tables.name}.profiles.yaml"
+            offer_file("Your profiles as YAML", lambda: profiles_yaml(own), name, key="own_yaml", width="content")
+    if not own:
+        return
+    with st.expander(f"{counted(len(own), 'profile')} of your own, part of {literal(session.tables.name)}"):
+        for i, profile in enumerate(own):
+            said, drop = st.columns([4, 1], vertical_alignment="center")
+            said.markdown(literal(f"{profile.model} on {profile.gpu}: {profile.quality}, {profile.provenance.source}"))
+            what = f"Remove {profile.model} on {profile.gpu}"
+            drop.button("Remove", key=f"drop_{i}", help=what, on_click=drop_profile, args=(session, profile))
 
 
 def _evidence(session: Session) -> list[PredictionEvidence]:
     answer = session.answer
-    return [] if answer is None else list(prediction_evidence(answer.problem, answer.plan, shipped_profiles()))
+    return [] if answer is None else list(prediction_evidence(answer.problem, answer.plan, profiles_of(session)))
 
 
 def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
@@ -242,7 +231,7 @@ def _show_evidence(session: Session, marks: list[PredictionEvidence]) -> None:
         show_table(table, "extrapolations")
     else:
         st.success("No prediction goes beyond the measured batch sizes and shares.")
-    known = caveats(answer.problem, answer.plan, shipped_profiles())
+    known = caveats(answer.problem, answer.plan, profiles_of(session))
     in_the_table = {caveat.text for caveat in known if caveat.kind is CaveatKind.EXTRAPOLATED}
     if other := [warning for warning in answer.plan.warnings if warning not in in_the_table]:
         st.markdown(listed(other))

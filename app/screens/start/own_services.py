@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from sliceplan.app.session.leading import lead_to
+from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import stated
 from sliceplan.app.session.session import Session, Tables, open_problem
 from sliceplan.app.session.uploaded import MOST_MIB, text_of, uploaded_problem
@@ -15,9 +16,9 @@ from sliceplan.app.tables.catalogue import ModelFacts, model_facts
 from sliceplan.app.tables.pasted import read_table
 from sliceplan.app.tables.problem import FLEET_COLUMNS, WORKLOAD_COLUMNS, typed
 from sliceplan.app.widgets.actions import ask, solve_now
+from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import Problem, Settings
 
@@ -32,7 +33,7 @@ MOST_SHOWN = 8
 @st.dialog("My services", width="medium")
 def ask_for_services(session: Session) -> None:
     """Takes services and a GPU type, and leads to their plan."""
-    facts = _facts()
+    facts = made_once("own_services.facts", (session.tables.profiles,), lambda: model_facts(profiles_of(session)))
     gpus = [gpu for gpu, _ in Counter(one.gpu for one in facts).most_common()]
     gpu = st.selectbox("GPU type", gpus, key="own_gpu", help="those for which speeds of models are known here")
     known = [one for one in facts if one.gpu == gpu]
@@ -94,7 +95,7 @@ def _offer_rows(
     usual = "mig" if "mig" in ways else ", ".join(ways)
     fleet = typed(pd.DataFrame([{"gpu": gpu, "sharing": usual}], columns=list(FLEET_COLUMNS)))
     settings = {name: field.get_default(call_default_factory=True) for name, field in Settings.model_fields.items()}
-    problem, findings = stated(Tables(NAME, fleet, rows, settings))
+    problem, findings = stated(Tables(NAME, fleet, rows, settings, profiles=session.tables.profiles))
     if problem is None:
         _say_wrong([_in_row(f"{finding.path} {finding.message}") for finding in findings])
         return
@@ -122,8 +123,3 @@ def open_and_solve(session: Session, problem: Problem) -> None:
     open_problem(session, problem)
     ask(session, solve_now)
     lead_to(session, "plan")
-
-
-@st.cache_resource
-def _facts() -> tuple[ModelFacts, ...]:
-    return model_facts(shipped_profiles())

@@ -4,9 +4,9 @@ import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.moves import Replanned, replan
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.what_if.points import used_profiles
 from sliceplan.solver.wording.reasons import reasons
@@ -47,7 +47,7 @@ def show_fewer_moves(session: Session, running: Answer) -> None:
     problem = session.problem
     if ask.button("Find the plan", key="replan", disabled=problem is None, width="stretch") and problem is not None:
         most, price = (int(amount), None) if kind == LIMIT else (None, amount)
-        used = used_profiles(problem, shipped_profiles())
+        used = used_profiles(problem, known_profiles())
         try:
             job = shared_jobs().submit(
                 session.user,

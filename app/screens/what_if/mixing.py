@@ -6,6 +6,7 @@ import streamlit as st
 from sliceplan.app.charts.fleet_mix import mix_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.what_if_calls import mix_of
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.what_if import candidate_table, candidates, mix_table
@@ -14,7 +15,6 @@ from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import FleetEntry, Problem
 from sliceplan.solver.model.sweep_report import FleetMix
@@ -48,7 +48,11 @@ def show_mix(session: Session) -> None:
 
 def _chosen_fleet(session: Session, problem: Problem) -> list[FleetEntry]:
     kept = CANDIDATES.of(session)
-    start = kept[1] if kept is not None and kept[0] is problem else candidate_table(problem, shipped_profiles())
+    start = (
+        kept[1]
+        if kept is not None and kept[0] is problem
+        else candidate_table(problem, [*known_profiles(), *problem.profiles])
+    )
     key = f"mix_candidates_{session.editor}"
     started = st.session_state.setdefault(f"{key}_start", start)
     column = st.column_config
@@ -81,7 +85,7 @@ def _chosen_fleet(session: Session, problem: Problem) -> list[FleetEntry]:
 
 
 def _begin(session: Session, problem: Problem, fleet: list[FleetEntry]) -> None:
-    profiles = [profile for profile in shipped_profiles() if profile.gpu in {entry.gpu for entry in fleet}]
+    profiles = [profile for profile in known_profiles() if profile.gpu in {entry.gpu for entry in fleet}]
     try:
         job = shared_jobs().submit(
             session.user, "mix", f"{problem.name}: cheapest fleet", mix_of, problem, profiles, fleet

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.widgets.job_progress import begin, give_up, value_of
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.what_if.changes import applied
 
@@ -49,7 +49,7 @@ def is_current(session: Session, shown: Answer) -> bool:
 def _begin(session: Session, base: Answer, asked: Asked) -> bool:
     start = value_of(session, PURPOSE) or base.plan
     try:
-        job = shared_jobs().submit_solve(session.user, asked.problem, profiles=shipped_profiles(), start=start)
+        job = shared_jobs().submit_solve(session.user, asked.problem, profiles=known_profiles(), start=start)
     except TooManyJobsError as error:
         st.error(literal(str(error)))
         return False

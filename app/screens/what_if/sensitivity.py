@@ -5,13 +5,13 @@ import streamlit as st
 from sliceplan.app.charts.tornado import tornado_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.what_if_calls import sensitivities_of
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.sweep_report import Sensitivity
 from sliceplan.solver.what_if.points import used_profiles
@@ -71,7 +71,7 @@ def _ask(session: Session, answer: Answer, change: float) -> None:
     asked = ASKED.of(session)
     if asked is not None and asked[0] is answer.plan and asked[1] == change:
         return
-    profiles = used_profiles(answer.problem, shipped_profiles())
+    profiles = used_profiles(answer.problem, known_profiles())
     try:
         job = shared_jobs().submit(
             session.user,

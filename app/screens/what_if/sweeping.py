@@ -7,6 +7,7 @@ import streamlit as st
 
 from sliceplan.app.charts.sweep_curve import sweep_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, UnknownJobError, shared_jobs
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.what_if import step_table
@@ -15,7 +16,6 @@ from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.formats.sweep_files import sweep_csv
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import Problem
@@ -98,7 +98,7 @@ def _choose(session: Session, problem: Problem) -> tuple[Axis, ...] | None:
             st.error(literal(f"{finding.path} {finding.message}"))
         st.button("Sweep", type="primary", disabled=True, key="sweep")
         return None
-    sweep = Sweep(base, shipped_profiles(), axes)
+    sweep = Sweep(base, known_profiles(), axes)
     button, words = st.columns([1, 3], vertical_alignment="center")
     sizes = f": {' x '.join(map(str, sweep.sizes))}" if len(sweep.sizes) > 1 else ""
     words.caption(f"{sweep.points:,} point{'' if sweep.points == 1 else 's'}{sizes}")

@@ -4,10 +4,10 @@ import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.simulating import Traffic
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
@@ -38,7 +38,7 @@ def offer_to_make_it_hold(session: Session, answer: Answer, traffic: Traffic) ->
         "(Poisson) arrivals, at these rates and all lower ones. Your problem stays as it is until you adopt it.",
     ):
         try:
-            job = shared_jobs().submit_solve(session.user, wanted, profiles=shipped_profiles())
+            job = shared_jobs().submit_solve(session.user, wanted, profiles=known_profiles())
         except TooManyJobsError as error:
             st.error(literal(str(error)))
             return

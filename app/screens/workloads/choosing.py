@@ -7,14 +7,15 @@ from typing import Any, get_args
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import state
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.catalogue import ModelFacts, catalogue_table, free_name, model_facts, models_table, on_fleet
 from sliceplan.app.tables.problem import typed
+from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.tables import show_table
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
-from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
+from sliceplan.solver.model.price_book import DEFAULT_BOOK, load_price_books
 from sliceplan.solver.model.prices import book_named
 from sliceplan.solver.model.problem import FleetEntry, Sharing, Workload
 from sliceplan.solver.performance.latency_rules.execution import least_slo_ms
@@ -26,15 +27,19 @@ def add_gpus(session: Session) -> None:
     """Adds a GPU type of the catalogue to the fleet."""
     there = set(session.tables.fleet["gpu"].dropna())
     book = book_named(session.tables.prices, session.tables.price_books) or load_price_books()[DEFAULT_BOOK]
-    table = _catalogue(book.model_dump_json())
+    table = made_once(
+        "choosing.catalogue",
+        (book, session.tables.profiles),
+        lambda: catalogue_table(load_catalogue().values(), profiles_of(session), book),
+    )
     free = [name for name in table["gpu"] if name not in there]
     if not free:
         st.info("All GPU types of the catalogue are in the fleet.")
         return
     chosen = st.selectbox("GPU type", free, key="gpu_to_add", help=FleetEntry.model_fields["gpu"].description)
     gpu = load_catalogue()[chosen]
-    models = sorted({facts.model for facts in _facts() if facts.gpu == chosen})
-    kinds = sorted({kind for facts in _facts() if facts.gpu == chosen for kind in facts.sharing})
+    models = sorted({facts.model for facts in _facts(session) if facts.gpu == chosen})
+    kinds = sorted({kind for facts in _facts(session) if facts.gpu == chosen for kind in facts.sharing})
     facts = table[table["gpu"] == chosen].drop(columns="gpu").T.reset_index().astype(str)
     show_table(facts.set_axis(["fact", chosen], axis="columns"), "gpu_facts")
     if models:
@@ -84,7 +89,7 @@ def add_gpus(session: Session) -> None:
 @st.dialog("Add a service", width="medium")
 def add_service(session: Session) -> None:
     """Adds a service whose model is profiled on a GPU type of the fleet."""
-    facts = on_fleet(_facts(), _fleet(session))
+    facts = on_fleet(_facts(session), _fleet(session))
     if not facts:
         st.info("No model is profiled for the fleet as it stands. Add GPUs first; the dialog says which have profiles.")
         return
@@ -145,14 +150,8 @@ def _fleet(session: Session) -> dict[str, Sequence[str]]:
     }
 
 
-@st.cache_resource
-def _facts() -> tuple[ModelFacts, ...]:
-    return model_facts(shipped_profiles())
-
-
-@st.cache_resource
-def _catalogue(book: str) -> pd.DataFrame:
-    return catalogue_table(load_catalogue().values(), shipped_profiles(), PriceBook.model_validate_json(book))
+def _facts(session: Session) -> tuple[ModelFacts, ...]:
+    return made_once("choosing.facts", (session.tables.profiles,), lambda: model_facts(profiles_of(session)))
 
 
 def _part_of_slo(session: Session) -> float:

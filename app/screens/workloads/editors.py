@@ -19,12 +19,12 @@ import pandas as pd
 import streamlit as st
 from pydantic.fields import FieldInfo
 
+from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import redo, state, undo
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.tables.edits import with_edits
 from sliceplan.app.tables.problem import INTEGERS
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.base import Name
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
@@ -92,7 +92,7 @@ def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
         frame,
         key=key,
         num_rows="dynamic",
-        column_config=_fleet_columns(frame) if name == "fleet" else _workload_columns(frame),
+        column_config=_fleet_columns(frame) if name == "fleet" else _workload_columns(session, frame),
         hide_index=True,
         width="stretch",
         placeholder="",
@@ -210,10 +210,10 @@ def _fleet_columns(frame: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _workload_columns(frame: pd.DataFrame) -> dict[str, Any]:
+def _workload_columns(session: Session, frame: pd.DataFrame) -> dict[str, Any]:
     fields = Workload.model_fields
     column = st.column_config
-    models = _options(sorted({profile.model for profile in shipped_profiles()}), frame["model"])
+    models = _options(sorted({profile.model for profile in profiles_of(session)}), frame["model"])
     numbers = ("rate_rps", "slo_ms", "min_replicas", "max_replicas", "memory_mib", "value", "slo_quantile")
     return {
         "name": column.TextColumn(

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import state, stated
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.session.uploaded import MOST_MIB, text_of
@@ -14,7 +15,6 @@ from sliceplan.app.tables.pasted import Pasted, Table, read_table
 from sliceplan.app.tables.problem import marks_of, typed
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.errors import InputError
 
@@ -52,7 +52,7 @@ def paste_table(session: Session, table: Table) -> None:
     if not text.strip():
         st.info("Nothing is here yet. What was understood is shown before anything changes.")
         return
-    read = read_table(text, table, _known())
+    read = read_table(text, table, _known(session))
     for problem in read.problems:
         st.error(literal(problem))
     if read.problems:
@@ -98,7 +98,7 @@ def _with(tables: Tables, table: Table, rows: pd.DataFrame) -> Tables:
     return replace(tables, **changed)
 
 
-def _known() -> dict[str, Sequence[str]]:
+def _known(session: Session) -> dict[str, Sequence[str]]:
     gpus = list(load_catalogue())
-    models = sorted({profile.model for profile in shipped_profiles()})
+    models = sorted({profile.model for profile in profiles_of(session)})
     return {"gpu": gpus, "gpus": gpus, "model": models, "sharing": ["mig", "mps", "exclusive"]}

@@ -1,0 +1,1 @@
+"""Profiles that the page knows, and those of one's own."""
