@@ -6,23 +6,30 @@ Rounds of prices (surroundings/price_search.py) raise the bound. At the prices o
 the time. It ends when the bound proves the best plan, or meets the gap that is asked for, or when time is over or
 nothing has become better for long. At any moment bound and plan are what they say.
 
-Where the rounds end with a gap and services are few, an integer program over the sets that were met has the rest.
+Where services are few and bound and plan are near, all sets are listed of which a cheaper plan would be made
+(surroundings/cheaper_sets.py), and an integer program over them finds one, or proves that there is none. Where rounds
+end with a gap all the same, a program over the sets that were met has the rest.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ...allocation.allocated import AllocatedGpu, MpsGpu
+from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
 from ..cost_lattice import NO_GAP, cost_lattice
-from ..mig.cutting_stock import solve_cutting_stock
+from ..mig.cutting_stock import CuttingStockAnswer, solve_cutting_stock
 from ..mig.decoding import shared_gpus
 from ..mps.columns import Column
 from ..mps.program import MpsAnswer, by_columns
 from ..proof import is_within
+from ..surroundings.cheaper_sets import cheaper_sets
 from ..surroundings.customers import Customers
+from ..surroundings.master import Met
 from ..surroundings.plan_builder import PlanBuilder
 from ..surroundings.price_search import PriceSearch
 from .first_fleet import keeps_limits
@@ -32,6 +39,11 @@ SURROUNDINGS = (
     "Lagrangian bound at the prices of whole services (solver/exact/surroundings/price_search.py): no GPU that keeps "
     "its SLOs is worth more than it costs, by a cover of all surroundings that its residents may have "
     "(solver/exact/surroundings/least_demands.py)"
+)
+
+CHEAPER = (
+    "dual bound of the program over all sets that a cheaper plan could be made of "
+    "(solver/exact/surroundings/cheaper_sets.py), by the prices of whole services"
 )
 
 NO_BETTER = 12
@@ -45,6 +57,19 @@ RISE = 2e-5
 
 FEW = 150
 """Services up to which a program over the sets that were met is tried."""
+
+SLACK = 4.0
+"""Parts of an average service, divided by how many there are, by which the dearest cheaper plan may be above the bound
+for all sets of such plans to be listed: more services make more sets."""
+
+LISTING = 0.5
+"""Time that listing may take, as a part of what was spent on the bound."""
+
+NEARER = 0.6
+"""Part of the slack at which listing failed last at which it is tried again."""
+
+MOST_LISTED = 6_000
+"""Listed sets of which a program is made."""
 
 PROGRAM_TIME = 0.8
 """Part of the time that is left that it may take."""
@@ -82,6 +107,7 @@ class SurroundingsSearch:
         self._builder = PlanBuilder(customers, self._search.types, sets.tables)
         self._corrected = self._search.centre
         self._built_at = 0.0
+        self._failed_at = np.inf
 
     def run(self, deadline: float) -> None:
         """Searches until `deadline`, as time.monotonic() has it, or until there is no more to find."""
@@ -101,6 +127,8 @@ class SurroundingsSearch:
                 idle_bound = 0 if self._search.bound > before * (1 + RISE) else idle_bound + 1
                 idle_plans = min(idle_plans, NO_BETTER - 1) if not idle_bound else idle_plans
                 on_bound += time.monotonic() - started
+                if len(self._resolved.required_rps) <= FEW and not self._is_done():
+                    self._list(on_bound, deadline)
         if len(self._resolved.required_rps) <= FEW and not self._is_done() and time.monotonic() < deadline:
             self._program(deadline)
 
@@ -111,19 +139,47 @@ class SurroundingsSearch:
         return self._search.limit <= self._search.bound * (1 + CLOSE)
 
     def _plans_first(self, otherwise: bool) -> bool:
-        """Tells whether plans or the bound are further from what the sets that were met leave room for."""
-        aim = self._lattice.next_cost(self._search.limit)
-        if self.best.cost <= aim * (1 + NO_GAP):
-            return False
-        return otherwise or self.best.bound[0] >= aim * (1 - NO_GAP)
+        """Tells whether a plan is next, unless the sets that were met leave no room for a cheaper one."""
+        return otherwise and self.best.cost > self._lattice.next_cost(self._search.limit) * (1 + NO_GAP)
 
     def _raise(self, deadline: float) -> None:
         self._search.next_round(deadline)
         proven = self._lattice.next_cost(self._search.bound)
-        if proven > self.best.bound[0]:
-            self.best = replace(self.best, bound=(proven, SURROUNDINGS))
-            report(f"exact: no plan costs less than ${proven:,.2f}/h")
+        self._prove(proven, SURROUNDINGS)
+
+    def _prove(self, cost: float, method: str) -> None:
+        if cost > self.best.bound[0] * (1 + NO_GAP):
+            self.best = replace(self.best, bound=(cost, method))
+            report(f"exact: no plan costs less than ${cost:,.2f}/h")
             self._on_better(self.best)
+
+    def _list(self, spent: float, deadline: float) -> None:
+        """Lists what a cheaper plan would be made of, if that may be little, and looks for one."""
+        most_cost = self.best.cost - self._lattice.step
+        slack = most_cost - self._search.bound
+        if slack > min(SLACK * self._search.bound / float(self._customers.wanted.sum()) ** 2, NEARER * self._failed_at):
+            return
+        self._failed_at = slack
+        found = cheaper_sets(self._search, most_cost, min(deadline, time.monotonic() + LISTING * spent))
+        if found is None:
+            return
+        if found.least > most_cost * (1 + NO_GAP):
+            self._prove(self.best.cost, CHEAPER)
+        elif len(found.sets) <= MOST_LISTED:
+            self._choose(found.sets, deadline)
+
+    def _choose(self, sets: Sequence[Met], deadline: float) -> None:
+        """Looks for a plan of some sets, of which a plan cheaper than the known one is."""
+        known = self.best.cost
+        columns = self._builder.possible_columns(sets)
+        answer = self._chosen(self._builder.columns(self._search.centre, sets, len(sets)), deadline)
+        if answer is not None and all(column.batches is not None for column in columns):
+            self._prove(min(answer, known), CHEAPER)
+        elif time.monotonic() < deadline and not self._is_done():
+            relaxed = self._solved(columns, deadline)
+            bound = np.inf if relaxed.stopped == StopReason.INFEASIBLE else relaxed.cost_bound
+            if bound is not None:
+                self._prove(min(bound, known), CHEAPER)
 
     def _build(self, deadline: float) -> bool:
         """Builds a plan; returns whether it is the best so far."""
@@ -164,17 +220,24 @@ class SurroundingsSearch:
     def _program(self, deadline: float) -> None:
         """Chooses among the sets that were met by an integer program."""
         columns = self._builder.columns(self._search.centre, self._search.met, MOST_COLUMNS)
-        answer = solve_cutting_stock(
+        self._chosen(columns, time.monotonic() + PROGRAM_TIME * (deadline - time.monotonic()))
+
+    def _chosen(self, columns: Sequence[Column], deadline: float) -> float | None:
+        """Takes the plan of a program over columns if it is cheaper; returns the program's bound."""
+        answer = self._solved(columns, deadline)
+        if answer.patterns is not None:
+            gpus = shared_gpus(self._resolved, self._sets.shared.items, answer.shared)
+            cost = sum(self._resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in gpus)
+            if cost < self.best.cost * (1 - NO_GAP) and keeps_limits(self._resolved, gpus):
+                self.best = replace(self.best, gpus=gpus, cost=cost)
+                self._on_better(self.best)
+        return answer.cost_bound
+
+    def _solved(self, columns: Sequence[Column], deadline: float) -> CuttingStockAnswer:
+        return solve_cutting_stock(
             self._resolved,
-            time_limit_s=max(PROGRAM_TIME * (deadline - time.monotonic()), 0.05),
+            time_limit_s=max(deadline - time.monotonic(), 0.05),
             shared=by_columns(self._resolved, self._sets.shared, columns),
             fewest_slices=False,
             gap=self._resolved.gap,
         )
-        if answer.patterns is None:
-            return
-        gpus = shared_gpus(self._resolved, self._sets.shared.items, answer.shared)
-        cost = sum(self._resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in gpus)
-        if cost < self.best.cost * (1 - NO_GAP) and keeps_limits(self._resolved, gpus):
-            self.best = replace(self.best, gpus=gpus, cost=cost)
-            self._on_better(self.best)

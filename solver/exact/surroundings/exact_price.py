@@ -24,7 +24,7 @@ from ...performance.interference.prediction import Floats, Ints
 from .cells import Cells, collected, halved, together
 from .least_demands import Guests
 from .listed_sets import list_sets
-from .possible_sets import possible
+from .possible_sets import TestedSets
 
 NEAR = 0.006
 """Part of V by which the upper limit of a cell may be above it and the cell is listed before it is halved."""
@@ -46,6 +46,9 @@ MOST_LESS = 400
 
 MUCH, FEW = 20, 8
 """How many times as many partial sets a cell may have that cannot be halved, and how many such are listed together."""
+
+EACH = 4_000
+"""Partial sets of one size after which a cell is halved when all sets worth more than a threshold are asked for."""
 
 MOST_ENTRIES = 60_000_000
 """Least demands, of all cells and guests, after which no cell is halved any more."""
@@ -85,14 +88,14 @@ class TypePrices:
         self._first = np.searchsorted(customer, customer)
         self._cells = cells
         self._widths = np.maximum(typical, 1e-9) * NARROWEST
-        self._known: dict[tuple[int, ...], bool] = {}
+        self._sets = TestedSets(guests)
         self._most = np.full(len(cells), np.inf)
         self._price = np.zeros(len(guests))
         self._met: list[Ints] = []
         self._narrow = np.zeros(len(cells), dtype=bool)
         """Cells that cannot be halved."""
         self._stuck = self._narrow.copy()
-        """Cells of which these have too many sets at these prices."""
+        """Cells that are done with at these prices: those have too many sets, or all of theirs are listed."""
         self._new = self._narrow.copy()
         """Cells that are halves of others since these prices."""
 
@@ -134,7 +137,7 @@ class TypePrices:
                 (open_[narrow][:FEW], MUCH * effort.partial) if narrow[0] else (open_[~narrow], effort.partial)
             )
             listed = list_sets(self._cells.of(open_), self._price, self._capacity, threshold, limit, self._follows)
-            passed = self._tested(listed.sets)
+            passed = self._sets.listed(listed.sets)
             found.update(dict.fromkeys(passed))
             best = max([best, *map(self._worth, passed)])
             done = np.ones(len(open_), dtype=bool)
@@ -145,6 +148,44 @@ class TypePrices:
             self._halve(open_[~done & ~narrow[0]], best)
             best = self._take_met(best, found)
         return Priced(max(best, float(self._most.max(initial=0.0))), list(found))
+
+    def worth_more(self, price: Floats, threshold: float, most: int, deadline: float) -> list[tuple[int, ...]] | None:
+        """
+        Returns all possible sets that are worth more than a threshold at some prices, and others.
+
+        None: there are more than `most`, or time or room was short. Of alike guests the first ones stand for all.
+        """
+        self._carry_over(price)
+        self._evaluate(np.flatnonzero(self._most > threshold))
+        self._stuck[:] = False
+        found: dict[tuple[int, ...], None] = {}
+        best = threshold
+        while True:
+            open_ = np.flatnonzero((self._most > threshold) & ~self._stuck)
+            if not open_.size:
+                return list(found) if len(found) <= most else None
+            if time.monotonic() > deadline or len(found) > most:
+                return None
+            open_ = open_[np.argsort(-self._most[open_], kind="stable")[:BATCH]]
+            parted = self._cells.more[open_] & ~self._narrow[open_]
+            if parted.any():
+                self._halve(open_[parted], threshold)
+                continue
+            narrow = self._narrow[open_]
+            if (narrow & self._cells.more[open_]).any():
+                return None
+            open_, limit = (open_[:FEW], MUCH * EACH) if narrow.all() else (open_[~narrow], EACH)
+            listed = list_sets(self._cells.of(open_), self._price, self._capacity, threshold, limit, self._follows)
+            passed = self._sets.listed(listed.sets)
+            found.update(dict.fromkeys(passed))
+            best = max([best, *map(self._worth, passed)])
+            done = np.ones(len(open_), dtype=bool)
+            done[listed.given_up] = False
+            self._most[open_[done]] = np.minimum(self._most[open_[done]], best)
+            self._stuck[open_[done]] = True
+            if narrow.all() and not done.all():
+                return None
+            self._halve(open_[~done], threshold)
 
     def sets_of(self, price: Floats, here: Ints, rows: Ints | None) -> tuple[list[tuple[int, ...]], Ints]:
         """
@@ -214,16 +255,16 @@ class TypePrices:
         if not best:
             tried += [(i,) for i in np.argsort(-self._price, kind="stable")[:3].tolist()]
         self._met = []
-        good = self._filter(tried)
+        good = self._sets.possible(tried)
         found.update(dict.fromkeys(good))
         best = max([best, *map(self._worth, good)])
         less = {
             self._first_ones([*one[:i], *one[i + 1 :]])
             for one in tried
-            if not self._known[one] and len(one) > 1
+            if not self._sets.is_possible(one) and len(one) > 1
             for i in range(len(one))
         }
-        more = self._filter(sorted(one for one in less if self._worth(one) > best))
+        more = self._sets.possible(sorted(one for one in less if self._worth(one) > best))
         found.update(dict.fromkeys(more))
         return max([best, *map(self._worth, more)])
 
@@ -234,20 +275,6 @@ class TypePrices:
             first = int(self._first[guest])
             chosen.append(chosen[-1] + 1 if chosen and self._first[chosen[-1]] == first else first)
         return tuple(chosen)
-
-    def _tested(self, groups: list[Ints]) -> list[tuple[int, ...]]:
-        return [one for sets in groups if len(sets) for one in self._filter([tuple(row) for row in sets.tolist()])]
-
-    def _filter(self, sets: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """Returns those of the sets that could fit a GPU."""
-        unknown: dict[int, dict[tuple[int, ...], None]] = {}
-        for one in sets:
-            if one not in self._known:
-                unknown.setdefault(len(one), {})[one] = None
-        for own in unknown.values():
-            fits = possible(self.guests, np.array(list(own), dtype=np.int64)).tolist()
-            self._known.update(zip(own, fits, strict=True))
-        return [one for one in sets if self._known[one]]
 
     def _halve(self, rows: Ints, target: float) -> None:
         """Halves cells; those that cannot be are marked as narrow."""

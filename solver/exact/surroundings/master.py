@@ -63,18 +63,19 @@ class Master:
         """Keeps so many sets at most: those that the last solution uses, then those worth most of their GPU."""
         if len(self._seen) <= most:
             return
-        worth = self._worth(price) + np.where(self._used > 0, 1.0, 0.0)
+        worth = self.worth(price) + np.where(self._used > 0, 1.0, 0.0)
         kept = np.sort(np.argsort(-worth, kind="stable")[:most])
         sets = list(self._seen)
         self._seen = dict.fromkeys(sets[i] for i in kept.tolist())
         self._rows, self._used = csr_array(self._rows[kept]), self._used[kept]
 
-    def _costs(self) -> Floats:
+    def costs(self) -> Floats:
+        """Returns the price of the GPU of each set, USD per hour."""
         return self._price_of[np.array([of_type for of_type, _ in self._seen], dtype=np.int64)]
 
-    def _worth(self, price: Floats) -> Floats:
+    def worth(self, price: Floats) -> Floats:
         """Returns what each set is worth, as a part of its GPU's price."""
-        return np.asarray(self._rows @ price, dtype=np.float64) / self._costs()
+        return np.asarray(self._rows @ price, dtype=np.float64) / self.costs()
 
     def best_prices(self, centre: Floats, box: float, time_limit_s: float) -> tuple[Floats, Floats] | None:
         """
@@ -87,8 +88,8 @@ class Master:
         box
             Part of its price by which that of a customer may differ.
         """
-        costs = self._costs()
-        worth = self._worth(centre)
+        costs = self.costs()
+        worth = self.worth(centre)
         inside = self._used > 0
         near = np.flatnonzero(worth > 1 - 2 * box)
         inside[near[np.argsort(-worth[near], kind="stable")[:FIRST]]] = True
@@ -108,7 +109,7 @@ class Master:
                 return None
             price, used = np.asarray(found.x), np.zeros(len(worth))
             used[own] = np.maximum(-found.ineqlin.marginals, 0.0)
-            worth = self._worth(price)
+            worth = self.worth(price)
             violated = np.flatnonzero((worth > 1 + VIOLATED) & ~inside)
             if not violated.size:
                 break

@@ -104,6 +104,16 @@ class PlanBuilder:
         self._judge(chosen)
         return [column for one in chosen if (column := self._judged[one]) is not None]
 
+    def possible_columns(self, sets: Sequence[Met]) -> list[Column]:
+        """Returns the sets as columns, those without an allocation where none was found."""
+        self._judge(sets)
+        return [self._judged[one] or self._without_allocation(one) for one in sets]
+
+    def _without_allocation(self, one: Met) -> Column:
+        number, members = one
+        items = tuple(sorted(self._item[number][customer] for customer in members))
+        return Column(self._customers.types[number].gpu, items, None, 0)
+
     def _first_left(self, pool: Sequence[Met], left: Ints) -> list[Met]:
         """Returns the most valuable of the sets met whose services are left."""
         found = []

@@ -9,6 +9,8 @@ least these units there and asks at least so much. So a set whose units pass wha
 with too much memory or too many residents.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
@@ -22,6 +24,33 @@ RISE = 1e-4
 
 AT_ONCE = 2_000
 """Sets that are tested together."""
+
+
+class TestedSets:
+    """Sets of guests that were tested; what they take least depends on no price."""
+
+    def __init__(self, guests: Guests) -> None:
+        self._guests = guests
+        self._known: dict[tuple[int, ...], bool] = {}
+
+    def is_possible(self, one: tuple[int, ...]) -> bool:
+        """Tells whether a set that was tested could fit a GPU."""
+        return self._known[one]
+
+    def possible(self, sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Returns those of the sets that could fit a GPU."""
+        unknown: dict[int, dict[tuple[int, ...], None]] = {}
+        for one in sets:
+            if one not in self._known:
+                unknown.setdefault(len(one), {})[one] = None
+        for own in unknown.values():
+            fits = possible(self._guests, np.array(list(own), dtype=np.int64)).tolist()
+            self._known.update(zip(own, fits, strict=True))
+        return [one for one in sets if self._known[one]]
+
+    def listed(self, groups: Sequence[Ints]) -> list[tuple[int, ...]]:
+        """Returns those that could fit a GPU of sets in arrays of shape (set, resident)."""
+        return [one for sets in groups if len(sets) for one in self.possible([tuple(row) for row in sets.tolist()])]
 
 
 def possible(guests: Guests, sets: Ints) -> np.ndarray:
