@@ -112,13 +112,18 @@ def _parsed(text: str) -> Axis:
         hint = closest(kind, KINDS) if known is None else ""
         raise InputError([Finding("--axis", text, f"is no axis; expected {WRITTEN}. {hint}".rstrip())])
     try:
-        values = _range(written) if ":" in written else [float(part) for part in written.split(",")]
+        values = values_of(written)
         if not all(map(isfinite, values)):
             raise ValueError("the values are to be finite numbers")
     except ValueError as error:
         why = str(error) if str(error).startswith("the ") else f"the values cannot be read: expected {WRITTEN}"
         raise InputError([Finding("--axis", text, f"is no axis; {why}")]) from error
     return Axis(kind=known, of=of or None, values=tuple(sorted(set(values))))
+
+
+def values_of(written: str) -> list[float]:
+    """Returns the values that a list or a range FROM:TO:STEP names; ValueError if it names none."""
+    return _range(written) if ":" in written else [float(part) for part in written.split(",")]
 
 
 def _range(written: str) -> list[float]:

@@ -35,6 +35,7 @@ STUCK = {
     "compare": {"modules": (decomposition,), "name": "counted_plan"},
     "price": {"modules": (pricing,), "name": "price_report"},
     "sweep": {"modules": (decomposition,), "name": "counted_plan"},
+    "scenarios": {"modules": (decomposition,), "name": "counted_plan"},
     "capacity": {"modules": (most_requests,)},
     "headroom": {"modules": (decomposition,), "name": "whole_plan", "after": 1},
     "shed": {"modules": (most_served,)},
@@ -129,6 +130,17 @@ def test_a_sweep_shows_the_points_with_their_gaps(run, tmp_path):
     (point,) = json.loads(path.read_text())["points"]
     assert point["stopped"] == "time_limit"
     assert 0 < point["bound_per_hour"] < point["cost_per_hour"]
+
+
+@pytest.mark.parametrize(("gpus", "what"), [(5, "possible"), (4, "impossible")])
+def test_scenarios_are_decided_by_the_plan_or_the_bound_that_is_there(run, tmp_path, gpus, what):
+    path = tmp_path / "sets.json"
+    problem = with_count(random_problem(10, seed=1), gpus)
+    done = run("scenarios", problem, "--family", "scale=1", "--planner", "whole-gpu", "--json", str(path))
+    (one,) = json.loads(path.read_text())["scenarios"]
+    assert done.exit_code == Exit.DONE, done.output
+    assert one["answers"][0]["outcome"] == "none"
+    assert one["optimum"] == {"what": what, "by": "exact"}
 
 
 def test_headroom_writes_the_plan_of_the_factor_that_fits(run, tmp_path):

@@ -67,7 +67,7 @@ class TurnsPlanner(Planner):
 
     def _on(self, resolved: ResolvedProblem, entry: FleetType) -> list[RoundsGpu] | list[Unserved]:
         """Returns GPUs of one type, or why they do not do."""
-        if missing := list(self._without_table(resolved, entry)):
+        if missing := list(self.without_table(resolved, entry)):
             return missing
         services = self.services(resolved, entry)
         least, most = fewest(services), self._most(services, entry)
@@ -85,7 +85,7 @@ class TurnsPlanner(Planner):
         limits = (enough, entry.available, self.most_gpus)
         return min(limit for limit in limits if limit is not None)
 
-    def _without_table(self, resolved: ResolvedProblem, entry: FleetType) -> Iterator[Unserved]:
+    def without_table(self, resolved: ResolvedProblem, entry: FleetType) -> Iterator[Unserved]:
         """Yields the services of which the shares that it needs were not measured."""
         gpu = entry.gpu.name
         for workload in resolved.problem.workloads:

@@ -28,6 +28,8 @@ def adjusted(schedule: Schedule, lets: Sequence[Gpulet], charge: int | None) -> 
 
 def _saturated(schedule: Schedule, let: Gpulet, charge: int | None) -> bool:
     (task,) = let.tasks
+    if task.batch == 0:  # lowered to nothing for a newcomer who was refused then; the source divides by zero here
+        return False
     slo_ms, before = schedule.services.slo_ms[task.service], 1000 * task.batch / let.cycle_ms
     time_ms = schedule.beside_ms(task.service, task.batch, let)
     if 2 * time_ms < slo_ms:

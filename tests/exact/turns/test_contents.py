@@ -1,37 +1,14 @@
 """Contents of shares and their bound, against enumeration in plain loops that shares no code with them."""
 
 import random
-from itertools import combinations, product
 
 import numpy as np
 import pytest
+from oracles.turns_enumeration import drawn, enumerated, fewest
 
 from sliceplan.solver.exact.turns.bound import cost_bound, greatest_alone_rps
 from sliceplan.solver.exact.turns.contents import all_sets, contents_of, undominated
 from sliceplan.solver.exact.turns.program import GpuType, bound_of, solve_turns
-
-
-def drawn(rng, services, batches=4):
-    """Returns latencies of services by batch that rise with it, some unknown, and SLOs."""
-    latency = np.array([np.cumsum([rng.uniform(0.5, 3) for _ in range(batches)]) for _ in range(services)])
-    latency[:, -1] = np.where([rng.random() < 0.3 for _ in range(services)], np.inf, latency[:, -1])
-    return latency, np.array([rng.uniform(2, 25) for _ in range(services)])
-
-
-def enumerated(latency, slo_ms, slots_kept):
-    """Yields (capacities, round) of every legal content, one by one."""
-    services, batches = latency.shape
-    for size in range(1, services + 1):
-        for members in combinations(range(services), size):
-            for own in product(range(batches), repeat=size):
-                times = [latency[i, b] for i, b in zip(members, own, strict=True)]
-                total = sum(times)
-                waits = [total + (time if slots_kept else total) for time in times]
-                if all(wait <= slo_ms[i] for i, wait in zip(members, waits, strict=True)):
-                    carried = [0.0] * services
-                    for i, b in zip(members, own, strict=True):
-                        carried[i] = 1000 * (b + 1) / total
-                    yield carried
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -66,24 +43,6 @@ def test_of_equal_rows_the_first_is_kept():
     rows = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0], [1.0, 1.0], [0.0, 0.0]])
     assert undominated(rows).tolist() == [0, 1]
     assert undominated(np.zeros((0, 2))).tolist() == []
-
-
-def fewest(latency, slo_ms, rate, divisions, most):
-    """Returns the fewest GPUs that serve the rates, all combinations of contents tried; None: more than `most`."""
-    by_share = {share: [np.minimum(one, rate) for one in enumerated(latency[share], slo_ms, True)] for share in latency}
-    of_gpu = []
-    for division in divisions:
-        for chosen in product(*([*by_share[share], np.zeros(len(rate))] for share in division)):
-            of_gpu.append(np.sum(chosen, axis=0))
-    of_gpu = np.array(of_gpu)
-    of_gpu = of_gpu[undominated(np.minimum(of_gpu, rate))]
-    carried = np.zeros((1, len(rate)))
-    for gpus in range(1, most + 1):
-        carried = np.minimum((carried[:, None] + of_gpu[None]).reshape(-1, len(rate)), rate)
-        carried = carried[undominated(carried)]
-        if np.any(np.all(carried >= rate * (1 - 1e-9), axis=1)):
-            return gpus
-    return None
 
 
 @pytest.mark.parametrize("seed", range(12))

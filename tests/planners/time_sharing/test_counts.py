@@ -8,6 +8,7 @@ prototype differ in 2 of 1,023 (809 and 807 claims; 290 hold in both), at the lo
 
 import pytest
 from problems.gpulets import a100_services, scenarios
+from problems.gpulets_surrogate import surrogate
 
 from sliceplan.solver.planners.time_sharing.elastic import elastic, ideal, self_tuning, timesharing
 from sliceplan.solver.planners.time_sharing.schedule import Defects
@@ -79,3 +80,22 @@ def test_a_right_test_of_neighbours_schedules_less():
         return elastic(services, gpus, Defects(neighbour_test=False))
 
     assert counted(mended)[0] == 826
+
+
+def test_neighbours_whose_batch_was_lowered_to_nothing_end_no_schedule():
+    """A newcomer was refused after a neighbour's batch had been lowered to nothing, and the next one comes."""
+    assert elastic(surrogate((600, 0, 400, 400, 400), clean=False, interferes=True), GPUS) is None
+
+
+@pytest.mark.parametrize(("clean", "sbp", "gpulets"), [(True, 784, 1023), (False, 340, 869)])
+def test_counts_on_the_surrogate_are_those_of_the_prototype(clean, sbp, gpulets):
+    some = list(scenarios((0, 200, 400, 600)))
+    for planner, expected in ((squishy(100), sbp), (elastic, gpulets)):
+        assert sum(planner(surrogate(rates, clean=clean), GPUS) is not None for rates in some) == expected
+
+
+def test_slowdowns_on_the_surrogate_are_those_of_the_prototype():
+    use = surrogate((1,) * 5, clean=False, interferes=True).use
+    pairs = [(use[2].own[40][8], use[4].other[60][8]), (use[4].own[60][8], use[2].other[40][8])]
+    pairs.append((use[0].own[20][2], use[4].other[80][16]))
+    assert [own + other for own, other in pairs] == pytest.approx([1.147597, 1.129787, 1.121646], abs=1e-6)

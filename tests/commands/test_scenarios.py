@@ -1,0 +1,90 @@
+"""`sliceplan scenarios`: its table, its files, its exit codes."""
+
+import csv
+import io
+import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from xml.etree import ElementTree
+
+import pytest
+from problems.instances import ROOT
+from typer.testing import CliRunner
+
+from sliceplan.solver.cli import app
+from sliceplan.solver.model.scenario_report import ScenarioReport
+from sliceplan.solver.workers import executors
+
+DEMO = str(ROOT / "plans" / "demo.yaml")
+TWO = ("--planner", "parvagpu", "--planner", "whole-gpu")
+
+
+@pytest.fixture
+def scenarios(monkeypatch):
+    """Returns a function that runs the command, with threads for workers."""
+
+    @contextmanager
+    def workers():
+        with ThreadPoolExecutor(1) as executor:
+            yield executors.Workers(executor, 1)
+
+    monkeypatch.setattr(executors, "workers", workers)
+    return lambda *arguments: CliRunner().invoke(app, ["scenarios", *map(str, arguments)], env={"COLUMNS": "80"})
+
+
+def test_along_a_scale_the_table_says_how_far_each_planner_comes(scenarios, tmp_path):
+    picture = tmp_path / "scale.svg"
+    done = scenarios(DEMO, "--family", "scale=1,2,3,4", *TWO, "--svg", picture)
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert rows[0][:4] == ["up", "to", "holds", "to"]
+    assert rows[1][:4] == ["the", "optimum", "3", "proven"]
+    assert rows[2][:4] == ["parvagpu", "2", "2", "2"]
+    assert rows[3][:4] == ["whole-gpu", "1", "1", "1"]
+    assert "4 sets of rates on 8 GPUs. Possible: 3; proven impossible: 1; open: 0." in done.stderr
+    texts = ["".join(one.itertext()) for one in ElementTree.parse(picture).getroot()]
+    assert "the optimum: 3" in texts
+    assert "parvagpu" in texts
+
+
+def test_random_sets_are_counted_and_files_have_every_set(scenarios, tmp_path):
+    file = tmp_path / "sets.csv"
+    done = scenarios(DEMO, "--family", "random=3:1", *TWO, "--json", "-", "--csv", file)
+    report = ScenarioReport.model_validate(json.loads(done.stdout))
+    assert [one.index for one in report.scenarios] == [0, 1, 2]
+    assert report.planners == ("parvagpu", "whole-gpu")
+    rows = list(csv.DictReader(io.StringIO(file.read_text())))
+    assert [row["parvagpu"] for row in rows] == [one.answers[0].outcome for one in report.scenarios]
+    counted = scenarios(DEMO, "--family", "random=3:1", *TWO, "--no-optimum")
+    assert counted.stdout.splitlines()[0].split()[:3] == ["schedules", "holds", "breaks"]
+    assert "Possible" not in counted.stderr
+
+
+def test_a_run_goes_on_from_the_answers_that_were_kept(scenarios, tmp_path, monkeypatch):
+    kept = tmp_path / "kept"
+    first = scenarios(DEMO, "--family", "scale=1,2", *TWO, "--keep", kept)
+    from sliceplan.solver.what_if.scenarios import running
+
+    monkeypatch.setattr(running, "answered", None)
+    monkeypatch.setattr(running, "decided", None)
+    again = scenarios(DEMO, "--family", "scale=1,2", *TWO, "--keep", kept)
+    assert (again.exit_code, again.stdout) == (0, first.stdout)
+    other = scenarios(DEMO, "--family", "scale=1,3", *TWO, "--keep", kept)
+    assert "answers another problem" in str(other.exception)
+
+
+def test_what_does_not_go_is_refused(scenarios):
+    done = scenarios(DEMO, "--family", "scale=1", "--factor", 1.2)
+    assert "add --rules gpulets" in str(done.exception)
+    done = scenarios(DEMO, "--family", "scale=1", "--rules", "gpulets")
+    assert "is not a number of GPUs of one type under MPS" in str(done.exception)
+    done = scenarios(DEMO, "--family", "scale=1", "--planner", "parva")
+    assert "'parva'" in str(done.exception)
+
+
+def test_a_planner_that_refuses_is_no_line_of_zeros(scenarios):
+    done = scenarios(DEMO, "--family", "random=1", "--planner", "sbp", "--planner", "parvagpu")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-1].split() == ["sbp", "-", "-", "-", "refused"]
+    assert "refused: " in done.stderr
