@@ -1,0 +1,200 @@
+"""
+Queries whose cores change between layers, by a rule that looks at all of them at once.
+
+The rule is asked at every arrival, at every end, each `TICK_MS` while someone waits, and when a query that shall change
+ends a layer. It says which count of cores each query shall have, and whom it lets go. A query that runs changes at its
+next layer boundary; one that waits starts at once, on what is free up to its target. More cores cost a standstill of
+`grow_ms`, fewer none, and a layer always runs on one count of cores from its begin to its end.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Protocol
+
+import numpy as np
+
+from ..chain import Floats
+from .timetable import CLOCK_MS, Machine, Span, Timetable, Trace
+
+TICK_MS = 1.0
+
+WAITS = -1
+"""The count of a query that has no cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A query as the rule sees it."""
+
+    query: int
+    model: Timetable
+    arrived_ms: float
+    deadline_ms: float
+    layer: int
+    """The first layer that may run on other cores; after the last: it ends before it could change."""
+    from_ms: float
+    """When that layer may begin."""
+    count: int
+    """What it has now, WAITS: nothing."""
+
+    def left_ms(self, count: int, grow_ms: float) -> float:
+        """Returns how long it takes on a count from `from_ms` on, with the standstill if it has fewer cores now."""
+        grows = WAITS < self.count < count
+        return self.model.rest[count][self.layer] + (grow_ms if grows else 0.0)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a rule wants."""
+
+    counts: Mapping[int, int]
+    """By query; those that are missing have no cores."""
+    let_go: frozenset[int] = frozenset()
+    """Queries that are given up; they are late."""
+
+
+class Rule(Protocol):
+    """Whom to give how many cores."""
+
+    def choose(self, queries: Sequence[Seen], machine: Machine, now_ms: float) -> Choice:
+        """Returns counts of cores that the CPU has, for queries in the order of their arrivals."""
+        ...
+
+
+class _Query:
+    __slots__ = (
+        "arrived", "begun", "count", "deadline", "due", "layer", "model", "number", "runs", "stands_until", "version",
+    )  # fmt: skip
+
+    def __init__(self, number: int, model: Timetable, arrived: float) -> None:
+        self.number, self.model, self.arrived = number, model, arrived
+        self.deadline = arrived + model.slo_ms
+        self.layer, self.runs, self.begun, self.stands_until = 0, arrived, arrived, arrived
+        self.count = WAITS
+        self.version = 0
+        self.due = -1.0
+        """When it is asked again, below the present: never."""
+
+    def seen(self, now: float, is_at_boundary: bool) -> Seen:
+        layer, at = self.layer, max(now, self.runs)
+        if self.count > WAITS and not is_at_boundary and now > self.runs:
+            before = self.model.before[self.count]
+            layer = bisect_left(before, before[self.layer] + now - self.runs - CLOCK_MS)
+            at = max(now, self.runs + before[layer] - before[self.layer])
+        return Seen(self.number, self.model, self.arrived, self.deadline, layer, at, self.count)
+
+
+def run_between_layers(
+    models: Sequence[Timetable],
+    trace: Trace,
+    machine: Machine,
+    rule: Rule,
+    *,
+    most_late: int | None = None,
+    spans: list[Span] | None = None,
+) -> Floats | None:
+    """Returns when each query ends, ms, inf: it was let go; None: more than `most_late` are late (`run_in_blocks`)."""
+    return _Run(models, trace, machine, rule, spans).ends(most_late)
+
+
+class _Run:
+    def __init__(
+        self, models: Sequence[Timetable], trace: Trace, machine: Machine, rule: Rule, spans: list[Span] | None
+    ) -> None:
+        self._models, self._trace, self._machine, self._rule, self._spans = models, trace, machine, rule, spans
+        self._events: list[tuple[float, int, int, _Query | None]] = []
+        self._present: list[_Query] = []
+        self._free = machine.cores
+        self._ticks = False
+        self._late = 0
+        self._ends = np.full(len(trace.arrivals_ms), np.inf)
+
+    def ends(self, most_late: int | None) -> Floats | None:
+        arrivals, arrived = self._trace.arrivals_ms, 0
+        while arrived < len(arrivals) or self._events:
+            at_boundary: _Query | None = None
+            if arrived < len(arrivals) and (not self._events or arrivals[arrived] <= self._events[0][0]):
+                now = arrivals[arrived]
+                self._present.append(_Query(arrived, self._models[self._trace.model[arrived]], now))
+                arrived += 1
+            else:
+                now, _, version, query = heappop(self._events)
+                if query is None:
+                    self._ticks = False
+                elif query.version != version:
+                    continue
+                elif not self._reach(query, now):
+                    at_boundary = query
+            if self._present:
+                self._decide(now, at_boundary)
+            if most_late is not None and self._late > most_late:
+                return None
+        return self._ends
+
+    def _reach(self, query: _Query, now: float) -> bool:
+        """Takes note of a layer that has ended; returns whether it was the last one."""
+        before = query.model.before[query.count]
+        layer = bisect_right(before, before[query.layer] + now - query.runs + CLOCK_MS) - 1
+        is_over = layer >= query.model.layers
+        query.runs += before[layer] - before[query.layer]  # not `now`, which may be later by rounding: that adds up
+        query.layer, query.due = layer, -1.0
+        if is_over:
+            self._ends[query.number] = now
+            self._late += now > query.deadline + CLOCK_MS
+            self._leave(query, now)
+        return is_over
+
+    def _leave(self, query: _Query, now: float) -> None:
+        self._write(query, now)
+        self._present.remove(query)
+        self._free += query.model.counts[query.count] if query.count > WAITS else 0
+        query.count, query.version = WAITS, query.version + 1
+
+    def _decide(self, now: float, at_boundary: _Query | None) -> None:
+        seen = [query.seen(now, query is at_boundary) for query in self._present]
+        choice = self._rule.choose(seen, self._machine, now)
+        able, later = [], []
+        for query, one in zip(list(self._present), seen, strict=True):
+            target = choice.counts.get(query.number, WAITS)
+            if query.count > WAITS and query is not at_boundary:
+                if target != query.count or query.number in choice.let_go:
+                    later.append((query, one))
+            elif query.number in choice.let_go:
+                self._late += 1
+                self._leave(query, now)
+            else:
+                able.append((query, target))
+        for query, target in sorted(able, key=lambda pair: pair[1] >= pair[0].count):  # what shrinks makes room first
+            self._set(query, target, now)
+        for query, one in later:
+            if query.due <= now and one.layer < query.model.layers:
+                query.due = max(one.from_ms, now + CLOCK_MS)
+                heappush(self._events, (query.due, query.number, query.version, query))
+        if not self._ticks and any(query.count == WAITS for query in self._present):
+            self._ticks = True
+            heappush(self._events, (now + TICK_MS, -1, 0, None))
+
+    def _set(self, query: _Query, target: int, now: float) -> None:
+        """Gives a query that waits, or has ended a layer, its target, or what is free of it."""
+        counts = query.model.counts
+        held = counts[query.count] if query.count > WAITS else 0
+        count = min(target, query.model.most(self._free + held))
+        if target > query.count:
+            count = max(count, query.count)
+        if count == query.count:
+            return  # the end that was foreseen stays
+        self._write(query, now)
+        self._free += held - (counts[count] if count > WAITS else 0)
+        query.runs = now + (self._machine.grow_ms if WAITS < query.count < count else 0.0)
+        query.begun, query.stands_until, query.count = now, query.runs, count
+        query.version, query.due = query.version + 1, -1.0
+        if count > WAITS:
+            end = query.runs + query.model.rest[query.count][query.layer]
+            heappush(self._events, (end, query.number, query.version, query))
+
+    def _write(self, query: _Query, now: float) -> None:
+        if self._spans is not None and query.count > WAITS:
+            cores = query.model.counts[query.count]
+            self._spans.append(Span(query.number, cores, query.begun, min(query.stands_until, now), now))

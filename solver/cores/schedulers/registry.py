@@ -1,0 +1,27 @@
+"""The schedulers by name: every module of this folder that defines SCHEDULERS takes part."""
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+
+from ...model.errors import Finding, InputError
+from ...model.parsing import closest
+from .scheduler import Scheduler
+
+
+@cache
+def schedulers() -> dict[str, Scheduler]:
+    """Returns the schedulers by name."""
+    package = __package__ or ""
+    found: list[Scheduler] = []
+    for module in pkgutil.iter_modules(import_module(package).__path__):
+        found += getattr(import_module(f"{package}.{module.name}"), "SCHEDULERS", ())
+    return {scheduler.name: scheduler for scheduler in sorted(found, key=lambda one: one.name)}
+
+
+def scheduler_named(name: str) -> Scheduler:
+    """Returns a scheduler; raises InputError with the known names if there is none of this name."""
+    known = schedulers()
+    if name not in known:
+        raise InputError([Finding("--scheduler", "", f"is {name!r}. {closest(name, known)}")])
+    return known[name]
