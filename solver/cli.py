@@ -146,7 +146,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Plans shared GPUs: the cheapest MIG cut for a set of inference services, with proof."""
+    """Plans GPUs for inference services: cut by MIG, shared by MPS or whole, at the least cost, with proof."""
 
 
 if __name__ == "__main__":

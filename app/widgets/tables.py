@@ -6,16 +6,13 @@ The server does not know how wide a browser's window is, so both are on the page
 
 from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
 from sliceplan.solver.model.errors import printable
-
-if TYPE_CHECKING:
-    pass
 
 MOST_CARDS = 40
 """Rows that are drawn as cards; more is no reading for a phone."""

@@ -7,7 +7,8 @@ import typer
 
 from ..model.plan import Plan
 from ..model.stop_reason import StopReason
-from .capacity_table import capacity_lines, capacity_table
+from ..wording.capacity import capacity_lines
+from .capacity_table import capacity_table
 from .exit_codes import Exit
 from .inputs import read_problem_and_profiles
 from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption

@@ -1,9 +1,12 @@
 """What one asks next of a plan, where one reads it: will it hold, how much more traffic fits, and what if."""
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
-from sliceplan.app.jobs.room_to_grow import room_to_grow
+from sliceplan.app.jobs.room_to_grow import most_carried, room_to_grow
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to
@@ -16,7 +19,10 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.simulation_report import Verdict
 from sliceplan.solver.what_if.points import used_profiles
 
-PURPOSE = "room_to_grow"
+from .most_carried import show_most_carried, why_not_known
+
+ROOM, MOST = "room_to_grow", "most_carried"
+"""Questions that a search answers, by the name of its job."""
 
 ANSWERS: dict[Verdict, str] = {
     "yes": "Yes, every service does",
@@ -25,29 +31,52 @@ ANSWERS: dict[Verdict, str] = {
     "unknown": "Not known",
 }
 
-ASKED_FOR = Kept[Plan]("next_questions.asked_for")
-"""Where the session keeps whose room to grow was asked for last."""
+ASKED_FOR = {
+    ROOM: Kept[Plan]("next_questions.asked_for"),
+    MOST: Kept[Plan]("next_questions.most_asked_for"),
+}
+"""Where the session keeps of which plan each was asked last."""
 
 
 def show_next_questions(session: Session, answer: Answer) -> None:
     """Draws the questions, and the answers that there are."""
     with st.container(horizontal=True):
         st.button("Will it hold, request by request?", key="ask_hold", on_click=lead_to, args=(session, "will-it-hold"))
-        is_open = PURPOSE in session.open_jobs
-        if st.button("How much more traffic fits on these GPUs?", key="ask_room", disabled=is_open):
-            _begin(session, answer)
+        _ask(session, answer, ROOM, "How much more traffic fits on these GPUs?", room_to_grow)
+        _ask(session, answer, MOST, "What could they carry at most?", most_carried, why_not_known(answer.problem))
         st.button("What if?", key="ask_what_if", on_click=lead_to, args=(session, "what-if"))
     report = simulation_of(session, answer.plan)
     if report is not None:
         promise = f"{100 * report.quantile:g} % of requests within the SLO, as simulated last"
         st.markdown(f"**Will it hold?** {ANSWERS[report.holds]}: {promise}.")
-    found = session.results.get(PURPOSE)
-    if ASKED_FOR.of(session) is not answer.plan or found is None:
-        return
+    if (room := _found(session, answer, ROOM)) is not None:
+        st.markdown(f"**Room to grow:** {literal(in_words(room))}")
+    if (most := _found(session, answer, MOST)) is not None:
+        show_most_carried(most)
+
+
+def _ask(
+    session: Session,
+    answer: Answer,
+    purpose: str,
+    question: str,
+    search: Callable[..., Any],
+    why_not: str | None = None,
+) -> None:
+    """Draws a question that a search answers, which begins when it is pressed."""
+    closed = why_not is not None or purpose in session.open_jobs
+    if st.button(question, key=f"ask_{purpose}", disabled=closed, help=why_not):
+        _begin(session, answer, purpose, search)
+
+
+def _found(session: Session, answer: Answer, purpose: str) -> Any:
+    """Returns what a search found for this plan, and says what went wrong with it; None: there is nothing."""
+    found = session.results.get(purpose)
+    if ASKED_FOR[purpose].of(session) is not answer.plan or found is None:
+        return None
     if found.error:
         st.warning(literal(found.error))
-    elif found.value is not None:
-        st.markdown(f"**Room to grow:** {literal(in_words(found.value))}")
+    return None if found.error else found.value
 
 
 def in_words(report: HeadroomReport) -> str:
@@ -61,15 +90,15 @@ def in_words(report: HeadroomReport) -> str:
     return f"{said}."
 
 
-def _begin(session: Session, answer: Answer) -> None:
+def _begin(session: Session, answer: Answer, purpose: str, search: Callable[..., Any]) -> None:
     profiles = used_profiles(answer.problem, known_profiles())
-    title = f"{answer.problem.name}: room to grow"
+    title = f"{answer.problem.name}: {purpose.replace('_', ' ')}"
     try:
-        job = shared_jobs().submit(session.user, PURPOSE, title, room_to_grow, answer.problem, answer.plan, profiles)
+        job = shared_jobs().submit(session.user, purpose, title, search, answer.problem, answer.plan, profiles)
     except TooManyJobsError as error:
         st.warning(literal(str(error)))
         return
-    session.results.pop(PURPOSE, None)
-    ASKED_FOR.keep(session, answer.plan)
-    begin(session, PURPOSE, job, answer.problem)
+    session.results.pop(purpose, None)
+    ASKED_FOR[purpose].keep(session, answer.plan)
+    begin(session, purpose, job, answer.problem)
     st.rerun()

@@ -158,7 +158,7 @@ def test_a_gpu_type_that_no_profile_covers_is_left_out_aloud():
 
 
 def test_room_to_grow_is_asked_where_the_plan_is_and_is_what_headroom_gives():
-    page = press(press(screen("plan", session_with("demo")), "solve"), "ask_room")
+    page = press(press(screen("plan", session_with("demo")), "solve"), "ask_room_to_grow")
     assert not page.exception
     session = page.session_state["session"]
     report = session.results["room_to_grow"].value
@@ -178,3 +178,20 @@ def test_a_part_that_is_chosen_is_explained():
     assert chooser.options[0].startswith(f"{gpu.id}: ")
     assert "Its part of the GPU" in texts(page.markdown)
     assert "requests/s within" in texts(page.markdown)
+
+
+def test_what_the_gpus_could_carry_at_most_is_asked_where_the_plan_is():
+    page = press(press(screen("plan", session_with("demo")), "solve"), "ask_most_carried")
+    assert not page.exception
+    session = page.session_state["session"]
+    report = session.results["most_carried"].value
+    assert len(report.services) == len(session.answer.problem.workloads)
+    assert all(one.capacity_rps >= one.rate_rps * (1 - 1e-9) for one in report.services)
+    assert "The most they could carry:" in texts(page.markdown)
+    assert "Proven: no plan could carry more than" in texts(page.markdown)
+
+
+def test_under_mps_the_most_is_not_asked_and_the_page_says_why():
+    page = press(screen("plan", session_with("igniter")), "solve")
+    assert page.button(key="ask_most_carried").disabled
+    assert "MIG and whole GPUs only" in page.button(key="ask_most_carried").help

@@ -1,0 +1,35 @@
+"""What a plan's GPUs could carry at most: in sentences, and service by service."""
+
+import streamlit as st
+
+from sliceplan.app.tables.capacity import capacity_table
+from sliceplan.app.widgets.tables import show_table
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.model.capacity_report import CapacityReport
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.capacity import capacity_lines
+
+
+def why_not_known(problem: Problem) -> str | None:
+    """Returns why it is not known what GPUs could carry at most; None: it is found on being asked."""
+    if any("mps" in entry.sharing for entry in problem.fleet):
+        return "known for MIG and whole GPUs only; the fleet allows MPS"
+    if problem.settings.turns != "none" or problem.settings.keeps_spares:
+        return "not known where services take turns, or partitions are kept free"
+    return None
+
+
+def show_most_carried(report: CapacityReport) -> None:
+    """Draws what each service could be given, all together."""
+    lines = capacity_lines(report) or ["No plan was found in time."]
+    st.markdown(f"**The most they could carry:** {literal(' '.join(lines))}")
+    if report.services:
+        column = st.column_config
+        columns = {
+            "service": column.TextColumn("Service"),
+            "rate_rps": column.NumberColumn("Rate (requests/s)", format="%.1f"),
+            "capacity_rps": column.NumberColumn("Could carry (requests/s)", format="%.1f"),
+            "times": column.NumberColumn("Times the rate", format="%.2f"),
+        }
+        show_table(capacity_table(report), "most_carried", columns=columns)
+        st.caption("A GPU's worth is what one GPU carries of a service alone.")
