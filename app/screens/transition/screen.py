@@ -31,6 +31,7 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.transition import Durations, Transition
 from sliceplan.solver.transition.risks import Risk
 from sliceplan.solver.wording.summary import plan_summary
+from sliceplan.solver.wording.transition_counts import counts_in_words
 from sliceplan.solver.wording.transition_text import duration, few_names, summary_in_words
 
 ASKED = Kept["Asked"]("transition.asked")
@@ -177,6 +178,7 @@ def _say_why_not(session: Session) -> None:
 
 def _show_moves(session: Session, moves: PlannedMoves, answer: Answer) -> None:
     transition = moves.transition
+    st.header(literal(counts_in_words(transition)))
     _show_figures(moves)
     st.markdown(literal(" ".join(summary_in_words(transition))))
     _show_risks(moves.risks)
