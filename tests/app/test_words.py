@@ -1,0 +1,62 @@
+"""No word of the planners' inside stands on a screen."""
+
+import re
+
+import pytest
+from streamlit.testing.v1.element_tree import Element
+from support.app_screens import press, screen, session_with, switch
+
+from sliceplan.app.session.session import Answer
+
+SCREENS = (
+    *("start", "workloads", "plan", "will_it_hold", "compare", "what_if", "fragmentation", "transition", "profiles"),
+    "history",
+)
+
+INSIDE = re.compile(
+    r"\b(covers?|duals?|footing|incumbents?|lagrangian|simplex|knapsacks?|column generation|restricted master|"
+    r"pricing problem|branch and price|relaxation|resolved problem|tenanc(y|ies)|digest)\b",
+    re.IGNORECASE,
+)
+
+OF_CODE = re.compile(r"[\w.-]+\.(yaml|json|py)|https?://\S+")
+
+
+SILENT = frozenset({"id", "element_id", "form_id", "spec", "config", "url", "data", "columns", "format"})
+"""Fields of an element that nobody reads."""
+
+
+def texts_in(message):
+    """Yields the texts of a protocol buffer, those of its members included."""
+    for field, value in message.ListFields():
+        if field.name in SILENT:
+            continue
+        for one in value if field.is_repeated else (value,):
+            if isinstance(one, str):
+                yield one
+            elif hasattr(one, "ListFields"):
+                yield from texts_in(one)
+
+
+def words_on(page):
+    """Yields what every element of a screen says: texts, labels, help, choices and heads of tables."""
+    for element in page:
+        if isinstance(element, Element):
+            yield from texts_in(element.proto)
+            if element.type == "arrow_data_frame":
+                yield from map(str, element.value.columns)
+
+
+@pytest.mark.parametrize("example", ["demo", "igniter"])
+def test_no_screen_has_a_word_of_the_inside(example):
+    page = press(screen("start", session_with(example)), "compare")
+    session = page.session_state["session"]
+    session.running = Answer(session.answer.problem, session.answer.plan)
+    seen = 0
+    for name in SCREENS:
+        switch(page, name)
+        assert not page.exception, name
+        for text in words_on(page):
+            seen += len(text) > 0
+            assert INSIDE.findall(OF_CODE.sub("", text)) == [], (name, text)
+    assert seen > 100
