@@ -9,7 +9,7 @@ from ..formats.text_files import folder_hindrance, hindrance
 from ..model.errors import Finding, InputError
 from .output import is_stdout
 
-FILES = ("output", "problem_output", "json_file", "csv_file", "svg_file")
+FILES = ("output", "problem_output", "json_file", "csv_file", "svg_file", "keep")
 """Parameters of commands that name a file to write; `-`: the standard output."""
 
 OPTIONS = {"json_file": "--json", "csv_file": "--csv", "svg_file": "--svg"}

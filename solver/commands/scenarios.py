@@ -70,6 +70,8 @@ def scenarios(
     """Show how many sets of rates each planner schedules on the GPUs that there are, beside what is possible."""
     if factor is not None and rules != "gpulets":
         raise InputError([Finding("--factor", "", "is of the rules of gpu-lets' scheduler: add --rules gpulets")])
+    if is_stdout(keep):
+        raise InputError([Finding("--keep", "", "is `-`; answers are read again from it, so it needs a file")])
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     asked = _asked(parsed, known, family, planner, rules, factor, time_limit, gap)
     with searching("asking the planners") as update:

@@ -79,6 +79,10 @@ def test_what_does_not_go_is_refused(scenarios):
     assert "add --rules gpulets" in str(done.exception)
     done = scenarios(DEMO, "--family", "scale=1", "--rules", "gpulets")
     assert "is not a number of GPUs of one type under MPS" in str(done.exception)
+    done = scenarios(DEMO, "--family", "scale=1", "--keep", "-")
+    assert "so it needs a file" in str(done.exception)
+    done = scenarios(DEMO, "--family", "scale=1", "--keep", DEMO)
+    assert "plans/demo.yaml" in str(done.exception)
     done = scenarios(DEMO, "--family", "scale=1", "--planner", "parva")
     assert "'parva'" in str(done.exception)
 
