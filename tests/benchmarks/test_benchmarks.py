@@ -75,6 +75,13 @@ def test_growth_draws_the_times_of_mps_planners(benchmark, tmp_path):
     assert "igniter" in plot.read_text()
 
 
+def test_mps_gap_prints_a_row_for_each_family(benchmark):
+    families = ("v100", "drawn")
+    chosen = [word for family in families for word in ("--family", family)]
+    lines = benchmark("mps_gap", "--size", 4, "--seeds", 1, "--cpu", *chosen)
+    assert [row[:3] for row in rows(lines)] == [[family, "4", "1 of 1"] for family in families]
+
+
 def test_scale_measures_both_exact_methods_in_the_same_run(benchmark):
     methods = ("slice prices", "whole program")
     lines = benchmark("scale", "--most", 10, *(word for method in methods for word in ("--method", method)))

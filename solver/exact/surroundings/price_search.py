@@ -17,7 +17,7 @@ and the box become shorter when a bound is no better.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from .least_demands import least_demands
 from .master import Master, Met
 
 EFFORT = Effort(distance=0.0005, partial=2_000, batches=20)
+
+MORE, MOST_BATCHES = 1.5, 120
+"""How many times as many batches of cells are looked at after a round that raised no bound, and how many at most."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 1.0)
 """Of what a plan's GPUs are asked: there the ranges of the first cells meet, and at WIDER times the greatest."""
@@ -66,6 +69,7 @@ class PriceSearch:
         self.bound = 0.0
         """USD per hour."""
         self._way, self._box = WAY, BOX
+        self._effort = EFFORT
         self.limit = np.inf
         """The bound is no greater than this with the sets met so far, near the best prices."""
 
@@ -85,7 +89,7 @@ class PriceSearch:
         sets: list[Met] = []
         for number, (one, prices) in enumerate(zip(self.customers.types, self._types, strict=True)):
             of_guests = self._price[one.customer] / one.usd_per_hour
-            priced = prices.prices.price(of_guests, EFFORT, deadline)
+            priced = prices.prices.price(of_guests, self._effort, deadline)
             most = max(most, priced.most)
             sets += [(number, tuple(one.customer[list(members)].tolist())) for members in priced.sets]
         self._take(float(self.customers.wanted @ self._price) / most * SAFE, most)
@@ -99,6 +103,8 @@ class PriceSearch:
         else:
             self._way = max(self._way * SHORTER, LEAST_WAY)
             self._box = max(self._box * SHORTER, LEAST_BOX)
+            batches = min(round(MORE * self._effort.batches), MOST_BATCHES)
+            self._effort = replace(self._effort, batches=batches)
 
     def _step(self, sets: list[Met], deadline: float) -> None:
         self._master.add(sets)

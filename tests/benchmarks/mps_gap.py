@@ -1,0 +1,112 @@
+"""
+How near bound and plan come where all services differ and share GPUs by MPS, one replica each.
+
+    .venv/bin/python tests/benchmarks/mps_gap.py [--size 30 --size 100] [--seeds 3] [--family v100]
+        [--time-limit 10] [--cpu]
+
+Services are drawn around those of iGniter's table 3, on V100s. Families: `v100`, with the shipped coefficients, and
+with these altered: `no offset` (no power at rest), `steep` (power slopes times 1.6), `cache` (sensitivity to the cache
+times 4), `drawn` (power offset, power slope and sensitivity of each model drawn by the seed).
+
+Prints a row for each family and size: of how many seeds the plan is proven, and median and worst of the gap and of the
+seconds of CPU, with the median of GPUs beside that of iGniter's planner. `--cpu`: the time limit is one of CPU seconds
+of this process, for machines that have other work.
+"""
+
+import argparse
+import random
+import statistics
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from problems.igniter_instances import random_mps_problem
+from ran_on import FITTED, say_what_it_ran_on
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.formats.profile_files import shipped_profiles
+
+SIZES = (10, 30, 100)
+
+FAMILIES = {
+    "v100": lambda _: (1.0, 1.0, 1.0),
+    "no offset": lambda _: (0.0, 1.0, 1.0),
+    "steep": lambda _: (1.0, 1.6, 1.0),
+    "cache": lambda _: (1.0, 1.0, 4.0),
+    "drawn": lambda draw: (draw.uniform(0, 2), draw.uniform(0.5, 1.7), draw.uniform(0.5, 5)),
+}
+"""Factors on the power offset, the power slope and the cache sensitivity of a model."""
+
+
+def altered(family, seed):
+    """Returns the shipped profiles with the coefficients of a family."""
+    draw = random.Random(seed)
+    profiles = []
+    for profile in shipped_profiles():
+        if profile.interference is not None:
+            offset, slope, sensitivity = FAMILIES[family](draw)
+            model = profile.interference.model
+            changed = model.model_copy(
+                update={
+                    "power_offset_w": model.power_offset_w * offset,
+                    "power_slope": model.power_slope * slope,
+                    "cache_sensitivity": model.cache_sensitivity * sensitivity,
+                }
+            )
+            interference = profile.interference.model_copy(update={"model": changed})
+            profile = profile.model_copy(update={"interference": interference})
+        profiles.append(profile)
+    return profiles
+
+
+def row_of(family, size, seeds, time_limit_s):
+    """Returns the cells of one row."""
+    proven, gaps, gpus, igniter, seconds = 0, [], [], [], []
+    for seed in range(seeds):
+        problem, profiles = random_mps_problem(size, seed), altered(family, seed)
+        started = time.process_time()
+        plan = solve(problem, profiles=profiles, time_limit_s=time_limit_s)
+        seconds.append(time.process_time() - started)
+        proven += plan.status == "optimal"
+        gaps.append(plan.cost_per_hour / plan.bound.cost_per_hour - 1)
+        gpus.append(plan.gpus_used)
+        published = solve(problem, planner="igniter", profiles=profiles)
+        igniter.append(published.gpus_used if published.status != "violating" else None)
+    held = [known for known in igniter if known is not None]
+    return [
+        family,
+        str(size),
+        f"{proven} of {seeds}",
+        f"{statistics.median(gaps):.1%}, {max(gaps):.1%}",
+        f"{statistics.median(gpus):g}",
+        f"{statistics.median(held):g}" if held else "-",
+        f"{statistics.median(seconds):.1f}, {max(seconds):.1f}",
+    ]
+
+
+def main() -> None:
+    """Runs families and sizes and prints a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--size", type=int, action="append", help="number of services; repeatable; default: 10, 30, 100"
+    )
+    parser.add_argument("--seeds", type=int, default=3, help="instances of each size")
+    parser.add_argument("--family", choices=FAMILIES, action="append", help="repeatable; default: all")
+    parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each problem")
+    parser.add_argument("--cpu", action="store_true", help="the limit is one of CPU seconds")
+    arguments = parser.parse_args()
+    limit = f"{arguments.time_limit:g} s{' of CPU' if arguments.cpu else ''} each"
+    say_what_it_ran_on(f"random services around iGniter's table 3, {limit}", profiles=FITTED)
+    if arguments.cpu:
+        time.monotonic = time.process_time
+    print("| family | services | proven | gap: median, worst | GPUs | `igniter` | CPU s: median, worst |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for family in arguments.family or FAMILIES:
+        for size in arguments.size or SIZES:
+            print(f"| {' | '.join(row_of(family, size, arguments.seeds, arguments.time_limit))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
