@@ -44,7 +44,7 @@ SOLVER = {
     "what_if": {"model", "performance", "runtime", "workers", "formats", "analysis", "api"},
     "commands": {
         *("model", "performance", "runtime", "workers", "formats", "wording", "check", "comparison", "transition"),
-        *("analysis", "simulation", "api", "what_if", "extensions"),
+        *("analysis", "simulation", "api", "what_if", "extensions", "cores"),
     },
 }
 

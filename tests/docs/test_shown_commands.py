@@ -15,6 +15,7 @@ from support.doc_pages import PAGES, blocks
 
 from sliceplan.app.access.policy import Access
 from sliceplan.solver.formats.problem_files import problem_from
+from sliceplan.solver.model.layer_times import LayerFile
 from sliceplan.solver.model.parsing import parse_record
 
 PROGRAMS = {"sliceplan": "sliceplan.solver.cli", "sliceplan-agent": "sliceplan.agent.cli"}
@@ -111,7 +112,7 @@ def test_the_examples_in_python_run(tmp_path, monkeypatch, capsys):
 
 
 def test_what_the_pages_state_in_yaml_is_read():
-    """Problems, and parts of problems, which are then those of the demo; the access file of the page."""
+    """Problems, and parts of problems, which are then those of the demo; the access file; files of layer times."""
     demo = yaml.safe_load((ROOT / "plans" / "demo.yaml").read_text())
     read = 0
     for page in PAGES:
@@ -119,6 +120,8 @@ def test_what_the_pages_state_in_yaml_is_read():
             data = yaml.safe_load(text.replace("\n…", ""))
             if "editors" in data:
                 parse_record(Access, data, str(page))
+            elif "models" in data:
+                parse_record(LayerFile, data, str(page))
             else:
                 problem_from({**demo, **data}, str(page))
             read += 1

@@ -1,0 +1,148 @@
+"""The command for models on the cores of one CPU: what each scheduler carries."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..model.errors import Finding, InputError
+from ..model.parsing import closest
+from .output import display, is_stdout, say, spinner, write_json
+
+if TYPE_CHECKING:
+    from ..model.cores_report import CoresReport
+    from ..model.layer_times import LayeredModel
+
+MOST_QUERIES, MOST_SEEDS = 20_000, 20
+
+
+def cores(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LAYERS",
+            help="Layer times: the folder of the VELTAIR artifact, or a file (YAML, JSON) of layer times.",
+        ),
+    ],
+    slo_ms: Annotated[
+        list[str], typer.Option("--slo-ms", help="Latency limit in ms; MODEL=MS for one of the models. Repeatable.")
+    ],
+    models: Annotated[
+        list[str] | None, typer.Option("--model", help="A model of the file; default: all of them. Repeatable.")
+    ] = None,
+    count: Annotated[int, typer.Option("--cores", min=1, max=4096, help="Cores of the CPU.")] = 64,
+    names: Annotated[
+        list[str] | None, typer.Option("--scheduler", help="A scheduler; default: all of them. Repeatable.")
+    ] = None,
+    grow_ms: Annotated[
+        float, typer.Option(min=0, max=1000, help="Standstill of a query that is given more cores, ms.")
+    ] = 0.22,
+    quantile: Annotated[
+        float, typer.Option(min=0.5, max=0.999, help="Share of the queries that must be in time.")
+    ] = 0.95,
+    queries: Annotated[int, typer.Option(min=20, max=MOST_QUERIES, help="Queries of each seed.")] = 1000,
+    seeds: Annotated[int, typer.Option(min=1, max=MOST_SEEDS, help="Draws of arrivals, numbered from 1.")] = 1,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the report as JSON; `-`: to stdout instead of the table.")
+    ] = None,
+) -> None:
+    """Show the queries/s that each scheduler carries on a CPU's cores, and what no runtime exceeds."""
+    from ..cores.comparing import Trial, compared
+    from ..cores.runtimes.timetable import Machine
+    from ..cores.schedulers.registry import scheduler_named, schedulers
+    from ..formats.layer_files import read_layer_times
+
+    chosen = [scheduler_named(name) for name in dict.fromkeys(names or schedulers())]
+    known = _chosen(read_layer_times(path), models, str(path))
+    limits = _limits(slo_ms, [model.model for model in known])
+    with spinner("simulating"):
+        trial = Trial(Machine(count, grow_ms), quantile, queries, seeds)
+        found = compared(known, limits, chosen, trial)
+    if json_file is not None:
+        write_json(found.model_dump(mode="json"), json_file)
+    if not is_stdout(json_file):
+        display(_table(found))
+    for line in _lines(found):
+        say(line)
+
+
+def _chosen(known: "Sequence[LayeredModel]", names: list[str] | None, source: str) -> "list[LayeredModel]":
+    of = {model.model: model for model in known}
+    if wrong := [name for name in names or () if name not in of]:
+        raise InputError(
+            [Finding("--model", "", f"is {name!r}, not in {source}. {closest(name, of)}") for name in wrong]
+        )
+    return [of[name] for name in dict.fromkeys(names or of)]
+
+
+def _limits(texts: list[str], models: list[str]) -> dict[str, float]:
+    """Returns the latency limit of each model; the last that is said of it."""
+    for_all: float | None = None
+    own: dict[str, float] = {}
+    findings = []
+    for text in texts:
+        model, sign, number = text.rpartition("=")
+        limit = _positive(number)
+        if limit is None:
+            findings.append(Finding("--slo-ms", "", f"is {text!r}; expected ms from 0.001 to 1,000,000, or MODEL=MS"))
+        elif sign and model not in models:
+            findings.append(Finding("--slo-ms", "", f"names {model!r}. {closest(model, models)}"))
+        elif sign:
+            own[model] = limit
+        else:
+            for_all = limit
+    if not findings and for_all is None:
+        findings = [
+            Finding("--slo-ms", "", f"says nothing of {model}; add {model}=MS, or one for all")
+            for model in models
+            if model not in own
+        ]
+    if findings:
+        raise InputError(findings)
+    return {model: own.get(model, for_all or 0.0) for model in models}
+
+
+def _positive(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0.001 <= number <= 1e6 else None
+
+
+def _table(found: "CoresReport") -> object:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("scheduler", no_wrap=True)
+    for title in ("queries/s", "of the bound"):
+        table.add_column(title, justify="right")
+    for one in found.schedulers:
+        share = "-" if one.of_bound is None else f"{one.of_bound:.0%}"
+        table.add_row(one.scheduler, f"{one.rps:,.1f}", share)
+    table.add_row("any runtime, at most", f"{found.bound_rps:,.1f}", "100%" if found.bound_rps else "-")
+    return table
+
+
+def _lines(found: "CoresReport") -> list[str]:
+    lines = []
+    for one in found.models:
+        least = f"; proven: none takes less than {one.least_core_ms:,.1f}" if one.least_core_ms is not None else ""
+        lines.append(
+            f"{one.model} within {one.slo_ms:g} ms: {one.average_cores} cores as a whole, "
+            f"{one.average_core_ms:,.1f} core-ms a query{least} with one count of cores a layer."
+            if least
+            else f"{one.model} within {one.slo_ms:g} ms: {one.average_cores} cores as a whole, "
+            f"{one.average_core_ms:,.1f} core-ms a query."
+        )
+        if one.rises:
+            lines.append(
+                f"{one.model}: {one.rises} of {one.steps} steps to more cores were measured to be slower; there a "
+                "layer is taken to leave cores idle."
+            )
+    lines.append(
+        f"{found.quantile:.1%} of {found.queries:,} Poisson queries in time, {len(found.bound_rps_by_seed)} seeds; "
+        "layer times are those without interference."
+    )
+    return lines

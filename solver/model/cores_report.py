@@ -1,0 +1,41 @@
+"""What schedulers carry on the cores of one CPU; how the figures are found is in solver/cores."""
+
+from pydantic import Field
+
+from .base import Name, Record
+
+
+class ModelOnCores(Record):
+    """One model within its limit, alone on the CPU."""
+
+    model: Name
+    slo_ms: float = Field(gt=0)
+    average_cores: int = Field(ge=1, description="least count of cores on which it is in time as a whole")
+    average_core_ms: float = Field(gt=0, description="core-time of a query on them")
+    least_core_ms: float | None = Field(
+        ge=0, description="proven: the least core-time with one count of cores a layer; null: too many states"
+    )
+    rises: int = Field(ge=0, description="steps to more cores that were measured to be slower")
+    steps: int = Field(ge=0, description="steps to more cores that were measured")
+
+
+class Carried(Record):
+    """What one scheduler carries."""
+
+    scheduler: str
+    rps: float = Field(ge=0, description="queries/s, mean over the seeds")
+    rps_by_seed: tuple[float, ...]
+    of_bound: float | None = Field(ge=0, description="part of the bound; null: the bound is 0")
+
+
+class CoresReport(Record):
+    """Schedulers side by side on the same arrivals."""
+
+    cores: int = Field(ge=1)
+    grow_ms: float = Field(ge=0, description="standstill of a query that is given more cores")
+    quantile: float = Field(gt=0, lt=1, description="share of the queries that must be in time")
+    queries: int = Field(ge=1, description="of each seed")
+    models: tuple[ModelOnCores, ...]
+    schedulers: tuple[Carried, ...]
+    bound_rps: float = Field(ge=0, description="no runtime carries more on these arrivals; mean over the seeds")
+    bound_rps_by_seed: tuple[float, ...]

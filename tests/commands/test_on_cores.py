@@ -1,0 +1,75 @@
+"""`sliceplan cores`: the table, the report, and what is said of wrong input."""
+
+import json
+
+import pytest
+from support.command_line import assert_refused, sliceplan
+
+from sliceplan.solver.cores.schedulers.registry import schedulers
+from sliceplan.solver.model.cores_report import CoresReport
+
+PROVENANCE = {"source": "made up for this test", "method": "none"}
+
+
+def layer_file(folder, *, ms=((3.0, 1.6, 1.7), (2.0, 1.2, 0.9)), cores=(8, 16, 24), names=("one", "two")):
+    layers = [{"name": f"l{i}", "macs": 10 + i, "ms": list(row)} for i, row in enumerate(ms)]
+    models = [{"model": name, "cores": list(cores), "layers": layers, "provenance": PROVENANCE} for name in names]
+    path = folder / "layers.json"
+    path.write_text(json.dumps({"version": 1, "models": models}))
+    return path
+
+
+def test_every_scheduler_has_a_row_below_the_bound(tmp_path):
+    path, report = layer_file(tmp_path), tmp_path / "report.json"
+    words = ("--slo-ms", "8", "--slo-ms", "two=12", "--cores", "24", "--queries", "30", "--seeds", "2")
+    done = sliceplan("cores", path, *words, "--json", report)
+    assert done.returncode == 0, done.stderr
+    found = CoresReport.model_validate(json.loads(report.read_text()))
+    assert {row.scheduler for row in found.schedulers} == set(schedulers())
+    for row in found.schedulers:
+        assert row.scheduler in done.stdout
+        # within the step of the bisection
+        assert all(rps <= 1.006 * most for rps, most in zip(row.rps_by_seed, found.bound_rps_by_seed, strict=True))
+    assert {model.model: model.slo_ms for model in found.models} == {"one": 8, "two": 12}
+    assert "one: 1 of 4 steps to more cores were measured to be slower" in done.stderr
+    assert "one within 8 ms: 8 cores as a whole, 40.0 core-ms a query; proven" in done.stderr
+
+
+def test_the_report_on_stdout_takes_the_place_of_the_table(tmp_path):
+    words = ("--slo-ms", "8", "--model", "one", "--scheduler", "veltair", "--queries", "40", "--json", "-")
+    done = sliceplan("cores", layer_file(tmp_path), *words)
+    assert done.returncode == 0, done.stderr
+    assert [row["scheduler"] for row in json.loads(done.stdout)["schedulers"]] == ["veltair"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--slo-ms", "x"), "--slo-ms: is 'x'; expected ms"),
+        (("--slo-ms", "nan"), "--slo-ms: is 'nan'; expected ms"),
+        (("--slo-ms", "on=8"), "names 'on'. Did you mean 'one'?"),
+        (("--slo-ms", "one=8"), "says nothing of two; add two=MS"),
+        (("--slo-ms", "2"), "is 2 ms; the layers of one take 2.5 ms on 24 cores"),
+        (("--slo-ms", "8", "--cores", "4"), "has 4 cores; the layers of one were measured on 8 and more"),
+        (("--slo-ms", "8", "--scheduler", "prem"), "is 'prem'. Did you mean 'prema'?"),
+        (("--slo-ms", "8", "--model", "three"), "is 'three', not in"),
+    ],
+)
+def test_wrong_options_are_refused(tmp_path, words, said):
+    assert_refused(sliceplan("cores", layer_file(tmp_path), *words), said)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"ms": ((3.0, 1.6), (2.0, 1.2, 0.9))},
+            "layers[0].ms has 2 times; expected 3, one for each of 8, 16, 24 cores",
+        ),
+        ({"cores": (16, 8, 24)}, "cores is [16, 8, 24]; expected counts of cores that ascend"),
+        ({"names": ("one", "one")}, "models has one more than once"),
+        ({"ms": ((3.0, 0.0, 1.0),)}, "models[0].layers[0].ms[1] is 0.0; expected"),
+    ],
+)
+def test_wrong_layer_files_are_refused(tmp_path, changes, said):
+    assert_refused(sliceplan("cores", layer_file(tmp_path, **changes), "--slo-ms", "8"), said)
