@@ -176,7 +176,8 @@ class Settings(Record):
         default=0.5,
         gt=0,
         le=1,
-        description="part of the SLO that execution may take; the rest is batching and queueing",
+        description="part of the SLO that execution may take, with latency execution and for planners that keep that "
+        "rule; the rest is batching and queueing",
     )
     latency: LatencyRule = Field(
         default="execution",

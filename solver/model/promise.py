@@ -1,7 +1,15 @@
 """What a problem's settings let its plans promise of latencies."""
 
 from .plan import Promise
-from .problem import Problem
+from .problem import Problem, Settings
+
+NEW_SETTINGS = Settings(latency="percentile", quantile=0.99)
+"""
+What a problem states that is begun today and says nothing else: the P99 that contracts have, for random arrivals.
+
+It is written into the problem. Files without the fields mean what they always did, `execution`: the digests by which
+old plans name their problems rest on that (digest.py). `slo_fraction` keeps its default: it is no part of this promise.
+"""
 
 
 def promise_of(problem: Problem) -> Promise | None:

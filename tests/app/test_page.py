@@ -1,6 +1,7 @@
 """The screens' logic, run by Streamlit's own test driver."""
 
 import pytest
+from problems.shop import mixed, shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.jobs.jobs import shared_jobs
@@ -24,15 +25,15 @@ def test_the_page_opens_with_the_demo_and_says_what_to_do():
 def test_solving_shows_the_proven_cost():
     page = solved("plan")
     assert not page.exception
-    assert "3 GPUs, $10.29 per hour: proven cheapest, at aws-us-east-1 prices of 2026-11-09" in texts(page.header)
+    assert "4 GPUs, $13.72 per hour: proven cheapest, at aws-us-east-1 prices of 2026-11-09" in texts(page.header)
     assert "No plan can cost less" in texts(page.markdown)
-    assert [metric.value for metric in page.metric] == ["$10.29", "3", "$10.29", "0.0%"]
+    assert [metric.value for metric in page.metric] == ["$13.72", "4", "$13.72", "0.0%"]
 
 
 def test_comparing_shows_every_planner():
     page = press(screen("compare"), "compare")
     assert not page.exception
-    assert "Proven: no plan costs less than $10.29 per hour" in texts(page.header)
+    assert "Proven: no plan costs less than $13.72 per hour" in texts(page.header)
     tables = [frame.value for frame in page.dataframe if "planner" in frame.value.columns]
     assert list(tables[0]["planner"])[:2] == ["exact", "exact-pulp"]
 
@@ -48,7 +49,7 @@ def test_another_example_replaces_the_problem_and_makes_its_plan_an_old_one():
 
 
 def test_a_mixed_fleet_is_drawn_with_what_its_predictions_rest_on():
-    page = solved("plan", "mixed")
+    page = solved("plan", mixed())
     assert not page.exception
     assert "3 GPUs, $9.92 per hour: proven cheapest, at aws-us-east-1 prices of 2026-09-14 to 2026-11-09" in texts(
         page.header
@@ -70,7 +71,7 @@ def test_prices_of_services_add_up_on_the_page():
     page = solved("compare")
     assert not page.exception
     (services,) = [frame.value for frame in page.dataframe if "per million requests" in frame.value.columns]
-    assert services["per hour"].sum() == pytest.approx(10.292643)
+    assert services["per hour"].sum() == pytest.approx(13.723524)
     assert list(services["per hour"]) == sorted(services["per hour"], reverse=True)
 
 
@@ -108,7 +109,7 @@ def test_a_gap_that_is_set_on_the_page_is_part_of_the_problem_and_shown_with_all
 
 
 def test_an_unservable_problem_says_which_service_and_what_would_do():
-    page = screen("workloads")
+    page = screen("workloads", session_with(shop()))
     page.number_input(key=f"slo_fraction_{page.session_state['session'].editor}").set_value(0.01).run()
     press(page, "solve")
     switch(page, "plan")

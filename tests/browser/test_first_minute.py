@@ -27,6 +27,7 @@ def test_a_stranger_sees_an_answer_and_has_a_plan_of_their_own_in_four_steps(pag
     dialog.get_by_role("button", name="Plan 2 services").click()
     expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
     expect(page.get_by_role("heading", name=re.compile(r"GPUs?, \$.* per hour"))).to_be_visible()
+    expect(page.get_by_text("promised: 99 % of requests within the SLO")).to_be_visible()
     expect(page.locator(".js-plotly-plot").get_by_text("photos").first).to_be_visible()
 
 

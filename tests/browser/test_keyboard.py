@@ -58,10 +58,10 @@ def test_a_reload_shows_the_same_screen_with_the_same_work(page):
     settle(page)
     page.reload()
     expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
-    expect(page.get_by_role("heading", name="3 GPUs, $10.29 per hour: proven cheapest")).to_be_visible()
+    expect(page.get_by_role("heading", name="4 GPUs, $13.72 per hour: proven cheapest")).to_be_visible()
     expect(page.get_by_role("radio", name="Latency budgets")).to_be_checked()
     go(page, "History")
     page.reload()
     expect(page.get_by_role("heading", name="History", level=1)).to_be_visible()
-    expect(page.get_by_test_id("stSidebar").get_by_text("3 GPUs, $10.29 per hour: proven cheapest")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_text("4 GPUs, $13.72 per hour: proven cheapest")).to_be_visible()
     assert "/history?" in page.url

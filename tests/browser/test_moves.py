@@ -4,7 +4,8 @@ import json
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import edit_first_rate, go, load_example, look, photograph, press
+from problems.shop import mixed
+from support.browser_walk import edit_first_rate, go, load_problem, look, photograph, press
 
 from sliceplan.solver.model.transition import Transition
 
@@ -23,7 +24,7 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_and_taken_away(page, tmp_pa
     edit_first_rate(page, "2200")
     expect(page.get_by_text("of the problem before it was changed")).to_be_visible(timeout=10_000)
     press(page, "Solve")
-    expect(page.get_by_text("GPUs, $").first).not_to_contain_text("3 GPUs", timeout=20_000)
+    expect(page.get_by_text("GPUs, $").first).not_to_contain_text("4 GPUs", timeout=20_000)
     go(page, "Transition")
     expect(page.get_by_role("heading", name="Side by side")).to_be_visible()
     expect(page.get_by_text("proven fewest").first).to_be_visible()
@@ -41,7 +42,7 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_and_taken_away(page, tmp_pa
 
 
 def test_profiles_show_where_the_plan_uses_and_extrapolates_them(page):
-    load_example(page, "mixed")
+    load_problem(page, mixed())
     press(page, "Solve")
     expect(page.get_by_text("proven cheapest").first).to_be_visible(timeout=20_000)
     go(page, "Profiles")

@@ -3,11 +3,11 @@
 import pytest
 from playwright.sync_api import expect
 from problems.instances import random_problem
-from support.browser_walk import go, look, press
+from problems.shop import shop
+from support.browser_walk import go, load_problem, look, press
 
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.solver.api import solve
-from sliceplan.solver.formats.problem_files import dump_problem
 
 pytestmark = pytest.mark.browser
 
@@ -33,11 +33,11 @@ def choose(page, label, option):
 def test_views_and_filters_of_a_plan_are_there_again_on_return(page):
     press(page, "Solve")
     go(page, "Plan")
-    expect(page.get_by_text("which is $7,514 per month")).to_be_visible()
+    expect(page.get_by_text("which is $10,018 per month")).to_be_visible()
     bars = blocks_in(page)
-    expect(bars).to_have_count(14)
+    expect(bars).to_have_count(16)
     choose(page, "Services", "style-match")
-    expect(bars).to_have_count(11)
+    expect(bars).to_have_count(8)
     view(page, "Latency budgets")
     expect(page.locator(".js-plotly-plot").get_by_text("SLO", exact=True)).to_be_visible()
     expect(page.locator(".ytick")).to_have_count(1)
@@ -45,7 +45,7 @@ def test_views_and_filters_of_a_plan_are_there_again_on_return(page):
     view(page, "Fleet")
     go(page, "Compare")
     go(page, "Plan")
-    expect(bars).to_have_count(11)
+    expect(bars).to_have_count(8)
     page.emulate_media(color_scheme="dark")
     look(page, "21-chosen-service-dark")
 
@@ -54,9 +54,7 @@ def test_a_fleet_of_hundreds_of_gpus_is_one_readable_picture(page):
     problem = random_problem(800, 1)
     plan = solve(problem)
     assert plan.gpus_used > 350
-    file = {"name": "large.yaml", "mimeType": "text/yaml", "buffer": dump_problem(problem).encode()}
-    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
-    expect(page.get_by_test_id("stSidebar").get_by_text(problem.name, exact=True)).to_be_visible()
+    load_problem(page, problem)
     press(page, "Solve")
     expect(page.get_by_test_id("stSidebar").get_by_text(f"{plan.gpus_used} GPUs")).to_be_visible()
     go(page, "Plan")
@@ -73,6 +71,7 @@ def test_a_fleet_of_hundreds_of_gpus_is_one_readable_picture(page):
 
 
 def test_moving_services_frees_a_gpu_that_a_heuristic_wastes(page):
+    load_problem(page, shop().model_copy(update={"name": "shop"}))
     press(page, "Compare")
     expect(page.get_by_test_id("stSidebar").get_by_text("3 GPUs")).to_be_visible()
     go(page, "Fragmentation")

@@ -17,7 +17,7 @@ def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
     look(page, "1-start")
     press(page, "Solve")
     go(page, "Plan")
-    expect(page.get_by_role("heading", name="3 GPUs, $10.29 per hour: proven cheapest")).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("heading", name="4 GPUs, $13.72 per hour: proven cheapest")).to_be_visible(timeout=20_000)
     expect(page.locator(".js-plotly-plot .bars path").first).to_be_visible()
     look(page, "2-plan")
     bar = page.locator(".js-plotly-plot .bars path").first
@@ -28,7 +28,7 @@ def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
     with page.expect_download() as plan:
         press(page, "Plan as JSON")
     plan.value.save_as(tmp_path / "demo.plan.json")
-    assert read_plan(tmp_path / "demo.plan.json").gpus_used == 3
+    assert read_plan(tmp_path / "demo.plan.json").gpus_used == 4
     go(page, "Workloads and fleet")
     with page.expect_download() as problem:
         press(page, "Download problem")
@@ -39,11 +39,11 @@ def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
 def test_comparing_shows_gaps_and_the_rooms_left(page):
     press(page, "Compare")
     go(page, "Compare")
-    expect(page.get_by_text("Proven: no plan costs less than $10.29 per hour")).to_be_visible(timeout=30_000)
-    expect(page.locator(".js-plotly-plot").get_by_text("+33.3 %").first).to_be_visible()
+    expect(page.get_by_text("Proven: no plan costs less than $13.72 per hour")).to_be_visible(timeout=30_000)
+    expect(page.locator(".js-plotly-plot").get_by_text("+100.0 %").first).to_be_visible()
     look(page, "3-compare")
     page.get_by_role("tab", name="Prices").click()
-    expect(page.get_by_text("The shares add up to $10.29 per hour")).to_be_visible(timeout=10_000)
+    expect(page.get_by_text("The shares add up to $13.72 per hour")).to_be_visible(timeout=10_000)
     look(page, "12-prices")
     go(page, "Fragmentation")
     expect(page.get_by_text("External fragmentation")).to_be_visible()
@@ -59,7 +59,7 @@ def test_an_edited_rate_changes_the_plan_and_a_missing_one_is_marked(page):
     press(page, "Solve")
     expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
     expect(page.get_by_text("Against the plan before:")).to_be_visible()
-    expect(page.get_by_text("GPUs, $").first).not_to_contain_text("3 GPUs", timeout=20_000)
+    expect(page.get_by_text("GPUs, $").first).not_to_contain_text("4 GPUs", timeout=20_000)
     go(page, "Workloads and fleet")
     edit_first_rate(page, "2100")
     # A wrong number is refused in the cell, but a cell can be cleared.

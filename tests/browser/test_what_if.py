@@ -28,9 +28,9 @@ def test_a_slider_moved_by_the_keyboard_replans_and_a_link_reopens_it(page, brow
     open_what_if(page)
     slider = page.get_by_role("slider", name="Rate, factor")
     slider.focus()
-    for _ in range(4):
+    for _ in range(8):
         slider.press("ArrowRight")
-    expect(page.get_by_text("What if: rate x 1.2", exact=True)).to_be_visible()
+    expect(page.get_by_text("What if: rate x 1.4", exact=True)).to_be_visible()
     expect(page.get_by_text("on its way")).to_have_count(0)
     expect(page.get_by_test_id("stMetricDelta").first).to_contain_text("+$")
     cost = page.get_by_test_id("stMetricValue").first.inner_text()
@@ -40,7 +40,7 @@ def test_a_slider_moved_by_the_keyboard_replans_and_a_link_reopens_it(page, brow
     assert "/what-if?" in address
     colleague = browser.new_page(viewport={"width": 1280, "height": 1400})
     colleague.goto(address)
-    expect(colleague.get_by_text("What if: rate x 1.2", exact=True)).to_be_visible()
+    expect(colleague.get_by_text("What if: rate x 1.4", exact=True)).to_be_visible()
     expect(colleague.get_by_test_id("stMetricValue").first).to_have_text(cost)
     assert "whatif=" not in colleague.url
     colleague.goto(address.replace("problem=", "problem=x"))

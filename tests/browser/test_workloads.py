@@ -46,7 +46,7 @@ def test_a_pasted_table_is_looked_at_before_it_takes_the_old_ones_place_and_undo
     go(page, "Workloads and fleet")
     page.get_by_role("button", name="Undo").click()
     press(page, "Solve")
-    expect(sidebar(page).get_by_text("3 GPUs, $10.29 per hour")).to_be_visible()
+    expect(sidebar(page).get_by_text("4 GPUs, $13.72 per hour")).to_be_visible()
 
 
 def test_gpus_and_services_are_chosen_by_what_is_known_of_them(page):
@@ -64,7 +64,7 @@ def test_gpus_and_services_are_chosen_by_what_is_known_of_them(page):
     page.keyboard.press("Alt+z")
     page.keyboard.press("Alt+z")
     press(page, "Solve")
-    expect(sidebar(page).get_by_text("3 GPUs, $10.29 per hour")).to_be_visible()
+    expect(sidebar(page).get_by_text("4 GPUs, $13.72 per hour")).to_be_visible()
 
 
 def test_edits_typed_one_after_the_other_are_all_kept(page):

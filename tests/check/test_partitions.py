@@ -7,18 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.check_scalar import wrong_gpus_and_rates
 from problems.instances import random_problem
+from problems.shop import mixed
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check.fleet import used_gpus, wrong_fleet
 from sliceplan.solver.check.plan import check
 from sliceplan.solver.check.totals import wrong_totals
-from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.plan_columns import plan_columns
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 
-PROBLEMS = [random_problem(8, seed=5), example_problems()["mixed"]]
+PROBLEMS = [random_problem(8, seed=5), mixed()]
 PLANS = [solve(problem).model_dump_json() for problem in PROBLEMS]
 
 SERVED = {

@@ -4,11 +4,12 @@ import json
 
 import pytest
 from problems.instances import ROOT
+from problems.shop import SHOP, SHOP_PLAN
 from support.command_line import assert_refused, sliceplan
 
 from sliceplan.solver.formats.exports.registry import TARGETS
 
-PLAN = ROOT / "plans" / "demo.plan.json"
+PLAN = SHOP_PLAN
 LISTED = "".join(
     f"GPU {i}: NVIDIA A100-SXM4-80GB (UUID: GPU-0000000{i}-2222-3333-4444-555555555555)\n" for i in range(4)
 )
@@ -30,7 +31,7 @@ def test_help_lists_every_format_within_80_columns():
 
 
 def test_several_files_take_a_folder(tmp_path):
-    arguments = ("export", PLAN, "--format", "triton", "--problem", ROOT / "plans" / "demo.yaml")
+    arguments = ("export", PLAN, "--format", "triton", "--problem", SHOP)
     assert_refused(sliceplan(*arguments), "--output: is missing; triton writes 10 files into a folder")
     done = sliceplan(*arguments, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr

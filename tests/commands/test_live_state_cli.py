@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from problems.instances import ROOT
+from problems.shop import SHOP_PLAN
 from stand_ins.driver_listings import lgip, lgipp
 from support.command_line import assert_refused, sliceplan
 
-PLAN = ROOT / "plans" / "demo.plan.json"
+PLAN = SHOP_PLAN
 TABLE = "|   0  MIG 3g.40gb          9        2          4:4     |\n"
 PLACES = "GPU  0 Profile ID  9 Placements: {0,4}:4\n"
 

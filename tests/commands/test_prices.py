@@ -4,10 +4,10 @@ import json
 
 import pytest
 import yaml
-from problems.instances import ROOT
+from problems.shop import SHOP
 from support.command_line import call
 
-DEMO = str(ROOT / "plans" / "demo.yaml")
+DEMO = str(SHOP)
 OWN = {
     "name": "ours",
     "cloud": "our own hall",

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from xml.etree import ElementTree
 
 import pytest
-from problems.instances import ROOT
+from problems.shop import SHOP
 from typer.testing import CliRunner
 
 from sliceplan.solver.cli import app
 from sliceplan.solver.model.scenario_report import ScenarioReport
 from sliceplan.solver.workers import executors
 
-DEMO = str(ROOT / "plans" / "demo.yaml")
+DEMO = str(SHOP)
 TWO = ("--planner", "parvagpu", "--planner", "whole-gpu")
 
 
@@ -82,7 +82,7 @@ def test_what_does_not_go_is_refused(scenarios):
     done = scenarios(DEMO, "--family", "scale=1", "--keep", "-")
     assert "so it needs a file" in str(done.exception)
     done = scenarios(DEMO, "--family", "scale=1", "--keep", DEMO)
-    assert "plans/demo.yaml" in str(done.exception)
+    assert "demo.yaml: is read as well" in str(done.exception)
     done = scenarios(DEMO, "--family", "scale=1", "--planner", "parva")
     assert "'parva'" in str(done.exception)
 

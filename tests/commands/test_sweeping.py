@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from problems.instances import ROOT
+from problems.shop import SHOP
 from typer.testing import CliRunner
 
 from sliceplan.solver.cli import app
 from sliceplan.solver.model.sweep_report import SweepReport
 from sliceplan.solver.workers import executors
 
-DEMO = str(ROOT / "plans" / "demo.yaml")
+DEMO = str(SHOP)
 
 
 @pytest.fixture

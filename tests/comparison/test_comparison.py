@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from problems.instances import ROOT
+from problems.shop import SHOP, shop
 from problems.small_problem import changed
 from support.command_line import sliceplan
 from typer.testing import CliRunner
@@ -20,7 +20,7 @@ from sliceplan.solver.planners import registry
 from sliceplan.solver.planners.planner import Planner
 from sliceplan.solver.what_if.fleet_mix import fleet_mix
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 IGNITER = example_problems()["igniter"]
 PROVED = Search(stopped="proved", time_limit_s=None, solver=None)
 
@@ -216,7 +216,7 @@ def test_prices_that_fail_leave_the_rows(monkeypatch):
 
 def compare_by_command(*planners, options=()):
     arguments = [part for name in planners for part in ("--planner", name)]
-    demo = str(ROOT / "plans" / "demo.yaml")
+    demo = str(SHOP)
     return CliRunner().invoke(cli.app, ["compare", demo, *arguments, *options], env={"COLUMNS": "80"})
 
 
@@ -254,7 +254,7 @@ def test_a_command_that_fails_does_not_end_as_if_no_plan_existed(stub, monkeypat
 
     stub(ZeroDivisionError("a mistake"))
     monkeypatch.setattr(cli, "_leave", leave)
-    monkeypatch.setattr("sys.argv", ["sliceplan", "solve", str(ROOT / "plans" / "demo.yaml"), "--planner", "stub"])
+    monkeypatch.setattr("sys.argv", ["sliceplan", "solve", str(SHOP), "--planner", "stub"])
     with pytest.raises(SystemExit) as end:
         cli.main()
     assert end.value.code == 7

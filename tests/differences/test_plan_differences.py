@@ -1,13 +1,14 @@
 """What differs between plans."""
 
 from problems.instances import ROOT
+from problems.shop import shop_plan
 
 from sliceplan.solver.differences.plans import Place, difference
 from sliceplan.solver.differences.wording import describe_plans
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.model.plan import Plan
 
-DEMO = read_plan(ROOT / "plans" / "demo.plan.json")
+DEMO = shop_plan()
 IGNITER = read_plan(ROOT / "plans" / "igniter.plan.json")
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from problems.instances import problem_of, problems
+from problems.shop import shop
 
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model import digest
@@ -60,8 +61,8 @@ def test_the_examples_have_the_digest_of_their_canonical_json(name):
 
 
 def test_prices_change_the_digest_and_the_lack_of_them_does_not():
-    """The digest of the demo is the one that plans of before have."""
-    demo = example_problems()["demo"]
+    """The digest of the demo of before is the one that its plans have."""
+    demo = shop()
     assert reference(demo).sha256 == "7e8dc75d77fd8cb9d440bae25fdc8354fd177ec1550720f13f641941ade5d4f2"
     book = load_price_books()["coreweave"].model_copy(update={"name": "ours"})
     dearer = demo.fleet[0].model_copy(update={"price_factor": 2.0})

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems.igniter_instances import V100, mps_problems, table_3
 from problems.instances import problem_of, problems
+from problems.shop import shop
 from support.command_line import sliceplan
 from typer.testing import CliRunner
 
@@ -118,7 +119,7 @@ def test_what_only_exact_pulp_refuses_has_a_plan_by_another():
     [
         (table_3(), "parvagpu", "parvagpu plans mig, which no GPU type of the fleet allows"),
         (table_3(), "exact-pulp", "exact-pulp plans mig and exclusive, which no GPU type of the fleet allows"),
-        (example_problems()["demo"], "igniter", "igniter plans mps, which no GPU type of the fleet allows"),
+        (shop(), "igniter", "igniter plans mps, which no GPU type of the fleet allows"),
         (example_problems()["igniter"], "gpulets-igniter", "no measured solo table of alexnet on V100-SXM2-16GB"),
     ],
 )
@@ -189,7 +190,7 @@ def test_several_answers_end_with_what_says_most():
 
 
 def test_the_command_line_tells_them_apart(file, tmp_path):
-    few = file({**example_problems()["demo"].model_dump(mode="json"), "fleet": [{"gpu": "A100-80GB", "count": 3}]})
+    few = file({**shop().model_dump(mode="json"), "fleet": [{"gpu": "A100-80GB", "count": 3}]})
     found = {planner: sliceplan("solve", few, "--planner", planner) for planner in ("exact", "parvagpu", "igniter")}
     assert {name: done.returncode for name, done in found.items()} == {"exact": 0, "parvagpu": 6, "igniter": 4}
     assert json.loads(found["parvagpu"].stdout)["status"] == "none_found"
@@ -208,7 +209,7 @@ def test_the_command_line_tells_them_apart(file, tmp_path):
 
 
 def test_a_plan_file_of_before_there_were_these_words_is_read_and_claims_nothing(file, tmp_path):
-    problem = example_problems()["demo"].model_copy(
+    problem = shop().model_copy(
         update={"fleet": problem_of([{"model": "bert", "rate_rps": 1, "slo_ms": 300}], fleet=ONE_GPU).fleet}
     )
     old = solve(problem, "parvagpu").model_copy(update={"status": Status.INFEASIBLE})
@@ -231,7 +232,7 @@ def test_reasons_that_are_the_same_are_said_once():
 
 def test_free_partitions_that_a_planner_does_not_know_are_refused():
     spare = {"spare_gpu_loss": True}
-    demo = example_problems()["demo"]
+    demo = shop()
     keeping = demo.model_copy(update={"settings": demo.settings.model_copy(update=spare)})
     rows = {plan.planner: plan.status for plan in compare(keeping, ["exact", "parvagpu"]).plans}
     assert rows == {"exact": Status.OPTIMAL, "parvagpu": Status.REFUSED}

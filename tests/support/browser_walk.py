@@ -8,6 +8,9 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
+from sliceplan.solver.formats.problem_files import dump_problem
+from sliceplan.solver.model.problem import Problem
+
 SCREENSHOTS = Path(__file__).parents[1] / "browser" / "screenshots"
 
 WIDTH, COLOURS = 960, 96
@@ -103,6 +106,13 @@ def select_first_rate(page: Page) -> None:
             selected.wait_for(state="attached", timeout=2_000)
             break
     expect(selected).to_be_attached()
+
+
+def load_problem(page: Page, problem: Problem) -> None:
+    """Uploads a problem on the screen Workloads; its name must be another than that of the one before."""
+    file = {"name": "problem.yaml", "mimeType": "text/yaml", "buffer": dump_problem(problem).encode()}
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
+    expect(page.get_by_test_id("stSidebar").get_by_text(problem.name, exact=True)).to_be_visible(timeout=10_000)
 
 
 def load_example(page: Page, name: str) -> None:

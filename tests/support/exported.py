@@ -5,6 +5,7 @@ import re
 
 import yaml
 from problems.instances import ROOT
+from problems.shop import mixed_plan, shop_plan
 
 from sliceplan.solver.formats.exports.assign import NodeSupply, assign
 from sliceplan.solver.formats.exports.registry import TARGETS
@@ -22,13 +23,12 @@ UUIDS = {
 
 def demo():
     """Three A100s cut by MIG on one node; some instances take several processes."""
-    return read_plan(ROOT / "plans" / "demo.plan.json")
+    return shop_plan()
 
 
 def mixed():
     """Two A100s cut by MIG on one node, a V100 with unequal MPS shares on another."""
-    plan = read_plan(ROOT / "plans" / "mixed.plan.json")
-    return assign(plan, [NodeSupply("mig-node", 2, "A100-80GB"), NodeSupply("mps-node", 2, "V100-SXM2-16GB")])
+    return assign(mixed_plan(), [NodeSupply("mig-node", 2, "A100-80GB"), NodeSupply("mps-node", 2, "V100-SXM2-16GB")])
 
 
 def changed(plan, edit):

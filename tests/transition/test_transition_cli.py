@@ -5,16 +5,17 @@ import json
 import jsonschema
 import pytest
 from problems.instances import ROOT
+from problems.shop import SHOP, SHOP_PLAN
 from support.command_line import assert_refused, sliceplan
 
-DEMO = ROOT / "plans" / "demo.plan.json"
+DEMO = SHOP_PLAN
 
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory):
     """Returns the demo's problem with two rates changed, and its plan."""
     folder = tmp_path_factory.mktemp("grown")
-    text = (ROOT / "plans" / "demo.yaml").read_text()
+    text = SHOP.read_text()
     problem, plan = folder / "grown.yaml", folder / "grown.plan.json"
     problem.write_text(text.replace("rate_rps: 910", "rate_rps: 1400").replace("rate_rps: 940", "rate_rps: 500"))
     assert sliceplan("solve", problem, "-o", plan).returncode == 0
@@ -111,7 +112,7 @@ def test_replan_says_how_many_moves_it_takes_when_fewer_are_allowed(grown, tmp_p
 
 def test_replan_moves_what_runs_on_a_node_that_the_fleet_has_no_more(tmp_path):
     problem, plan, report = tmp_path / "moved.yaml", tmp_path / "plan.json", tmp_path / "report.json"
-    text = (ROOT / "plans" / "demo.yaml").read_text()
+    text = SHOP.read_text()
     problem.write_text(text.replace("  - {name: gpu-node-1, count: 4}\n", "  - {name: gpu-node-1, count: 1}\n"))
     done = sliceplan("replan", problem, "--running", DEMO, "-o", plan, "--json", report)
     assert done.returncode == 0, done.stderr
@@ -139,5 +140,5 @@ def test_stages_are_not_written_beside_those_of_another_transition(grown, tmp_pa
 
 
 def test_a_problem_in_place_of_a_plan_is_named_as_given():
-    problem = ROOT / "plans" / "demo.yaml"
+    problem = SHOP
     assert_refused(sliceplan("transition", DEMO, problem), f"{problem}: line 1, column 1 is not valid JSON")

@@ -2,6 +2,7 @@
 
 import pytest
 from problems.instances import problem_of
+from problems.shop import shop
 from stand_ins.stuck_solver import stuck
 
 from sliceplan.solver.api import moving, solve
@@ -12,7 +13,7 @@ from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.what_if.defragmentation import NO_TIME, defragmentation
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 
 
 def test_few_moves_win_what_the_holes_of_a_heuristic_waste():

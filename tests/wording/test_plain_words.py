@@ -1,13 +1,14 @@
 """A plan in sentences for whoever pays for it."""
 
 from problems.instances import problem_of
+from problems.shop import shop
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.plan import Bound, Search, Status
 from sliceplan.solver.wording.plain_words import in_plain_words
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 
 
 def test_a_proven_plan_says_what_is_bought_and_that_none_is_cheaper():

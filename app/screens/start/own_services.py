@@ -21,6 +21,7 @@ from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import Problem, Settings
+from sliceplan.solver.model.promise import NEW_SETTINGS
 
 SAMPLE = "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t200\nphotos\tvgg16\t80\t250"
 
@@ -94,7 +95,7 @@ def _offer_rows(
     ways = sorted({way for one in known for way in one.sharing})
     usual = "mig" if "mig" in ways else ", ".join(ways)
     fleet = typed(pd.DataFrame([{"gpu": gpu, "sharing": usual}], columns=list(FLEET_COLUMNS)))
-    settings = {name: field.get_default(call_default_factory=True) for name, field in Settings.model_fields.items()}
+    settings = {name: getattr(NEW_SETTINGS, name) for name in Settings.model_fields}
     problem, findings = stated(Tables(NAME, fleet, rows, settings, profiles=session.tables.profiles))
     if problem is None:
         _say_wrong([_in_row(f"{finding.path} {finding.message}") for finding in findings])

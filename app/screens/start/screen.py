@@ -15,6 +15,7 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.model.words import counted
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
+from sliceplan.solver.wording.promise import promise_in_words
 from sliceplan.solver.wording.summary import plan_summary
 
 from .own_services import ask_for_services, open_and_solve
@@ -114,6 +115,7 @@ def _show_answer(session: Session, answer: Answer) -> None:
             "Sharing saves", f"{less / alone.cost_per_hour:.0%}", _monthly(less), delta_color="off", delta_arrow="off"
         )
     st.markdown(f"**How good that is:** {literal(in_plain_words(problem, plan).proof)}")
+    st.markdown(f"**What is promised:** {literal(promise_in_words(plan.promise))}.")
     drawn = plan.gpus[:MOST_DRAWN]
     show_picture(session, made_once("start.fleet", (plan, problem), lambda: fleet_chart(plan, problem, drawn)), "fleet")
     left = len(plan.gpus) - len(drawn)

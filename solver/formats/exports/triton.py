@@ -12,8 +12,12 @@ find all instances busy, and one of them is free again within L; then its own ba
 
 and is at least 0 where slo_fraction is at most 1/2, the default. It is a bound for a queue that holds no more than the
 next batch, which is what the plan's capacity provides for, and rounded down to whole microseconds.
+
+A plan that promises more than execution (a percentile, or all of evenly spaced requests) counts on a free instance that
+takes what waits at once (docs/explanation/latency-rules.md): there D = 0, for a batch that is held is late for more.
 """
 
+from collections.abc import Mapping
 from math import floor
 
 from ...model.errors import Finding, InputError
@@ -65,7 +69,12 @@ def export(plan: Plan, options: Options) -> Export:
     ]
     if findings:
         raise InputError(grouped(findings))
-    files = {f"{group.name}/{group.workload}/config.pbtxt": _config(group, slos[group.workload]) for group in groups}
+    files = {
+        f"{group.name}/{group.workload}/config.pbtxt": _config(
+            group, slos[group.workload], _delay_us(plan, group, slos)
+        )
+        for group in groups
+    }
     late = dict.fromkeys(group.workload for group in groups if 2 * group.latency_ms > slos[group.workload])
     nothing_left = (f"Nothing of the SLO is left for collecting batches: {', '.join(late)}.",) if late else ()
     several = [group for group in groups if group.processes > 1]
@@ -79,7 +88,11 @@ def queue_delay_us(slo_ms: float, latency_ms: float) -> int:
     return max(0, floor(1000 * (slo_ms - 2 * latency_ms)))
 
 
-def _config(group: ServingGroup, slo_ms: float) -> str:
+def _delay_us(plan: Plan, group: ServingGroup, slos: Mapping[str, float]) -> int:
+    return queue_delay_us(slos[group.workload], group.latency_ms) if plan.promise is None else 0
+
+
+def _config(group: ServingGroup, slo_ms: float, delay_us: int) -> str:
     place = "" if group.node is None else f" of {group.node}"
     kind = group.part.profile.name if group.part.profile else f"{group.part.partition.sm_percent or 100:g} % of the GPU"
     lines = [
@@ -99,7 +112,7 @@ def _config(group: ServingGroup, slo_ms: float) -> str:
         lines += [
             "dynamic_batching {",
             f"  preferred_batch_size: [ {group.batch} ]",
-            f"  max_queue_delay_microseconds: {queue_delay_us(slo_ms, group.latency_ms)}",
+            f"  max_queue_delay_microseconds: {delay_us}",
             "}",
         ]
     return "\n".join(lines) + "\n"

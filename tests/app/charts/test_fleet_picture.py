@@ -5,6 +5,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 from problems.instances import problem_of, random_problem
+from problems.shop import shop
 
 from sliceplan.app.charts.colours import GREY, SERVICES, kept_apart, mixed
 from sliceplan.app.charts.fleet import fleet_chart, looks_of, shortened
@@ -22,7 +23,7 @@ from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.metrics.slice_map import SliceState, slices_of
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 LARGE = random_problem(120, 4)
 LARGE_PLAN = solve(LARGE)
 

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from problems.instances import problem_of, problems, random_problem
+from problems.shop import shop
 
 from sliceplan.app.charts.colours import PALETTE, text_on
 from sliceplan.app.charts.fleet import fleet_chart, place_of
@@ -81,10 +82,10 @@ def test_blocks_of_a_gpu_fill_its_axis_without_overlap():
 
 def test_room_that_no_profile_can_reach_is_told_from_free_room():
     problem = problem_of([{"model": "vgg16", "rate_rps": 7 * 150, "slo_ms": 300}])
-    blocks = {block.start: block for block in blocks_of(solve(example_problems()["demo"]), problem)}
+    blocks = {block.start: block for block in blocks_of(solve(shop()), problem)}
     assert not blocks[7 / 8].reachable
     assert "no MIG profile can start here" in blocks[7 / 8].hover
-    names = [bar.name for bar in fleet_chart(solve(example_problems()["demo"]), example_problems()["demo"]).data]
+    names = [bar.name for bar in fleet_chart(solve(shop()), shop()).data]
     assert "out of reach" in names
     assert "free" not in names
 
@@ -100,7 +101,7 @@ def test_hover_tells_batch_processes_latency_against_slo_and_load():
 
 
 def test_gap_bars_show_every_plan_and_which_is_proven_cheapest():
-    comparison = compare(example_problems()["demo"])
+    comparison = compare(shop())
     figure = gap_chart(comparison)
     texts = dict(zip(figure.data[0].y, figure.data[0].text, strict=True))
     assert texts["exact"] == "proven cheapest"

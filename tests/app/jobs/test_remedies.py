@@ -2,16 +2,16 @@
 
 import pytest
 from problems.instances import random_problem
+from problems.shop import shop
 
 from sliceplan.app.jobs.remedies import remedies
 from sliceplan.solver.api import check, solve
-from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.what_if.changes import applied
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 
 
 def ways_out(problem):

@@ -4,6 +4,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 from problems.instances import problem_of, random_problem
+from problems.shop import shop
 from support.html_reading import read
 
 from sliceplan.app.report.fleet_picture import fleet_pictures
@@ -13,7 +14,7 @@ from sliceplan.solver.api import SimulationSettings, simulate, solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.plan import Plan
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 LARGEST = 1_000_000
 
 

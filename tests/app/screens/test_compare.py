@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from problems.instances import problem_of
+from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.charts.cost_runtime import LEAST_S, cost_runtime_chart
@@ -167,7 +168,7 @@ def test_planners_that_do_not_hold_are_named():
 
 
 def test_failed_and_disputed_planners_are_rows_and_the_rest_is_shown():
-    demo = example_problems()["demo"]
+    demo = shop()
     compared = compare(demo, ["exact", "parvagpu", "paris"])
     exact, other, third = compared.rows
     message = "states that no plan costs less than $13.72/h, but the plan of exact costs $10.29/h and passes check"

@@ -6,17 +6,17 @@ import subprocess
 import sys
 import zipfile
 
+from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.screens.plan.exporting import zipped
 from sliceplan.app.session.session import Answer
 from sliceplan.solver.api import export_formats, solve
-from sliceplan.solver.formats.problem_files import example_problems
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 
 
-def solved(problem="demo"):
+def solved(problem=DEMO):
     return press(screen("plan", session_with(problem)), "solve")
 
 

@@ -1,6 +1,7 @@
 """The screen of fragmentation, run by Streamlit's own test driver."""
 
 from problems.instances import problem_of
+from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, texts
 
 from sliceplan.app.session.session import Answer, Result
@@ -10,7 +11,7 @@ from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.what_if.defragmentation import defragmentation
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 WASTEFUL = solve(DEMO, "parvagpu-unoptimized")
 
 
@@ -27,7 +28,7 @@ def test_an_empty_screen_says_what_will_be_there():
 
 
 def test_a_proven_plan_is_not_said_to_win_by_moving():
-    page = press(screen("fragmentation", session_with("demo")), "solve")
+    page = press(screen("fragmentation", session_with(shop())), "solve")
     assert not page.exception
     assert "no plan for these services on this fleet is cheaper, which is proven" in texts(page.markdown)
     assert "defragment" not in [button.key for button in page.button]

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from problems.instances import ROOT
+from problems.shop import shop, shop_plan
 from support.app_screens import press, screen, session_with, switch, texts
 
 from sliceplan.app.access import writing
@@ -22,13 +22,11 @@ from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.differences.merging import merged
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.differences.problems import changes
-from sliceplan.solver.formats.plan_files import read_plan
-from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.sweep_report import SweepReport
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 NUMBERS = itertools.count(1)
 
 
@@ -308,7 +306,7 @@ def test_every_function_that_writes_asks_for_the_role():
 
 
 def read_plan_of_demo():
-    return read_plan(ROOT / "plans" / "demo.plan.json")
+    return shop_plan()
 
 
 def test_without_a_store_the_tables_and_the_solver_work_on(monkeypatch, saved):

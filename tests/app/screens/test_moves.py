@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from problems.instances import ROOT
+from problems.shop import mixed, mixed_plan, shop, shop_plan
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.charts.colours import SERVICES
@@ -52,7 +53,7 @@ def moves():
 @pytest.fixture(scope="module")
 def larger():
     """The demo with other rates, and its plan."""
-    problem = with_rates(example_problems()["demo"], 1.3)
+    problem = with_rates(shop(), 1.3)
     return Answer(problem, api.solve(problem))
 
 
@@ -60,7 +61,7 @@ def larger():
 def page(larger):
     """The screen Transition when the demo's plan runs and a plan for other rates is next."""
     session = session_with(larger.problem)
-    session.running = Answer(example_problems()["demo"], shipped_plan("demo"))
+    session.running = Answer(shop(), shop_plan())
     session.results["solve"] = Result(larger.problem, larger.plan)
     return settled(screen("transition", session))
 
@@ -146,11 +147,11 @@ def test_tables_have_every_step_and_both_strategies(moves):
 
 
 def test_a_new_plan_begins_with_the_answer_to_what_runs():
-    page = screen("transition", session_with("demo"))
+    page = screen("transition", session_with(shop()))
     assert "Say what runs today" in texts(page.info)
     assert page.button(key="running_is_last").disabled
     session = page.session_state["session"]
-    session.results["solve"] = Result(session.problem, shipped_plan("demo"))
+    session.results["solve"] = Result(session.problem, shop_plan())
     page.run().button(key="running_is_last").click().run()
     assert "The next plan is the one that runs today" in texts(page.info)
     page.button(key="running_clear").click().run()
@@ -222,7 +223,7 @@ def upload(page, kind, name, content):
 
 
 def test_an_uploaded_plan_runs_with_the_problem_that_it_answers():
-    page = screen("transition", session_with("demo"))
+    page = screen("transition", session_with(shop()))
     upload(page, PLAN, "s5.plan.json", (ROOT / "plans" / "parvagpu-s5.plan.json").read_bytes())
     assert not page.exception
     session = page.session_state["session"]
@@ -239,7 +240,7 @@ def test_an_uploaded_plan_runs_with_the_problem_that_it_answers():
     ],
 )
 def test_an_upload_that_is_no_plan_is_refused_in_words(content, wrong):
-    page = screen("transition", session_with("demo"))
+    page = screen("transition", session_with(shop()))
     upload(page, PLAN, "mine.json", content)
     assert not page.exception
     assert wrong in texts(page.error)
@@ -247,7 +248,7 @@ def test_an_upload_that_is_no_plan_is_refused_in_words(content, wrong):
 
 
 def test_a_labelled_node_tells_its_type_and_what_is_assumed_of_it_is_shown():
-    page = screen("transition", session_with("demo"))
+    page = screen("transition", session_with(shop()))
     capacity = {"nvidia.com/gpu": "0", "nvidia.com/mig-1g.12gb": "2", "nvidia.com/mig-2g.24gb": "1"}
     labels = {"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/mig.config": "all-balanced"}
     node = {
@@ -263,7 +264,7 @@ def test_a_labelled_node_tells_its_type_and_what_is_assumed_of_it_is_shown():
 
 
 def test_the_instances_of_a_node_run_with_nothing_in_them():
-    page = screen("transition", session_with("demo"))
+    page = screen("transition", session_with(shop()))
     table = b"|   0  MIG 3g.40gb          9        1          0:4     |\n"
     upload(page, INSTANCES, "lgi.txt", table)
     assert "the file does not tell which node it is of" in texts(page.error)
@@ -281,10 +282,10 @@ def test_the_instances_of_a_node_run_with_nothing_in_them():
 
 
 def test_profiles_show_where_the_plan_uses_them():
-    page = screen("profiles", session_with("mixed"))
+    page = screen("profiles", session_with(mixed()))
     assert "Press Solve" in texts(page.info)
     session = page.session_state["session"]
-    session.results["solve"] = Result(session.problem, shipped_plan("mixed"))
+    session.results["solve"] = Result(session.problem, mixed_plan())
     page.run()
     assert not page.exception
     assert "On MIG instances" in texts(page.header)

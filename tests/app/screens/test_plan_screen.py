@@ -2,6 +2,7 @@
 
 import pytest
 from problems.instances import problem_of, random_problem
+from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.session.session import Result
@@ -30,7 +31,7 @@ def table_with(page, column):
 
 
 def test_a_gap_is_said_in_words_and_figures():
-    problem = example_problems()["demo"]
+    problem = shop()
     exact, other = solve(problem), solve(problem, "parvagpu")
     page = shown(problem, other.model_copy(update={"bound": exact.bound, "gap": 1 / 3}))
     assert not page.exception
@@ -39,7 +40,7 @@ def test_a_gap_is_said_in_words_and_figures():
 
 
 def test_views_show_services_and_gpus_and_a_filter_is_there_again_on_return():
-    page = press(screen("plan", session_with("demo")), "solve")
+    page = press(screen("plan", session_with(shop())), "solve")
     look_at(page, "Services")
     assert len(table_with(page, "slack")) == 8
     page.multiselect(key="plan.services").set_value(["ad-ranking"]).run()
@@ -54,7 +55,7 @@ def test_views_show_services_and_gpus_and_a_filter_is_there_again_on_return():
 
 
 def test_gpus_of_one_node_can_be_looked_at():
-    page = press(screen("plan", session_with(applied(example_problems()["demo"], WhatIf(rate=1.5)))), "solve")
+    page = press(screen("plan", session_with(applied(shop(), WhatIf(rate=1.5)))), "solve")
     look_at(page, "GPUs")
     assert set(table_with(page, "cost per hour")["node"]) == {"gpu-node-1", "gpu-node-2"}
     page.multiselect(key="plan.nodes").set_value(["gpu-node-2"]).run()
@@ -62,7 +63,7 @@ def test_gpus_of_one_node_can_be_looked_at():
 
 
 def test_a_filter_forgets_services_that_the_new_plan_has_not():
-    page = press(screen("plan", session_with("demo")), "solve")
+    page = press(screen("plan", session_with(shop())), "solve")
     page.multiselect(key="plan.services").set_value(["ad-ranking"]).run()
     problem = example_problems()["parvagpu-s1"]
     page.session_state["session"].results["solve"] = Result(problem, solve(problem))
@@ -137,7 +138,7 @@ def test_only_a_proof_says_that_services_have_no_place(planner, claims, said):
 
 
 def test_a_problem_without_a_plan_says_so_and_offers_ways_out_that_work():
-    few = applied(example_problems()["demo"], WhatIf(counts={"A100-80GB": 2}))
+    few = applied(shop(), WhatIf(counts={"A100-80GB": 2}))
     page = press(screen("plan", session_with(few)), "solve")
     settled(page)
     assert "No plan exists" in texts(page.markdown)
@@ -151,7 +152,7 @@ def test_a_problem_without_a_plan_says_so_and_offers_ways_out_that_work():
 
 
 def test_a_gpu_type_that_no_profile_covers_is_left_out_aloud():
-    problem = example_problems()["demo"]
+    problem = shop()
     more = problem.model_copy(update={"fleet": (*problem.fleet, FleetEntry(gpu="L4", sharing=("mps",)))})
     assert uncovered(more) == ["L4"]
     assert "Left out of this plan: L4" in texts(shown(more, solve(problem)).warning)

@@ -52,14 +52,14 @@ def test_a_moved_slider_gives_a_new_plan_beside_the_old_one():
     found = metrics(page)
     assert found["GPUs"][1].startswith("+")
     assert found["Cost per hour"][1].startswith("+$")
-    assert "Beside the problem as it is: 3 GPUs, $10.29 per hour" in texts(page.caption)
+    assert "Beside the problem as it is: 4 GPUs, $13.72 per hour" in texts(page.caption)
     assert page.session_state["session"].problem == DEMO
 
 
 def test_reset_shows_the_problem_again_and_adopt_makes_the_what_if_the_problem():
     page = move(solved(), "rate", 2.0)
     page.button(key="what_if_reset").click().run()
-    assert metrics(page)["GPUs"] == ("3", "")
+    assert metrics(page)["GPUs"] == ("4", "")
     move(page, "rate", 2.0)
     gpus = metrics(page)["GPUs"][0]
     page.button(key="what_if_adopt").click().run()

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, texts
 
 from sliceplan.app.charts.latency_histogram import latency_histogram
@@ -12,12 +13,11 @@ from sliceplan.app.screens.will_it_hold.traffic import BURSTINESS, DISPATCHES, Q
 from sliceplan.app.session.session import Result
 from sliceplan.app.tables.simulation import WORDS, simulation_table, worst_first
 from sliceplan.solver.api import simulate, solve
-from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.simulation.asking import arrivals_of, dispatch_of
 from sliceplan.solver.simulation.settings import SimulationSettings
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 FULL = DEMO.model_copy(update={"settings": DEMO.settings.model_copy(update={"slo_fraction": 0.5})})
 """Where execution within half of the SLO is all that is asked for, some services are late."""
 

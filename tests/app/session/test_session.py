@@ -67,7 +67,7 @@ def test_undo_goes_back_a_limited_way(session):
 
 def test_a_quick_job_is_there_at_once_and_a_new_one_takes_its_place(session):
     begin(session, "solve", submit(session.problem), session.problem, wait_s=60)
-    assert session.answer.plan.gpus_used == 3
+    assert session.answer.plan.gpus_used == 4
     assert not session.open_jobs
     assert not session.is_outdated(session.answer.problem)
     other: Problem = example_problems()["parvagpu-s5"]

@@ -30,7 +30,7 @@ def test_a_plan_is_loaded_as_it_was_saved_and_listed_with_its_figures(store, dem
     assert saved.load_plan(store, record.id) == PLAN
     assert saved.plans(store, "demo") == (again, record)
     figures = (record.planner, record.status, record.cost_per_hour, record.gpus_used, record.gap, record.runtime_s)
-    assert figures == ("exact", "optimal", PLAN.cost_per_hour, 3, 0.0, PLAN.runtime_s)
+    assert figures == ("exact", "optimal", PLAN.cost_per_hour, 4, 0.0, PLAN.runtime_s)
     assert (record.bound_cost_per_hour, record.problem) == (PLAN.bound.cost_per_hour, demo)
     assert (record.author, record.note, record.archived) == ("ben", "proven", None)
 

@@ -1,6 +1,7 @@
 """The screen Plan while a search improves its plan: the best so far at once, marked, until it ends or is stopped."""
 
 import pytest
+from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 from support.waiting import wait_until
 
@@ -9,11 +10,10 @@ from sliceplan.app.jobs.so_far import so_far
 from sliceplan.app.session.session import OpenJob
 from sliceplan.app.widgets.improving import SHOWN, is_better_known, plan_so_far
 from sliceplan.solver.api import solve
-from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.runtime.interruption import interruption
 from sliceplan.solver.runtime.progress import watcher
 
-DEMO = example_problems()["demo"]
+DEMO = shop()
 
 GOES_ON = "[[watcher()(one) for one in found], interruption().wait(60), found[-1].plan if found else None][-1]"
 """What a worker does: it hands on plans, and has the last one as its answer when it is stopped."""
@@ -21,7 +21,7 @@ GOES_ON = "[[watcher()(one) for one in found], interruption().wait(60), found[-1
 
 def improving(*plans, session=None):
     """Returns a session of which a solve is under way that has found these plans so far."""
-    session = session or session_with("demo")
+    session = session or session_with(shop())
     found = [so_far(plan) for plan in plans]
     known = {"watcher": watcher, "interruption": interruption, "found": found}
 
@@ -64,7 +64,7 @@ def test_stopping_keeps_the_best_so_far(dear):
 
 
 def test_until_there_is_a_plan_the_screen_shows_the_last_one():
-    page = press(screen("plan", session_with("demo")), "solve")
+    page = press(screen("plan", session_with(shop())), "solve")
     session = page.session_state["session"]
     improving(session=session)
     page.run()

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from google.protobuf import text_format
 from problems.instances import ROOT
+from problems.shop import FILES
 from support.exported import assert_golden, changed, demo, equal_shares, exported, mixed
 
 from sliceplan.solver.formats.exports.triton import queue_delay_us
+from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import read_problem
 from sliceplan.solver.model.errors import InputError
 
@@ -24,7 +26,7 @@ def model_config():
 
 
 def problem(name):
-    return read_problem(ROOT / "plans" / f"{name}.yaml")
+    return read_problem(FILES / f"{name}.yaml")
 
 
 @pytest.mark.parametrize(("name", "plan"), [("demo", demo()), ("mixed", mixed())])
@@ -67,6 +69,14 @@ def test_config_is_the_golden_one():
 )
 def test_queue_delay_leaves_room_for_a_busy_instance_and_the_execution(slo_ms, latency_ms, delay_us):
     assert queue_delay_us(slo_ms, latency_ms) == delay_us
+
+
+def test_a_plan_that_promises_a_percentile_holds_no_batch_back(model_config):
+    """What it promises is for instances that take at once what waits; a queue delay would be late for more."""
+    problem = read_problem(ROOT / "plans" / "demo.yaml")
+    export = exported("triton", read_plan(ROOT / "plans" / "demo.plan.json"), problem=problem)
+    configs = [text_format.Parse(text, model_config()) for text in export.files.values()]
+    assert {config.dynamic_batching.max_queue_delay_microseconds for config in configs} == {0}
 
 
 def test_a_batch_of_one_needs_no_dynamic_batching(model_config):
