@@ -62,7 +62,9 @@ def test_gpus_and_services_are_chosen_by_what_is_known_of_them(page):
     expect(dialog(page)).to_have_count(0)
     look(page, "23-added")
     page.keyboard.press("Alt+z")
+    settle(page)
     page.keyboard.press("Alt+z")
+    settle(page)
     press(page, "Solve")
     expect(sidebar(page).get_by_text("4 GPUs, $13.72 per hour")).to_be_visible()
 
