@@ -29,6 +29,7 @@ import numpy as np
 from ..analysis.pricing import least_costs, prices_of
 from ..model.plan import Prices, Status
 from ..model.problem import Problem
+from ..model.stop_reason import StopReason
 from ..model.sweep_report import CostStep, SweepPoint
 from ..performance.resolve import resolve
 from ..runtime.interruption import interruption
@@ -43,6 +44,9 @@ MOST_ALONE = 8
 
 MOST_FILTERED = 16
 """Services that together force a step and are tried to be left out again."""
+
+OWN_PRICES = 0.25
+"""Part of the time that the cheaper point's own prices may take."""
 
 ROUNDING = 1e-9
 """Part of a cost by which another is more than rounding above it."""
@@ -92,12 +96,16 @@ def cause_of(data: bytes, cheaper: Index, dearer: Index, cost: float, prices: Pr
     """
     Returns what forces the step between two points of a packed sweep, of which the cheaper one costs `cost`.
 
+    `prices`: the cheaper point's as the sweep found them, which depend on what it began with; they are taken where
+    there is no time for the point's own, with which the answer is the same every time.
+
     All searches for it together have the time of one point; what they leave open forces nothing as far as is known.
     """
     sweep = unpacked(data)
     limit_s = sweep.problem.settings.time_limit_s if sweep.time_limit_s is None else sweep.time_limit_s
     deadline = time.monotonic() + limit_s
     low, high = sweep.problem_at(cheaper), _by_services(sweep.problem_at(cheaper), sweep.problem_at(dearer))
+    prices = _own_prices(sweep, low, OWN_PRICES * limit_s) or prices
     order = _heaviest_first(sweep, low, high, prices)
 
     def rises(names: Sequence[str]) -> Cause | None:
@@ -142,6 +150,14 @@ def _mixed(low: Problem, high: Problem, names: Sequence[str]) -> Problem:
     chosen = set(names)
     pairs = zip(low.workloads, high.workloads, strict=True)
     return low.model_copy(update={"workloads": tuple(h if h.name in chosen else w for w, h in pairs)})
+
+
+def _own_prices(sweep: Sweep, low: Problem, time_limit_s: float) -> Prices | None:
+    """Returns the slice prices of the cheaper point's problem by itself; None: there are none, or they take longer."""
+    from .. import api  # here, so that only workers load the solvers
+
+    plan = api.solve(low, profiles=sweep.profiles, time_limit_s=time_limit_s, gap=sweep.gap)
+    return plan.prices if plan.search.stopped in (StopReason.PROVED, StopReason.GAP_REACHED) else None
 
 
 def _heaviest_first(sweep: Sweep, low: Problem, high: Problem, prices: Prices | None) -> list[str]:

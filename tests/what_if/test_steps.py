@@ -101,3 +101,22 @@ def cost(low, high, names):
     pairs = zip(low.workloads, high.workloads, strict=True)
     mixed = tuple(h if h.name in names else w for w, h in pairs)
     return solve(low.model_copy(update={"workloads": mixed})).cost_per_hour
+
+
+@pytest.mark.parametrize("seed", (4, 7))
+def test_what_is_named_does_not_depend_on_what_the_points_searches_began_with(seed):
+    sweep, points, steps = swept_and_explained(random_problem(20, seed), "rate=1,1.05")
+    prices = points[0].prices
+    turned = prices.model_copy(
+        update={
+            "sizes": tuple(
+                one.model_copy(update={"usd_per_hour": other.usd_per_hour})
+                for one, other in zip(prices.sizes, reversed(prices.sizes), strict=True)
+            )
+        }
+    )
+    others = [[point.model_copy(update={"prices": one}) for point in points] for one in (None, turned)]
+    with ThreadPoolExecutor(1) as executor:
+        again = [list(explained(sweep, one, Workers(executor, 1))) for one in others]
+    assert steps
+    assert again == [steps, steps]
