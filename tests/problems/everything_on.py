@@ -3,6 +3,7 @@ Problems that together switch on everything that a problem can ask for: what goe
 kept free, and with a promise of percentiles.
 """
 
+from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import Problem
 
 BOOK = {
@@ -36,10 +37,18 @@ VISION = {
     "value": 3,
 }
 
+OWN = [
+    one.model_copy(update={"model": "our-words"}).model_dump()
+    for one in shipped_profiles()
+    if (one.model, one.gpu) == ("bert", "A100-80GB")
+]
+"""A model of the problem's own."""
+
 SHARED = Problem.model_validate(
     {
         "version": 1,
         "name": "everything-shared",
+        "profiles": OWN,
         "fleet": [
             CUT,
             {"gpu": "V100-SXM2-16GB", "sharing": ["mps", "exclusive"], "count": 8},
@@ -47,7 +56,7 @@ SHARED = Problem.model_validate(
         ],
         "workloads": [
             VISION,
-            {"name": "words", "model": "bert", "rate_rps": 40, "slo_ms": 500, "gpus": ["A100-80GB"]},
+            {"name": "words", "model": "our-words", "rate_rps": 40, "slo_ms": 500, "gpus": ["A100-80GB"]},
             {"name": "faces", "model": "vgg19", "rate_rps": 60, "slo_ms": 60},
             {"name": "boxes", "model": "ssd", "rate_rps": 40, "slo_ms": 80, "gpus": ["V100-SXM2-16GB", "T4"]},
             {"name": "old", "model": "alexnet", "rate_rps": 150, "slo_ms": 40, "max_replicas": 3},

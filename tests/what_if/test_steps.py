@@ -103,7 +103,7 @@ def cost(low, high, names):
     return solve(low.model_copy(update={"workloads": mixed})).cost_per_hour
 
 
-@pytest.mark.parametrize("seed", (4, 7))
+@pytest.mark.parametrize("seed", [4, 7])
 def test_what_is_named_does_not_depend_on_what_the_points_searches_began_with(seed):
     sweep, points, steps = swept_and_explained(random_problem(20, seed), "rate=1,1.05")
     prices = points[0].prices
