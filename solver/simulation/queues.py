@@ -8,8 +8,9 @@ binary search for how many requests have come by the batch's start, and some doz
 The rule of a step, for the process that is free first, at f (rule.py has the numbers): the batch starts at
 s = max(f, min(arrival of the `least`-th request that waits, arrival of the oldest + `delay_ms`)); with turns, at the
 first slot from then on. It takes `sizes[n]` of the n <= `batch` oldest requests that have come by s, those of that very
-moment among them. Starts never decrease, as neither f nor the arrivals do; so requests are served in their order, and a
-queue's past is its head and when its processes are free.
+moment among them. In turns of any order s closes the batch, and it is executed `after_ms` later. Moments s never
+decrease, as neither f nor the arrivals do; so requests are served in their order, and a queue's past is its head and
+when its processes are free.
 """
 
 from collections.abc import Sequence
@@ -33,6 +34,7 @@ class ServerTable:
     slack_ms: Floats
     round_ms: Floats
     slot_ms: Floats
+    after_ms: Floats
     processes: Ints
     table: Ints
     """Where each server's rows of `sizes` and `batch_ms` begin."""
@@ -50,6 +52,7 @@ def server_table(servers: Sequence[Server], rules: Sequence[BatchRule]) -> Serve
         slack_ms=np.array([rule.slack_ms for rule in rules]),
         round_ms=np.array([server.round_ms for server in servers]),
         slot_ms=np.array([server.slot_ms for server in servers]),
+        after_ms=np.array([server.after_ms for server in servers]),
         processes=np.array([server.processes for server in servers]),
         table=np.cumsum(rows) - rows,
         sizes=np.concatenate([rule.sizes for rule in rules]),
@@ -101,7 +104,7 @@ class Queues:
 
     def starts(self, among: Ints) -> tuple[Ints, Floats]:
         """
-        Returns for queues that have a known request which process sends the next batch, and when.
+        Returns for queues that have a known request which process takes the next batch, and when it is closed.
 
         inf: the batch waits for requests that are not known.
         """
@@ -117,12 +120,12 @@ class Queues:
             start = _slot(start, table.round_ms[of], table.slot_ms[of])
         return process, start
 
-    def send(self, among: Ints, process: Ints, start: Floats) -> None:
+    def send(self, among: Ints, process: Ints, closed: Floats) -> None:
         """Sends the next batch of each of the queues, or drops what is too late for it."""
         table, of = self._table, self.server[among]
         head = self.head[among]
         free = self.free_ms[among, process]
-        latest = start
+        latest = closed
         too_late = self.times[head] + table.slack_ms[of] < free
         drops = bool(too_late.any())
         if drops:  # those who came before free - slack
@@ -132,20 +135,21 @@ class Queues:
         size = table.sizes[row]
         if drops:
             size = np.where(too_late, waiting, size)
+        start = closed + table.after_ms[of]
         end = start + table.batch_ms[table.table[of] + size]
         if drops:
             start, end = np.where(too_late, inf, start), np.where(too_late, inf, end)
             kept = ~too_late
-            self._occupy(among[kept], process[kept], size[kept], start[kept], end[kept])
+            self._occupy(among[kept], process[kept], size[kept], closed[kept], end[kept])
         else:
-            self._occupy(among, process, size, start, end)
+            self._occupy(among, process, size, closed, end)
         self.head[among] = head + size
         self._sent.append((among, head, size, start, end))
 
-    def _occupy(self, among: Ints, process: Ints, size: Ints, start: Floats, end: Floats) -> None:
+    def _occupy(self, among: Ints, process: Ints, size: Ints, closed: Floats, end: Floats) -> None:
         round_ms = self._table.round_ms[self.server[among]]
         # A slot is taken once; any time between it and the next one leads to the next one.
-        self.free_ms[among, process] = np.where(round_ms > 0, start + round_ms / 2, end)
+        self.free_ms[among, process] = np.where(round_ms > 0, closed + round_ms / 2, end)
         self.busy_ms[among, process] = end
         self.running[among, process] = size
 

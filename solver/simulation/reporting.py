@@ -184,6 +184,11 @@ def _notes(plan: Plan, settings: SimulationSettings, services: Sequence[Service]
             "processes of one queue begin idle and fall in close after each other, which lasts with large batches; "
             "evenly distributed they would serve sooner"
         )
+    if any(partition.turns == "any" for gpu in plan.gpus for partition in gpu.partitions):
+        notes.append(
+            "where services take turns in any order, each is executed as if it were the last of every round; in no "
+            "order are its requests later"
+        )
     if free := sum(not partition.serves for gpu in plan.gpus for partition in gpu.partitions):
         notes.append(f"{free} partitions are kept free; they take no requests, as nothing says when they would")
     if settings.failures_s:

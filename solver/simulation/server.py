@@ -8,6 +8,10 @@ neighbour that rests makes nobody slower.
 
 Where services take turns, a service has a slot in every round (`duty_cycle_ms`), in the order of `serves`. At its slot
 a batch of what waits goes; slots are kept, also by services that have nothing to send (gpu-lets, Choi et al. 2022).
+
+In any order, what has come when a round begins is executed in it. Nobody knows the order; so each service is executed
+as if it were the last of every round, after full batches of all others. That is the careful side of every order: which
+requests go in a round depends on what has come alone, and they end no later than the last of it can.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,7 +45,9 @@ class Server:
     round_ms: float = 0.0
     """Time from one slot to the next; 0: no turns."""
     slot_ms: float = 0.0
-    """When the first slot begins."""
+    """When the first slot begins; in any order: the first round."""
+    after_ms: float = 0.0
+    """How long a batch that is closed waits for others of its round before it is executed."""
 
     @property
     def capacity_rps(self) -> float:
@@ -77,6 +83,7 @@ def _of_partition(
     gpu: PlannedGpu, number: int, partition: Partition, batch_times: BatchTimes | None
 ) -> Iterator[tuple[str, Server]]:
     slot_ms = 0.0
+    round_takes_ms = sum(served.latency_ms for served in partition.serves)
     for served in partition.serves:
         known = None if batch_times is None else batch_times(gpu, partition, served)
         takes_turns = partition.duty_cycle_ms is not None
@@ -93,7 +100,8 @@ def _of_partition(
                 batch_ms=times,
                 weight=served.rate_rps,
                 round_ms=partition.duty_cycle_ms or 0.0,
-                slot_ms=slot_ms,
+                slot_ms=0.0 if partition.turns == "any" else slot_ms,
+                after_ms=round_takes_ms - served.latency_ms if partition.turns == "any" else 0.0,
             ),
         )
         slot_ms += served.latency_ms

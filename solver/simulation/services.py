@@ -9,6 +9,7 @@ from ..model.errors import Finding, InputError
 from ..model.lists import few
 from ..model.plan import Plan
 from ..model.problem import GREATEST_QUANTILE, LEAST_QUANTILE, Problem, Workload
+from ..model.rounding import RELATIVE
 from .arrivals.bursts import Bursts
 from .arrivals.trace import Trace
 from .promised import quantile_of
@@ -79,7 +80,7 @@ def _wrong_plan(problem: Problem, plan: Plan, servers: Mapping[str, tuple[Server
     for name, own in servers.items():
         for server in own:
             times = [float(server.batch_ms[1:].min()), float(server.batch_ms.max())]
-            times += [server.round_ms, server.slot_ms + LEAST_MS] if server.round_ms else []
+            times += [server.round_ms, max(server.slot_ms, server.after_ms) + LEAST_MS] if server.round_ms else []
             if not (min(times) >= LEAST_MS and max(*times, server.weight) <= MOST_FIGURE):
                 message = (
                     f"has {name} at {server.weight:.3g} requests/s in {min(times):.3g} to {max(times):.3g} ms; at most "
@@ -88,15 +89,19 @@ def _wrong_plan(problem: Problem, plan: Plan, servers: Mapping[str, tuple[Server
                 yield Finding("plan", f"gpus {server.gpu}, partition {server.partition}", message)
     if unknown := sorted(servers.keys() - names):
         yield Finding("plan", "gpus", f"serve {few(unknown)}, which the problem does not have")
-    yield from _turns_in_any_order(plan)
+    yield from _longer_than_their_round(plan)
 
 
-def _turns_in_any_order(plan: Plan) -> Iterator[Finding]:
+def _longer_than_their_round(plan: Plan) -> Iterator[Finding]:
     for gpu in plan.gpus:
         for number, partition in enumerate(gpu.partitions):
-            if partition.turns == "any":
-                message = "is 'any': a simulation knows turns in slots that are kept only; expected a plan with fixed"
-                yield Finding("plan", f"gpus {gpu.id}, partition {number}, turns", message)
+            taken_ms = sum(served.latency_ms for served in partition.serves)
+            if partition.duty_cycle_ms is not None and taken_ms > partition.duty_cycle_ms * (1 + RELATIVE):
+                message = (
+                    f"is {partition.duty_cycle_ms:g} ms; the turns take {taken_ms:g} ms, so rounds would run into each "
+                    "other: expected a round that is as long"
+                )
+                yield Finding("plan", f"gpus {gpu.id}, partition {number}, duty_cycle_ms", message)
 
 
 def _wrong_settings(problem: Problem, plan: Plan, settings: SimulationSettings) -> Iterator[Finding]:

@@ -19,8 +19,6 @@ from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.division import wrong_gpus
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Plan
-from sliceplan.solver.simulation.services import services_of
-from sliceplan.solver.simulation.settings import SimulationSettings
 from sliceplan.solver.transition.inputs import refuse_unusable
 
 PROFILES = shipped_profiles()
@@ -190,10 +188,6 @@ def test_who_cannot_express_turns_says_so():
         refuse_unusable({"plan": plan})
     with pytest.raises(InputError, match=r"serves a, b in turn, which Kubernetes and Triton cannot keep"):
         TARGETS["triton"].export(plan, Options(source="plan", problem=problem))
-    assert len(services_of(problem, plan, SimulationSettings())) == 2
-    problem, plan = two_in_a_round("any")
-    with pytest.raises(InputError, match="a simulation knows turns in slots that are kept only"):
-        services_of(problem, plan, SimulationSettings())
 
 
 def test_a_service_is_as_tight_as_waiting_leaves_it():

@@ -22,7 +22,7 @@ class Deferred:
 
     def rule(self, server: Server, slo_ms: float) -> BatchRule:
         """Returns the rule for one server (policy.py)."""
-        slack_ms = slo_ms - float(server.batch_ms[-1])
+        slack_ms = slo_ms - server.after_ms - float(server.batch_ms[-1])
         return BatchRule(
             least=server.batch,
             delay_ms=max(slack_ms, 0.0),
