@@ -70,7 +70,7 @@ def row_of(family, size, seeds, time_limit_s):
         plan = solve(problem, profiles=profiles, time_limit_s=time_limit_s)
         seconds.append(time.process_time() - started)
         proven += plan.status == "optimal"
-        gaps.append(plan.cost_per_hour / plan.bound.cost_per_hour - 1)
+        gaps.append(max(plan.cost_per_hour / plan.bound.cost_per_hour - 1, 0.0))
         gpus.append(plan.gpus_used)
         published = solve(problem, planner="igniter", profiles=profiles)
         igniter.append(published.gpus_used if published.status != "violating" else None)
