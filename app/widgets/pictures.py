@@ -10,6 +10,8 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.solver.model.errors import printable
 
+from .files import dated_name
+
 FLEET = "fleet"
 """The name of the picture whose legend stands below it on a phone."""
 
@@ -24,7 +26,7 @@ def show_picture(session: Session, figure: go.Figure, name: str, *, can_pick: bo
     Parameters
     ----------
     name
-        Its widget key, and the name of the file that it is taken away as.
+        Its widget key; the file that it is taken away as is called by the problem, this and the date.
     can_pick
         Whether a click picks a point; else none is ever picked.
     """
@@ -33,7 +35,11 @@ def show_picture(session: Session, figure: go.Figure, name: str, *, can_pick: bo
         "displaylogo": False,
         "displayModeBar": True,
         "modeBarButtons": [["toImage"]],
-        "toImageButtonOptions": {"format": kind, "filename": name, "scale": 2 if kind == "png" else 1},
+        "toImageButtonOptions": {
+            "format": kind,
+            "filename": dated_name(session.tables.name, name),
+            "scale": 2 if kind == "png" else 1,
+        },
     }
     if not can_pick:
         st.plotly_chart(figure, width="stretch", key=name, config=config)

@@ -26,7 +26,7 @@ def test_the_report_opens_by_itself_without_a_request_or_an_error(page, browser,
     go(page, "Plan")
     expect(page.get_by_role("heading", name="Take it away")).to_be_visible(timeout=20_000)
     path = taken(page, "Report as HTML", tmp_path)
-    assert path.name == "demo.report.html"
+    assert re.fullmatch(r"demo-report-\d{4}-\d\d-\d\d\.html", path.name)
     read(path.read_text())
     for scheme in ("light", "dark"):
         opened = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
@@ -64,7 +64,8 @@ def test_other_tools_get_their_files_or_a_reason(page, tmp_path):
     page.get_by_role("textbox", name="Container images (--image)").fill("example/server:1")
     page.keyboard.press("Control+Enter")
     assert "example/server:1" in taken(page, "Download deployments.yaml", tmp_path).read_text()
-    assert taken(page, "Plan as JSON", tmp_path).name == "demo.plan.json"
+    plan = taken(page, "Plan as JSON", tmp_path)
+    assert re.fullmatch(r"demo-plan-\d{4}-\d\d-\d\d\.json", plan.name)
 
 
 def test_pictures_are_taken_as_svg_or_png_and_tables_as_csv(page, tmp_path):
@@ -75,7 +76,7 @@ def test_pictures_are_taken_as_svg_or_png_and_tables_as_csv(page, tmp_path):
     go(page, "Plan")
     page.locator(".js-plotly-plot").hover()
     picture = taken(page, "Download plot", tmp_path)
-    assert picture.name == "fleet.svg"
+    assert re.fullmatch(r"demo-fleet-\d{4}-\d\d-\d\d\.svg", picture.name)
     assert "video-thumbs" in picture.read_text()
     page.get_by_role("radio", name="PNG").click()
     settle(page)

@@ -134,7 +134,8 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
     offer_file(
         "Download comparison (JSON)",
         lambda: json.dumps({"problem": problem.name, **compared.as_data()}, indent=1, ensure_ascii=False) + "\n",
-        f"{problem.name}.comparison.json",
+        problem.name,
+        "comparison.json",
         key="comparison_json",
         width="content",
         help_text="as `sliceplan compare --json` writes it",

@@ -270,7 +270,8 @@ def _show_way(session: Session, answer: Answer, step: DefragmentationStep) -> No
     offer_file(
         "Download this plan",
         dump_plan(plan),
-        f"{answer.problem.name}.defragmented.plan.json",
+        answer.problem.name,
+        "defragmented-plan.json",
         key="download_defragmented",
         place=download,
         width="content",

@@ -42,7 +42,8 @@ def offer_plan(session: Session) -> None:
     offer_file(
         "Plan as JSON",
         partial(dump_plan, plan),
-        f"{problem.name}.plan.json",
+        problem.name,
+        "plan.json",
         key="take_plan",
         place=plan_file,
         help_text="The plan itself: for `sliceplan show`, `check`, `export` and `transition`, and for the agent.",
@@ -50,7 +51,8 @@ def offer_plan(session: Session) -> None:
     offer_file(
         "Problem as YAML",
         partial(dump_problem, problem),
-        f"{problem.name}.yaml",
+        problem.name,
+        "problem.yaml",
         key="take_problem",
         place=problem_file,
         help_text="What this plan answers: fleet, services and settings, for `sliceplan solve` and for this page.",
@@ -58,7 +60,8 @@ def offer_plan(session: Session) -> None:
     offer_file(
         "Report as HTML",
         partial(_report, answer, session.running, steps, trouble, simulation_of(session, plan)),
-        f"{problem.name}.report.html",
+        problem.name,
+        "report.html",
         key="take_report",
         place=report,
         help_text="One file for a change ticket: what, cost, proof, risks and steps. It needs nothing else and prints "

@@ -176,10 +176,10 @@ def _show(problem: Problem, plan: Plan, name: str, made: Export) -> None:
     if len(files) == 1:
         (file, text) = next(iter(files.items()))
         file_name = PurePath(file).name
-        offer_file(f"Download {file_name}", text, file_name, key="take_export", width="content")
+        offer_file(f"Download {file_name}", text, problem.name, file_name, key="take_export", width="content")
     else:
-        label, file_name = f"Download {len(files)} files (zip)", f"{problem.name}.{name}.zip"
-        offer_file(label, partial(zipped, files), file_name, key="take_export", width="content")
+        label = f"Download {len(files)} files (zip)"
+        offer_file(label, partial(zipped, files), problem.name, f"{name}.zip", key="take_export", width="content")
     shown = st.selectbox("Look into", list(files), key="take_shown") if len(files) > 1 else next(iter(files))
     text = files[shown]
     st.code(text[:MOST_SHOWN] + ("\n…" if len(text) > MOST_SHOWN else ""), language=None, height=300)

@@ -64,8 +64,14 @@ def _show_own(session: Session) -> None:
         if st.button("Add profiles of your own", key="add_profiles", type="secondary" if own else "primary"):
             add_profiles(session)
         if own:
-            name = f"{session.tables.name}.profiles.yaml"
-            offer_file("Your profiles as YAML", lambda: profiles_yaml(own), name, key="own_yaml", width="content")
+            offer_file(
+                "Your profiles as YAML",
+                lambda: profiles_yaml(own),
+                session.tables.name,
+                "profiles.yaml",
+                key="own_yaml",
+                width="content",
+            )
     if not own:
         return
     with st.expander(f"{counted(len(own), 'profile')} of your own, part of {literal(session.tables.name)}"):

@@ -348,7 +348,8 @@ def _show_downloads(session: Session, moves: PlannedMoves) -> None:
     offer_file(
         "Download transition",
         moves.json_text,
-        f"{name}.transition.json",
+        name,
+        "transition.json",
         key="download_transition",
         place=steps,
         help_text="as `sliceplan transition --json` writes it",
@@ -356,7 +357,8 @@ def _show_downloads(session: Session, moves: PlannedMoves) -> None:
     offer_file(
         "Download next plan, placed",
         moves.assigned_text,
-        f"{name}.assigned.plan.json",
+        name,
+        "next-plan.json",
         key="download_assigned",
         place=plan,
         help_text="the next plan with the GPUs and places that it gets, as `sliceplan transition --output` writes it",
@@ -364,7 +366,8 @@ def _show_downloads(session: Session, moves: PlannedMoves) -> None:
     offer_file(
         "Download plan of today",
         moves.old_text,
-        f"{name}.today.plan.json",
+        name,
+        "running-plan.json",
         key="download_today",
         place=today,
         help_text="what runs today, as a plan: OLD of `sliceplan transition`, `--current` of `sliceplan-agent plan`",

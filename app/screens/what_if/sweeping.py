@@ -157,7 +157,8 @@ def _show_report(session: Session, swept: Swept) -> None:
     offer_file(
         "Download points (CSV)",
         partial(sweep_csv, report),
-        f"{name}.sweep.csv",
+        name,
+        "sweep.csv",
         key="sweep_csv",
         place=as_csv,
         width="content",
@@ -165,7 +166,8 @@ def _show_report(session: Session, swept: Swept) -> None:
     offer_file(
         "Download sweep (JSON)",
         lambda: report.model_dump_json(indent=1) + "\n",
-        f"{name}.sweep.json",
+        name,
+        "sweep.json",
         key="sweep_json",
         place=as_json,
         width="content",

@@ -185,7 +185,8 @@ def _offer(answer: Answer, report: SimulationReport) -> None:
     offer_file(
         "Everything as JSON",
         lambda: json.dumps(report.model_dump(mode="json"), indent=2) + "\n",
-        f"{answer.problem.name}.simulation.json",
+        answer.problem.name,
+        "simulation.json",
         key="take_simulation",
         help_text="What `sliceplan simulate --json` writes: percentiles with intervals, histograms, partitions.",
     )

@@ -45,12 +45,11 @@ def _offer_what_is_there(session: Session) -> None:
     """Draws buttons that give as files what could not be saved."""
     with st.container(horizontal=True):
         if (problem := session.problem) is not None:
-            offer_file(
-                "Download the problem", partial(dump_problem, problem), f"{problem.name}.yaml", key="unsaved_problem"
-            )
+            contents = partial(dump_problem, problem)
+            offer_file("Download the problem", contents, problem.name, "problem.yaml", key="unsaved_problem")
         if (answer := session.answer) is not None:
-            name = f"{answer.problem.name}.plan.json"
-            offer_file("Download the plan", partial(dump_plan, answer.plan), name, key="unsaved_plan")
+            name = answer.problem.name
+            offer_file("Download the plan", partial(dump_plan, answer.plan), name, "plan.json", key="unsaved_plan")
 
 
 def _show_bar(session: Session, identity: Identity) -> None:

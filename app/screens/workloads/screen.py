@@ -60,7 +60,8 @@ def show(session: Session) -> None:
     offer_file(
         "Download problem",
         lambda: dump_problem(problem) if problem else "",
-        f"{tables.name}.yaml",
+        tables.name,
+        "problem.yaml",
         key="download_problem",
         width="content",
         disabled=problem is None,
@@ -96,5 +97,5 @@ def _show_table(
         paste_table(session, name)
     if changing.button(f"Change {one}", key=f"change_{name}", width="stretch", disabled=table.empty):
         change_row(session, name)
-    file_name = f"{session.tables.name}.{title.lower()}.csv"
-    offer_file(f"{title} as CSV", csv_text(table), file_name, key=f"{name}_csv", place=download)
+    what = f"{title.lower()}.csv"
+    offer_file(f"{title} as CSV", csv_text(table), session.tables.name, what, key=f"{name}_csv", place=download)
