@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from scipy.stats import poisson
+from scipy.special import gammaln, xlogy
 
-from .chain import Chain, Floats, in_us
+from .chain import Chain, Floats, Ints, in_us
 from .greatest_rate import greatest_rate
 
 MOST_LOAD = 0.99
@@ -49,7 +49,13 @@ def waits_at_most(rate_rps: float, ms: float, instances: int, limit_ms: float) -
     last = periods * instances - 1
     numbers = np.arange(last + 1)
     reached = sums[np.minimum(last - numbers, len(sums) - 1)]
-    return float(reached @ poisson.pmf(numbers, u))
+    return float(reached @ _poisson(numbers, u))
+
+
+def _poisson(numbers: Ints, mean: float) -> Floats:
+    """Returns the probabilities of so many arrivals; scipy.stats has them too, but takes a second to import."""
+    found: Floats = np.exp(xlogy(numbers, mean) - mean - gammaln(numbers + 1))
+    return found
 
 
 def _queue_sums(work: float, instances: int) -> Floats:
@@ -57,7 +63,7 @@ def _queue_sums(work: float, instances: int) -> Floats:
     spare = 1 - work / instances
     states = ceil(instances + 40 + 8 / spare + 6 * work)
     numbers = np.arange(states)
-    comes = poisson.pmf(numbers, work)
+    comes = _poisson(numbers, work)
     left = np.maximum(numbers - instances, 0)
     step = np.where(numbers[None, :] >= left[:, None], comes[np.maximum(numbers[None, :] - left[:, None], 0)], 0.0)
     step[:, -1] += 1 - step.sum(axis=1)  # what would go beyond the last state stays in it
