@@ -1,6 +1,7 @@
 """The schedulers on cores: what each must keep on random chains, and the published figures on common random numbers."""
 
 import random
+from functools import cache
 
 import numpy as np
 import pytest
@@ -25,7 +26,11 @@ QPS = {
 }  # fmt: skip
 """Queries/s of ResNet-50 at 15 and at 10 ms, as a prototype found them on the same draws; mean of seeds 1, 2 and 3."""
 
+DEAR = {"layer-wise": 0.1, "prema": 0.04}
+"""Within what part of the figure they are; one seed scatters more."""
 
+
+@cache
 def runtime_of(name, slo_ms, models=("resnet50",)):
     tables = [Timetable(quotas_of(published_chain(model), slo_ms)) for model in models]
     return scheduler_named(name).start(tables, [1 / len(models)] * len(models), MACHINE)
@@ -43,14 +48,18 @@ def test_schedulers_carry_what_the_prototype_found(name, slo_ms):
     """
     At 4 % below the figure, mean of three seeds, enough queries are in time, and at 4 % above not.
 
-    Of `layer-wise`, where each layer is an event, one seed alone is run, at 10 % below and above.
+    Of those in `DEAR`, which have the most events, one seed alone is run, as far as the share may still be reached.
     """
     figure = QPS[name][slo_ms == 10]
     runtime = runtime_of(name, slo_ms)
-    seeds, within = ((1, 2, 3), 0.04) if name != "layer-wise" else ((3,), 0.1)
+    within = DEAR.get(name, 0.04)
     for factor, holds in ((1 - within, True), (1 + within, False)):
-        shares = [share_in_time(runtime, factor * figure, slo_ms, seed) for seed in seeds]
-        assert (sum(shares) / len(shares) >= 0.95) is holds, shares
+        if name in DEAR:
+            ends = runtime(Draw(3, 2000, [1.0]).trace(factor * figure), most_late=100)
+            assert (ends is not None) is holds
+        else:
+            shares = [share_in_time(runtime, factor * figure, slo_ms, seed) for seed in (1, 2, 3)]
+            assert (sum(shares) / 3 >= 0.95) is holds, shares
 
 
 @pytest.mark.parametrize("name", schedulers())
@@ -112,8 +121,8 @@ def test_the_rate_that_is_carried_is_found_by_bisection():
     assert share_in_time(runtime, rate * 1.006, 15, 1, 300) < 0.95
 
 
-@pytest.mark.parametrize(("slo_ms", "rate_rps"), [(15, 243), (10, 156)])
+@pytest.mark.parametrize(("slo_ms", "rate_rps"), [(15, 247), (10, 161)])
 def test_cores_by_the_time_left_carry_half_as_much_again_as_veltair(slo_ms, rate_rps):
-    """Rates 67 and 97 % above VELTAIR's; 252 and 163 were found. A prototype that changes anywhere had 255 and 165."""
+    """Rates 70 and 103 % above VELTAIR's; 256 and 167 were found. A prototype that changes anywhere had 255 and 165."""
     shares = [share_in_time(runtime_of("by-time-left", slo_ms), rate_rps, slo_ms, seed) for seed in (1, 2, 3)]
     assert sum(shares) / 3 >= 0.95, shares

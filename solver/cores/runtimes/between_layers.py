@@ -3,8 +3,10 @@ Queries whose cores change between layers, by a rule that looks at all of them a
 
 The rule is asked at every arrival, at every end, each `TICK_MS` while someone waits, and when a query that shall change
 ends a layer. It says which count of cores each query shall have, and whom it lets go. A query that runs changes at its
-next layer boundary; one that waits starts at once, on what is free up to its target. More cores cost a standstill of
-`grow_ms`, fewer none, and a layer always runs on one count of cores from its begin to its end.
+next layer boundary; one that waits starts at any time. Who shall have more cores gets them once they all are free, and
+until then goes on as it is: those who shall have fewer end a layer soon, and a start on a part of the cores would stand
+still again for the rest. More cores cost a standstill of `grow_ms`, fewer none, and a layer always runs on one count of
+cores from its begin to its end.
 """
 
 from bisect import bisect_left, bisect_right
@@ -177,20 +179,17 @@ class _Run:
             heappush(self._events, (now + TICK_MS, -1, 0, None))
 
     def _set(self, query: _Query, target: int, now: float) -> None:
-        """Gives a query that waits, or has ended a layer, its target, or what is free of it."""
+        """Gives a query that waits, or has ended a layer, its target, if so many cores are free."""
         counts = query.model.counts
         held = counts[query.count] if query.count > WAITS else 0
-        count = min(target, query.model.most(self._free + held))
-        if target > query.count:
-            count = max(count, query.count)
-        if count == query.count:
+        if target == query.count or target > query.model.most(self._free + held):
             return  # the end that was foreseen stays
         self._write(query, now)
-        self._free += held - (counts[count] if count > WAITS else 0)
-        query.runs = now + (self._machine.grow_ms if WAITS < query.count < count else 0.0)
-        query.begun, query.stands_until, query.count = now, query.runs, count
+        self._free += held - (counts[target] if target > WAITS else 0)
+        query.runs = now + (self._machine.grow_ms if WAITS < query.count < target else 0.0)
+        query.begun, query.stands_until, query.count = now, query.runs, target
         query.version, query.due = query.version + 1, -1.0
-        if count > WAITS:
+        if target > WAITS:
             end = query.runs + query.model.rest[query.count][query.layer]
             heappush(self._events, (end, query.number, query.version, query))
 
