@@ -145,4 +145,7 @@ def _lines(found: "CoresReport") -> list[str]:
         f"{found.quantile:.1%} of {found.queries:,} Poisson queries in time, {len(found.bound_rps_by_seed)} seeds; "
         "layer times are those without interference."
     )
+    lines.append(
+        "The bound is proven at the rates that its bisection tried; that no greater rate is carried either is assumed."
+    )
     return lines

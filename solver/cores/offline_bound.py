@@ -18,6 +18,12 @@ Every runtime's queries in time satisfy all of it with s_j of 0 or 1, so its opt
 With interference layers are slower, never faster, so times alone on the cores leave the bound valid. Any mu is valid.
 We take the one that makes P - mu SLO greatest, which is the least core-time in which a query can end in time where
 layers may be divided between counts of cores (the dual of that linear program, a multiple-choice knapsack).
+
+A tighter limit on cores at once, least core-time / least time, is no bound: a query whose first layer takes all cores
+and whose last takes few may exceed it (tests/cores/test_offline_bound.py has one).
+
+What is proven is the share at one rate. The greatest rate is found by bisection (`greatest_rate`), which takes it that
+the share stays below at every greater rate too; that is not proven.
 """
 
 from collections.abc import Sequence

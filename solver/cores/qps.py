@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from .chain import Floats, Ints
-from .greatest_rate import greatest_rate
+from .greatest_rate import CLOSE, greatest_rate
 from .offline_bound import LeastWork, most_in_time
 from .runtimes.timetable import Trace
 from .schedulers.scheduler import Runtime
@@ -55,5 +55,9 @@ def carried_rps(runtime: Runtime, draw: Draw, quantile: float = 0.95) -> float:
 
 
 def offline_rps(work: Sequence[LeastWork], draw: Draw, cores: int, quantile: float = 0.95) -> float:
-    """Returns the rate, queries/s, above which no runtime has that share of a draw's queries in time."""
-    return greatest_rate(lambda rate: most_in_time(draw.arrivals_ms(rate), draw.model, work, cores) >= quantile)
+    """
+    Returns a rate, queries/s, from which on no runtime has that share of a draw's queries in time; 0: from 1 on none.
+
+    That is proven at a rate at most this one, with which the bisection ended; from there on it is assumed.
+    """
+    return CLOSE * greatest_rate(lambda rate: most_in_time(draw.arrivals_ms(rate), draw.model, work, cores) >= quantile)

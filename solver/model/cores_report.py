@@ -37,5 +37,7 @@ class CoresReport(Record):
     queries: int = Field(ge=1, description="of each seed")
     models: tuple[ModelOnCores, ...]
     schedulers: tuple[Carried, ...]
-    bound_rps: float = Field(ge=0, description="no runtime carries more on these arrivals; mean over the seeds")
+    bound_rps: float = Field(
+        ge=0, description="no runtime carries it on these arrivals, nor, which is assumed, more; mean over the seeds"
+    )
     bound_rps_by_seed: tuple[float, ...]

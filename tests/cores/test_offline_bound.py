@@ -9,6 +9,7 @@ from problems.layer_chains import published_chain, random_chain
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
+from sliceplan.solver.cores.chain import Chain
 from sliceplan.solver.cores.offline_bound import least_work, most_in_time
 
 SINGLE = np.zeros(1, dtype=int)
@@ -88,13 +89,32 @@ def test_the_least_work_of_resnet50_is_just_below_that_of_whole_layers():
     assert 184.1 < least_work(chain, 10).core_ms <= 184.248
 
 
+def _prototypes_most(arrivals, slo_ms, core_ms, most_cores, cores):
+    """The prototype's program: each query at most so many cores at once; the queries in time, parts counted."""
+    ends = arrivals + slo_ms
+    moments = np.unique(np.concatenate([arrivals, ends]))
+    pairs = [
+        (query, k)
+        for query, (begin, end) in enumerate(zip(arrivals, ends, strict=True))
+        for k in range(np.searchsorted(moments, begin), np.searchsorted(moments, end))
+    ]
+    length = np.diff(moments)
+    rows = [query for query, _ in pairs] + [len(arrivals) + k for _, k in pairs]
+    matrix = coo_array((np.ones(len(rows)), (rows, [*range(len(pairs))] * 2)))
+    upper = np.concatenate([core_ms, cores * length[: matrix.shape[0] - len(arrivals)]])
+    bounds = [(0, most_cores[query] * length[k]) for query, k in pairs]
+    worth = [-1 / core_ms[query] for query, _ in pairs]
+    return -linprog(worth, A_ub=matrix.tocsr(), b_ub=upper, bounds=bounds).fun
+
+
 @pytest.mark.parametrize(("slo_ms", "core_ms", "published"), [(15, 178.376, 321), (10, 184.248, 257)])
 def test_the_bound_is_near_the_prototypes_which_limits_a_query_more(slo_ms, core_ms, published):
     """
-    The prototype lets a query take least core-time / least time cores at once (41.6), which some runtimes exceed.
+    The prototype lets a query take least core-time / least time cores at once (41.6).
 
-    With that limit its figure comes back within 1 %, here said again as a program of its own. Without it the bound is
-    above, by the limit's worth, and holds for every runtime.
+    With that limit its figure comes back within 1.5 %, here said again as a program of its own. Without it the bound is
+    above, by the limit's worth. That limit is no bound for every model (the next test); whether some runtime exceeds
+    the prototype's figures for ResNet-50 is not known.
     """
     chain = published_chain("resnet50")
     arrivals = np.random.default_rng(1).exponential(size=600).cumsum() * 1000
@@ -103,22 +123,43 @@ def test_the_bound_is_near_the_prototypes_which_limits_a_query_more(slo_ms, core
     def share(rate):
         return most_in_time(arrivals / rate, np.zeros(600, dtype=int), work, 64)
 
+    every = np.ones(600)
     for rate, limited in ((published * 0.985, True), (published * 1.005, False)):
-        assert (_prototypes_share(arrivals / rate, slo_ms, core_ms, core_ms / 4.29) >= 0.95) is limited
+        most = _prototypes_most(arrivals / rate, slo_ms, core_ms * every, core_ms / 4.29 * every, 64)
+        assert (most >= 0.95 * 600) is limited
     assert share(published) >= 0.95
     assert share(published * 1.04) < 0.95
 
 
-def _prototypes_share(arrivals, slo_ms, core_ms, most_cores):
-    moments = np.unique(np.concatenate([arrivals, arrivals + slo_ms]))
-    pairs = [
-        (query, k)
-        for query, arrival in enumerate(arrivals)
-        for k in range(np.searchsorted(moments, arrival), np.searchsorted(moments, arrival + slo_ms))
+def test_a_runtime_exceeds_the_prototypes_limit_on_cores_at_once():
+    """
+    Two queries on 64 cores, both in time, of which the prototype's program admits one and three quarters.
+
+    The first takes 88 core-ms in 4 ms, on average 22 cores, but 64 of them in its first millisecond; those of the
+    second keep 56 cores busy thereafter.
+    """
+    steep_then_flat = Chain("first", np.array([8, 64]), np.array([[8000, 1000], [3000, 3000]]), np.ones(2, dtype=int))
+    single = Chain("second", np.array([56]), np.array([[3000]]), np.ones(1, dtype=int))
+    chains, arrivals, slos = [steep_then_flat, single], np.array([0.0, 1.0]), np.array([4.0, 3.0])
+    # (query, layer, cores, from ms)
+    timetable = [(0, 0, 64, 0.0), (0, 1, 8, 1.0), (1, 0, 56, 1.0)]
+    ready = arrivals.copy()
+    held = np.zeros(4)  # by whole ms
+    for query, layer, cores, begin in timetable:
+        assert begin >= ready[query]
+        chain = chains[query]
+        ready[query] = begin + chain.us[layer, list(chain.cores).index(cores)] / 1000
+        held[int(begin) : int(ready[query])] += cores
+    assert all(ready <= arrivals + slos)
+    assert all(held <= 64)
+    least = [
+        least_core_us(chain.us.tolist(), chain.cores.tolist(), int(slo * 1000)) / 1000
+        for chain, slo in zip(chains, slos, strict=True)
     ]
-    length = np.diff(moments)
-    rows = [query for query, _ in pairs] + [len(arrivals) + k for _, k in pairs]
-    matrix = coo_array((np.ones(len(rows)), (rows, [*range(len(pairs))] * 2)))
-    upper = np.concatenate([np.full(len(arrivals), core_ms), 64 * length[: matrix.shape[0] - len(arrivals)]])
-    bounds = [(0, most_cores * length[k]) for _, k in pairs]
-    return -linprog(-np.ones(len(pairs)), A_ub=matrix.tocsr(), b_ub=upper, bounds=bounds).fun / core_ms / len(arrivals)
+    assert least == [88, 168]
+    most_cores = [one / (chain.total_us.min() / 1000) for one, chain in zip(least, chains, strict=True)]
+    assert most_cores == [22, 56]
+    limited = _prototypes_most(arrivals, slos, np.array(least), most_cores, 64)
+    assert limited == pytest.approx(1 + (64 * 3 - 22 * 3) / 168)  # the first in full, for the second what it leaves
+    work = [least_work(chain, slo) for chain, slo in zip(chains, slos, strict=True)]
+    assert most_in_time(arrivals, np.arange(2), work, 64) == pytest.approx(1)
