@@ -9,6 +9,8 @@ from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.wording.promise import execution_in_words, promise_in_words
 from sliceplan.solver.wording.summary import misses
 
+from .limit_words import why_the_limit_holds
+
 VERDICTS = {
     Status.OPTIMAL: "Proven: no plan for this problem costs less.",
     Status.FEASIBLE: "The plan serves everything; whether a cheaper one exists is not settled.",
@@ -45,7 +47,7 @@ def proof(plan: Plan) -> Iterator[str]:
     else:
         gpus = "" if bound.gpus is None else f", and none has fewer than {bound.gpus} GPUs"
         yield f"Lower limit: {COST.bound_in_words(bound.cost_per_hour)}{gpus}."
-        yield f"Why the limit holds: {bound.method}."
+        yield f"Why the limit holds: {why_the_limit_holds(bound.method)}"
     if plan.gap is not None:
         yield "This plan costs exactly that." if plan.gap < 1e-9 else f"This plan is {plan.gap:.2%} above it."
     limit = "" if plan.search.time_limit_s is None else f" (time limit {plan.search.time_limit_s:g} s)"

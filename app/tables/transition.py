@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from sliceplan.solver.model.transition import Transition
+from sliceplan.solver.model.transition import Disturbance, Transition
 from sliceplan.solver.wording.transition_text import step_in_words
 
 
@@ -48,3 +48,14 @@ def strategies_table(*transitions: Transition | None) -> pd.DataFrame:
             if one is not None
         ]
     )
+
+
+def disturbance_in_words(disturbed: Disturbance) -> str:
+    """Returns who counts as disturbed, and what is known of fewer."""
+    if disturbed.proven:
+        known = "No way to match today's GPUs to the new plan's disturbs fewer: all were searched or ruled out."
+    elif disturbed.fewest is not None:
+        known = "The search for a way to disturb fewer was ended by its time limit."
+    else:
+        known = "Whether another way disturbs fewer is not known."
+    return f"Services of both plans of which a running partition is stopped or moved. {known}"

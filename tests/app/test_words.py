@@ -1,17 +1,31 @@
-"""No word of the planners' inside stands on a screen."""
+"""No word of the planners' inside stands on a screen, in a dialog or in a report."""
 
 import re
+from collections import Counter
 
 import pytest
 from streamlit.testing.v1.element_tree import Element
 from support.app_screens import press, screen, session_with, switch
+from support.html_reading import read
 
+from sliceplan.app.report.report import plan_report
+from sliceplan.app.report.way import way_between
 from sliceplan.app.session.session import Answer
 
 SCREENS = (
     *("start", "workloads", "plan", "will_it_hold", "compare", "what_if", "fragmentation", "transition", "profiles"),
     "history",
 )
+
+DIALOGS = {
+    "start": ("door_own",),
+    "workloads": (
+        *("add_fleet", "paste_fleet", "change_fleet"),
+        *("add_workloads", "paste_workloads", "change_workloads"),
+    ),
+    "profiles": ("add_profiles",),
+}
+"""The buttons that open a dialog, by screen."""
 
 INSIDE = re.compile(
     r"\b(covers?|duals?|footing|incumbents?|lagrangian|simplex|knapsacks?|column generation|restricted master|"
@@ -20,6 +34,11 @@ INSIDE = re.compile(
 )
 
 OF_CODE = re.compile(r"[\w.-]+\.(yaml|json|py)|https?://\S+")
+
+
+def inside(text):
+    """Returns the words of the inside in a text."""
+    return INSIDE.findall(OF_CODE.sub("", text))
 
 
 SILENT = frozenset({"id", "element_id", "form_id", "spec", "config", "url", "data", "columns", "format"})
@@ -58,5 +77,36 @@ def test_no_screen_has_a_word_of_the_inside(example):
         assert not page.exception, name
         for text in words_on(page):
             seen += len(text) > 0
-            assert INSIDE.findall(OF_CODE.sub("", text)) == [], (name, text)
+            assert inside(text) == [], (name, text)
     assert seen > 100
+
+
+@pytest.mark.parametrize(("name", "button"), [(name, button) for name, keys in DIALOGS.items() for button in keys])
+def test_no_dialog_has_a_word_of_the_inside(name, button):
+    page = screen(name, session_with("demo"))
+    before = Counter(words_on(page))
+    page.button(key=button).click().run()
+    assert not page.exception
+    opened = Counter(words_on(page)) - before
+    assert opened.total() > 3
+    for text in opened:
+        assert inside(text) == [], text
+
+
+@pytest.mark.parametrize("example", ["demo", "igniter"])
+def test_no_report_has_a_word_of_the_inside(example):
+    page = press(screen("start", session_with(example)), "solve")
+    answer = page.session_state["session"].answer
+    plan = answer.plan
+    html = plan_report(
+        answer.problem,
+        plan,
+        made_at="2026-03-01 12:00 UTC",
+        version="9.9.9",
+        running=plan,
+        transition=way_between(plan, plan),
+    )
+    texts = [text for text in read(html).text if text.strip()]
+    assert len(texts) > 50
+    for text in texts:
+        assert inside(text) == [], text

@@ -17,7 +17,7 @@ from sliceplan.app.screens.transition.fewer_moves import show_fewer_moves
 from sliceplan.app.screens.transition.running import choose_running
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
-from sliceplan.app.tables.transition import steps_table, strategies_table
+from sliceplan.app.tables.transition import disturbance_in_words, steps_table, strategies_table
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import begin, give_up, show_failure, value_of
 from sliceplan.app.widgets.memo import made_once
@@ -203,7 +203,7 @@ def _show_figures(moves: PlannedMoves) -> None:
         delta=proof or None,
         delta_color="off",
         delta_arrow="off",
-        help=disturbed.method,
+        help=disturbance_in_words(disturbed),
     )
     kept.metric("Not touched", transition.kept, help="partitions that stay as they are; they serve on throughout")
     short.metric(

@@ -31,12 +31,12 @@ def text_of(html):
     return " ".join(" ".join(read(html).text).split())
 
 
-def test_the_report_says_what_cost_proof_risks_steps_and_digests(demo):
+def test_the_report_says_what_cost_proof_risks_steps_and_checksums(demo):
     text = text_of(report(DEMO, demo))
     for said in (
         "3 GPUs, $10.29 per hour: proven cheapest",
         "Lower limit: no plan costs less than $10.29 per hour",
-        demo.bound.method,
+        "Why the limit holds: Each kind of partition has a price",
         "Promised: execution within 50 % of the SLO: no percentile is promised",
         "No headroom",
         "No plan that runs today was given",
