@@ -1,4 +1,4 @@
-"""How far each planner's cost is above what is proven to be needed."""
+"""What each planner's plan costs, and how far that is above what is proven to be needed."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,19 @@ from .colours import MISSES, PALETTE
 
 GOOD, WORSE, BROKEN = PALETTE[2], PALETTE[1], "#BDBDBD"
 
-ROW_HEIGHT = 30
+ROW_HEIGHT = 34
 
 
 def gap_chart(comparison: Comparison) -> go.Figure:
     """
-    Returns one bar a planner: its cost above the proven bound, in percent.
+    Returns one bar a planner: its cost above the proven bound, in percent and in USD; the bound is a line.
 
     A plan that misses SLOs has a hatched bar with a red outline, wherever its cost is: it does not hold. A planner
     without a plan, and any planner where no bound is proven, has no bar.
     """
-    gaps = [(plan.planner, comparison.gap_to_bound(plan)) for plan in comparison.plans]
-    known = [(planner, 100 * gap) for planner, gap in gaps if gap is not None]
+    gaps = [(plan, comparison.gap_to_bound(plan)) for plan in comparison.plans]
+    known = [(plan.planner, 100 * gap) for plan, gap in gaps if gap is not None]
+    costs = [f"${plan.cost_per_hour:,.2f}" for plan, gap in gaps if gap is not None]
     bound = comparison.bound.cost_per_hour
     broken = [
         (plan, 100 * (plan.cost_per_hour / bound - 1))
@@ -37,21 +38,30 @@ def gap_chart(comparison: Comparison) -> go.Figure:
         y=[planner for planner, _ in known],
         x=[gap for _, gap in known],
         marker={"color": [GOOD if gap < 1e-6 else WORSE for _, gap in known]},
-        text=["proven cheapest" if gap < 1e-6 else f"+{gap:.1f} %" for _, gap in known],
+        text=[
+            f"{cost}, {'proven cheapest' if gap < 1e-6 else f'+{gap:.1f} %'}"
+            for (_, gap), cost in zip(known, costs, strict=True)
+        ],
         textposition="outside",
         cliponaxis=False,
-        hovertemplate="%{y}: %{x:.1f} % above the proven bound<extra></extra>",
+        customdata=costs,
+        hovertemplate="%{y}: %{customdata} per hour, %{x:.1f} % above the proven bound<extra></extra>",
     )
     if broken:
         _add_broken(figure, broken)
-    figure.add_vline(x=0, line={"color": PALETTE[7], "width": 2})
+    least = "" if bound is None else f"proven: not below ${bound:,.2f}"
+    figure.add_vline(
+        x=0,
+        line={"color": PALETTE[7], "width": 2},
+        annotation={"text": least, "y": 1.0, "yanchor": "bottom", "xanchor": "left"},
+    )
     order = [plan.planner for plan in comparison.plans if plan.planner in {name for name, _ in known}]
     order += [plan.planner for plan, _ in broken]
     figure.update_layout(
         barmode="overlay",
         showlegend=False,
-        height=90 + ROW_HEIGHT * len(order),
-        margin={"l": 10, "r": 240 if broken else 110, "t": 10, "b": 40},
+        height=110 + ROW_HEIGHT * len(order),
+        margin={"l": 10, "r": 240 if broken else 150, "t": 30, "b": 40},
         xaxis={"title": "cost above the proven bound (%)", "range": _range(known, broken), "fixedrange": True},
         yaxis={"autorange": "reversed", "fixedrange": True, "categoryorder": "array", "categoryarray": order},
     )
@@ -76,7 +86,7 @@ def _add_broken(figure: go.Figure, broken: Sequence[tuple[Plan, float]]) -> None
         figure.add_annotation(
             x=max(gap, 0.0),
             y=plan.planner,
-            text=f"does not hold: {_missing(plan)}",
+            text=f"does not hold: {_missing(plan)},<br>for ${plan.cost_per_hour:,.2f} per hour",
             showarrow=False,
             xanchor="left",
             xshift=4,

@@ -125,8 +125,8 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
     if bound is not None:
         show_picture(session, gap_chart(compared), "gaps")
         st.caption(
-            "How much dearer than the proven bound each plan is. No plan of any planner can be left of 0 and hold; a "
-            "hatched bar misses SLOs."
+            "What each plan costs per hour, and how much dearer it is than the proven bound, which is the line. No "
+            "plan of any planner can be left of it and hold; a hatched bar misses SLOs."
         )
     chosen = _table(compared, breakdowns, differences)
     _reasons(compared)

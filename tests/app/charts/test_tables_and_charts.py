@@ -104,8 +104,9 @@ def test_gap_bars_show_every_plan_and_which_is_proven_cheapest():
     comparison = compare(shop())
     figure = gap_chart(comparison)
     texts = dict(zip(figure.data[0].y, figure.data[0].text, strict=True))
-    assert texts["exact"] == "proven cheapest"
-    assert texts["parvagpu"].startswith("+33.3")
+    assert texts["exact"] == "$10.29, proven cheapest"
+    assert texts["parvagpu"] == "$13.72, +33.3 %"
+    assert [line.text for line in figure.layout.annotations] == ["proven: not below $10.29"]
     table = comparison_table(comparison)
     assert list(table["planner"]) == [plan.planner for plan in comparison.plans]
     assert table.loc[0, "gap"] == 0
