@@ -33,12 +33,16 @@ def breaches(page, axe):
     return [(one["id"], node["html"][:160]) for one in found for node in one["nodes"]]
 
 
-def test_every_screen_is_for_everyone_at_every_width(page):
+@pytest.fixture
+def axe():
     if find_spec("axe_playwright_python") is None:
         skip_without(AXE)
     from axe_playwright_python.sync_playwright import Axe
 
-    axe = Axe()
+    return Axe()
+
+
+def test_every_screen_is_for_everyone_at_every_width(page, axe):
     press(page, "Compare")
     expect(page.get_by_test_id("stSidebar").get_by_text("proven cheapest")).to_be_visible()
     for screen in SCREENS:
@@ -52,6 +56,22 @@ def test_every_screen_is_for_everyone_at_every_width(page):
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             settle(page)
             assert breaches(page, axe) == [], (screen, scheme)
+
+
+def test_the_dialog_of_own_profiles_is_for_everyone_before_and_after_a_table_is_pasted(page, axe):
+    go(page, "Profiles")
+    press(page, "Add profiles of your own")
+    dialog = page.get_by_role("dialog")
+    cells = dialog.get_by_role("textbox", name="Or cells of a spreadsheet")
+    for pasted in ("", "model\tbatch\tlatency (ms)\tthroughput\nours\t1\t4.1\t240"):
+        cells.fill(pasted)
+        cells.press("Control+Enter")
+        if pasted:
+            expect(dialog.get_by_text("Read as a table of measurements")).to_be_visible()
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            settle(page)
+            assert breaches(page, axe) == [], (pasted, scheme)
 
 
 def test_a_phone_shows_tables_as_cards_and_changes_a_service_in_a_form(page):
