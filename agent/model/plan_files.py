@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...solver.model.division import overcommitted, wrong_gpu
+from ...solver.model.division import in_turn, overcommitted, wrong_gpu
 from ...solver.model.errors import Finding, InputError
 from ...solver.model.parsing import closest, grouped, parse_record, parse_text, read_text
 from ...solver.model.plan import Plan, PlannedGpu
@@ -48,11 +48,7 @@ def _wrong_gpu(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
     yield from wrong_gpu(gpu, path)
     yield from beyond_the_board(gpu, path)
     for j, partition in enumerate(gpu.partitions):
-        if partition.duty_cycle_ms is not None:
-            names = ", ".join(served.workload for served in partition.serves)
-            yield (
-                f"{path}.partitions[{j}].serves",
-                f"are {names} in turn; the agent runs one service, back to back",
-            )
+        if (rounds := in_turn(partition)) is not None:
+            yield f"{path}.partitions[{j}].serves", f"are {rounds}; the agent runs one service, back to back"
     if too_much := overcommitted(gpu):
         yield f"{path}.partitions", too_much

@@ -17,6 +17,7 @@ from ..model.profile import Profile
 from ..model.stop_reason import StopReason
 from ..model.words import short_status
 from ..wording.reasons import reasons
+from ..wording.rounds import orders_in_words
 from ..wording.summary import missed_slos
 
 if TYPE_CHECKING:
@@ -208,14 +209,16 @@ def residual_table(rows: Iterable[tuple[str, "Residual"]]) -> Table:
 def _draw_gpu(gpu: PlannedGpu, colours: dict[str, str]) -> list[Text]:
     """Three lines: profile and start, workload, operating point and load, each as wide as its slices."""
     where = f"  {gpu.node}, GPU {gpu.index}" if gpu.node else ""
+    order = orders_in_words(gpu)
     heading = Text.assemble((gpu.id, "bold"), (where, "dim"))
     facts = load_catalogue().get(gpu.gpu)
     mig = facts.mig if facts else None
     lines = [Text("  "), Text("  "), Text("  ")]
     if mig is None or gpu.sharing != "mig":
-        heading.append("  MPS" if gpu.sharing == "mps" else "  whole GPU", style="dim")
+        heading.append(f"  {'MPS' if gpu.sharing == 'mps' else 'whole GPU'}{order}", style="dim")
         _append_shares(lines, gpu, colours)
         return [heading, *lines]
+    heading.append(f"  MIG{order}" if order else "", style="dim")
     unit = AXIS_WIDTH // mig.placement_units
     at = 0
     for partition in sorted(gpu.partitions, key=lambda partition: partition.start or 0):

@@ -74,6 +74,18 @@ def overcommitted(gpu: PlannedGpu) -> str | None:
     return f"take {percent:.9g} % of the SMs in all; there are 100 %"
 
 
+def in_turn(partition: Partition) -> str | None:
+    """Returns who is served in rounds, to stand in a message behind "serves"; None: a workload is, back to back."""
+    if partition.duty_cycle_ms is None:
+        return None
+    names = ", ".join(served.workload for served in partition.serves)
+    return (
+        f"{names} in turn"
+        if len(partition.serves) > 1
+        else f"{names} with a batch every {partition.duty_cycle_ms:g} ms"
+    )
+
+
 @cache
 def _wrong_division(
     gpu: str, sharing: str, places: tuple[Place, ...], percents: tuple[float | None, ...]

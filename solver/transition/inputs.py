@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..model.catalogue import load_catalogue
-from ..model.division import overcommitted, wrong_gpus
+from ..model.division import in_turn, overcommitted, wrong_gpus
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest
 from ..model.plan import Plan
@@ -76,7 +76,6 @@ def _findings(source: str, plan: Plan) -> Iterator[Finding]:
         if too_much := overcommitted(gpu):
             yield Finding(source, f"gpus[{i}].partitions", too_much)
         for j, partition in enumerate(gpu.partitions):
-            if partition.duty_cycle_ms is not None:
-                names = ", ".join(served.workload for served in partition.serves)
-                message = f"take turns ({names}); how services that take turns are moved is not planned yet"
+            if (rounds := in_turn(partition)) is not None:
+                message = f"are {rounds}; how services in rounds are moved is not planned yet"
                 yield Finding(source, f"gpus[{i}].partitions[{j}].serves", message)

@@ -9,8 +9,6 @@ from support.plan_fields import changed, fields, is_listed, named, others
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
-from sliceplan.solver.formats.exports.registry import TARGETS
-from sliceplan.solver.formats.exports.target import Options
 from sliceplan.solver.formats.plan_files import dump_plan, read_plan
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.service_figures import service_figures
@@ -19,7 +17,6 @@ from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.division import wrong_gpus
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Plan
-from sliceplan.solver.transition.inputs import refuse_unusable
 
 PROFILES = shipped_profiles()
 ORDER = "gpus[].partitions[].serves"
@@ -180,14 +177,6 @@ def test_a_plan_file_keeps_turns_and_old_ones_are_read_without(tmp_path):
             del partition["turns"]
     file.write_text(json.dumps(old))
     assert read_plan(file).gpus[0].partitions[0].turns is None
-
-
-def test_who_cannot_express_turns_says_so():
-    problem, plan = two_in_a_round()
-    with pytest.raises(InputError, match=r"serves take turns \(a, b\); how services that take turns are moved"):
-        refuse_unusable({"plan": plan})
-    with pytest.raises(InputError, match=r"serves a, b in turn, which Kubernetes and Triton cannot keep"):
-        TARGETS["triton"].export(plan, Options(source="plan", problem=problem))
 
 
 def test_a_service_is_as_tight_as_waiting_leaves_it():

@@ -9,6 +9,7 @@ the memory; never MIG devices. What does not fit that exactly is refused.
 from collections.abc import Sequence
 from typing import Any
 
+from ...model.division import in_turn
 from ...model.errors import Finding, InputError
 from ...model.parsing import grouped
 from ...model.plan import Plan
@@ -172,7 +173,15 @@ def _replicas(gpu: KnownGpu, source: str) -> int | Finding:
         return Finding(source, f"{gpu.where(part)}.sm_percent", message)
     limit = gpu.facts.memory_mib / count
     for one in gpu.parts:
-        for served in one.partition.serves:
+        serves = one.partition.serves
+        together = sum(served.memory_mib or 0.0 for served in serves)
+        if len(serves) > 1 and together > limit:
+            message = (
+                f"serves {in_turn(one.partition)}, which take {together:g} MiB together; the plugin gives {limit:g} to "
+                f"each of {count}; plan with settings.turns: none"
+            )
+            return Finding(source, gpu.where(one), message)
+        for served in serves:
             if served.memory_mib is not None and served.memory_mib > limit:
                 message = f"takes {served.memory_mib:g} MiB; the plugin gives {limit:g} to each of {count}; {INSTEAD}"
                 return Finding(source, f"{gpu.where(one)}.{served.workload}", message)

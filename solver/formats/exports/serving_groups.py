@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...model.division import in_turn
 from ...model.errors import Finding, InputError
 from ...model.hardware import Gpu
 from ...model.parsing import grouped
@@ -101,15 +102,11 @@ def serving_groups(gpus: Iterable[KnownGpu], source: str, *, by_gpu: bool = Fals
     findings = []
     for gpu in gpus:
         for part in gpu.parts:
-            serves = part.partition.serves
-            if len(serves) > 1 or part.partition.duty_cycle_ms is not None:
-                shown = ", ".join(served.workload for served in serves)
-                message = (
-                    f"serves {shown} in turn, which Kubernetes and Triton cannot keep; plan with settings.turns: none"
-                )
+            if (rounds := in_turn(part.partition)) is not None:
+                message = f"serves {rounds}, which Kubernetes and Triton cannot keep; plan with settings.turns: none"
                 findings.append(Finding(source, gpu.where(part), message))
                 continue
-            for served in serves:
+            for served in part.partition.serves:
                 place = gpu.id if by_gpu and gpu.planned.sharing == "mps" else gpu.planned.node or ""
                 point = f"b{served.batch}x{served.processes}"
                 key = (served.workload, gpu.facts.name, _kind(part), point, place)
