@@ -186,8 +186,8 @@ def _notes(plan: Plan, settings: SimulationSettings, services: Sequence[Service]
         )
     if any(partition.turns == "any" for gpu in plan.gpus for partition in gpu.partitions):
         notes.append(
-            "where services take turns in any order, each is executed as if it were the last of every round; in no "
-            "order are its requests later"
+            "where services take turns in any order, each is executed as if it were the last of every round; if "
+            "requests are dealt alike, no order makes one later"
         )
     if free := sum(not partition.serves for gpu in plan.gpus for partition in gpu.partitions):
         notes.append(f"{free} partitions are kept free; they take no requests, as nothing says when they would")

@@ -10,8 +10,9 @@ Where services take turns, a service has a slot in every round (`duty_cycle_ms`)
 a batch of what waits goes; slots are kept, also by services that have nothing to send (gpu-lets, Choi et al. 2022).
 
 In any order, what has come when a round begins is executed in it. Nobody knows the order; so each service is executed
-as if it were the last of every round, after full batches of all others. That is the careful side of every order: which
-requests go in a round depends on what has come alone, and they end no later than the last of it can.
+as if it were the last of every round, after full batches of all others. That is the careful side of every order where
+requests are dealt ahead: which of them go in a round depends on what has come alone, and they end no later than the
+last of it can. A router that looks at the queues may deal otherwise in another order.
 """
 
 from collections.abc import Callable, Iterator
