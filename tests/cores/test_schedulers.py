@@ -26,7 +26,7 @@ QPS = {
 }  # fmt: skip
 """Queries/s of ResNet-50 at 15 and at 10 ms, as a prototype found them on the same draws; mean of seeds 1, 2 and 3."""
 
-DEAR = {"layer-wise": 0.1, "veltair-literal": 0.06, "prema": 0.04, "fixed-blocks-6": 0.04}
+DEAR = {"layer-wise": 0.1, "prema": 0.04}
 """Within what part of the figure they are; one seed scatters more."""
 
 
