@@ -22,6 +22,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import NEXT, lead_to
 from sliceplan.app.session.session import Session
 from sliceplan.app.widgets.actions import asks_to_solve, show_actions
+from sliceplan.app.widgets.dialogs import none_is_open
 from sliceplan.app.widgets.login import admitted, show_identity
 from sliceplan.app.widgets.pictures import choose_picture_format
 from sliceplan.app.widgets.texts import listed
@@ -45,6 +46,7 @@ def draw_page() -> None:
     if identity is None:
         return
     session = current_session(identity.user)
+    none_is_open(session)
 
     def page(show: Screen, title: str, path: str, icon: str, *, default: bool = False) -> StreamlitPage:
         def draw() -> None:

@@ -9,6 +9,7 @@ from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
 from sliceplan.app.session.session import OpenJob, Result, Session
 from sliceplan.solver.model.problem import Problem
 
+from .dialogs import is_open
 from .improving import is_better_known, nothing_is_shown, words_of
 from .texts import literal
 
@@ -66,7 +67,8 @@ def show_under_way(session: Session) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _watch(session: Session) -> None:
-    if collect(session) or is_better_known(session):
+    # What ends while a dialog is open is shown when that is closed.
+    if (collect(session) or is_better_known(session)) and not is_open(session):
         st.rerun()
     jobs = shared_jobs()
     for purpose, job in session.open_jobs.items():

@@ -13,10 +13,10 @@ pytestmark = pytest.mark.browser
 WIDTHS = (400, 800, 1280, 1920)
 
 
-def open_long_problem(page, tmp_path):
-    """Opens a problem whose search goes on for its whole time limit, which nobody waits for here."""
+def open_long_problem(page, tmp_path, time_limit_s=600.0):
+    """Opens a problem whose search goes on for its whole time limit, which hardly anybody waits for here."""
     problem = random_mps_problem(300, 0)
-    settings = problem.settings.model_copy(update={"time_limit_s": 600.0})
+    settings = problem.settings.model_copy(update={"time_limit_s": time_limit_s})
     file = tmp_path / "long.yaml"
     file.write_text(dump_problem(problem.model_copy(update={"name": "long", "settings": settings})))
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
@@ -59,3 +59,20 @@ def test_a_gap_that_is_good_enough_ends_the_search_by_itself(page, tmp_path):
     press(page, "Solve")
     go(page, "Plan")
     expect(page.get_by_text("The search ended at the gap that was asked for.")).to_be_visible()
+
+
+def test_what_is_typed_into_a_dialog_stays_when_a_search_ends(page, tmp_path):
+    open_long_problem(page, tmp_path, time_limit_s=6.0)
+    press(page, "Solve")
+    go(page, "Workloads and fleet")
+    press(page, "Paste services")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Cells").fill("service\tmodel")
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Stop, keep the best so far")).to_have_count(
+        0, timeout=60_000
+    )
+    page.wait_for_timeout(1_000)
+    expect(dialog.get_by_role("textbox", name="Cells")).to_have_value("service\tmodel")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(page.get_by_test_id("stSidebar").get_by_text("GPUs, $")).to_be_visible()

@@ -24,6 +24,7 @@ from sliceplan.app.tables.measurements import (
     profiles_of,
 )
 from sliceplan.app.tables.profile import points_table
+from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
@@ -70,7 +71,7 @@ MOST_SHOWN = 8
 """Things to put right that are listed."""
 
 
-@st.dialog("Profiles of your own", width="large")
+@dialog("Profiles of your own", width="large")
 def add_profiles(session: Session) -> None:
     """Takes files or pasted text, and gives the problem what they hold."""
     st.markdown(

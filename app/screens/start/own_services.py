@@ -16,6 +16,7 @@ from sliceplan.app.tables.catalogue import ModelFacts, model_facts
 from sliceplan.app.tables.pasted import read_table
 from sliceplan.app.tables.problem import FLEET_COLUMNS, WORKLOAD_COLUMNS, typed
 from sliceplan.app.widgets.actions import ask, solve_now
+from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
@@ -31,7 +32,7 @@ MOST_SHOWN = 8
 """Things to put right that are listed."""
 
 
-@st.dialog("My services", width="medium")
+@dialog("My services", width="medium")
 def ask_for_services(session: Session) -> None:
     """Takes services and a GPU type, and leads to their plan."""
     facts = made_once("own_services.facts", (session.tables.profiles,), lambda: model_facts(profiles_of(session)))

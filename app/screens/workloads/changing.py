@@ -12,6 +12,7 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.catalogue import free_name
 from sliceplan.app.tables.pasted import Table
 from sliceplan.app.tables.problem import FLOATS, INTEGERS, typed
+from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.problem import FleetEntry, Workload
 
@@ -22,7 +23,7 @@ FIELDS: dict[Table, tuple[tuple[str, str], ...]] = {
 """The cells that people change, and what they are called."""
 
 
-@st.dialog("Change a row", width="medium")
+@dialog("Change a row", width="medium")
 def change_row(session: Session, table: Table) -> None:
     """Changes, duplicates or removes one row of the services or of the GPUs."""
     frame: pd.DataFrame = getattr(session.tables, table)

@@ -12,6 +12,7 @@ from sliceplan.app.session.problem_state import state
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.catalogue import ModelFacts, catalogue_table, free_name, model_facts, models_table, on_fleet
 from sliceplan.app.tables.problem import typed
+from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.solver.model.catalogue import load_catalogue
@@ -22,7 +23,7 @@ from sliceplan.solver.performance.latency_rules.execution import least_slo_ms
 from sliceplan.solver.performance.latency_rules.rules import part_of_slo
 
 
-@st.dialog("Add GPUs", width="medium")
+@dialog("Add GPUs", width="medium")
 def add_gpus(session: Session) -> None:
     """Adds a GPU type of the catalogue to the fleet."""
     there = set(session.tables.fleet["gpu"].dropna())
@@ -86,7 +87,7 @@ def add_gpus(session: Session) -> None:
         )
 
 
-@st.dialog("Add a service", width="medium")
+@dialog("Add a service", width="medium")
 def add_service(session: Session) -> None:
     """Adds a service whose model is profiled on a GPU type of the fleet."""
     facts = on_fleet(_facts(session), _fleet(session))

@@ -13,6 +13,7 @@ from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.session.uploaded import MOST_MIB, text_of
 from sliceplan.app.tables.pasted import Pasted, Table, read_table
 from sliceplan.app.tables.problem import marks_of, typed
+from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.catalogue import load_catalogue
@@ -27,7 +28,7 @@ SAMPLES: Mapping[Table, str] = {
 }
 
 
-@st.dialog("Paste a table", width="medium")
+@dialog("Paste a table", width="medium")
 def paste_table(session: Session, table: Table) -> None:
     """Takes a table of services, or of GPUs, and appends it or puts it in the old one's place."""
     st.caption(
