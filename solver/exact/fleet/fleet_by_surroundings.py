@@ -150,8 +150,8 @@ class SurroundingsSearch:
     def _prove(self, cost: float, method: str) -> None:
         if cost > self.best.bound[0] * (1 + NO_GAP):
             self.best = replace(self.best, bound=(cost, method))
-            report(f"exact: no plan costs less than ${cost:,.2f}/h")
             self._on_better(self.best)
+            report(f"exact: no plan costs less than ${cost:,.2f}/h")
 
     def _list(self, spent: float, deadline: float) -> None:
         """Lists what a cheaper plan would be made of, if that may be little, and looks for one."""
@@ -199,8 +199,8 @@ class SurroundingsSearch:
         if not keeps_limits(self._resolved, gpus):
             return False
         self.best = replace(self.best, gpus=gpus, cost=cost)
-        report(f"exact: a plan of ${cost:,.2f}/h, none costs less than ${self.best.bound[0]:,.2f}/h")
         self._on_better(self.best)
+        report(f"exact: a plan of ${cost:,.2f}/h, none costs less than ${self.best.bound[0]:,.2f}/h")
         return True
 
     def _dealt(self, columns: Sequence[Column]) -> MpsAnswer:
