@@ -7,13 +7,14 @@ offered was solved, so that it rests on no such argument.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sliceplan.solver.model.errors import SliceplanError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
-from sliceplan.solver.model.words import counted
+
+from .leaving_out import TRIAL_S, without_least
+from .remedy import Remedy
 
 FACTORS = tuple(round(1.05**step, 3) for step in range(1, 49))
 """By which SLOs are made longer: a twentieth at a time, up to ten times as long."""
@@ -24,20 +25,8 @@ DIGITS = 3
 MOST_MS = 1e9
 """The longest SLO that a problem may state."""
 
-TRIAL_S = 4.0
-"""Of one search."""
-
 ALL_S = 20.0
 """Of all of them; what is not tried by then is not offered."""
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """A change of the problem, in words, and what comes of it."""
-
-    words: str
-    problem: Problem
-    plan: Plan
 
 
 def remedies(problem: Problem, unserved: Sequence[str], profiles: Sequence[Profile]) -> tuple[Remedy, ...]:
@@ -69,7 +58,7 @@ def remedies(problem: Problem, unserved: Sequence[str], profiles: Sequence[Profi
         patient = None if free == problem else _patient(free, unserved, tried)
         both = None if patient is None else _larger(patient.problem, tried, of=problem)
         found.append(None if both is None or patient is None else _joined(patient, both))
-    found.append(_without(problem, unserved, tried))
+    found.append(_without(problem, profiles, end))
     return tuple(one for one in found if one is not None)
 
 
@@ -147,12 +136,12 @@ def _joined(patient: Remedy, both: Remedy) -> Remedy:
     return Remedy(f"{patient.words}, and {more}", both.problem, both.plan)
 
 
-def _without(problem: Problem, names: Sequence[str], tried: Trial) -> Remedy | None:
-    """Returns the problem without the services that have no place."""
-    kept = tuple(one for one in problem.workloads if one.name not in names)
-    if not kept or len(kept) == len(problem.workloads):
+def _without(problem: Problem, profiles: Sequence[Profile], end: float) -> Remedy | None:
+    """Returns the problem without the services of least value, if there is time to choose them."""
+    left_s = end - time.monotonic()
+    if left_s <= 0:
         return None
-    changed = problem.model_copy(update={"workloads": kept})
-    plan = tried(changed)
-    which = names[0] if len(names) == 1 else counted(len(names), "service")
-    return None if plan is None else Remedy(f"Go without {which}", changed, plan)
+    try:
+        return without_least(problem, profiles, min(TRIAL_S, left_s))
+    except SliceplanError:
+        return None

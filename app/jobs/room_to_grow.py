@@ -14,8 +14,7 @@ def room_to_grow(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> H
     """Returns the factor on all rates that the GPUs which a plan rents still carry."""
     from sliceplan.solver import api
 
-    rented = _rented(problem, plan)
-    return api.headroom(rented, profiles=profiles, time_limit_s=_limit_s(problem)).report
+    return api.headroom(rented(problem, plan), profiles=profiles, time_limit_s=_limit_s(problem)).report
 
 
 def most_carried(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> CapacityReport:
@@ -26,11 +25,10 @@ def most_carried(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> C
     """
     from sliceplan.solver import api
 
-    rented = _rented(problem, plan)
-    return api.capacity(rented, weights="solo", profiles=profiles, time_limit_s=_limit_s(problem)).report
+    return api.capacity(rented(problem, plan), weights="solo", profiles=profiles, time_limit_s=_limit_s(problem)).report
 
 
-def _rented(problem: Problem, plan: Plan) -> Problem:
+def rented(problem: Problem, plan: Plan) -> Problem:
     """Returns the problem with the GPUs of a plan as all that there are."""
     fleet = tuple(
         entry.model_copy(update={"count": sum(gpu.gpu == entry.gpu for gpu in plan.gpus), "nodes": None})

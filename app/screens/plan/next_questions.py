@@ -1,11 +1,13 @@
-"""What one asks next of a plan, where one reads it: will it hold, how much more traffic fits, and what if."""
+"""What one asks next of a plan, where one reads it: will it hold, how much more fits, whom to leave out, what if."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.jobs.leaving_out import one_gpu_less
+from sliceplan.app.jobs.remedy import Remedy
 from sliceplan.app.jobs.room_to_grow import most_carried, room_to_grow
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
@@ -20,8 +22,9 @@ from sliceplan.solver.model.simulation_report import Verdict
 from sliceplan.solver.what_if.points import used_profiles
 
 from .most_carried import show_most_carried, why_not_known
+from .remedying import offer_ways
 
-ROOM, MOST = "room_to_grow", "most_carried"
+ROOM, MOST, LESS = "room_to_grow", "most_carried", "one_gpu_less"
 """Questions that a search answers, by the name of its job."""
 
 ANSWERS: dict[Verdict, str] = {
@@ -34,6 +37,7 @@ ANSWERS: dict[Verdict, str] = {
 ASKED_FOR = {
     ROOM: Kept[Plan]("next_questions.asked_for"),
     MOST: Kept[Plan]("next_questions.most_asked_for"),
+    LESS: Kept[Plan]("next_questions.less_asked_for"),
 }
 """Where the session keeps of which plan each was asked last."""
 
@@ -44,6 +48,7 @@ def show_next_questions(session: Session, answer: Answer) -> None:
         st.button("Will it hold, request by request?", key="ask_hold", on_click=lead_to, args=(session, "will-it-hold"))
         _ask(session, answer, ROOM, "How much more traffic fits on these GPUs?", room_to_grow)
         _ask(session, answer, MOST, "What could they carry at most?", most_carried, why_not_known(answer.problem))
+        _ask(session, answer, LESS, "Whom to leave out for one GPU less?", one_gpu_less)
         st.button("What if?", key="ask_what_if", on_click=lead_to, args=(session, "what-if"))
     report = simulation_of(session, answer.plan)
     if report is not None:
@@ -53,6 +58,17 @@ def show_next_questions(session: Session, answer: Answer) -> None:
         st.markdown(f"**Room to grow:** {literal(in_words(room))}")
     if (most := _found(session, answer, MOST)) is not None:
         show_most_carried(most)
+    if (ways := _found(session, answer, LESS)) is not None:
+        _show_less(session, ways)
+
+
+def _show_less(session: Session, ways: Sequence[Remedy]) -> None:
+    """Draws whom to leave out, each with a button that does it."""
+    if not ways:
+        st.markdown("**One GPU less:** no service can be left out for it that makes the plan cheaper.")
+        return
+    st.markdown("**One GPU less**, each planned; a press makes it the problem, and Undo takes it back:")
+    offer_ways(session, ways, "less")
 
 
 def _ask(

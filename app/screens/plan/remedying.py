@@ -1,9 +1,12 @@
 """One-click ways out where there is no plan: tried by a worker before they are offered."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
-from sliceplan.app.jobs.remedies import Remedy, remedies
+from sliceplan.app.jobs.remedies import remedies
+from sliceplan.app.jobs.remedy import Remedy
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
@@ -44,10 +47,15 @@ def offer_remedies(session: Session, answer: Answer) -> None:
         st.info("No single change that was tried gives a plan: SLOs up to ten times as long, or more of these GPUs.")
         return
     st.markdown("**What would help**, each tried; a press makes it the problem, and Undo takes it back:")
+    offer_ways(session, ways, "remedy")
+
+
+def offer_ways(session: Session, ways: Sequence[Remedy], key: str) -> None:
+    """Draws a button for each way, which makes it the problem, with its plan and what that costs."""
     for number, way in enumerate(ways):
         st.button(
             literal(f"{way.words}: {_cost(way.plan)}"),
-            key=f"remedy_{number}",
+            key=f"{key}_{number}",
             on_click=_take,
             args=(session, way),
             type="primary" if number == 0 else "secondary",

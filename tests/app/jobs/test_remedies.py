@@ -4,6 +4,7 @@ import pytest
 from problems.instances import random_problem
 from problems.shop import shop
 
+from sliceplan.app.jobs.leaving_out import one_gpu_less
 from sliceplan.app.jobs.remedies import remedies
 from sliceplan.solver.api import check, solve
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -46,3 +47,36 @@ def test_a_larger_problem_has_remedies_too():
     problem = random_problem(40, 3)
     few = {entry.gpu: 1 for entry in problem.fleet}
     assert ways_out(applied(problem, WhatIf(counts=few)))
+
+
+def without(problem, names):
+    return problem.model_copy(update={"workloads": tuple(one for one in problem.workloads if one.name not in names)})
+
+
+def test_the_fewest_services_that_make_room_are_named():
+    few = applied(DEMO, WhatIf(counts={"A100-80GB": 2}))
+    (way,) = [way for way in ways_out(few) if "Go without" in way.words]
+    gone = {one.name for one in few.workloads} - {one.name for one in way.problem.workloads}
+    assert len(gone) == 2
+    assert "(2 services of 8; no fewer will do)" in way.words
+    assert all(solve(without(few, {one.name})).status is Status.INFEASIBLE for one in few.workloads)
+
+
+def test_one_gpu_less_costs_the_least_value_and_keeps_the_fleet():
+    worth = {"ad-ranking": 5.0, "video-thumbs": 4.0}
+    rated = tuple(one.model_copy(update={"value": worth.get(one.name, 2.0)}) for one in DEMO.workloads)
+    problem = DEMO.model_copy(update={"workloads": rated})
+    plan = solve(problem)
+    (way,) = one_gpu_less(problem, plan, shipped_profiles())
+    gone = [one for one in problem.workloads if one not in way.problem.workloads]
+    lost = sum(one.worth for one in gone)
+    assert way.problem == without(problem, {one.name for one in gone})
+    assert way.plan.gpus_used == plan.gpus_used - 1
+    assert f"(value {lost:g} of {sum(one.worth for one in rated):g}; no less will do)" in way.words
+    cheaper = [one for one in rated if one.worth < lost]
+    assert all(solve(without(problem, {one.name})).gpus_used == plan.gpus_used for one in cheaper)
+
+
+def test_one_service_cannot_be_left_out_for_a_gpu():
+    problem = without(DEMO, {one.name for one in DEMO.workloads[1:]})
+    assert one_gpu_less(problem, solve(problem), shipped_profiles()) == ()

@@ -196,3 +196,14 @@ def test_under_mps_the_most_is_not_asked_and_the_page_says_why():
     page = press(screen("plan", session_with("igniter")), "solve")
     assert page.button(key="ask_most_carried").disabled
     assert "MIG and whole GPUs only" in page.button(key="ask_most_carried").help
+
+
+def test_whom_to_leave_out_for_one_gpu_less_is_asked_where_the_plan_is_and_one_press_does_it():
+    page = press(press(screen("plan", session_with("demo")), "solve"), "ask_one_gpu_less")
+    session = page.session_state["session"]
+    before = session.answer.plan
+    assert "Go without" in page.button(key="less_0").label
+    page.button(key="less_0").click().run()
+    assert not page.exception
+    assert session.answer.plan.gpus_used == before.gpus_used - 1
+    assert not session.is_outdated(session.answer.problem)
