@@ -24,6 +24,7 @@ from ..model.profile import Profile
 from ..performance.prediction import Prediction, predict, predict_whole
 from .basis import bases
 from .fleet import used_gpus, wrong_fleet
+from .latency import stated_promise
 from .metrics import wrong_metrics
 from .partitions import Predict, wrong_partitions
 from .prices import wrong_gpu_prices, wrong_slice_prices
@@ -79,6 +80,14 @@ def _wrong_problem(problem: Problem, plan: Plan) -> Iterator[Violation]:
             f"answers the problem {plan.problem.name!r} (sha256 {plan.problem.sha256[:12]}…), "
             f"not {expected.name!r} (sha256 {expected.sha256[:12]}…)",
         )
+        stated, planned = stated_promise(problem), plan.promise
+        if stated is not None and planned is not None and planned.dispatch != stated.dispatch:
+            yield Violation(
+                "plan",
+                f"is for requests dealt by {planned.dispatch}; the problem deals them by {stated.dispatch}, and no "
+                "plan is certified for another router than its own: solve the problem anew, or set "
+                f"settings.dispatch: {planned.dispatch}",
+            )
 
 
 def _wrong_gpus(

@@ -135,7 +135,8 @@ def simulation_code(report: "SimulationReport") -> Exit:
         return Exit.NO_ANSWER
     if report.holds == "no":
         return Exit.NO_PLAN
-    return Exit.DONE if report.holds == "yes" and report.stopped == "done" else Exit.LIMITED
+    is_certain = report.holds == "yes" and report.stopped == "done" and report.is_of_its_router
+    return Exit.DONE if is_certain else Exit.LIMITED
 
 
 def simulated_rows(problem: "Problem", comparison: "Comparison") -> "dict[str, SimulationReport]":

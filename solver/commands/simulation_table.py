@@ -6,6 +6,7 @@ from rich.table import Table
 
 from ..model.lists import few
 from ..model.simulation_report import SimulatedPercentile, SimulatedService, SimulationReport
+from ..wording.promise import other_router_in_words
 
 SHOWN = (0.5, 0.95)
 """Percentiles beside the one that is asked for."""
@@ -81,6 +82,9 @@ def verdict_lines(report: SimulationReport) -> Iterator[str]:
             "only rise."
         )
     yield _promise(report)
+    if report.planned_for is not None and not report.is_of_its_router:
+        words = other_router_in_words(report.planned_for, report.dispatch)
+        yield f"{words[0].upper()}{words[1:]}."
     ways = few(sorted({service.arrivals for service in report.services}), 4)
     load = "" if report.load == 1 else f" at {report.load:g} times the rates"
     yield (

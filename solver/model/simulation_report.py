@@ -93,6 +93,11 @@ class SimulationReport(Record):
     load: float = Field(gt=0, description="factor on all rates")
     seed: int = Field(ge=0)
     dispatch: str = Field(description="how requests are dealt to partitions")
+    planned_for: str | None = Field(
+        default=None,
+        description="how they must be dealt for what the plan promises (its router); dealt otherwise, this is no "
+        "certificate of the plan; null: it promises nothing that depends on it",
+    )
     batching: str = Field(description="when batches are sent")
     batch_times: Literal["plan", "measured"] = Field(
         description="plan: a batch takes the plan's latency whatever its size; measured: smaller ones the profile's, "
@@ -106,6 +111,11 @@ class SimulationReport(Record):
     requests: int = Field(ge=0, description="all requests that are counted")
     runtime_s: float = Field(ge=0)
     notes: tuple[str, ...] = Field(description="what the figures do not show")
+
+    @property
+    def is_of_its_router(self) -> bool:
+        """Whether requests were dealt as the plan's promise needs, if it does."""
+        return self.planned_for is None or self.planned_for == self.dispatch
 
     @property
     def holds(self) -> Verdict:

@@ -18,8 +18,7 @@ def as_promised(plan: Plan, settings: SimulationSettings) -> SimulationSettings:
 
 
 def _dealing(plan: Plan) -> Dealing:
-    named = None if plan.promise is None else plan.promise.dispatch
-    return DISPATCHES.get(named or "", WeightedRoundRobin())
+    return DISPATCHES.get(planned_for(plan) or "", WeightedRoundRobin())
 
 
 def promised_quantile(plan: Plan) -> float:
@@ -35,7 +34,6 @@ def quantile_of(plan: Plan, settings: SimulationSettings, service: str) -> float
     return own.get(service, promised_quantile(plan))
 
 
-def is_another_dispatch(plan: Plan, settings: SimulationSettings) -> bool:
-    """Tells whether requests are dealt otherwise than the plan's promise needs."""
-    wanted = None if plan.promise is None else plan.promise.dispatch
-    return wanted is not None and settings.dealing is not None and settings.dealing.name != wanted
+def planned_for(plan: Plan) -> str | None:
+    """Returns how requests must be dealt for what a plan promises; None: in any way."""
+    return None if plan.promise is None else plan.promise.dispatch

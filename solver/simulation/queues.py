@@ -117,7 +117,7 @@ class Queues:
         process = free.argmin(axis=1)
         start = np.maximum(free[np.arange(len(among)), process], np.minimum(full, oldest + table.delay_ms[of]))
         if table.round_ms.any():
-            start = _slot(start, table.round_ms[of], table.slot_ms[of])
+            start = next_slot(start, table.round_ms[of], table.slot_ms[of])
         return process, start
 
     def send(self, among: Ints, process: Ints, closed: Floats) -> None:
@@ -188,7 +188,7 @@ class Queues:
         return Batches(*(np.concatenate(parts) for parts in zip(*self._sent, strict=True)))
 
 
-def _slot(start: Floats, round_ms: Floats, slot_ms: Floats) -> Floats:
+def next_slot(start: Floats, round_ms: Floats, slot_ms: Floats) -> Floats:
     """Returns the first slot from a time on, of those that have slots."""
     turns = (round_ms > 0) & (start < inf)
     length = np.where(turns, round_ms, 1.0)

@@ -19,7 +19,7 @@ from ..model.simulation_report import (
 )
 from ..performance.interference.prediction import Floats
 from .intervals import CLOCK_MS, METHOD, Estimate, estimate, quantile, share_within
-from .promised import is_another_dispatch, promised_quantile
+from .promised import planned_for, promised_quantile
 from .sections import Section, Usage, added
 from .service import Service
 from .services import LONGEST_GAP_MS
@@ -52,6 +52,7 @@ def report_of(
         load=settings.load,
         seed=settings.seed,
         dispatch=settings.router.name,
+        planned_for=planned_for(plan),
         batching=settings.batching.name,
         batch_times="measured" if settings.measured_batches else "plan",
         failures_s=dict(settings.failures_s),
@@ -172,11 +173,6 @@ def _partitions(service: Service, usage: Usage) -> tuple[SimulatedPartition, ...
 
 def _notes(plan: Plan, settings: SimulationSettings, services: Sequence[Service]) -> list[str]:
     notes = []
-    if is_another_dispatch(plan, settings):
-        notes.append(
-            f"the plan promises its percentiles with dispatch {plan.promise.dispatch if plan.promise else None}; "
-            "simulated with another one, it is no certificate of that"
-        )
     if any(gpu.sharing == "mps" for gpu in plan.gpus):
         notes.append("under MPS every batch takes as long as beside all its neighbours, whether they are busy or not")
     if any(server.processes > 1 for service in services for server in service.servers):

@@ -1,5 +1,7 @@
 """What a plan promises of latencies, in a sentence."""
 
+from textwrap import wrap
+
 from ..model.plan import Plan, Promise, Status
 
 DEALT = {
@@ -8,6 +10,9 @@ DEALT = {
     "least_expected": "dealt to the least expected completion",
     "central": "from one central queue",
 }
+
+WIDTH = 78
+"""Columns of a line, two less than a terminal's: some are indented."""
 
 
 def promise_in_words(promise: Promise | None) -> str:
@@ -28,8 +33,15 @@ def execution_in_words(slo_fraction: float) -> str:
 
 
 def promised(plan: Plan) -> list[str]:
-    """Returns what a plan promises as a line; empty: it has no GPUs, or misses what it was to keep."""
-    return [f"promised: {promise_in_words(plan.promise)}"] if plan.gpus and plan.status is not Status.VIOLATING else []
+    """Returns what a plan promises in lines of a terminal; empty: it has no GPUs, or misses what it was to keep."""
+    if not plan.gpus or plan.status is Status.VIOLATING:
+        return []
+    return wrap(f"promised: {promise_in_words(plan.promise)}", WIDTH, subsequent_indent="  ")
+
+
+def other_router_in_words(planned_for: str, dispatch: str) -> str:
+    """Returns that a plan was looked at with another router than its own, which certifies nothing."""
+    return f"not certified: the plan is for dispatch {planned_for}, this is {dispatch}"
 
 
 def _percent(part: float) -> str:

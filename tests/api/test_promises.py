@@ -101,12 +101,15 @@ def test_a_plan_says_what_it_promises_and_its_summary_in_words():
         "dispatch": "weighted_round_robin",
         "process_queues": "shared",
     }
-    assert promised(plan)[0].endswith(
-        "promised: 95 % of requests within the SLO (1 with a quantile of their own) for Poisson arrivals, "
-        "dealt by weighted round robin"
-    )
+    assert promised(plan) == [
+        "promised: 95 % of requests within the SLO (1 with a quantile of their own) for",
+        "  Poisson arrivals, dealt by weighted round robin",
+    ]
     evenly = solve(problem_of(BUSY, latency="worst_case"))
-    assert promised(evenly)[0].endswith("all requests within the SLO if they arrive evenly spaced at each partition")
+    assert promised(evenly) == [
+        "promised: all requests within the SLO if they arrive evenly spaced at each",
+        "  partition",
+    ]
     plain = solve(problem_of(BUSY))
     assert plain.promise is None
     assert promised(plain) == ["promised: execution within a part of the SLO, no percentile"]
@@ -127,6 +130,15 @@ def test_published_planners_keep_their_rule_and_are_judged_by_the_problem_s():
     assert [gpu.partitions[0].mig_profile for gpu in missed.gpus] == [
         gpu.partitions[0].mig_profile for gpu in by_execution.gpus
     ]
+
+
+def test_a_plan_is_certified_for_no_other_router_than_its_own():
+    at_random = problem_of(BUSY, latency="percentile", dispatch="random")
+    in_turns = promising(at_random, dispatch="weighted_round_robin")
+    plan = solve(in_turns)
+    said = [str(one) for one in check(at_random, plan, shipped_profiles())]
+    assert any("is for requests dealt by weighted_round_robin; the problem deals them by random" in one for one in said)
+    assert not check(in_turns, plan, shipped_profiles())
 
 
 @pytest.mark.parametrize("promise", PROMISES[::3], ids=str)

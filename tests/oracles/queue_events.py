@@ -62,8 +62,10 @@ class PlainServer:
 
     def expected(self, now):
         """Returns when a further request is expected to complete, reckoning with full batches, from now on."""
-        rests = sorted(max(end - now, 0.0) for end in self.busy_until)
         ahead = len(self.waiting) // self.batch
+        if self.round:
+            return self.next_slot - now + ahead * self.round + self.times[-1]
+        rests = sorted(max(end - now, 0.0) for end in self.busy_until)
         return rests[ahead % self.processes] + (ahead // self.processes + 1) * self.times[-1]
 
     def serve(self, now, started, ended):

@@ -256,7 +256,8 @@ def test_a_percentile_that_is_promised_is_what_is_asked_and_holds():
     assert report.holds == "yes"
     other = simulate(problem, solve(problem), replace(FEW, dealing=WeightedRoundRobin(), quantile=0.9))
     assert [service.quantile for service in other.services] == [0.9, 0.9]
-    assert any("no certificate" in note for note in other.notes)
+    assert (other.planned_for, other.is_of_its_router) == ("random", False)
+    assert report.is_of_its_router
 
 
 def test_processes_with_queues_of_their_own_wait_longer():

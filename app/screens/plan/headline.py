@@ -41,8 +41,8 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
             f"Left out of this plan: {literal(', '.join(without))}. No speed of these services' models is known there; "
             "the screen Profiles says what is."
         )
-    for line in promised(plan):
-        st.caption(literal(line))
+    if lines := promised(plan):
+        st.caption(literal(" ".join(line.strip() for line in lines)))
     _show_change(session, problem, plan)
     if not goes_on and session.answer is not None and session.answer.plan is plan:
         offer_remedies(session, session.answer)

@@ -20,6 +20,7 @@ from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport
+from sliceplan.solver.wording.promise import other_router_in_words
 
 from .replanning import offer_to_make_it_hold
 from .traffic import asked_traffic, words_of
@@ -96,6 +97,9 @@ def _show(session: Session, answer: Answer, found: Simulated) -> None:
 
 
 def _show_verdict(report: SimulationReport) -> None:
+    if report.planned_for is not None and not report.is_of_its_router:
+        words = other_router_in_words(report.planned_for, report.dispatch)
+        st.warning(literal(f"{words[0].upper()}{words[1:]}."))
     holding = sum(one.holds == "yes" for one in report.services)
     missing = [one for one in report.services if one.holds == "no"]
     promise = f"{100 * report.quantile:g} % of requests within the SLO"

@@ -161,6 +161,8 @@ def edit_settings(session: Session) -> None:
                 column.checkbox(name, value=value, **told)
             else:
                 column.number_input(name, value=value, **_written(value), **told)
+            if name == "slo_fraction" and session.tables.settings["latency"] != "execution":
+                column.caption("No part of what is promised here: only published planners go by it.")
 
 
 def _written(value: float) -> dict[str, Any]:

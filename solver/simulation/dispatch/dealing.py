@@ -6,7 +6,7 @@ does, the queues of a service are advanced request by request (coupled.py).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -62,10 +62,16 @@ class ServerFacts:
     batch_ms: Floats
     """Time of a full batch."""
     processes: Ints
+    round_ms: Floats
+    """Time from one of its slots to the next; 0: no turns."""
+    slot_ms: Floats
+    """When its first slot begins."""
+    after_ms: Floats
+    """How long a batch that is closed waits for others of its round."""
 
     def of(self, among: Ints) -> "ServerFacts":
         """Returns those of some queues."""
-        return ServerFacts(self.weight[among], self.batch[among], self.batch_ms[among], self.processes[among])
+        return ServerFacts(*(getattr(self, field.name)[among] for field in fields(self)))
 
 
 def server_facts(servers: Sequence[Server]) -> ServerFacts:
@@ -75,4 +81,7 @@ def server_facts(servers: Sequence[Server]) -> ServerFacts:
         np.array([server.batch for server in servers]),
         np.array([float(server.batch_ms[-1]) for server in servers]),
         np.array([server.processes for server in servers]),
+        np.array([server.round_ms for server in servers]),
+        np.array([server.slot_ms for server in servers]),
+        np.array([server.after_ms for server in servers]),
     )
