@@ -15,6 +15,7 @@ from sliceplan.solver.model.errors import Finding
 from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
+from sliceplan.solver.model.sharing import Sharing
 
 FLEET_COLUMNS = ("gpu", "count", "price_per_hour", "price_factor", "sharing", "nodes")
 WORKLOAD_COLUMNS = (
@@ -157,6 +158,13 @@ def _fleet_entry(row: dict[str, Any]) -> dict[str, Any]:
         name, _, count = part.partition(":")
         nodes.append({"name": name.strip(), "count": int(count) if count.strip().isdecimal() else count})
     return {**row, "nodes": nodes} if nodes else row
+
+
+def ways_in(text: object) -> tuple[Sharing, ...]:
+    """Returns the ways of dividing a GPU that a cell of the fleet states, those that there are; empty means MIG."""
+    named: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
+    parts = [] if text is None else _parts(text)
+    return tuple(way for way in named if way in parts) or ("mig",)
 
 
 def _workload(row: dict[str, Any]) -> dict[str, Any]:

@@ -22,10 +22,11 @@ def bases(profiles: Mapping[tuple[str, str], Profile]) -> BasisOf:
         profile = profiles.get((model, gpu))
         if profile is None:
             return None
+        estimate = profile.share_estimate if mig_profile is None else profile.mig_estimate
         if (mig_profile, None if mig_profile else 100, batch, processes) in measured(model, gpu):
-            return "measured"
+            return "measured" if estimate is None else "estimated"
         if mig_profile is not None:
-            return "fitted" if profile.curves else None
+            return None if not profile.curves else "fitted" if estimate is None else "estimated"
         return None if profile.interference is None else basis_beside(profile.interference)
 
     return basis_of

@@ -96,13 +96,14 @@ def estimate_profile(
     measured_on: Annotated[str, typer.Option("--from", metavar="GPU", help="GPU type that they were measured on.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Profile file to write (YAML, or JSON).")],
     profiles: ProfilesOption = None,
+    margin: Annotated[float, typer.Option(min=0, max=10, help="Part to add to every time, as 0.25.")] = 0.0,
 ) -> None:
-    """Carry interference coefficients to another GPU type by roofline ratios; marked as estimated."""
+    """Carry profiles to another GPU type, MIG sizes included, by roofline ratios; marked as estimated."""
     from ..formats.profile_files import write_profiles
     from ..model.catalogue import load_catalogue
     from ..model.parsing import closest
     from ..model.profile import merged
-    from ..performance.interference.roofline import carried
+    from ..performance.estimating import estimated
 
     types = load_catalogue()
     findings = [
@@ -115,12 +116,24 @@ def estimate_profile(
     known = [
         profile
         for profile in merged(known_profiles(profiles)).values()
-        if profile.gpu == measured_on and profile.interference and not profile.interference.estimated_from
+        if profile.gpu == measured_on and profile.quality != "estimated"
     ]
     if not known:
-        raise InputError([Finding("--from", measured_on, "has no measured profile with interference coefficients")])
-    write_profiles([carried(profile, types[measured_on], types[gpu]) for profile in known], output)
-    say(f"{output}: {len(known)} profiles, estimated from {measured_on}; nothing was measured on {gpu}.")
+        raise InputError([Finding("--from", measured_on, "has no measured profile")])
+    made: list[Profile] = []
+    failed: list[Finding] = []
+    for profile in known:
+        try:
+            made.append(estimated(profile, types[measured_on], types[gpu], margin))
+        except InputError as error:
+            failed += error.findings
+    if not made:
+        raise InputError(failed)
+    write_profiles(made, output)
+    added = f", {margin:.0%} added to the times" if margin else ""
+    say(f"{output}: {len(made)} profiles, estimated from {measured_on}{added}; nothing was measured on {gpu}.")
+    for one in failed:
+        say(f"left out: {one}")
 
 
 def _import_gpulet_tables(path: Path) -> "list[Profile]":

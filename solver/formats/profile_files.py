@@ -198,6 +198,9 @@ def profile_data(profile: Profile) -> dict[str, Any]:
         "gpu": profile.gpu,
         "provenance": profile.provenance.model_dump(exclude_none=True),
     }
+    for name, estimate in (("mig_estimate", profile.mig_estimate), ("share_estimate", profile.share_estimate)):
+        if estimate is not None:
+            data[name] = Row(estimate.model_dump())
     if profile.error is not None:
         data["error"] = Row(profile.error.model_dump())
     if profile.odd_points:

@@ -44,11 +44,8 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[C
         The profiles that the plan was made with; a later one wins over an earlier one of the same model and GPU.
     """
     by_key = problem.profiles_over(profiles)
-    estimated: dict[tuple[str, str, str], None] = {}
     beyond_measured = []
-    for gpu, partition, served, model, known in _predicted(problem, plan, by_key):
-        if known.estimated_from:
-            estimated[model, gpu.gpu, known.estimated_from] = None
+    for gpu, partition, served, known in _predicted(problem, plan, by_key):
         extent = MeasuredExtent(
             (known.measured.min_batch, known.measured.max_batch),
             (known.measured.min_percent, known.measured.max_percent),
@@ -57,13 +54,7 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[C
             text = f"{served.workload} on {gpu.id}: {one.figure} extrapolates; measured were {one.measured}"
             beyond_measured.append(Caveat(CaveatKind.EXTRAPOLATED, text))
     return [
-        *(
-            Caveat(
-                CaveatKind.ESTIMATED,
-                f"{model} on {on} is estimated from {measured_on} by roofline ratios; it was not measured there",
-            )
-            for model, on, measured_on in estimated
-        ),
+        *(Caveat(CaveatKind.ESTIMATED, text) for text in _estimated(problem, plan, by_key)),
         *(Caveat(CaveatKind.UNDISTURBED, text) for text in _undisturbed(problem, plan, by_key)),
         *beyond_measured,
         *(Caveat(CaveatKind.PLANNED_WITHOUT, text) for text in _planned_without(problem, by_key)),
@@ -72,16 +63,40 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[C
 
 def _predicted(
     problem: Problem, plan: Plan, by_key: Mapping[tuple[str, str], Profile]
-) -> Iterator[tuple[PlannedGpu, Partition, Served, str, Interference]]:
-    """Yields what is served outside of MIG at figures that were computed, with its model and the interference model."""
+) -> Iterator[tuple[PlannedGpu, Partition, Served, Interference]]:
+    """Yields what is served outside of MIG at figures that were computed, with the interference model."""
     apart = [gpu for gpu in plan.gpus if gpu.sharing != "mig"]
     model_of = {workload.name: workload.model for workload in problem.workloads} if apart else {}
     for gpu in apart:
         for partition in gpu.partitions:
             for served in partition.serves:
                 profile = by_key.get((model_of.get(served.workload, ""), gpu.gpu))
-                if profile is not None and profile.interference is not None and served.basis != "measured":
-                    yield gpu, partition, served, profile.model, profile.interference
+                # Points at 100 % of the GPU win over the coefficients where it is used whole.
+                is_computed = served.basis != "measured" and not (
+                    gpu.sharing == "exclusive" and profile is not None and profile.has_whole_points
+                )
+                if profile is not None and profile.interference is not None and is_computed:
+                    yield gpu, partition, served, profile.interference
+
+
+def _estimated(problem: Problem, plan: Plan, by_key: Mapping[tuple[str, str], Profile]) -> list[str]:
+    """Returns a line for each model on a GPU type whose figures were carried over from another type."""
+    model_of = {workload.name: workload.model for workload in problem.workloads}
+    found: dict[tuple[str, str, str, float | None], None] = {}
+    for gpu in plan.gpus:
+        for partition in gpu.partitions:
+            for served in partition.serves:
+                if served.basis == "estimated":
+                    model = model_of.get(served.workload, "")
+                    profile = by_key.get((model, gpu.gpu))
+                    origin = None if profile is None else profile.estimate(gpu.sharing)
+                    if origin is not None:
+                        found[model, gpu.gpu, *origin] = None
+    return [
+        f"{model} on {on} is estimated from {measured_on} by roofline ratios"
+        f"{f', {margin:.0%} added to its times' if margin else ''}; it was not measured there"
+        for model, on, measured_on, margin in found
+    ]
 
 
 def _planned_without(problem: Problem, by_key: Mapping[tuple[str, str], Profile]) -> Iterator[str]:

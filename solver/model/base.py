@@ -1,11 +1,11 @@
 """What every record that passes a boundary has in common: immutable, no unknown field, no NaN."""
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from itertools import repeat
 from operator import setitem
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,6 +14,15 @@ class Record(BaseModel):
     """An immutable record; an unknown field, a NaN and an infinity are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Returns a copy with some fields replaced, without what cached properties found of the original's fields."""
+        copied = super().model_copy(update=update, deep=deep)
+        values = vars(copied)
+        if len(values) > len(type(self).model_fields):
+            for name in values.keys() - type(self).model_fields.keys():
+                del values[name]
+        return copied
 
 
 RecordT = TypeVar("RecordT", bound=Record)

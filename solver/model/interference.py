@@ -96,6 +96,7 @@ class Interference(Record):
     estimated_from: str | None = Field(
         default=None, description="GPU type that the coefficients were measured on, if not this one; null: this one"
     )
+    margin: float | None = Field(default=None, ge=0, le=10, description="part added to estimated times; null: none")
 
     @model_validator(mode="after")
     def _active_time_is_positive(self) -> "Interference":

@@ -74,6 +74,13 @@ class SaturatingCurve(Record):
     error: FitError
 
 
+class Estimate(Record):
+    """That figures were carried over from another GPU type and not measured."""
+
+    measured_on: str = Field(description="GPU type that was measured")
+    margin: float = Field(ge=0, le=10, description="part that was added to every time")
+
+
 class Profile(Record):
     """Performance of one model on one GPU type."""
 
@@ -86,6 +93,10 @@ class Profile(Record):
     odd_points: tuple[str, ...] = Field(default=(), description="measured points that the curves miss by far")
     interference: Interference | None = Field(default=None, description="iGniter's model, for MPS; null: not fitted")
     neighbours: NeighbourModel | None = Field(default=None, description="gpu-lets' model, the same for all of a GPU")
+    mig_estimate: Estimate | None = Field(
+        default=None, description="of the points on MIG profiles or the curves; null: measured, or fitted to that"
+    )
+    share_estimate: Estimate | None = Field(default=None, description="of the points at shares; null: measured")
 
     @model_validator(mode="after")
     def _says_something_once(self) -> "Profile":
@@ -109,18 +120,37 @@ class Profile(Record):
         """The points at shares of the whole GPU."""
         return tuple(point for point in self.points if point.mig_profile is None)
 
+    @property
+    def has_whole_points(self) -> bool:
+        """Whether there are points at 100 % of the GPU, which then are all that is said of it used whole."""
+        return any(point.sm_percent == 100 for point in self.share_points)
+
     def basis(self, sharing: Sharing) -> Quality:
         """Returns where the numbers for a kind of sharing come from."""
+        if self.estimate(sharing) is not None:
+            return "estimated"
         if sharing == "mig":
             return "measured" if self.mig_points else "fitted"
-        if sharing == "exclusive" and any(point.sm_percent == 100 for point in self.share_points):
-            return "measured"
-        return "estimated" if self.interference is not None and self.interference.estimated_from else "fitted"
+        return "measured" if sharing == "exclusive" and self.has_whole_points else "fitted"
+
+    def estimate(self, sharing: Sharing) -> tuple[str, float | None] | None:
+        """
+        Returns from which GPU type the numbers for a kind of sharing were carried over, and the part that was added.
+
+        None: they were measured, or fitted to measurements. Under MPS they are those of the interference model where
+        there is one.
+        """
+        known = self.interference
+        if (sharing == "mps" and known is not None) or (sharing == "exclusive" and not self.has_whole_points):
+            return None if known is None or known.estimated_from is None else (known.estimated_from, known.margin)
+        mark = self.mig_estimate if sharing == "mig" else self.share_estimate
+        return None if mark is None else (mark.measured_on, mark.margin)
 
     @property
     def quality(self) -> Quality:
         """Where the numbers come from: measured, fitted to measurements, or estimated from another GPU type's."""
-        if self.interference is not None and self.interference.estimated_from is not None:
+        carried = self.interference is not None and self.interference.estimated_from is not None
+        if carried or self.mig_estimate or self.share_estimate:
             return "estimated"
         return "measured" if self.points and not self.interference else "fitted"
 
@@ -158,5 +188,7 @@ def _over(earlier: Profile, later: Profile) -> Profile:
             "odd_points": mig.odd_points,
             "interference": later.interference or earlier.interference,
             "neighbours": later.neighbours or earlier.neighbours,
+            "mig_estimate": mig.mig_estimate,
+            "share_estimate": shares.share_estimate,
         }
     )

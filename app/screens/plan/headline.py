@@ -14,6 +14,7 @@ from sliceplan.solver.wording.promise import promised
 from sliceplan.solver.wording.reasons import reasons
 from sliceplan.solver.wording.summary import misses, plan_summary
 
+from .estimating import offer_estimates
 from .remedying import offer_remedies
 
 EXCESS = {"excess": st.column_config.NumberColumn("above the limit", format="%.1f %%")}
@@ -41,6 +42,8 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
             f"Left out of this plan: {literal(', '.join(without))}. No speed of these services' models is known there; "
             "the screen Profiles says what is."
         )
+        if not goes_on and session.answer is not None and session.answer.plan is plan:
+            offer_estimates(session, session.answer, without)
     if lines := promised(plan):
         st.caption(literal(" ".join(line.strip() for line in lines)))
     _show_change(session, problem, plan)

@@ -5,27 +5,24 @@ from typing import Any
 
 import streamlit as st
 
-from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.leaving_out import one_gpu_less
 from sliceplan.app.jobs.remedy import Remedy
 from sliceplan.app.jobs.room_to_grow import most_carried, room_to_grow
 from sliceplan.app.profiles.known import known_profiles
-from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Answer, Session
-from sliceplan.app.widgets.job_progress import begin
+from sliceplan.app.widgets.plan_question import PlanQuestion
 from sliceplan.app.widgets.simulation import simulation_of
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.capacity_report import HeadroomReport
-from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.simulation_report import Verdict
 from sliceplan.solver.what_if.points import used_profiles
 
 from .most_carried import show_most_carried, why_not_known
 from .remedying import offer_ways
 
-ROOM, MOST, LESS = "room_to_grow", "most_carried", "one_gpu_less"
-"""Questions that a search answers, by the name of its job."""
+ROOM, MOST, LESS = (PlanQuestion(purpose) for purpose in ("room_to_grow", "most_carried", "one_gpu_less"))
+"""Questions that a search answers."""
 
 ANSWERS: dict[Verdict, str] = {
     "yes": "Yes, every service does",
@@ -33,13 +30,6 @@ ANSWERS: dict[Verdict, str] = {
     "unsure": "Not sure for all services",
     "unknown": "Not known",
 }
-
-ASKED_FOR = {
-    ROOM: Kept[Plan]("next_questions.asked_for"),
-    MOST: Kept[Plan]("next_questions.most_asked_for"),
-    LESS: Kept[Plan]("next_questions.less_asked_for"),
-}
-"""Where the session keeps of which plan each was asked last."""
 
 
 def show_next_questions(session: Session, answer: Answer) -> None:
@@ -54,11 +44,11 @@ def show_next_questions(session: Session, answer: Answer) -> None:
     if report is not None:
         promise = f"{100 * report.quantile:g} % of requests within the SLO, as simulated last"
         st.markdown(f"**Will it hold?** {ANSWERS[report.holds]}: {promise}.")
-    if (room := _found(session, answer, ROOM)) is not None:
+    if (room := ROOM.found(session, answer.plan)) is not None:
         st.markdown(f"**Room to grow:** {literal(in_words(room))}")
-    if (most := _found(session, answer, MOST)) is not None:
+    if (most := MOST.found(session, answer.plan)) is not None:
         show_most_carried(most)
-    if (ways := _found(session, answer, LESS)) is not None:
+    if (ways := LESS.found(session, answer.plan)) is not None:
         _show_less(session, ways)
 
 
@@ -74,25 +64,17 @@ def _show_less(session: Session, ways: Sequence[Remedy]) -> None:
 def _ask(
     session: Session,
     answer: Answer,
-    purpose: str,
+    asked: PlanQuestion,
     question: str,
     search: Callable[..., Any],
     why_not: str | None = None,
 ) -> None:
     """Draws a question that a search answers, which begins when it is pressed."""
-    closed = why_not is not None or purpose in session.open_jobs
-    if st.button(question, key=f"ask_{purpose}", disabled=closed, help=why_not):
-        _begin(session, answer, purpose, search)
-
-
-def _found(session: Session, answer: Answer, purpose: str) -> Any:
-    """Returns what a search found for this plan, and says what went wrong with it; None: there is nothing."""
-    found = session.results.get(purpose)
-    if ASKED_FOR[purpose].of(session) is not answer.plan or found is None:
-        return None
-    if found.error:
-        st.warning(literal(found.error))
-    return None if found.error else found.value
+    closed = why_not is not None or asked.is_open(session)
+    if st.button(question, key=f"ask_{asked.purpose}", disabled=closed, help=why_not):
+        profiles = used_profiles(answer.problem, known_profiles())
+        if asked.ask(session, answer, search, answer.problem, answer.plan, profiles):
+            st.rerun()
 
 
 def in_words(report: HeadroomReport) -> str:
@@ -104,17 +86,3 @@ def in_words(report: HeadroomReport) -> str:
     if report.factor_limit is not None:
         said += f"; by {max(report.factor_limit - 1, 0.0):.1%} they cannot, which is proven"
     return f"{said}."
-
-
-def _begin(session: Session, answer: Answer, purpose: str, search: Callable[..., Any]) -> None:
-    profiles = used_profiles(answer.problem, known_profiles())
-    title = f"{answer.problem.name}: {purpose.replace('_', ' ')}"
-    try:
-        job = shared_jobs().submit(session.user, purpose, title, search, answer.problem, answer.plan, profiles)
-    except TooManyJobsError as error:
-        st.warning(literal(str(error)))
-        return
-    session.results.pop(purpose, None)
-    ASKED_FOR[purpose].keep(session, answer.plan)
-    begin(session, purpose, job, answer.problem)
-    st.rerun()

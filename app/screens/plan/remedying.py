@@ -4,14 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.remedies import remedies
 from sliceplan.app.jobs.remedy import Remedy
 from sliceplan.app.profiles.known import known_profiles
-from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.widgets.actions import ask, solve_now
-from sliceplan.app.widgets.job_progress import begin
+from sliceplan.app.widgets.plan_question import PlanQuestion
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
@@ -19,10 +17,7 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.words import counted
 from sliceplan.solver.what_if.points import used_profiles
 
-PURPOSE = "remedies"
-
-TRIED_FOR = Kept[Plan]("remedying.tried_for")
-"""Where the session keeps which plan remedies were looked for last."""
+REMEDIES = PlanQuestion("what_would_help")
 
 LONGER = 5
 """Times as long, where a search has ended at its limit."""
@@ -36,13 +31,15 @@ def offer_remedies(session: Session, answer: Answer) -> None:
         st.button(f"Search for {limit:g} s", key="longer", on_click=_search_longer, args=(session, problem, limit))
     if plan.status not in (Status.INFEASIBLE, Status.NONE_FOUND, Status.TIMEOUT) or not plan.unserved:
         return
-    if TRIED_FOR.of(session) is not plan and not _begin(session, problem, plan):
-        return
-    if PURPOSE in session.open_jobs:
+    if not REMEDIES.was_asked(session, plan):
+        names = [item.workload for item in plan.unserved]
+        profiles = used_profiles(problem, known_profiles())
+        if not REMEDIES.ask(session, answer, remedies, problem, names, profiles):
+            return
+    if REMEDIES.is_open(session):
         st.info("Trying what would help: longer SLOs, more GPUs. Each way out that works is offered here.")
         return
-    found = session.results.get(PURPOSE)
-    ways: tuple[Remedy, ...] = () if found is None or found.value is None else found.value
+    ways: tuple[Remedy, ...] = REMEDIES.found(session, plan) or ()
     if not ways:
         st.info("No single change that was tried gives a plan: SLOs up to ten times as long, or more of these GPUs.")
         return
@@ -65,24 +62,6 @@ def offer_ways(session: Session, ways: Sequence[Remedy], key: str) -> None:
 def _cost(plan: Plan) -> str:
     gpus = counted(plan.gpus_used, "GPU")
     return gpus if plan.cost_per_hour is None else f"{gpus}, {COST.shown(plan.cost_per_hour)}"
-
-
-def _begin(session: Session, problem: Problem, plan: Plan) -> bool:
-    names = [item.workload for item in plan.unserved]
-    profiles = used_profiles(problem, known_profiles())
-    try:
-        job = shared_jobs().submit(
-            session.user, "remedies", f"{problem.name}: what would help", remedies, problem, names, profiles
-        )
-    except TooManyJobsError as error:
-        st.warning(literal(str(error)))
-        return False
-    session.results.pop(PURPOSE, None)
-    TRIED_FOR.keep(session, plan)
-    begin(session, PURPOSE, job, problem)
-    if PURPOSE in session.open_jobs:
-        st.rerun()  # the sidebar was drawn before there was this job to watch
-    return True
 
 
 def _take(session: Session, way: Remedy) -> None:

@@ -10,10 +10,12 @@ from sliceplan.app.charts.profile import (
     shares_surface,
     sizes_of,
 )
+from sliceplan.app.profiles.estimating import asked_in, missing
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.own_profiles import drop_profile, profiles_of
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.profile import coefficients_table, errors_table, evidence_table, points_table
+from sliceplan.app.widgets.estimating import offer_estimates
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
@@ -22,7 +24,9 @@ from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.formats.profile_files import profiles_yaml
 from sliceplan.solver.metrics.caveats import CaveatKind, caveats
 from sliceplan.solver.metrics.prediction_evidence import PredictionEvidence, prediction_evidence
+from sliceplan.solver.model.lists import few
 from sliceplan.solver.model.profile import Profile
+from sliceplan.solver.model.sharing import Sharing
 from sliceplan.solver.model.words import counted
 
 from .adding import add_profiles
@@ -47,6 +51,7 @@ def show(session: Session) -> None:
         "Lines are fits, dots are measurements, stars are where the plan uses them."
     )
     _show_own(session)
+    _show_missing(session)
     profile = choose_profile(session)
     marks = _evidence(session)
     own = [mark for mark in marks if (mark.model, mark.gpu) == (profile.model, profile.gpu)]
@@ -80,6 +85,16 @@ def _show_own(session: Session) -> None:
             said.markdown(literal(f"{profile.model} on {profile.gpu}: {profile.quality}, {profile.provenance.source}"))
             what = f"Remove {profile.model} on {profile.gpu}"
             drop.button("Remove", key=f"drop_{i}", help=what, on_click=drop_profile, args=(session, profile))
+
+
+def _show_missing(session: Session) -> None:
+    """Says of which models nothing is known on which GPU types of the fleet, and offers to estimate it."""
+    unknown = missing(asked_in(session.tables.fleet, session.tables.workloads), profiles_of(session))
+    if not unknown:
+        return
+    lines = [f"{gpu}: nothing is known of {few(models)}" for gpu, models in unknown.items()]
+    st.markdown(listed(lines))
+    offer_estimates(session, unknown)
 
 
 def _evidence(session: Session) -> list[PredictionEvidence]:
@@ -118,9 +133,11 @@ def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvid
 def _in_words(profile: Profile) -> str:
     facts = profile.provenance
     basis = {"measured": "measured", "fitted": "fitted to measurements", "estimated": "estimated"}[profile.quality]
-    known = profile.interference
-    if known is not None and known.estimated_from:
-        basis = f"estimated from {known.estimated_from} by roofline ratios; nothing was measured on {profile.gpu}"
+    ways: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
+    origin = next((one for way in ways if (one := profile.estimate(way)) is not None), None)
+    if origin is not None:
+        added = f", {origin[1]:.0%} added to its times" if origin[1] else ""
+        basis = f"estimated from {origin[0]} by roofline ratios{added}; nothing was measured on {profile.gpu}"
     rest = [f"licence {facts.licence}" if facts.licence else "", facts.date or ""]
     lines = [
         f"**{profile.model} on {profile.gpu}**: {basis}.",

@@ -5,11 +5,14 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.profiles.estimating import asked_in, nowhere
 from sliceplan.app.screens.workloads.save_bar import saved_bar
+from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import findings_of
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.pasted import Table, csv_text
 from sliceplan.app.tables.problem import elsewhere, marks_in
+from sliceplan.app.widgets.estimating import offer_estimates
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.tables import show_cards
 from sliceplan.app.widgets.texts import literal
@@ -55,6 +58,7 @@ def show(session: Session) -> None:
         ("Add a service", add_service),
         when_empty="There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.",
     )
+    offer_estimates(session, nowhere(asked_in(session.tables.fleet, session.tables.workloads), profiles_of(session)))
     edit_settings(session)
     problem = session.problem
     offer_file(

@@ -26,7 +26,7 @@ class SoloPoint:
     l2_percent: float | None
     dram_percent: float | None
     basis: Quality
-    """Whether it was measured, or lies between two that were."""
+    """Whether it was measured, or lies between two that were; or that they are estimates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,8 @@ class SoloTable:
     by_share: Mapping[float, tuple[MeasuredPoint, ...]]
     """Share in percent -> its points, by rising batch size."""
     neighbours: NeighbourModel | None
+    is_estimated: bool = False
+    """Whether the points were carried over from another GPU type."""
 
     @classmethod
     def of(cls, profile: Profile) -> "SoloTable":
@@ -45,7 +47,7 @@ class SoloTable:
             if point.processes == 1 and point.sm_percent is not None:
                 found.setdefault(point.sm_percent, []).append(point)
         by_batch = {share: tuple(sorted(points, key=lambda one: one.batch)) for share, points in found.items()}
-        return cls(by_batch, profile.neighbours)
+        return cls(by_batch, profile.neighbours, profile.share_estimate is not None)
 
     @cached_property
     def shares(self) -> tuple[float, ...]:
@@ -65,14 +67,15 @@ class SoloTable:
             return None
         high = points[after]
         if high.batch == batch:
-            return SoloPoint(high.latency_ms, high.l2_percent, high.dram_percent, "measured")
+            basis: Quality = "estimated" if self.is_estimated else "measured"
+            return SoloPoint(high.latency_ms, high.l2_percent, high.dram_percent, basis)
         low = points[after - 1]
         part = (batch - low.batch) / (high.batch - low.batch)
         return SoloPoint(
             low.latency_ms + (high.latency_ms - low.latency_ms) * part,
             _between(low.l2_percent, high.l2_percent, part),
             _between(low.dram_percent, high.dram_percent, part),
-            "fitted",
+            "estimated" if self.is_estimated else "fitted",
         )
 
     def points(self, batch_sizes: Collection[int] | None = None) -> Iterator[tuple[int, float, float]]:

@@ -158,6 +158,18 @@ def test_a_gpu_type_that_no_profile_covers_is_left_out_aloud():
     assert "Left out of this plan: L4" in texts(shown(more, solve(problem)).warning)
 
 
+def test_a_press_plans_with_estimates_for_a_type_that_was_left_out():
+    demo = shop()
+    problem = demo.model_copy(update={"fleet": (*demo.fleet, FleetEntry(gpu="L4", sharing=("mps",)))})
+    page = settled(shown(problem, solve(problem)))
+    session = page.session_state["session"]
+    assert "Nothing was measured there" in texts(page.markdown)
+    page.button(key="estimate_0").click().run()
+    assert not page.exception
+    assert "Left out of this plan" not in texts(page.warning)
+    assert {one.gpu for one in session.problem.profiles} == {"L4"}
+
+
 def test_room_to_grow_is_asked_where_the_plan_is_and_is_what_headroom_gives():
     page = press(press(screen("plan", session_with("demo")), "solve"), "ask_room_to_grow")
     assert not page.exception
