@@ -37,7 +37,7 @@ def simulated(problem: Problem, plan: Plan, traffic: Traffic) -> Simulated:
         problem,
         arrivals=[traffic.arrivals],
         dispatch=traffic.dispatch,
-        batching="greedy",
+        batching=None,
         failures=(),
         requests=traffic.requests,
         seconds=None,

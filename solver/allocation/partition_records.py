@@ -14,7 +14,9 @@ from ..model.base import records_of
 from ..model.plan import Partition, Served
 from ..model.problem import Workload
 from ..performance.interference.prediction import Floats, Ints
+from ..performance.latency_rules.assembly import held_ms
 from ..performance.latency_rules.execution import Execution
+from ..performance.latency_rules.full_batch import batch_time_ms
 from ..performance.latency_rules.rule import LatencyRule
 from ..performance.latency_rules.rules import rule_of
 from ..performance.operating_points import OperatingPoints
@@ -114,18 +116,30 @@ def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rp
         if one.gpu == gpu
     }
     of, number = (workload, size), workload.tolist()
+    figures = resolved.latency_ms[of], resolved.throughput_rps[of]
     models = map([one.model for one in workloads].__getitem__, number)
     return records_of(
         Served,
         workload=list(map([one.name for one in workloads].__getitem__, number)),
         batch=resolved.batch[of].tolist(),
         processes=resolved.processes[of].tolist(),
-        latency_ms=resolved.latency_ms[of].tolist(),
-        capacity_rps=resolved.throughput_rps[of].tolist(),
+        latency_ms=figures[0].tolist(),
+        capacity_rps=figures[1].tolist(),
         rate_rps=rate_rps.tolist(),
         basis=list(map(basis.__getitem__, zip(models, size.tolist(), strict=True))),
         promised_rps=_promised_rps(resolved, workload, size),
+        dispatch_after_ms=_dispatch_after_ms(resolved, workload, resolved.batch[of], resolved.processes[of], *figures),
     )
+
+
+def _dispatch_after_ms(
+    resolved: ResolvedProblem, workload: Ints, batch: Ints, processes: Ints, latency_ms: Floats, throughput_rps: Floats
+) -> Sequence[float | None]:
+    """Returns how long batches that are not full are held for the problem's promise; None: they are not."""
+    if resolved.problem.settings.latency != "assembly":
+        return [None] * workload.size
+    points = OperatingPoints(batch, processes, latency_ms, throughput_rps, np.full(workload.size, np.nan))
+    return list(held_ms(batch, batch_time_ms(points), resolved.asked.slo_ms[workload]).tolist())
 
 
 def _promised_rps(resolved: ResolvedProblem, workload: Ints, size: Ints) -> Sequence[float | None]:
@@ -185,6 +199,14 @@ def _served_beside(
         causes_ms=[resident.causes_ms for resident in residents],
         memory_mib=[_memory_mib(resolved, resident.gpu, one) for one, resident in pairs],
         promised_rps=_promised_beside(resolved, workload, residents),
+        dispatch_after_ms=_dispatch_after_ms(
+            resolved,
+            workload,
+            np.array([resident.batch for resident in residents], dtype=np.int64),
+            np.ones(len(residents), dtype=np.int64),
+            np.array([resident.latency_ms for resident in residents], dtype=np.float64),
+            np.array([resident.capacity_rps for resident in residents], dtype=np.float64),
+        ),
     )
 
 

@@ -38,6 +38,7 @@ def execution_may_take_ms(settings: Settings, slo_ms: Times) -> Times:
 def stated_promise(problem: Problem) -> Promise | None:
     """Returns what a plan for the problem must say that it promises."""
     rule, percentile = problem.settings.latency, problem.settings.latency == "percentile"
+    on_queues = rule in ("percentile", "assembly")
     if rule == "execution":
         return None
     own = {workload.name: workload.slo_quantile for workload in problem.workloads if workload.slo_quantile}
@@ -46,7 +47,7 @@ def stated_promise(problem: Problem) -> Promise | None:
         quantile=problem.settings.quantile if percentile else None,
         quantiles=own,
         dispatch=problem.settings.dispatch if percentile else None,
-        process_queues=problem.settings.process_queues if percentile else None,
+        process_queues=problem.settings.process_queues if on_queues else None,
     )
 
 
@@ -78,7 +79,7 @@ def promise_in_words(settings: Settings) -> Callable[[Workload], str]:
 
     def words(workload: Workload) -> str:
         quantile = settings.quantile if workload.slo_quantile is None else workload.slo_quantile
-        part = "all, evenly spaced," if settings.latency == "worst_case" else f"{100 * quantile:g} %"
+        part = f"{100 * quantile:g} %" if settings.latency == "percentile" else "all, evenly spaced,"
         return f"{part} are within its SLO of {workload.slo_ms:g} ms"
 
     return words
@@ -90,9 +91,9 @@ def promised_rps(settings: Settings, served: OnPartitions, stated_rps: Floats | 
 
     `stated_rps`: rates that may be it; where the promise holds at one and at none a little greater, it is returned.
     """
-    late = 2 * served.full_ms > served.slo_ms * (1 + RELATIVE)
+    late = _needed_ms(settings, served) > served.slo_ms * (1 + RELATIVE)
     most = np.where(late, 0.0, 1000 * served.batch * served.processes / served.full_ms)
-    if settings.latency == "worst_case":
+    if settings.latency in ("worst_case", "assembly"):
         return most
     at_random = _at_random(settings, served)
     found = np.full(most.shape, np.nan) if stated_rps is None else stated_rps.copy()
@@ -103,6 +104,22 @@ def promised_rps(settings: Settings, served: OnPartitions, stated_rps: Floats | 
     if open_.size:
         found[open_] = _bisected(settings, served.of(open_), at_random[open_], most[open_])
     return np.where(late, 0.0, found)
+
+
+def _needed_ms(settings: Settings, served: OnPartitions) -> Floats:
+    """Returns the shortest SLO that a request keeps at all: it waits for a batch, or for its own, and is run."""
+    if settings.latency != "assembly":
+        return 2 * served.full_ms
+    at_once = served.processes if settings.process_queues == "shared" else np.ones_like(served.processes)
+    return served.full_ms + np.where(served.batch > 1, served.full_ms / at_once, 0.0)
+
+
+def held_ms(settings: Settings, served: OnPartitions) -> Floats:
+    """Returns how long a batch must be held for more requests (`dispatch_after_ms`), shape (row,); nan: not at all."""
+    if settings.latency != "assembly":
+        return np.full(served.batch.shape, np.nan)
+    left_ms = served.slo_ms - served.full_ms
+    return np.where((served.batch > 1) & (left_ms > 0), left_ms, 0.0)
 
 
 def _bisected(settings: Settings, served: OnPartitions, at_random: Floats, most: Floats) -> Floats:

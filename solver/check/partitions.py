@@ -20,7 +20,7 @@ from ..model.problem import Problem, Workload
 from ..model.profile import Quality
 from ..performance.prediction import Prediction
 from .basis import BasisOf
-from .latency import OnPartitions, execution_may_take_ms, promise_in_words, promised_rps
+from .latency import OnPartitions, execution_may_take_ms, held_ms, promise_in_words, promised_rps
 from .turns import wrong_rounds
 from .violation import NOT_AT_ANY_RATE, RELATIVE, Violation, close_arrays
 
@@ -64,10 +64,11 @@ def wrong_partitions(
         yield partition, Violation(where(partition), message)
     rows = np.flatnonzero(judged[columns.partition])
     points = _points(columns, rows, predict, basis_of)
-    promised_rps = np.full(rows.shape, np.nan)
+    promised_rps, dispatch_ms = np.full((2, *rows.shape), np.nan)
     if problem.settings.latency != "execution":
-        promised_rps = _promised(problem, columns, rows, points)
-    for row, message in _broken(_rules(problem, columns, rows, points, promised_rps)):
+        promised_rps, dispatch_ms = _promised(problem, columns, rows, points)
+    rules = _rules(problem, columns, rows, points, promised_rps)
+    for row, message in _broken([*rules, _wrong_hold(columns, rows, points, dispatch_ms)]):
         partition = int(columns.partition[rows[row]])
         yield partition, Violation(where(partition), message)
     for row, missed in _broken_promises(problem, columns, rows, points, promised_rps):
@@ -95,9 +96,9 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points"
     latency_ms, capacity_rps = columns.latency_ms[rows], columns.capacity_rps[rows]
     rate_rps = columns.rate_rps[rows]
 
-    says_more = {field: _any_says(columns, field) for field in ("causes_ms", "memory_mib", "promised_rps")}
+    says_more = {field: _any_says(columns, field) for field in ("causes_ms", "memory_mib")}
     by_execution = problem.settings.latency == "execution"
-    stated_rps = _stated(columns, rows) if says_more["promised_rps"] else np.full(rows.shape, np.nan)
+    stated_rps = _stated(columns, rows, "promised_rps")
 
     def service(row: int) -> Workload:
         return problem.workloads[int(w[row])]
@@ -188,16 +189,36 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points"
     ]
 
 
-def _stated(columns: PlanColumns, rows: Ints) -> Floats:
-    stated = list(map(attrgetter("promised_rps"), map(columns.served.__getitem__, rows.tolist())))
+def _wrong_hold(columns: PlanColumns, rows: Ints, points: "_Points", dispatch_ms: Floats) -> Rule:
+    """Returns which rows say otherwise how long their batches are held; `dispatch_ms`: as they must be, nan: not."""
+    stated = _stated(columns, rows, "dispatch_after_ms")
+    agree = np.where(np.isnan(dispatch_ms), np.isnan(stated), close_arrays(stated, dispatch_ms))
+
+    def message(row: int) -> str:
+        expected = "null" if np.isnan(dispatch_ms[row]) else f"{dispatch_ms[row]:.6g} ms"
+        given = columns.served[int(rows[row])].dispatch_after_ms
+        return f"states dispatch_after_ms {'null' if given is None else f'{given:.6g}'}; expected {expected}"
+
+    return (points.exist & (columns.workload[rows] != UNKNOWN) & ~agree.astype(np.bool_), message)
+
+
+def _stated(columns: PlanColumns, rows: Ints, field: str) -> Floats:
+    """Returns what rows state in a field; nan: null."""
+    if not _any_says(columns, field):
+        return np.full(rows.shape, np.nan)
+    stated = list(map(attrgetter(field), map(columns.served.__getitem__, rows.tolist())))
     return np.array(stated, dtype=np.float64)  # None becomes nan
 
 
-def _promised(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points") -> Floats:
-    """Returns the greatest rates at which the problem's promise holds for the operating points, shape (row,)."""
+def _promised(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points") -> tuple[Floats, Floats]:
+    """
+    Returns what the problem's promise takes of the operating points, both of shape (row,).
+
+    The greatest rates at which it holds, and for how long batches must be held for it; nan: they are not.
+    """
     asked, w = _asked(problem), columns.workload[rows]
     there = points.exist & (w != UNKNOWN)
-    found = np.full(rows.shape, np.nan)
+    found, held = np.full((2, *rows.shape), np.nan)
     own = w[there]
     served = OnPartitions(
         columns.batch[rows][there].astype(np.float64),
@@ -208,8 +229,9 @@ def _promised(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Poin
         asked.quantile[own],
         asked.rate_rps[own],
     )
-    found[there] = promised_rps(problem.settings, served, _stated(columns, rows)[there])
-    return found
+    found[there] = promised_rps(problem.settings, served, _stated(columns, rows, "promised_rps")[there])
+    held[there] = held_ms(problem.settings, served)
+    return found, held
 
 
 def _broken_promises(

@@ -17,7 +17,7 @@ from ..model.profile import Profile
 from ..performance.interference.igniter import IgniterModel
 from ..performance.interference.prediction import SharedPrediction
 from .basis import basis_beside
-from .latency import OnPartitions, execution_may_take_ms, promise_in_words, promised_rps
+from .latency import OnPartitions, execution_may_take_ms, held_ms, promise_in_words, promised_rps
 from .shares_in_turn import are_judged_here, wrong_shares_in_turn
 from .violation import NOT_AT_ANY_RATE, RELATIVE, Violation, close
 
@@ -186,6 +186,9 @@ def _broken_slo(
     if served.promised_rps is not None:
         message = f"states promised_rps {served.promised_rps:g}, but by execution nothing is promised; expected null"
         yield Violation(f"{gpu_id} {served.workload}", message)
+    if served.dispatch_after_ms is not None:
+        message = f"states dispatch_after_ms {served.dispatch_after_ms:g}, but no batch is held; expected null"
+        yield Violation(f"{gpu_id} {served.workload}", message)
     limit_ms = execution_may_take_ms(problem.settings, owner.slo_ms)
     if latency_ms > limit_ms * (1 + RELATIVE):
         message = f"takes {latency_ms:.4g} ms; its SLO of {owner.slo_ms:g} ms leaves {limit_ms:g} ms"
@@ -212,6 +215,10 @@ def _broken_promise(
             f"states promised_rps {served.promised_rps}; what it is promised holds up to {promised:.6g} req/s here"
         )
         yield Violation(where, message)
+    held, given = float(held_ms(settings, asked)[0]), served.dispatch_after_ms
+    if (given is not None) if np.isnan(held) else (given is None or not close(held, given)):
+        expected = "null" if np.isnan(held) else f"{held:.6g} ms"
+        yield Violation(where, f"states dispatch_after_ms {given}; expected {expected}")
     if served.rate_rps > promised * (1 + RELATIVE):
         message = (
             f"takes {served.rate_rps:.6g} req/s; {promise_in_words(settings)(owner)} up to {promised:.6g} req/s here, "

@@ -113,8 +113,9 @@ def _wrong_partition(
         if profile is None:
             yield Violation(where, f"no profile of {owner.model} is known for {gpu.gpu}")
             continue
-        if served.promised_rps is not None:
-            yield Violation(where, "states promised_rps, but under MPS no rate is promised; expected null")
+        for field in ("promised_rps", "dispatch_after_ms"):
+            if getattr(served, field) is not None:
+                yield Violation(where, f"states {field}, but where services take turns none is promised; expected null")
         memory_mib = _memory_mib(owner, profile)
         if memory_mib != served.memory_mib:
             message = f"states {served.memory_mib} MiB of memory; problem and profile give {memory_mib}"

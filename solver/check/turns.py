@@ -94,7 +94,7 @@ class _Judged:
             yield Violation(where, "is not in the problem")
             return
         yield from wrong_operation(where, owner, self.gpu.gpu, served)
-        for field in ("causes_ms", "memory_mib", "promised_rps"):
+        for field in ("causes_ms", "memory_mib", "promised_rps", "dispatch_after_ms"):
             if getattr(served, field) is not None:
                 yield Violation(where, f"states {field}; expected null where services take turns without MPS")
         key = (owner.model, self.gpu.gpu, self.partition.mig_profile, served.batch, served.processes)

@@ -54,9 +54,12 @@ def simulate(
         ),
     ] = None,
     batching: Annotated[
-        str,
-        typer.Option(help="When batches go: greedy, full, delay:MS, delay:MS:SIZE,SIZE,... (Triton's), deferred."),
-    ] = "greedy",
+        str | None,
+        typer.Option(
+            help="When batches go: greedy, full, delay:MS, delay:MS:SIZE,SIZE,... (Triton's), deferred. Default: as "
+            "the plan says, which is greedy but for latency assembly."
+        ),
+    ] = None,
     load: Annotated[float, typer.Option(min=1e-3, max=1000, help="Factor on all rates.")] = 1.0,
     quantile: Annotated[
         float | None,

@@ -59,6 +59,13 @@ class Served(Record):
         description="greatest rate at which the promise holds here (`promise`); null: capacity_rps, as with execution",
     )
 
+    dispatch_after_ms: float | None = Field(
+        default=None,
+        ge=0,
+        description="how long the oldest request of a batch that is not full waits for more (`assembly`); null: not at "
+        "all, a process that is free takes what waits",
+    )
+
     @property
     def carries_rps(self) -> float:
         """The greatest rate at which what the plan promises holds."""

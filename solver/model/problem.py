@@ -27,7 +27,7 @@ What is promised of latencies (docs/explanation/latency-rules.md).
 execution: a batch takes at most slo_fraction of the SLO; nothing is promised of requests that wait.
 percentile: the quantile of the requests is within the SLO if they arrive at random (Poisson).
 worst_case: all requests are within the SLO if they arrive evenly spaced.
-assembly: requests are within the SLO that wait for a full batch at a steady rate (InSS); not planned yet.
+assembly: the same, if batches are held until they are full, or for as long as the SLO allows (InSS).
 """
 
 Dispatch = Literal["weighted_round_robin", "random", "least_expected", "central"]
@@ -183,7 +183,7 @@ class Settings(Record):
         default="execution",
         description="what is promised: execution (a batch takes at most slo_fraction of the SLO; no percentile), "
         "percentile (of requests that arrive at random), worst_case (of requests that are evenly spaced), "
-        "assembly (not planned yet)",
+        "assembly (the same, with batches that are held until they are full)",
     )
     quantile: float = Field(
         default=0.99,
@@ -199,7 +199,8 @@ class Settings(Record):
     )
     process_queues: ProcessQueues = Field(
         default="shared",
-        description="whether the processes of a partition take from one queue, with latency percentile: shared, or own",
+        description="whether the processes of a partition take from one queue, with latency percentile or assembly: "
+        "shared, or own",
     )
     turns: Literal["none", TurnsKept] = Field(
         default="none",

@@ -18,10 +18,11 @@ def promise_of(problem: Problem) -> Promise | None:
     if settings.latency == "execution":
         return None
     percentile = settings.latency == "percentile"
+    on_queues = settings.latency in ("percentile", "assembly")
     return Promise(
         latency=settings.latency,
         quantile=settings.quantile if percentile else None,
         quantiles={one.name: one.slo_quantile for one in problem.workloads if one.slo_quantile is not None},
         dispatch=settings.dispatch if percentile else None,
-        process_queues=settings.process_queues if percentile else None,
+        process_queues=settings.process_queues if on_queues else None,
     )

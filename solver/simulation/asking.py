@@ -210,7 +210,7 @@ def settings_of(
     *,
     arrivals: Sequence[str],
     dispatch: str | None,
-    batching: str,
+    batching: str | None,
     failures: Iterable[str],
     requests: int,
     seconds: float | None,
@@ -231,7 +231,7 @@ def settings_of(
 
     nothing: tuple[ArrivalProcess, dict[str, ArrivalProcess]] = (Poisson(), {})
     none: Dealing | None = None
-    policy: BatchingPolicy = Greedy()
+    policy: BatchingPolicy | None = None
     common, own = asked(lambda: arrivals_of(arrivals, problem), nothing)
     settings = SimulationSettings(
         arrivals=common,
@@ -240,7 +240,7 @@ def settings_of(
         seconds=seconds,
         seed=seed,
         dealing=None if dispatch is None else asked(lambda: dispatch_of(dispatch), none),
-        batching=asked(lambda: batching_of(batching), policy),
+        batching=None if batching is None else asked(lambda: batching_of(batching), policy),
         load=load,
         quantile=quantile,
         failures_s=asked(lambda: failures_of(failures), {}),

@@ -1,8 +1,11 @@
-"""What a plan promises, where the settings do not ask for anything else: which quantile, with which dispatch."""
+"""What a plan promises, where the settings do not ask for anything else: which quantile, how dealt and batched."""
 
 from dataclasses import replace
 
 from ..model.plan import Plan
+from .batching.as_planned import AsPlanned
+from .batching.greedy import Greedy
+from .batching.policy import BatchingPolicy
 from .dispatch.dealing import Dealing
 from .dispatch.registry import DISPATCHES
 from .dispatch.weighted_round_robin import WeightedRoundRobin
@@ -13,8 +16,13 @@ QUANTILE = 0.99
 
 
 def as_promised(plan: Plan, settings: SimulationSettings) -> SimulationSettings:
-    """Returns the settings with the plan's dispatch where they have none."""
-    return settings if settings.dealing is not None else replace(settings, dealing=_dealing(plan))
+    """Returns the settings with the plan's dispatch and batching where they have none."""
+    return replace(settings, dealing=settings.dealing or _dealing(plan), batching=settings.batching or _batching(plan))
+
+
+def _batching(plan: Plan) -> BatchingPolicy:
+    served = (one for gpu in plan.gpus for partition in gpu.partitions for one in partition.serves)
+    return AsPlanned() if any(one.dispatch_after_ms for one in served) else Greedy()
 
 
 def _dealing(plan: Plan) -> Dealing:

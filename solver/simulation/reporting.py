@@ -53,7 +53,7 @@ def report_of(
         seed=settings.seed,
         dispatch=settings.router.name,
         planned_for=planned_for(plan),
-        batching=settings.batching.name,
+        batching=settings.policy.name,
         batch_times="measured" if settings.measured_batches else "plan",
         failures_s=dict(settings.failures_s),
         method=METHOD,

@@ -49,6 +49,8 @@ class Server:
     """When the first slot begins; in any order: the first round."""
     after_ms: float = 0.0
     """How long a batch that is closed waits for others of its round before it is executed."""
+    held_ms: float = 0.0
+    """How long the plan holds a batch that is not full."""
 
     @property
     def capacity_rps(self) -> float:
@@ -103,6 +105,7 @@ def _of_partition(
                 round_ms=partition.duty_cycle_ms or 0.0,
                 slot_ms=0.0 if partition.turns == "any" else slot_ms,
                 after_ms=round_takes_ms - served.latency_ms if partition.turns == "any" else 0.0,
+                held_ms=served.dispatch_after_ms or 0.0,
             ),
         )
         slot_ms += served.latency_ms

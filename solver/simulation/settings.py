@@ -28,7 +28,8 @@ class SimulationSettings:
     seed: int = 1
     dealing: Dealing | None = None
     """None: the plan's; weighted round robin where it says nothing."""
-    batching: BatchingPolicy = field(default_factory=Greedy)
+    batching: BatchingPolicy | None = None
+    """None: the plan's; greedy where it holds no batch."""
     load: float = 1.0
     """Factor on all rates."""
     quantile: float | None = None
@@ -42,3 +43,8 @@ class SimulationSettings:
     def router(self) -> Dealing:
         """How requests are dealt, where nothing else is known."""
         return self.dealing or WeightedRoundRobin()
+
+    @property
+    def policy(self) -> BatchingPolicy:
+        """When batches go, where nothing else is known."""
+        return self.batching or Greedy()

@@ -152,7 +152,7 @@ def counted_runs(task: _Task) -> list[Counted]:
         task.services,
         task.runs,
         dealing=settings.router,
-        batching=settings.batching,
+        batching=settings.policy,
         seed=settings.seed,
     )
     return [

@@ -21,6 +21,8 @@ def promise_in_words(promise: Promise | None) -> str:
         return "execution within a part of the SLO, no percentile"
     if promise.latency == "worst_case":
         return "all requests within the SLO if they arrive evenly spaced at each partition"
+    if promise.latency == "assembly":
+        return "all requests within the SLO if they arrive evenly spaced at each partition, batches held until full"
     own = f" ({len(promise.quantiles)} with a quantile of their own)" if promise.quantiles else ""
     queues = "" if promise.process_queues != "own" else ", a queue for each process"
     dealt = DEALT[promise.dispatch or "random"]

@@ -25,6 +25,7 @@ SERVED = {
     "causes_ms": None,
     "memory_mib": None,
     "promised_rps": None,
+    "dispatch_after_ms": None,
 }
 
 

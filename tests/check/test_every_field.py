@@ -38,6 +38,7 @@ GOOD = {
     "percentile": (PROMISING, "exact", Status.OPTIMAL),
     "percentile missed": (BUSY, "parvagpu", Status.VIOLATING),
     "worst case": (problem_of(ONE, latency="worst_case"), "exact", Status.OPTIMAL),
+    "held batches": (problem_of(ONE, latency="assembly"), "exact", Status.OPTIMAL),
     "infeasible": (IMPOSSIBLE, "exact", Status.INFEASIBLE),
     "refused": (problem_of(ONE, spare_gpu_loss=True), "parvagpu", Status.REFUSED),
 }

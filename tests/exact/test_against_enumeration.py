@@ -65,6 +65,7 @@ PROMISES = (
     {"latency": "percentile", "quantile": 0.95, "dispatch": "random"},
     {"latency": "percentile", "quantile": 0.999, "process_queues": "own"},
     {"latency": "worst_case"},
+    {"latency": "assembly"},
 )
 
 

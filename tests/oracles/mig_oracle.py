@@ -161,6 +161,10 @@ def carried(problem, workload, point):
         return point.throughput_rps if point.latency_ms <= slo * settings.slo_fraction else 0.0
     batch, processes = point.batch, point.processes
     time_ms = max(point.latency_ms, 1000 * batch * processes / point.throughput_rps)
+    if settings.latency == "assembly":
+        at_once = processes if settings.process_queues == "shared" else 1
+        filled_ms = time_ms / at_once if batch > 1 else 0.0  # or, at lower rates, less than what the SLO leaves
+        return 1000 * batch * processes / time_ms if filled_ms + time_ms <= slo else 0.0
     if 2 * time_ms > slo:
         return 0.0
     if settings.latency == "worst_case":

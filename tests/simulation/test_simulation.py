@@ -260,6 +260,22 @@ def test_a_percentile_that_is_promised_is_what_is_asked_and_holds():
     assert report.is_of_its_router
 
 
+def test_a_plan_that_holds_batches_keeps_even_streams_in_time_at_every_load():
+    problem = problem_of(a=150.0)
+    problem = problem.model_copy(update={"settings": problem.settings.model_copy(update={"latency": "assembly"})})
+    plan = solve(problem)
+    (served,) = [one for gpu in plan.gpus for partition in gpu.partitions for one in partition.serves]
+    assert served.dispatch_after_ms == pytest.approx(problem.workloads[0].slo_ms - served.latency_ms, rel=1e-3)
+    full = served.promised_rps / served.rate_rps
+    for load in (full, 0.8, 0.35, 0.07):
+        report = simulate(problem, plan, replace(FEW, arrivals=Even(), load=load))
+        assert (report.batching, report.services[0].in_time) == ("planned", 1.0)
+    greedy = simulate(problem, plan, replace(FEW, arrivals=Even(), load=full, batching=Greedy()))
+    held = simulate(problem, plan, replace(FEW, arrivals=Even(), load=full))
+    assert held.services[0].batch_sizes[served.batch] > 0.99
+    assert greedy.services[0].batch_sizes[served.batch] < held.services[0].batch_sizes[served.batch]
+
+
 def test_processes_with_queues_of_their_own_wait_longer():
     problem, plan = two_services(b=600.0)
     promise = Promise(latency="percentile", quantile=0.99, dispatch="random", process_queues="own")

@@ -107,7 +107,9 @@ def deployment(
     through
         How several processes come to share the partition, as the end of a sentence.
     """
-    environment = {"SLICEPLAN_BATCH_SIZE": group.batch, "SLICEPLAN_PROCESSES": group.processes}
+    environment: dict[str, object] = {"SLICEPLAN_BATCH_SIZE": group.batch, "SLICEPLAN_PROCESSES": group.processes}
+    if group.dispatch_after_ms is not None:
+        environment["SLICEPLAN_DISPATCH_AFTER_MS"] = f"{group.dispatch_after_ms:g}"
     environment |= container.pop("environment", {})
     annotations = _annotations(group, plan)
     if group.processes > 1:

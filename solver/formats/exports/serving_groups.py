@@ -79,6 +79,12 @@ class ServingGroup:
         return max(member.served.latency_ms for member in self.members)
 
     @property
+    def dispatch_after_ms(self) -> float | None:
+        """How long a batch that is not full may be held in each of them; None: the plan holds none."""
+        held = [one.served.dispatch_after_ms for one in self.members if one.served.dispatch_after_ms is not None]
+        return min(held, default=None)
+
+    @property
     def rates_rps(self) -> tuple[float, ...]:
         """The rate of each partition."""
         return tuple(member.served.rate_rps for member in self.members)

@@ -15,6 +15,7 @@ next batch, which is what the plan's capacity provides for, and rounded down to 
 
 A plan that promises more than execution (a percentile, or all of evenly spaced requests) counts on a free instance that
 takes what waits at once (docs/explanation/latency-rules.md): there D = 0, for a batch that is held is late for more.
+With `latency: assembly` it counts on batches that are held: D is the plan's `dispatch_after_ms`.
 """
 
 from collections.abc import Mapping
@@ -89,7 +90,9 @@ def queue_delay_us(slo_ms: float, latency_ms: float) -> int:
 
 
 def _delay_us(plan: Plan, group: ServingGroup, slos: Mapping[str, float]) -> int:
-    return queue_delay_us(slos[group.workload], group.latency_ms) if plan.promise is None else 0
+    if plan.promise is None:
+        return queue_delay_us(slos[group.workload], group.latency_ms)
+    return floor(1000 * (group.dispatch_after_ms or 0.0))
 
 
 def _config(group: ServingGroup, slo_ms: float, delay_us: int) -> str:

@@ -9,8 +9,8 @@ from ..interference.prediction import Floats, Ints
 from ..operating_points import OperatingPoints, joined
 from .rule import TOLERANCE, Asked, Group
 
-LIKELY_SLACK = 2.4
-"""SLO over T, from which on the point with the greatest throughput is likely to carry much."""
+LIKELY_SLACK = 1.2
+"""Times the SLO over T that points need; from there on the one with the greatest throughput is likely to carry much."""
 
 AT_ONCE = 1 << 17
 """Pairs of a workload and a point that are looked at together."""
@@ -25,17 +25,26 @@ def batch_time_ms(points: OperatingPoints) -> Floats:
     return np.maximum(points.latency_ms, 1000.0 * points.batch * points.processes / points.capacity_rps)
 
 
+def twice(points: OperatingPoints) -> Floats:
+    """Returns the SLO over T that points need whose requests wait for one batch and are executed in the next."""
+    return np.full(points.batch.shape, 2.0)
+
+
 def most_carried(
-    groups: Sequence[Group], greatest_rps: Callable[[OperatingPoints, Asked], Floats], most: float
+    groups: Sequence[Group],
+    greatest_rps: Callable[[OperatingPoints, Asked], Floats],
+    most: float,
+    least_slack: Callable[[OperatingPoints], Floats] = twice,
 ) -> list[tuple[Ints, Floats]]:
     """
     Returns the point that carries most for each workload, and how much, as `LatencyRule.best_of`.
 
     No point carries more than `most` of its throughput: those of which that is less than what a likely one carries are
-    not looked at, which leaves about a tenth.
+    not looked at, which leaves about a tenth. Nor are those with an SLO of less than `least_slack` times T, shape
+    (point,), which carry nothing.
     """
     found = [(np.full(asked.slo_ms.shape, -1, dtype=np.int64), np.zeros(asked.slo_ms.shape)) for _, asked in groups]
-    for parts in _in_parts(groups):
+    for parts in _in_parts(groups, least_slack):
         likely = [part.likely() for part in parts]
         at_least = _of_all(parts, likely, greatest_rps)
         worth = [np.nonzero(part.may_carry(rps, most)) for part, rps in zip(parts, at_least, strict=True)]
@@ -61,16 +70,17 @@ class _Part:
     """Shape (place,): points in the order in which the first of equal ones wins."""
     time_ms: Floats
     full_rps: Floats
-    """Both of shape (place,): of full batches."""
+    least_slack: Floats
+    """All of shape (place,); times and throughput of full batches."""
 
     def likely(self) -> Pairs:
         """Returns for each workload a point that is likely to carry much."""
-        quick = LIKELY_SLACK * self.time_ms <= self.asked.slo_ms[:, None]
+        quick = LIKELY_SLACK * self.least_slack * self.time_ms <= self.asked.slo_ms[:, None]
         return np.arange(self.rows.size), np.where(quick, self.full_rps, 0.0).argmax(axis=1)
 
     def may_carry(self, at_least: Floats, most: float) -> np.ndarray:
         """Returns which points may carry as much as another does, shape (workload, place)."""
-        in_time = 2 * self.time_ms <= self.asked.slo_ms[:, None] * (1 + TOLERANCE)
+        in_time = self.least_slack * self.time_ms <= self.asked.slo_ms[:, None] * (1 + TOLERANCE)
         return np.asarray(in_time & (most * self.full_rps >= at_least[:, None] * (1 - TOLERANCE)))
 
     def best(self, pairs: Pairs, rps: Floats) -> tuple[Ints, Floats]:
@@ -82,13 +92,14 @@ class _Part:
         return np.where(carried > 0, self.order[first], -1), carried
 
 
-def _in_parts(groups: Sequence[Group]) -> Iterator[list[_Part]]:
+def _in_parts(groups: Sequence[Group], least_slack: Callable[[OperatingPoints], Floats]) -> Iterator[list[_Part]]:
     """Yields parts of groups that are looked at together."""
     parts: list[_Part] = []
     size = 0
     for number, (points, asked) in enumerate(groups):
         time_ms = batch_time_ms(points)
-        quick = np.flatnonzero(2 * time_ms <= asked.slo_ms.max(initial=0.0) * (1 + TOLERANCE))
+        slack = least_slack(points)
+        quick = np.flatnonzero(slack * time_ms <= asked.slo_ms.max(initial=0.0) * (1 + TOLERANCE))
         order = quick[np.lexsort((points.processes[quick], points.batch[quick], points.latency_ms[quick]))]
         if not order.size:
             continue
@@ -96,7 +107,7 @@ def _in_parts(groups: Sequence[Group]) -> Iterator[list[_Part]]:
         step = max(AT_ONCE // order.size, 1)
         for begin in range(0, asked.slo_ms.size, step):
             rows = np.arange(begin, min(begin + step, asked.slo_ms.size))
-            parts.append(_Part(number, rows, asked.of(rows), points, order, time_ms[order], full_rps))
+            parts.append(_Part(number, rows, asked.of(rows), points, order, time_ms[order], full_rps, slack[order]))
             size += rows.size * order.size
             if size >= AT_ONCE:
                 yield parts

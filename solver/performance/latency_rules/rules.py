@@ -5,6 +5,7 @@ import numpy as np
 from ...model.errors import Finding
 from ...model.problem import Problem, Settings
 from ..interference.prediction import Floats
+from .assembly import Assembly
 from .execution import Execution, limit_ms
 from .percentile import Percentile
 from .rule import Asked, QueueRule
@@ -17,6 +18,8 @@ def rule_of(settings: Settings) -> Execution | QueueRule:
         return Execution(settings.slo_fraction)
     if settings.latency == "worst_case":
         return WorstCase()
+    if settings.latency == "assembly":
+        return Assembly(shared=settings.process_queues == "shared")
     if settings.latency == "percentile" and settings.dispatch in ("random", "weighted_round_robin"):
         return Percentile(
             by_turns=settings.dispatch == "weighted_round_robin", shared=settings.process_queues == "shared"
@@ -26,6 +29,8 @@ def rule_of(settings: Settings) -> Execution | QueueRule:
 
 def part_of_slo(latency: str, slo_fraction: float) -> float:
     """Returns the part of an SLO that a batch may take with a rule, by its name: beyond it no rate holds."""
+    if latency == "assembly":
+        return 1.0
     return slo_fraction if latency == "execution" else 1 / 2
 
 
@@ -37,12 +42,6 @@ def batch_may_take_ms(settings: Settings, slo_ms: float) -> float:
 def not_planned(problem: Problem, source: str) -> list[Finding]:
     """Returns a finding for each part of the promise that no planner plans yet, with the reason and what works."""
     settings, found = problem.settings, []
-    if settings.latency == "assembly":
-        message = (
-            "is 'assembly', which is not planned: a partition that waits for full batches keeps its SLO at its planned "
-            "rate and misses it at a lower one; expected percentile, worst_case or execution"
-        )
-        found.append(Finding(source, "settings.latency", message))
     if settings.latency == "percentile" and settings.dispatch in ("least_expected", "central"):
         message = (
             f"is {settings.dispatch!r}, with which what a service's partitions carry is no sum of what each carries, "

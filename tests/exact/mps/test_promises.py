@@ -24,6 +24,7 @@ PROMISES = (
     {"latency": "percentile"},
     {"latency": "percentile", "dispatch": "random", "quantile": 0.95},
     {"latency": "worst_case"},
+    {"latency": "assembly"},
 )
 BATCHES = [1, 4, 16]
 MANY = 10**9
@@ -37,6 +38,9 @@ def allowed_rps(problem, workload, batch, time_ms):
     asked = problem.settings
     if asked.latency == "worst_case":
         return 1000 * batch / time_ms if 2 * time_ms <= workload.slo_ms * (1 + 1e-9) else 0.0
+    if asked.latency == "assembly":
+        needed_ms = time_ms if batch == 1 else 2 * time_ms
+        return 1000 * batch / time_ms if needed_ms <= workload.slo_ms * (1 + 1e-9) else 0.0
     by_turns = asked.dispatch == "weighted_round_robin"
     slo_ms = workload.slo_ms * (1 + 1e-9)
     return greatest_rps(batch, time_ms, slo_ms, asked.quantile, workload.rate_rps, by_turns=by_turns)

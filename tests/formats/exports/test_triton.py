@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 from google.protobuf import text_format
-from problems.instances import ROOT
+from problems.instances import ROOT, problem_of
 from problems.shop import FILES
 from support.exported import assert_golden, changed, demo, equal_shares, exported, mixed
 
+from sliceplan.solver.api import solve
 from sliceplan.solver.formats.exports.triton import queue_delay_us
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import read_problem
@@ -77,6 +78,21 @@ def test_a_plan_that_promises_a_percentile_holds_no_batch_back(model_config):
     export = exported("triton", read_plan(ROOT / "plans" / "demo.plan.json"), problem=problem)
     configs = [text_format.Parse(text, model_config()) for text in export.files.values()]
     assert {config.dynamic_batching.max_queue_delay_microseconds for config in configs} == {0}
+
+
+def test_held_batches_have_the_plan_s_queue_delay(model_config):
+    workloads = [
+        {"model": "resnet50", "rate_rps": 900, "slo_ms": 150},
+        {"model": "bert", "rate_rps": 20, "slo_ms": 400},
+    ]
+    problem = problem_of(workloads, latency="assembly")
+    plan = solve(problem)
+    export = exported("triton", plan, problem=problem)
+    configs = [text_format.Parse(text, model_config()) for text in export.files.values()]
+    held = {one.dispatch_after_ms for gpu in plan.gpus for part in gpu.partitions for one in part.serves}
+    assert max(held) > 0
+    delays = {config.dynamic_batching.max_queue_delay_microseconds for config in configs}
+    assert delays == {int(1000 * ms) for ms in held}
 
 
 def test_a_batch_of_one_needs_no_dynamic_batching(model_config):
