@@ -26,6 +26,7 @@ from unittest import mock
 
 import yaml
 from problems.instances import ROOT
+from problems.rounds import two_in_a_round
 from stand_ins.driver_listings import lgip, lgipp
 from stand_ins.load_tests import GENAI_PERF, MLPERF_SERVER, MODEL_ANALYZER, PERF_ANALYZER, metrics, vllm
 
@@ -80,6 +81,34 @@ ARGUMENTS = [
 ]  # fmt: skip
 
 
+PROFILE = {
+    "model": "ours",
+    "gpu": "A100-80GB",
+    "provenance": {"source": "our test bench", "method": "median of 50 runs"},
+    "points": [
+        {
+            "mig_profile": "1g.10gb",
+            "batch": batch,
+            "processes": 1,
+            "latency_ms": ms,
+            "throughput_rps": 1000 * batch / ms,
+        }
+        for batch, ms in ((1, 4.1), (8, 11.3))
+    ],
+}
+"""Of a model that nobody else knows."""
+
+LAYERS = """version: 1
+models:
+- model: ranker
+  cores: [8, 16, 24]
+  layers:
+  - {name: conv1, macs: 118013952, ms: [0.515, 0.266, 0.184]}
+  - {name: conv2, macs: 12845056, ms: [0.051, 0.028, 0.022]}
+  provenance: {source: our test bench, method: median of 50 runs}
+"""
+
+
 @dataclass(frozen=True)
 class Begin:
     """A command that works, with the files that it reads; text of them by name."""
@@ -100,6 +129,10 @@ def begins() -> list[Begin]:
     node = {"kind": "Node", "metadata": {"name": "n", "labels": {"nvidia.com/gpu.count": "1"}},
             "status": {"capacity": {"nvidia.com/mig-3g.40gb": "2"}}}  # fmt: skip
     limit = ("--time-limit", str(LIMIT_S))
+    own = json.loads(as_json) | {"profiles": [PROFILE]}
+    own["workloads"] = [{**own["workloads"][0], "model": PROFILE["model"]}]
+    turning, in_turn = two_in_a_round()
+    in_turns = {"problem.json": turning.model_dump_json(), "plan.json": in_turn.model_dump_json()}
     load = (
         "--gpu",
         "A100-80GB",
@@ -123,12 +156,22 @@ def begins() -> list[Begin]:
               {"problem.json": as_json, "plan.json": plan}),
         Begin(("price", "problem.json", *limit), {"problem.json": as_json}),
         Begin(("headroom", "problem.json", *limit, "-o", "out.json"), {"problem.json": as_json}),
+        Begin(("capacity", "problem.json", *limit, "-o", "out.json", "--json", "report.json"),
+              {"problem.json": as_json}),
+        Begin(("solve", "problem.json", *limit, "-o", "out.json"), {"problem.json": json.dumps(own)}),
+        Begin(("scenarios", "problem.json", "--family", "grid=0,100", *limit, "--csv", "out.csv", "--svg", "out.svg"),
+              {"problem.json": as_json}),
+        Begin(("scenarios", "problem.json", "--family", "scale=1:2:1", *limit, "--keep", "kept.json"),
+              {"problem.json": as_json}),
+        Begin(("cores", "layers.yaml", "--slo-ms", "5", "--queries", "50", "--cores", "24"), {"layers.yaml": LAYERS}),
         Begin(("shed", "problem.json", *limit, "-o", "out.json"), {"problem.json": as_json}),
         Begin(("check", "problem.yaml", "plan.json"), both),
         Begin(("simulate", "problem.yaml", "plan.json", "--requests", "100", "--fail-gpu", "A100-80GB/1@1"), both),
         Begin(("simulate", "problem.yaml", "plan.json", "--seconds", "1", "--arrivals", "search-embedding=trace:t.csv",
                "--batching", "delay:5:4,8", "--measured-batches"),
               {**both, "t.csv": "time,service\n0,search-embedding\n1.5,search-embedding\n"}),
+        *(Begin((name, "problem.json", "plan.json"), in_turns) for name in ("check", "simulate")),
+        Begin(("show", "plan.json"), {"plan.json": in_turns["plan.json"]}),
         Begin(("show", "plan.json"), {"plan.json": plan}),
         Begin(("show", "plan.json"), {"plan.json": other}),
         Begin(("transition", "old.json", "plan.json", "-o", "out.json"), {"old.json": other, "plan.json": plan}),
