@@ -24,10 +24,11 @@ from ..mig.spare_capacity import SpareRules, spare_rules
 from ..mps.columns import columns_of_gpus, enumerate_columns, item_tables
 from ..mps.items import Item, mps_items
 from ..mps.program import MpsAnswer, PartBuilder, as_fluid, by_columns
-from .first_choice import first_choice, most_value, prices_without_counts
+from .first_choice import first_choice, most_value, order_of_choice, prices_to_choose_by
+from .longest_beginning import longer_beginnings
 from .most_served import MostServed, most_served
 
-BEGINNING = 0.2
+BEGINNING = 0.4
 """Part of the time that the first choices and the bound by prices may take."""
 
 MOST_FOR_PROGRAM = 3_000
@@ -52,6 +53,7 @@ def most_valuable(
     resolved: ResolvedProblem,
     *,
     known: Iterable[Sequence[MpsGpu]] = (),
+    enough: float = 1.0,
     on_answer: Callable[[MostValuable], None],
     time_limit_s: float,
 ) -> MostValuable:
@@ -62,6 +64,8 @@ def most_valuable(
     ----------
     known
         GPUs under MPS that serve all workloads, and may be more than there are; looked for when they are asked for.
+    enough
+        Part of the proven bound at which a choice is good enough to stop before the large program.
     on_answer
         Called with the best workloads that are known so far.
     """
@@ -74,7 +78,7 @@ def most_valuable(
     for choice in _first_choices(resolved, rules, others, best.most, BEGINNING * time_limit_s):
         best = _better(worth, best, choice)
         on_answer(best)
-    if sum(worth[w] for w in best.served) >= best.most or (best.served and len(worth) > MOST_FOR_PROGRAM):
+    if sum(worth[w] for w in best.served) >= enough * best.most or (best.served and len(worth) > MOST_FOR_PROGRAM):
         return best
     items, builder, proves = _shared_part(resolved, placed)
     if not proves:
@@ -117,16 +121,30 @@ def _first_choices(
     placed_by = time.monotonic() + time_limit_s / 2
     for gpus in islice(known, 1):
         yield _on_their_best(resolved, gpus, most)
-    prices = prices_without_counts(resolved, deadline=time.monotonic() + time_limit_s / 2)
-    yield MostValuable([], min(most, most_value(resolved, prices)))
+    choosing = []
+    for prices in prices_to_choose_by(resolved, deadline=time.monotonic() + time_limit_s / 4):
+        choosing.append(prices)
+        most = min(most, most_value(resolved, prices))
+        yield MostValuable([], most)
     for gpus in known if time.monotonic() < placed_by else ():
         yield _on_their_best(resolved, gpus, most)
         if time.monotonic() > placed_by:
             break
-    first = first_choice(resolved, rules, prices, time_limit_s=time_limit_s / 2)
+    # Of equal bounds the last one's prices: they know which type is scarce.
+    best = min(reversed(choosing), key=lambda prices: most_value(resolved, prices))
+    first = first_choice(resolved, rules, best, time_limit_s=time_limit_s / 4)
     if first is not None:
-        served, built = first
-        yield MostValuable(served, most, partial(_built_gpus, resolved.restricted_to(served), built))
+        yield _chosen(resolved, *first, most)
+    if not resolved.mps:
+        fits = 0 if first is None else len(first[0])
+        longer = longer_beginnings(
+            resolved, order_of_choice(resolved, best), rules, fits=fits, most=most, time_limit_s=time_limit_s / 2
+        )
+        yield from (_chosen(resolved, served, built, most) for served, built in longer)
+
+
+def _chosen(resolved: ResolvedProblem, served: list[int], built: CuttingStockAnswer, most: float) -> MostValuable:
+    return MostValuable(served, most, partial(_built_gpus, resolved.restricted_to(served), built))
 
 
 def _built_gpus(resolved: ResolvedProblem, built: CuttingStockAnswer) -> list[CutGpu]:

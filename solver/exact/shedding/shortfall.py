@@ -27,6 +27,9 @@ from .most_valuable import MostValuable, most_valuable
 COUNTING = 0.3
 """Part of the time for how many GPUs would do."""
 
+ENOUGH_SERVED = 0.995
+"""Part of the workloads that can be served at most at which a search for more of them ends: a reason names the rest."""
+
 OnAnswer = Callable[[list[Unserved]], None]
 
 
@@ -72,6 +75,7 @@ def shortfall(
     found = most_valuable(
         _of_equal_value(resolved),
         known=for_choosing,
+        enough=ENOUGH_SERVED,
         on_answer=lambda found: on_answer(reasons(found)),
         time_limit_s=deadline - time.monotonic(),
     )

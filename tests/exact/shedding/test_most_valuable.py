@@ -4,11 +4,18 @@ import time
 
 import pytest
 from problems.igniter_instances import random_mps_problem
-from problems.instances import random_problem
+from problems.instances import random_problem, second_type, two_type_problem
 
 from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.check import check
-from sliceplan.solver.exact.shedding.first_choice import first_choice, most_value, prices_without_counts
+from sliceplan.solver.exact.shedding.first_choice import (
+    first_choice,
+    most_value,
+    order_of_choice,
+    prices_to_choose_by,
+    prices_without_counts,
+)
+from sliceplan.solver.exact.shedding.longest_beginning import longer_beginnings
 from sliceplan.solver.exact.shedding.most_served import most_served
 from sliceplan.solver.exact.shedding.most_valuable import most_valuable
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -16,6 +23,10 @@ from sliceplan.solver.model.plan import Search
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.planners.exact import unproven
 from sliceplan.solver.planners.igniter import placed_on_each
+
+SHIPPED = shipped_profiles()
+
+BOTH_TYPES = [*SHIPPED, *second_type()]
 
 
 class EnoughError(Exception):
@@ -42,13 +53,13 @@ def resolved_with(problem, count):
     return resolve(problem.model_copy(update={"fleet": fleet}), shipped_profiles())
 
 
-def assert_served(resolved, choice):
+def assert_served(resolved, choice, profiles=SHIPPED):
     """The choice's GPUs serve its workloads, as the check of plans has it."""
     rest = resolved.restricted_to(choice.served)
     search = Search(stopped="interrupted", time_limit_s=60, solver=None)
     plan = unproven(rest, choice.gpus(), search)
-    plan = completed(rest.problem, plan, shipped_profiles())
-    assert check(rest.problem, plan, shipped_profiles()) == []
+    plan = completed(rest.problem, plan, profiles)
+    assert check(rest.problem, plan, profiles) == []
 
 
 @pytest.mark.parametrize(
@@ -97,6 +108,41 @@ def test_two_thousand_services_have_a_choice_that_the_bound_by_prices_proves():
     found = most_valuable(resolved, on_answer=lambda _: None, time_limit_s=60)
     assert len(found.served) == found.most
     assert_served(resolved, found)
+
+
+@pytest.mark.parametrize("counts", [(96, 20), (40, 60), (0, 90)])
+def test_of_two_types_the_scarce_one_is_kept_for_those_who_need_it(counts):
+    """At prices without counts alone the first choice left out many more: 35 of 300 where the program left out one."""
+    resolved = resolve(_of_two_types(300, counts), BOTH_TYPES)
+    found = most_valuable(resolved, enough=0.98, on_answer=lambda _: None, time_limit_s=60)
+    assert 0.98 * found.most <= len(found.served) <= found.most
+    assert_served(resolved, found, BOTH_TYPES)
+
+
+@pytest.mark.parametrize("counts", [(0, 1), (1, 1), (2, 1)])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_at_any_prices_the_bound_is_no_less_than_the_program_can_serve(counts, seed):
+    resolved = resolve(_of_two_types(12, counts, seed), BOTH_TYPES)
+    worth = [float(1 + w % 3) for w in range(12)]
+    workloads = [one.model_copy(update={"value": v}) for one, v in zip(resolved.problem.workloads, worth, strict=True)]
+    problem = resolved.problem.model_copy(update={"workloads": tuple(workloads)})
+    resolved = resolve(problem, BOTH_TYPES)
+    program = most_served(resolved, worth=worth, time_limit_s=60)
+    served = sum(value for value, is_served in zip(worth, program.served, strict=True) if is_served)
+    for prices in prices_to_choose_by(resolved, deadline=time.monotonic() + 60):
+        most = most_value(resolved, prices)
+        assert served <= most <= sum(worth)
+        first = first_choice(resolved, None, prices, time_limit_s=60)
+        fits = 0 if first is None else len(first[0])
+        order = order_of_choice(resolved, prices)
+        longer = list(longer_beginnings(resolved, order, None, fits=fits, most=most, time_limit_s=60))
+        assert all(sum(worth[w] for w in chosen) <= served for chosen, _ in longer)
+
+
+def _of_two_types(count, counts, seed=5):
+    problem = two_type_problem(count, seed)
+    fleet = [entry.model_copy(update={"count": n}) for entry, n in zip(problem.fleet, counts, strict=True)]
+    return problem.model_copy(update={"fleet": tuple(fleet)})
 
 
 def test_under_mps_a_class_of_equal_services_is_served_in_part():
