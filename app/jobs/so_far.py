@@ -10,6 +10,7 @@ import pickle
 from dataclasses import dataclass
 from functools import cached_property
 
+from sliceplan.solver.model.judged import Judged, judged
 from sliceplan.solver.model.plan import Plan
 
 
@@ -17,11 +18,8 @@ from sliceplan.solver.model.plan import Plan
 class SoFar:
     """A plan that holds, and that a search is still improving."""
 
-    cost_per_hour: float | None
-    """USD; None: a GPU type has no price."""
-    bound_per_hour: float | None
-    """Proven: no plan costs less; None: nothing is proven yet."""
-    gap: float | None
+    judged: Judged
+    """By the objective of its problem."""
     seconds: float
     """Of the search, when it was found."""
     packed: bytes
@@ -36,4 +34,4 @@ class SoFar:
 def so_far(plan: Plan) -> SoFar:
     """Returns a verified plan as it travels."""
     packed = pickle.dumps(plan, pickle.HIGHEST_PROTOCOL)
-    return SoFar(plan.cost_per_hour, plan.bound.cost_per_hour, plan.gap, plan.runtime_s, packed)
+    return SoFar(judged(plan), plan.runtime_s, packed)

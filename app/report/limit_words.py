@@ -40,6 +40,11 @@ REASONS = (
         "dual bound of the program over all sets that a cheaper plan",
         f"Of all ways to fill GPUs that a cheaper plan could use, {NOT_RULED_OUT}",
     ),
+    (
+        "most weighted requests/s of the cutting stock",
+        "Each kind of partition has a price, and the GPUs that there are can be cut into no more than this at these "
+        "prices, less what the rates ask for; or a search of all ways to cut them ruled out that any could carry more.",
+    ),
     ("cheapest solution of the interval formulation", "A search of all plans by other means found none cheaper."),
     (
         "linear program of services alone on measured shares",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from sliceplan.solver.model.judged import judged
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
@@ -19,6 +20,11 @@ VERDICTS = {
     Status.REFUSED: "The planner does not take this problem, which says nothing about it.",
     Status.TIMEOUT: "No plan was found in time; whether there is one is open.",
     Status.VIOLATING: "The plan does not hold: it misses promises. Do not deploy it.",
+}
+
+OF_CAPACITY = {
+    Status.OPTIMAL: "Proven: no plan for this problem could carry more.",
+    Status.FEASIBLE: "The plan serves everything; whether one exists that could carry more is not settled.",
 }
 
 STOPPED = {
@@ -39,10 +45,19 @@ def promised(problem: Problem, plan: Plan) -> str:
 
 
 def proof(plan: Plan) -> Iterator[str]:
-    """Yields sentences on what is proven about a plan's cost, and how."""
-    yield VERDICTS[plan.status]
-    bound = plan.bound
-    if bound.cost_per_hour is None:
+    """Yields sentences on what is proven about a plan's cost, or what it could carry, and how."""
+    bound, own = plan.bound, judged(plan)
+    if own.objective == COST or plan.status not in (Status.OPTIMAL, Status.FEASIBLE):
+        yield VERDICTS[plan.status]
+    else:
+        yield OF_CAPACITY[plan.status]
+    if own.objective != COST:
+        if own.value is not None:
+            yield f"What it could carry, which is not what it serves: {own.objective.shown(own.value)}."
+        if own.bound is not None:
+            yield f"Upper limit: {own.objective.bound_in_words(own.bound)}."
+            yield f"Why the limit holds: {why_the_limit_holds(bound.method)}"
+    elif bound.cost_per_hour is None:
         yield "No lower limit on the cost is known."
     else:
         gpus = "" if bound.gpus is None else f", and none has fewer than {bound.gpus} GPUs"

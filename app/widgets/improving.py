@@ -45,7 +45,7 @@ def is_better_known(session: Session) -> bool:
 
 def words_of(found: SoFar) -> str:
     """Returns cost, bound, gap and seconds as Markdown."""
-    return literal(so_far_in_words(found.cost_per_hour, found.bound_per_hour, found.gap, found.seconds))
+    return literal(so_far_in_words(found.judged, found.seconds))
 
 
 def show_that_it_improves(found: SoFar) -> None:

@@ -28,7 +28,7 @@ from ..exact.fleet.spare_fleet import solve_with_spares
 from ..exact.mig.decoding import cut_gpus
 from ..exact.mig.spare_capacity import spare_rules
 from ..exact.shedding.most_valuable import MostValuable, most_valuable
-from ..model.errors import Finding, InputError
+from ..model.counted import require_counts
 from ..model.problem import Problem
 from ..model.stop_reason import StopReason
 from ..performance.resolve import ResolvedProblem
@@ -92,19 +92,6 @@ def short_of(resolved: ResolvedProblem, factor: float) -> str | None:
     """Returns a workload that its own limits keep from growing by a factor, whatever the GPUs; None: there is none."""
     found = unservable(resolved.at_rates(resolved.required_rps * factor))
     return found[0].workload if found else None
-
-
-def require_counts(problem: Problem) -> None:
-    """Raises InputError if a GPU type may be used in any number."""
-    findings = [
-        Finding(
-            problem.name, f"fleet[{i}].count", f"is missing: as many {entry.gpu} as needed carry any load; give one"
-        )
-        for i, entry in enumerate(problem.fleet)
-        if entry.available is None
-    ]
-    if findings:
-        raise InputError(findings)
 
 
 def scaled(problem: Problem, factor: float) -> Problem:

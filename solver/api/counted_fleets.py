@@ -10,18 +10,17 @@ from ..analysis.capacity import (
     everything_shed,
     growth_limits,
     least_value_to_shed,
-    require_counts,
     scaled,
     short_of,
 )
-from ..analysis.most_requests import MostCapacity, most_capacity, nothing_found, refuse_unknown
-from ..model.capacity_report import HeadroomReport, Shed, ShedReport, Weights
+from ..model.capacity_report import CapacityReport, HeadroomReport, ServiceCapacity, Shed, ShedReport
+from ..model.counted import require_counts
+from ..model.judged import carried_rps
 from ..model.plan import Plan
-from ..model.problem import Problem
+from ..model.problem import Problem, Weights
 from ..model.profile import Profile
 from ..performance.resolve import resolve
 from ..runtime.interruption import best_so_far
-from .finishing import finish_plan
 from .running import exact, planned, refuse_unplannable
 from .task import task_of
 
@@ -104,31 +103,65 @@ def shed(
     return Shedding(report, rest.resolved.problem, planned(rest, exact(), found.gpus))
 
 
+@dataclass(frozen=True)
+class Capacity:
+    """The most that the GPUs that there are could carry, and the plan for that."""
+
+    report: CapacityReport
+    problem: Problem
+    """The problem with the objective capacity, which the plan answers."""
+    plan: Plan
+    """Without GPUs where none was found, or none exists; its status says which."""
+
+
 def capacity(
     problem: Problem,
     *,
-    weights: Weights = "equal",
+    weights: Weights | None = None,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
     gap: float | None = None,
     source: str | None = None,
-) -> MostCapacity:
+) -> Capacity:
     """
-    Returns the plan whose partitions could carry most, beyond the rates, on MIG and whole GPUs; every type has a count.
+    Returns the exact plan of a problem whose objective is set to capacity, and what it says of each service.
 
     Parameters
     ----------
     weights
-        What a request/s counts: "equal", or "solo": 1 / (what one GPU carries of its service alone).
+        What a request/s counts: "equal", or "solo": 1 / (what one GPU carries of its service alone); None: the
+        problem's own.
     gap
-        Part of the limit that may be missing; None: the problem's own. Others and errors as for `solve`.
+        Part of the limit that may be missing; None: the problem's own. Others and errors as for `solve`, and what the
+        exact planner refuses is an error too.
     """
-    task = task_of(problem, profiles, time_limit_s, source, gap)
-    require_counts(problem)
-    refuse_unknown(problem)
+    settings = problem.settings
+    update = {"objective": "capacity", "capacity_weights": weights or settings.capacity_weights}
+    asked = problem.model_copy(update={"settings": settings.model_copy(update=update)})
+    task = task_of(asked, profiles, time_limit_s, source, gap)
     refuse_unplannable(task, source)
-    search = partial(most_capacity, task.resolved, weights, time_limit_s=task.deadline - time.monotonic())
-    found = best_so_far(search, lambda _: nothing_found(weights), deadline=task.deadline)
-    if found.plan is None:
-        return found
-    return replace(found, plan=finish_plan(problem, found.plan, task.profiles))
+    plan = planned(task, exact())
+    return Capacity(capacity_report(asked, plan), asked, plan)
+
+
+def capacity_report(problem: Problem, plan: Plan) -> CapacityReport:
+    """Returns what a plan whose problem has the objective capacity says of it, service by service."""
+    found, carried = plan.capacity, carried_rps(plan)
+    if found is None:
+        raise ValueError("the plan's problem has another objective")
+    services = [
+        ServiceCapacity(
+            workload=one.name,
+            rate_rps=one.rate_rps * (1 + problem.settings.headroom),
+            capacity_rps=carried.get(one.name, 0.0),
+        )
+        for one in (problem.workloads if plan.gpus else ())
+    ]
+    return CapacityReport(
+        weights=found.weights,
+        capacity=found.value,
+        limit=found.limit,
+        gap=found.gap,
+        services=tuple(services),
+        one_more=found.one_more,
+    )

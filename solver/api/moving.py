@@ -7,6 +7,7 @@ from functools import partial
 
 from ..analysis.replan import in_the_fleet, nothing_found, replanned
 from ..formats.profile_files import shipped_profiles
+from ..model.counted import require_cost
 from ..model.errors import Finding, InputError, NoPlanError, NoTimeError
 from ..model.plan import Plan
 from ..model.problem import Problem
@@ -126,6 +127,7 @@ def replan(
     started = time.monotonic()
     limit_s = problem.settings.time_limit_s if time_limit_s is None else time_limit_s
     deadline = started + limit_s
+    require_cost(problem, "replanning weighs dollars against moves", sources[0])
     known = shipped_profiles() if profiles is None else list(profiles)
     resolved = resolve(problem, known, sources[0])
     resolved = resolved if gap is None else replace(resolved, gap=gap)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..analysis.pricing import price_report
+from ..model.counted import require_cost
 from ..model.errors import Finding, InputError, described
 from ..model.plan import Plan
 from ..model.price_report import PriceReport
@@ -34,6 +35,7 @@ def price(
 
     InputError is raised also where there are no slice prices: with partitions that are kept free.
     """
+    require_cost(problem, "what services cost is known of the cheapest plan", source)
     task = task_of(problem, profiles, time_limit_s, source, gap)
     if problem.settings.keeps_spares:
         message = "keeps partitions free; slice prices are known for fleets without such partitions"

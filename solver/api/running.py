@@ -11,6 +11,7 @@ from typing import Any
 
 from ..allocation import assembly
 from ..allocation.allocated import AllocatedGpu
+from ..analysis.by_objective import by_objective
 from ..analysis.capacity import Gpus
 from ..model.collector import collector_paused
 from ..model.errors import Finding, InputError, described
@@ -151,6 +152,7 @@ def _given_up(task: Task, planner: Planner, stopped: Stopped) -> Plan:
 
 def _finished(task: Task, planner: Planner, plan: Plan) -> Plan:
     problem, without = task.resolved.problem, task.cost_without
+    plan = by_objective(task.resolved, plan)
     own_model = planner.own_model or (planner.own_rule and problem.settings.latency != "execution")
     return finish_plan(problem, plan, task.profiles, own_model=own_model, cost_without=without)
 

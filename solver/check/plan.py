@@ -23,6 +23,7 @@ from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from ..performance.prediction import Prediction, predict, predict_whole
 from .basis import bases
+from .capacity import wrong_capacity
 from .fleet import used_gpus, wrong_fleet
 from .latency import stated_promise
 from .metrics import wrong_metrics
@@ -54,6 +55,7 @@ def check(
     if found:
         return found
     columns = plan_columns(problem, plan, columns)
+    found += wrong_capacity(problem, plan, columns)
     found += wrong_totals(problem, plan, used_gpus(plan, columns))
     found += [*wrong_gpu_prices(problem, plan), *wrong_slice_prices(problem, plan)]
     found += wrong_fleet(problem, plan, columns)

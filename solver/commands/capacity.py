@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..model.plan import Plan
+from ..model.plan import Plan, Status
 from ..model.stop_reason import StopReason
 from ..wording.capacity import capacity_lines
 from .capacity_table import capacity_table
-from .exit_codes import Exit
+from .exit_codes import Exit, exit_code
 from .inputs import read_problem_and_profiles
 from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, write_json
@@ -107,45 +107,45 @@ def shed(
 def capacity(
     problem: ProblemArgument,
     weights: Annotated[
-        Literal["equal", "solo"],
+        Literal["equal", "solo"] | None,
         typer.Option(
-            help="What a request/s counts: the same for all, or 1 / what one GPU carries of its service alone."
+            help="What a request/s counts: the same for all, or 1 / what one GPU carries of its service alone; "
+            "default: the problem's."
         ),
-    ] = "equal",
+    ] = None,
     time_limit: TimeLimitOption = None,
     gap: GapOption = None,
     profiles: ProfilesOption = None,
     prices: PricesOption = None,
     output: PlanOutputOption = None,
+    problem_output: ProblemOutputOption = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the report as JSON; `-`: to stdout instead of the table.")
     ] = None,
 ) -> None:
     """Show the most requests/s that the GPUs that there are could carry beyond the rates, which are kept."""
     from .. import api
-    from ..formats.plan_files import write_plan
+    from ..wording.summary import plan_summary
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching("looking for the plan that could carry most"):
         found = api.capacity(
             parsed, weights=weights, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem)
         )
-    if found.plan is not None and output is not None:
-        write_plan(found.plan, output)
+    _write_outcome(found.problem, found.plan, problem_output, output)
     if json_file is not None:
         write_json(found.report.model_dump(mode="json"), json_file)
-    if found.stopped is StopReason.INFEASIBLE:
+    if found.plan.status is Status.INFEASIBLE:
         say("Proven: these GPUs do not carry the rates; `sliceplan headroom` says by how much, `shed` whom to drop.")
         raise typer.Exit(Exit.NO_PLAN)
-    if found.plan is None:
-        say("No plan was found; allow more time.")
-        raise typer.Exit(Exit.NO_ANSWER)
+    if not found.plan.gpus:
+        say(plan_summary(found.plan, None))
+        raise typer.Exit(exit_code(found.plan))
     if not is_stdout(json_file):
         display(capacity_table(found.report))
     for line in capacity_lines(found.report):
         say(line)
-    is_most = found.report.gap is not None and found.report.gap <= max(gap or 0.0, CLOSE - 1)
-    raise typer.Exit(Exit.DONE if is_most else Exit.LIMITED)
+    raise typer.Exit(exit_code(found.plan))
 
 
 def _is_interrupted(plan: Plan | None) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.objective import COST
+from ..model.judged import judged
 from ..model.stop_reason import StopReason
 from ..model.words import short_status
 from .exit_codes import Exit, best_of, exit_code
@@ -34,7 +34,7 @@ def solve(
     prices: PricesOption = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file; default: stdout.")] = None,
 ) -> None:
-    """Find the cheapest plan for a problem."""
+    """Find the best plan for a problem: the cheapest, or the one that could carry most (`settings.objective`)."""
     from .. import api
     from ..formats.plan_files import dump_plan, read_plan, write_plan
     from ..wording.promise import promised
@@ -47,8 +47,7 @@ def solve(
     with searching(f"{planner} is planning {len(parsed.workloads)} workloads") as update:
 
         def show(so_far: "Plan") -> None:
-            cost, bound = so_far.cost_per_hour, so_far.bound.cost_per_hour
-            update(f"so far: {so_far_in_words(cost, bound, so_far.gap, so_far.runtime_s)}")
+            update(f"so far: {so_far_in_words(judged(so_far), so_far.runtime_s)}")
 
         plan = api.solve(
             parsed,
@@ -150,11 +149,9 @@ def _comparison_code(comparison: "Comparison") -> Exit:
 
 
 def _proven(comparison: "Comparison", prices: str) -> str:
-    bound = comparison.bound.cost_per_hour
     if comparison.no_plan_exists:
         return "Proven: no plan exists."
-    proof = "No bound was proven" if bound is None else f"Proven: {COST.bound_in_words(bound)}"
-    return f"{proof}, at {prices}."
+    return f"{comparison.proven_in_words}, at {prices}."
 
 
 MOST_LETTERS = 400

@@ -10,6 +10,8 @@ from rich.text import Text
 from ..model.catalogue import load_catalogue
 from ..model.fit_error import FitError
 from ..model.hardware import Gpu
+from ..model.judged import judged
+from ..model.objective import COST
 from ..model.plan import Partition, Plan, PlannedGpu, Prices
 from ..model.price_book import PriceBook
 from ..model.price_report import PriceReport
@@ -43,21 +45,25 @@ def draw_plan(plan: Plan, most: int | None = None) -> Group:
 
 
 def compare_table(comparison: "Comparison") -> Table:
-    """Returns one row a planner: cost, GPUs, gap to the proven bound, slack, fragmentation, time."""
+    """Returns one row a planner: cost, GPUs, capacity if it is the objective, gap to the bound, slack, time."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("planner", overflow="fold", min_width=12)  # the one column that gives way on a narrow terminal
-    for column in ("cost/h", "GPUs", "gap", "slack", "frag.", "time"):
+    objective = comparison.objective
+    own = () if objective == COST else ("capacity",)
+    for column in ("cost/h", "GPUs", *own, "gap", "slack", "frag.", "time"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("status", no_wrap=True)
     for plan in comparison.rows:
         if not isinstance(plan, Plan):
-            table.add_row(plan.planner, *["-"] * 5, f"{plan.runtime_s:.3f} s", "failed")
+            table.add_row(plan.planner, *["-"] * (5 + len(own)), f"{plan.runtime_s:.3f} s", "failed")
             continue
         has_plan = plan.cost_per_hour is not None
+        value = judged(plan).value
         table.add_row(
             plan.planner,
             f"${plan.cost_per_hour:,.2f}" if has_plan else "-",
             str(plan.gpus_used) if has_plan else "-",
+            *("-" if value is None else objective.figure(value) for _ in own),
             _percent(comparison.gap_to_bound(plan)),
             _percent(plan.metrics.internal_slack if plan.metrics else None),
             _percent(plan.metrics.external_fragmentation if plan.metrics else None),

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..model.errors import described
-from ..model.objective import COST
+from ..model.judged import judged
+from ..model.objective import COST, Objective
 from ..model.plan import Bound, Plan, Status
 from ..model.price_report import PriceReport
 from .disputes import Dispute
@@ -15,6 +16,7 @@ KEPT = (
     "status",
     "cost_per_hour",
     "gpus_used",
+    "capacity",
     "bound",
     "search",
     "runtime_s",
@@ -85,10 +87,28 @@ class Comparison:
         return not (self.failures or self.disputes or self.services_error)
 
     def gap_to_bound(self, plan: Plan) -> float | None:
-        """Returns (cost - bound) / bound with the best bound; None if the bound or a plan that holds is missing."""
+        """Returns the gap to the best bound by the objective; None if the bound or a plan that holds is missing."""
         if plan.status is Status.VIOLATING:
             return None
-        return COST.gap(plan.cost_per_hour, self.bound.cost_per_hour)
+        return self.objective.gap(judged(plan).value, self.best_bound)
+
+    @property
+    def objective(self) -> Objective:
+        """That of the problem, which is one for all plans."""
+        return next((judged(plan).objective for plan in self.plans), COST)
+
+    @property
+    def best_bound(self) -> float | None:
+        """What no plan is better than, by the objective: the strongest claim that stands; None: nothing was proven."""
+        if self.objective == COST:
+            return self.bound.cost_per_hour
+        return self.objective.strongest(own for plan in self.plans if (own := judged(plan).bound) is not None)
+
+    @property
+    def proven_in_words(self) -> str:
+        """What no plan is better than, without a full stop."""
+        bound = self.best_bound
+        return "No bound was proven" if bound is None else f"Proven: {self.objective.bound_in_words(bound)}"
 
     def as_data(self) -> dict[str, Any]:
         """Returns the figures of every planner, without the GPUs of its plan, for JSON."""

@@ -1,10 +1,9 @@
 """What a fixed fleet can carry; how the figures are found is in solver/analysis."""
 
-from typing import Literal
-
 from pydantic import Field
 
 from .base import Name, Record
+from .problem import Weights
 
 
 class HeadroomReport(Record):
@@ -32,10 +31,6 @@ class ShedReport(Record):
     value_lost: float = Field(ge=0)
     least_value_lost: float = Field(ge=0, description="proven: nothing less will do")
     shed: tuple[Shed, ...]
-
-
-Weights = Literal["equal", "solo"]
-"""What a request/s counts: the same for every service, or 1 / (what one GPU carries of the service alone)."""
 
 
 class ServiceCapacity(Record):

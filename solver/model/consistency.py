@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import attrgetter
 
+from .capacity_consistency import wrong_capacity
 from .division import Wrong
 from .errors import Finding, InputError
 from .parsing import grouped
@@ -89,6 +90,8 @@ def _without_plan(plan: Plan) -> Iterator[Wrong]:
     for field in ("gpus", "cost_per_hour", "gap", "violations", "metrics", "prices", "promise"):
         if getattr(plan, field) not in (None, ()):
             yield field, f"is given, but status is {plan.status}, which is without a plan"
+    if plan.capacity is not None and plan.capacity.value is not None:
+        yield "capacity.value", f"is given, but status is {plan.status}, which is without a plan"
     if plan.status is not Status.TIMEOUT and not plan.unserved:
         yield "unserved", f"names no unserved workload, but status is {plan.status}"
 
@@ -103,8 +106,12 @@ def _with_plan(plan: Plan) -> Iterator[Wrong]:
 
 
 def _wrong_bound(plan: Plan) -> Iterator[Wrong]:
-    """Bound, cost and gap; a violating plan serves less than it should, so a bound says nothing of its cost."""
+    """Bound, value and gap; a violating plan serves less than it should, so a bound says nothing of it."""
     bound, cost = plan.bound.cost_per_hour, plan.cost_per_hour
+    if plan.capacity is not None:
+        yield from _of_another_objective(plan)
+        yield from wrong_capacity(plan, plan.capacity)
+        return
     if plan.status is Status.VIOLATING:
         if plan.gap is not None:
             yield "gap", f"is {plan.gap}, but status is violating: a plan that misses SLOs has none"
@@ -128,6 +135,19 @@ def _wrong_bound(plan: Plan) -> Iterator[Wrong]:
         yield "gap", f"is {plan.gap}, but cost and bound give {gap}"
     if plan.status is Status.OPTIMAL and not close(bound, cost):
         yield "status", f"is optimal, but the bound {bound:.6f} is below the cost {cost:.6f}"
+
+
+def _of_another_objective(plan: Plan) -> Iterator[Wrong]:
+    """A plan for most capacity says nothing of how cheap a plan could be."""
+    stated = {
+        "bound.cost_per_hour": plan.bound.cost_per_hour,
+        "bound.gpus": plan.bound.gpus,
+        "gap": plan.gap,
+        "prices": plan.prices,
+    }
+    for path, value in stated.items():
+        if value is not None:
+            yield path, "is given, but capacity is too: its objective is not cost"
 
 
 def _wrong_differences(plan: Plan) -> Iterator[Wrong]:

@@ -31,6 +31,8 @@ class Objective:
     """As `USD per hour`."""
     amount: str
     """How a value is written, as `${:,.2f} per hour`."""
+    plain: str
+    """How it is written where the unit is known, as `${:,.2f}`."""
     no_plan: str
     """Begins what a bound says, as `no plan costs less than`."""
     best: str
@@ -87,6 +89,10 @@ class Objective:
         """Returns a value with its unit."""
         return self.amount.format(value)
 
+    def figure(self, value: float) -> str:
+        """Returns a value where its unit is known."""
+        return self.plain.format(value)
+
     def bound_in_words(self, bound: float) -> str:
         """Returns what a bound says, as `no plan costs less than $1.00 per hour`."""
         return f"{self.no_plan} {self.shown(bound)}"
@@ -103,6 +109,7 @@ COST = Objective(
     sense=Sense.LEAST,
     unit="USD per hour",
     amount="${:,.2f} per hour",
+    plain="${:,.2f}",
     no_plan="no plan costs less than",
     best="cheapest",
     beyond="above the cheapest possible",
@@ -114,11 +121,12 @@ CAPACITY = Objective(
     sense=Sense.MOST,
     unit="requests/s",
     amount="{:,.1f} requests/s",
+    plain="{:,.1f}",
     no_plan="no plan could carry more than",
     best="most possible",
     beyond="below the most possible",
 )
 """What a plan's partitions could carry together, as much as can be; it is not what they are asked to serve."""
 
-SOLO_CAPACITY = replace(CAPACITY, unit="GPUs' worth", amount="{:,.3f} GPUs' worth")
+SOLO_CAPACITY = replace(CAPACITY, unit="GPUs' worth", amount="{:,.3f} GPUs' worth", plain="{:,.3f}")
 """The same, where each service counts in parts of what one GPU carries of it alone."""

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from .base import Name, Record
 from .price_book import GpuPrice
-from .problem import Dispatch, LatencyRule, ProcessQueues, Sharing, TurnsKept
+from .problem import Dispatch, LatencyRule, ProcessQueues, Sharing, TurnsKept, Weights
 from .profile import Quality
 from .stop_reason import StopReason
 
@@ -20,9 +20,9 @@ class Status(StrEnum):
     """
 
     OPTIMAL = "optimal"
-    """A plan, and a proof that none is cheaper."""
+    """A plan, and a proof that none is better by the problem's objective: cheaper, or of more capacity."""
     FEASIBLE = "feasible"
-    """A plan that serves everything; a cheaper one may exist."""
+    """A plan that serves everything; a better one may exist."""
     INFEASIBLE = "infeasible"
     """No plan exists: this is proven, and `unserved` says for each workload why."""
     NONE_FOUND = "none_found"
@@ -222,6 +222,26 @@ class Promise(Record):
     )
 
 
+class PlanCapacity(Record):
+    """What a plan could carry, which is not what it serves, where that is the objective."""
+
+    weights: Weights
+    value: float | None = Field(
+        ge=0,
+        description="what its partitions could carry within their SLOs, all together: requests/s, or with weights solo "
+        "GPUs' worth; null: no plan",
+    )
+    limit: float | None = Field(ge=0, description="proven: no plan could carry more; null: nothing was proven")
+    gap: float | None = Field(ge=0, description="(limit - value) / limit; null: one is missing")
+    solo_rps: dict[str, float] | None = Field(
+        description="service -> requests/s that one GPU carries of it alone, of the best type that there is; null: "
+        "weights are equal, or no plan"
+    )
+    one_more: dict[str, float] = Field(
+        description="GPU type -> proven: no plan could carry more with one more GPU of it; empty: nothing was proven"
+    )
+
+
 class Plan(Record):
     """A plan with its predicted figures and what is proven about it."""
 
@@ -252,6 +272,10 @@ class Plan(Record):
     )
     promise: Promise | None = Field(
         default=None, description="null: batches are executed within a part of the SLO; no percentile is promised"
+    )
+    capacity: PlanCapacity | None = Field(
+        default=None,
+        description="null: the objective is cost; else bound, gap and prices say nothing; status is of the capacity",
     )
     made_by: str | None = Field(
         default=None,

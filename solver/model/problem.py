@@ -41,6 +41,16 @@ fixed: each has a slot that is kept, in the order of `serves`. any: what was col
 in any order.
 """
 
+ObjectiveName = Literal["cost", "capacity"]
+"""
+What a plan is for (docs/explanation/objectives.md).
+
+cost: fewest dollars. capacity: most requests/s that given GPUs could carry, beyond the rates, which are kept.
+"""
+
+Weights = Literal["equal", "solo"]
+"""What a request/s counts: the same for every service, or 1 / (what one GPU carries of the service alone)."""
+
 ProcessQueues = Literal["shared", "own"]
 """Whether the processes of a partition take requests from one queue, as Triton's instances do, or each from its own."""
 
@@ -235,13 +245,23 @@ class Settings(Record):
         default=False, description="keep partitions free so that whatever ran on any one lost GPU fits elsewhere"
     )
     headroom: float = Field(default=0.0, ge=0, le=100, description="extra rate to provision, as a fraction")
+    objective: ObjectiveName = Field(
+        default="cost",
+        description="what a plan is for: cost (fewest dollars), or capacity (most requests/s that the GPUs that there "
+        "are could carry, beyond rate and headroom, which are kept; every GPU type needs a count)",
+    )
+    capacity_weights: Weights = Field(
+        default="equal",
+        description="what a request/s counts with objective capacity: equal (the same for every service), or solo "
+        "(1 / what one GPU carries of the service alone)",
+    )
     time_limit_s: float = Field(default=30.0, gt=0, le=86_400, description="time limit of the solver in seconds")
     gap: float = Field(
         default=0.0,
         ge=0,
         le=1,
         description="end an exact search as soon as its plan is proven to cost at most this much more than the "
-        "cheapest, as a fraction of the bound; 0: go on to the proof",
+        "cheapest, or to carry at most this much less than the most, as a fraction of the bound; 0: go on to the proof",
     )
 
     @property
@@ -253,6 +273,15 @@ class Settings(Record):
     def _spares_are_complete(self) -> "Settings":
         if (self.spare_services > 0) != (self.spare_rate > 0):
             raise ValueError("spare_services and spare_rate go together; one of them is 0")
+        return self
+
+    @model_validator(mode="after")
+    def _weights_are_of_capacity(self) -> "Settings":
+        if self.capacity_weights != "equal" and self.objective != "capacity":
+            raise ValueError(
+                f"capacity_weights is {self.capacity_weights!r}, but objective is {self.objective!r}, which counts no "
+                "requests/s; expected objective: capacity, or no capacity_weights"
+            )
         return self
 
 

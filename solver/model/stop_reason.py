@@ -7,9 +7,9 @@ class StopReason(StrEnum):
     """Why a search ended; separate from what it found."""
 
     PROVED = "proved"
-    """No plan is cheaper, which is proven."""
+    """No plan is better, which is proven."""
     GAP_REACHED = "gap_reached"
-    """No plan is cheaper by more than was asked for."""
+    """No plan is better by more than was asked for."""
     TIME_LIMIT = "time_limit"
     """It would have gone on."""
     INFEASIBLE = "infeasible"

@@ -12,6 +12,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from ..model.catalogue import load_catalogue
+from ..model.counted import asks_for_capacity, uncounted
 from ..model.errors import Finding, InputError
 from ..model.hardware import Gpu, MigGeometry, MigProfile
 from ..model.parsing import closest, grouped
@@ -187,6 +188,7 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
     by_key = problem.profiles_over(profiles)
     findings = unknown_references(references_of(problem), by_key, source)
     findings += [*_unknown_book(problem, source), *not_planned(problem, source)]
+    findings += uncounted(problem, source) if asks_for_capacity(problem) else []
     prices = usd_per_hour_of(problem)
     fleet = [_fleet_type(problem, i, prices.get(entry.gpu), source, findings) for i, entry in enumerate(problem.fleet)]
     known = [entry for entry in fleet if entry is not None]

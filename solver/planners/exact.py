@@ -9,6 +9,7 @@ import numpy as np
 
 from ..allocation.allocated import AllocatedGpu, MpsGpu
 from ..allocation.assembly import UNKNOWN_BOUND, assemble, without_plan
+from ..exact.capacity.answer import MostCapacity, most_capacity
 from ..exact.fleet.decomposition import DecomposedAnswer, solve_by_prices
 from ..exact.fleet.fleet_answer import FleetAnswer
 from ..exact.fleet.fleet_by_prices import FleetPrices
@@ -17,12 +18,14 @@ from ..exact.fleet.spare_fleet import SpareAnswer, solve_with_spares
 from ..exact.mig.decoding import alike_gpus
 from ..exact.mig.spare_capacity import SpareRules, spare_rules
 from ..exact.shedding.shortfall import shortfall
+from ..model.counted import asks_for_capacity
 from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Unserved
 from ..model.problem import Sharing
 from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import ResolvedProblem
 from ..runtime.interruption import offer
+from .exact_capacity import capacity_plan
 from .igniter import hosted, placed_on_each, within_limits
 from .planner import SPARE_SETTINGS, Planner
 
@@ -34,7 +37,11 @@ DIGITS = 9
 
 
 class Exact(Planner):
-    """Least cost over all cuts, shares and assignments; among equal costs, fewest slices and least shares."""
+    """
+    Least cost over all cuts, shares and assignments; among equal costs, fewest slices and least shares.
+
+    With objective capacity, most requests/s that the GPUs that there are could carry.
+    """
 
     sharing: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
     keeps_spares = True
@@ -51,9 +58,20 @@ class Exact(Planner):
         if resolved.problem.settings.keeps_spares and resolved.mps:
             shared, kept = ", ".join(resolved.mps), f"partitions are kept free ({SPARE_SETTINGS})"
             reasons.append(f"{kept} on MIG and whole GPUs only; the fleet has mps on {shared}")
-        return reasons
+        return [*reasons, *self._refuses_capacity(resolved)]
+
+    def _refuses_capacity(self, resolved: ResolvedProblem) -> Iterable[str]:
+        if not asks_for_capacity(resolved.problem):
+            return
+        objective = "finds most capacity (settings.objective: capacity)"
+        if resolved.mps:
+            yield f"{self.name} {objective} on mig and exclusive only; the fleet has mps on {', '.join(resolved.mps)}"
+        if resolved.problem.settings.keeps_spares:
+            yield f"{self.name} {objective} only where no partitions are kept free ({SPARE_SETTINGS})"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        if asks_for_capacity(resolved.problem):
+            return self._plan_capacity(resolved, time_limit_s)
         rules = spare_rules(resolved.problem.settings)
         if rules is not None:
             return self._plan_with_spares(resolved, rules, time_limit_s)
@@ -72,6 +90,20 @@ class Exact(Planner):
         if answer.stopped == StopReason.INFEASIBLE:
             return self._without_plan(resolved, search, deadline)
         return self._assembled(resolved, solved, search)
+
+    def _plan_capacity(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
+        """Plans for most requests/s that the GPUs that there are could carry."""
+        deadline = time.monotonic() + time_limit_s
+
+        def offered(first: MostCapacity) -> None:
+            search = partial(Search, time_limit_s=time_limit_s, solver=first.solver)
+            offer(lambda stopped: capacity_plan(resolved, first, search(stopped=stopped), planner=self.name))
+
+        found = most_capacity(resolved, on_answer=offered, time_limit_s=time_limit_s)
+        search = Search(stopped=found.stopped, time_limit_s=time_limit_s, solver=found.solver)
+        if found.stopped is StopReason.INFEASIBLE:
+            return self._without_plan(resolved, search, deadline)
+        return capacity_plan(resolved, found, search, planner=self.name)
 
     def _without_plan(
         self,

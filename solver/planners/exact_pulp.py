@@ -23,6 +23,7 @@ class ExactPulp(Planner):
     """Least cost, by interval packing instead of layouts and by CBC instead of HiGHS."""
 
     sharing: tuple[Sharing, ...] = ("mig", "exclusive")
+    objectives = ("cost",)
     name = "exact-pulp"
     source = "interval packing of MIG instances as an integer program, CBC through PuLP"
 

@@ -56,6 +56,7 @@ class ExactTurns(Planner):
     name = "exact-turns"
     source = "contents of shares as columns of an integer program, HiGHS through OR-Tools MathOpt"
     sharing: tuple[Sharing, ...] = ("mps",)
+    objectives = ("cost",)
     takes_turns = True
 
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:

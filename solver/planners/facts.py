@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..model.problem import Problem, Sharing
+from ..model.problem import ObjectiveName, Problem, Sharing
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,14 @@ class PlannerFacts:
     """Whether it knows partitions that are kept free."""
     takes_turns: bool
     """Whether it lets services take turns, and plans no problem that forbids it."""
+    objectives: tuple[ObjectiveName, ...] = ("cost", "capacity")
+    """Of which problems it plans."""
 
     def plans(self, problem: Problem) -> bool:
         """Tells whether it plans what a problem asks for: kinds of sharing, free partitions, turns or none."""
         allowed = {sharing for entry in problem.fleet for sharing in entry.sharing}
         if self.takes_turns and problem.settings.turns == "none":
+            return False
+        if problem.settings.objective not in self.objectives:
             return False
         return bool(allowed.intersection(self.sharing)) and (self.keeps_spares or not problem.settings.keeps_spares)

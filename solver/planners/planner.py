@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ..model.plan import Plan
-from ..model.problem import Sharing
+from ..model.problem import ObjectiveName, Sharing
 from ..performance.resolve import ResolvedProblem
 
 SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
@@ -28,6 +28,9 @@ class Planner(Protocol):
     keeps_spares: bool = False
     """Whether it plans partitions that are kept free."""
 
+    objectives: tuple[ObjectiveName, ...] = ("cost", "capacity")
+    """Of which problems it plans. A heuristic's plan is measured by any; what proves least cost answers that alone."""
+
     takes_turns: bool = False
     """Whether it lets services take turns on partitions, and plans no problem that forbids it."""
 
@@ -43,6 +46,9 @@ class Planner(Protocol):
             reasons.append(f"{self.name} plans {' and '.join(self.sharing)}, which no GPU type of the fleet allows")
         if self.takes_turns and resolved.problem.settings.turns == "none":
             reasons.append(f"{self.name} lets services take turns (settings.turns: fixed or any)")
+        if (objective := resolved.problem.settings.objective) not in self.objectives:
+            known = " or ".join(self.objectives)
+            reasons.append(f"{self.name} does not look for most {objective} (settings.objective: {known})")
         if resolved.problem.settings.keeps_spares and not self.keeps_spares:
             reasons.append(f"{self.name} does not plan partitions that are kept free ({SPARE_SETTINGS})")
         return reasons

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import floor, isfinite, prod
 
+from ..model.counted import require_cost
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest, parse_record
 from ..model.problem import FleetEntry, Problem, Workload
@@ -41,6 +42,7 @@ def parse_axes(texts: Sequence[str], problem: Problem) -> tuple[Axis, ...]:
 
 def checked_axes(axes: Sequence[Axis], problem: Problem) -> tuple[Axis, ...]:
     """Returns axes that fit a problem and each other; raises InputError with all findings if they do not."""
+    require_cost(problem, "a sweep is of the least cost")
     findings = [finding for axis in axes for finding in _findings(axis, problem)]
     names = [axis.name for axis in axes]
     if not 1 <= len(axes) <= 2 or len(set(names)) < len(names):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..formats.profile_files import shipped_profiles
+from ..model.counted import require_cost
 from ..model.defragmentation_report import DefragmentationReport, DefragmentationStep
 from ..model.digest import reference
 from ..model.errors import InputError, NoPlanError, described
@@ -54,6 +55,7 @@ def defragmentation(
         If the problem refers to something unknown, or what runs cannot be as the plan says.
     """
     deadline = time.monotonic() + time_limit_s
+    require_cost(problem, "defragmentation weighs dollars against moves")
     known = shipped_profiles() if profiles is None else profiles
     report = DefragmentationReport(
         cost_per_hour=_cost_per_hour(problem, running, known),

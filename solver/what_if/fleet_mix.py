@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .. import api
+from ..model.counted import require_cost
 from ..model.errors import InputError, described
 from ..model.plan import Plan
 from ..model.problem import FleetEntry, Problem
@@ -36,6 +37,7 @@ def fleet_mix(
         If the mix refers to something unknown. A type that alone does not suit the services has its reason instead,
         and so has a search that fails.
     """
+    require_cost(problem, "a mix is what one would buy at least cost, of any number of GPUs")
     free = [entry.model_copy(update={"count": None, "nodes": None}) for entry in fleet or problem.fleet]
     report(f"mix: all of {len(free)} types")
     mixed = _mixed(problem, free, profiles, time_limit_s)

@@ -1,12 +1,12 @@
 """What GPUs could carry, in sentences, for the terminal and the page."""
 
 from ..model.capacity_report import CapacityReport
-from ..model.objective import CAPACITY, SOLO_CAPACITY
+from ..model.judged import objective_of
 
 
 def capacity_lines(report: CapacityReport) -> list[str]:
     """Returns what is found and proven; empty: no plan was found."""
-    objective = CAPACITY if report.weights == "equal" else SOLO_CAPACITY
+    objective = objective_of(report.weights)
     if report.capacity is None:
         return []
     lines = [f"All could carry {objective.shown(report.capacity)} together; what is asked for is kept."]

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from ..model.judged import judged
 from ..model.objective import COST
 from ..model.plan import Plan, PlannedGpu, Status
 from ..model.problem import Problem
@@ -57,6 +58,8 @@ def _proof(plan: Plan) -> str:
     bound, cost = plan.bound.cost_per_hour, plan.cost_per_hour or 0.0
     if plan.status is Status.VIOLATING:
         return f"It does not hold: {misses(plan)}. Do not deploy it."
+    if plan.capacity is not None:
+        return _proof_of_capacity(plan)
     if plan.status is Status.OPTIMAL:
         return "No plan can cost less for these services, rates and prices: this is proven, not estimated."
     if bound is None:
@@ -67,6 +70,18 @@ def _proof(plan: Plan) -> str:
         f"{proven[0].upper()}{proven[1:]}. So a better plan, if there is one, saves at most "
         f"${saved:,.2f} per hour ({saved / cost if cost else 0.0:.1%}), ${saved * HOURS_A_MONTH:,.0f} per month."
     )
+
+
+def _proof_of_capacity(plan: Plan) -> str:
+    """What is proven of requests/s; what they count is the problem's."""
+    own = judged(plan)
+    carries = f"Its parts could carry {own.objective.shown(own.value or 0.0)} together, which is not what they serve."
+    if plan.status is Status.OPTIMAL:
+        return f"{carries} No plan for these services, rates and GPUs could carry more: this is proven, not estimated."
+    if own.bound is None or own.gap is None:
+        return f"{carries} Nothing is proven: {plan.planner} does not say how much a plan could carry."
+    proven = own.objective.bound_in_words(own.bound)
+    return f"{carries} {proven[0].upper()}{proven[1:]}; this is {own.objective.gap_in_words(own.gap)}."
 
 
 def _limit(plan: Plan) -> str:

@@ -1,5 +1,6 @@
 """A plan's result in one sentence, for the terminal and the page."""
 
+from ..model.judged import Judged, judged
 from ..model.objective import COST
 from ..model.plan import Plan, Status
 from ..model.prices import price_words
@@ -10,7 +11,11 @@ WITHOUT_PLAN = (Status.INFEASIBLE, Status.NONE_FOUND, Status.REFUSED, Status.TIM
 
 
 def plan_summary(plan: Plan, gap: float | None) -> str:
-    """Returns cost, GPUs, how good they are proven to be, and at whose prices; `gap`: to the best bound known."""
+    """
+    Returns cost, GPUs, how good they are proven to be, and at whose prices.
+
+    `gap`: to the best bound known; with the objective capacity None means the plan's own.
+    """
     words = price_words(plan.gpu_prices or (), {gpu.gpu for gpu in plan.gpus}) if plan.gpus else ""
     return f"{_result(plan, gap)}, at {words}" if words else _result(plan, gap)
 
@@ -28,6 +33,8 @@ def _result(plan: Plan, gap: float | None) -> str:
         cost += f" (${plan.insurance.extra_cost_per_hour:,.2f} of it for partitions that are kept free)"
     if plan.status is Status.VIOLATING:
         return f"{cost}, but it does not hold: {misses(plan)}"
+    if plan.capacity is not None:
+        return f"{cost}; {_could_carry(plan, gap)}"
     if plan.status is Status.OPTIMAL or gap == 0:
         return f"{cost}: proven {COST.best}"
     if gap is None:
@@ -35,14 +42,24 @@ def _result(plan: Plan, gap: float | None) -> str:
     return f"{cost}: {COST.gap_in_words(gap)}"
 
 
-def so_far_in_words(cost: float | None, bound: float | None, gap: float | None, seconds: float) -> str:
-    """Returns how good the best plan so far is, USD per hour, and how long it took to find."""
-    found = f"found after {seconds:.1f} s"
-    if cost is None:
-        return f"a plan, {found}"
-    if bound is None or gap is None:
-        return f"{COST.shown(cost)}, nothing proven about its cost yet, {found}"
-    return f"{COST.shown(cost)}, {COST.gap_in_words(gap)} (${bound:,.2f}), {found}"
+def _could_carry(plan: Plan, gap: float | None) -> str:
+    own = judged(plan)
+    gap = own.gap if gap is None else gap
+    value = f"could carry {own.objective.shown(own.value or 0.0)}"
+    if plan.status is Status.OPTIMAL or gap == 0:
+        return f"{value}: proven {own.objective.best}"
+    return f"{value}, of which nothing is proven" if gap is None else f"{value}: {own.objective.gap_in_words(gap)}"
+
+
+def so_far_in_words(found: Judged, seconds: float) -> str:
+    """Returns how good the best plan so far is by its problem's objective, and how long it took to find."""
+    when, objective = f"found after {seconds:.1f} s", found.objective
+    if found.value is None:
+        return f"a plan, {when}"
+    shown = objective.shown(found.value)
+    if found.bound is None or found.gap is None:
+        return f"{shown}, nothing proven about its {objective.name} yet, {when}"
+    return f"{shown}, {objective.gap_in_words(found.gap)} ({objective.figure(found.bound)}), {when}"
 
 
 def _without_plan(plan: Plan) -> str:

@@ -27,6 +27,13 @@ PROMISING = problem_of(
 )
 BUSY = problem_of([{"model": "resnet50", "rate_rps": 3000, "slo_ms": 40}], latency="percentile", quantile=0.999)
 IMPOSSIBLE = problem_of([{**ONE[0], "slo_ms": 0.01}])
+CARRYING = problem_of(
+    [*ONE, {"model": "resnet50", "rate_rps": 900, "slo_ms": 200}],
+    fleet=[{**NODES, "sharing": ["mig", "exclusive"]}],
+    objective="capacity",
+    capacity_weights="solo",
+)
+INFEASIBLE = Status.INFEASIBLE
 GOOD = {
     "mig": (problem_of([*ONE, {"model": "resnet50", "rate_rps": 900, "slo_ms": 200}]), "exact", Status.OPTIMAL),
     "mig without bound": (problem_of(ONE), "parvagpu", Status.FEASIBLE),
@@ -39,6 +46,9 @@ GOOD = {
     "percentile missed": (BUSY, "parvagpu", Status.VIOLATING),
     "worst case": (problem_of(ONE, latency="worst_case"), "exact", Status.OPTIMAL),
     "held batches": (problem_of(ONE, latency="assembly"), "exact", Status.OPTIMAL),
+    "capacity": (CARRYING, "exact", Status.OPTIMAL),
+    "capacity of a heuristic": (CARRYING, "whole-gpu", Status.FEASIBLE),
+    "no capacity": (problem_of([{**ONE[0], "slo_ms": 0.01}], fleet=[NODES], objective="capacity"), "exact", INFEASIBLE),
     "infeasible": (IMPOSSIBLE, "exact", Status.INFEASIBLE),
     "refused": (problem_of(ONE, spare_gpu_loss=True), "parvagpu", Status.REFUSED),
 }

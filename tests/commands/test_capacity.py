@@ -34,7 +34,8 @@ DEMO = ROOT / "plans" / "demo.yaml"
 
 def test_capacity_is_shown_proven_and_written(tmp_path):
     plan, report = tmp_path / "most.plan.json", tmp_path / "most.json"
-    done = sliceplan("capacity", DEMO, "--weights", "solo", "-o", plan, "--json", report)
+    stated = tmp_path / "most.yaml"
+    done = sliceplan("capacity", DEMO, "--weights", "solo", "-o", plan, "--json", report, "--problem-output", stated)
     assert done.returncode == 0
     assert "quality-check" in done.stdout
     found = json.loads(report.read_text())
@@ -43,7 +44,10 @@ def test_capacity_is_shown_proven_and_written(tmp_path):
     assert "Proven: no plan could carry more than" in done.stderr
     assert found["one_more"]["A100-80GB"] >= found["limit"]
     assert all(one["capacity_rps"] >= one["rate_rps"] * (1 - 1e-9) for one in found["services"])
-    assert sliceplan("check", DEMO, plan).returncode == 0
+    checked = sliceplan("check", stated, plan)
+    assert checked.returncode == 0
+    assert "no MIG or whole GPU of the plan does" in checked.stderr
+    assert f"could carry {found['capacity']:,.3f} GPUs' worth: proven most possible" in sliceplan("show", plan).stdout
     partitions = [
         served["promised_rps"] or served["capacity_rps"]
         for gpu in json.loads(plan.read_text())["gpus"]
@@ -61,10 +65,31 @@ def test_capacity_of_too_few_gpus_is_proven_to_be_none(tmp_path):
     assert "Proven: these GPUs do not carry the rates" in done.stderr
 
 
+def test_solve_and_compare_look_for_what_the_settings_state(tmp_path):
+    asked, plan = tmp_path / "asked.yaml", tmp_path / "plan.json"
+    asked.write_text(DEMO.read_text().replace("settings:", "settings:\n  objective: capacity"))
+    assert "objective: capacity" in asked.read_text()
+    done = sliceplan("solve", asked, "-o", plan)
+    assert done.returncode == 0
+    assert "requests/s: proven most possible, at" in done.stderr
+    assert json.loads(plan.read_text())["capacity"]["gap"] == 0
+    compared = sliceplan(
+        "compare", asked, "--planner", "exact", "--planner", "whole-gpu", "--json", tmp_path / "c.json"
+    )
+    assert compared.returncode == 0
+    assert "capacity" in compared.stdout.split("\n")[0]
+    assert "Proven: no plan could carry more than" in compared.stderr
+    rows = {row["planner"]: row for row in json.loads((tmp_path / "c.json").read_text())["planners"]}
+    assert rows["exact"]["gap_to_best_bound"] == 0
+    assert rows["whole-gpu"]["gap_to_best_bound"] == pytest.approx(
+        1 - rows["whole-gpu"]["capacity"]["value"] / rows["exact"]["capacity"]["limit"]
+    )
+
+
 def test_capacity_needs_counts_and_no_mps(tmp_path):
     file = tmp_path / "problem.yaml"
     file.write_text(DEMO.read_text().replace("sharing: [mig]", "sharing: [mig, mps]"))
-    assert_refused(sliceplan("capacity", file), "allows mps; capacity knows mig and exclusive")
+    assert_refused(sliceplan("capacity", file), "on mig and exclusive only; the fleet has mps on A100-80GB")
     unlimited = DEMO.read_text().split("  nodes:")[0] + "workloads:" + DEMO.read_text().split("workloads:")[1]
     file.write_text(unlimited)
     assert_refused(sliceplan("capacity", file), "fleet[0].count", "is missing")

@@ -1,6 +1,6 @@
 """
 Problems that together switch on everything that a problem can ask for: what goes with MPS, with partitions that are
-kept free, and with a promise of percentiles.
+kept free, with a promise of percentiles, and with most capacity for the objective.
 """
 
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -134,4 +134,13 @@ TURNING = Problem.model_validate(
 )
 """What the exact planners refuse: who plans it may take turns, or not."""
 
-EVERYTHING = (SHARED, SPARE, WAITING)
+CARRYING = Problem.model_validate(
+    WAITING.model_dump()
+    | {
+        "name": "everything-carrying",
+        "settings": WAITING.settings.model_dump() | {"objective": "capacity", "capacity_weights": "solo"},
+    }
+)
+"""Counted GPUs that are to carry most."""
+
+EVERYTHING = (SHARED, SPARE, WAITING, CARRYING)

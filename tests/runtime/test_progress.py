@@ -14,6 +14,8 @@ from sliceplan.solver.api import solve
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import write_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.judged import Judged
+from sliceplan.solver.model.objective import COST, SOLO_CAPACITY
 from sliceplan.solver.runtime.progress import listening, report
 from sliceplan.solver.wording.summary import so_far_in_words
 
@@ -61,9 +63,12 @@ def test_a_terminal_shows_the_best_plan_so_far_and_ctrl_c_ends_with_it(tmp_path)
 
 
 def test_how_good_a_plan_so_far_is_in_words():
-    assert so_far_in_words(138.57, 136.12, 138.57 / 136.12 - 1, 2.53) == (
+    assert so_far_in_words(Judged(COST, 138.57, 136.12, 138.57 / 136.12 - 1), 2.53) == (
         "$138.57 per hour, at most 1.8 % above the cheapest possible ($136.12), found after 2.5 s"
     )
-    assert so_far_in_words(91.8, None, None, 0.31) == (
+    assert so_far_in_words(Judged(SOLO_CAPACITY, 7.5, 10, 0.25), 1) == (
+        "7.500 GPUs' worth, at most 25.0 % below the most possible (10.000), found after 1.0 s"
+    )
+    assert so_far_in_words(Judged(COST, 91.8, None, None), 0.31) == (
         "$91.80 per hour, nothing proven about its cost yet, found after 0.3 s"
     )

@@ -74,7 +74,7 @@ def others(annotation, value):
 def named(path):
     """Returns a path as the list writes it, without numbers and keys of mappings."""
     text = ".".join("[]" if isinstance(part, int) else part for part in path).replace(".[]", "[]")
-    return re.sub(r"^((?:.*\.)?(?:causes_ms|addable|rents|shared|quantiles))\..*$", r"\1", text)
+    return re.sub(r"^((?:.*\.)?(?:causes_ms|addable|rents|shared|quantiles|solo_rps|one_more))\..*$", r"\1", text)
 
 
 def changed(plan, path, value):
