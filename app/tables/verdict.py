@@ -3,6 +3,7 @@
 from typing import Literal
 
 from sliceplan.app.profiles.known import known_profiles
+from sliceplan.solver.model.judged import judged
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.stop_reason import StopReason
@@ -26,9 +27,9 @@ def verdict(plan: Plan) -> tuple[str, Colour]:
         case Status.TIMEOUT:
             return "Time limit, no plan yet", "orange"
         case Status.OPTIMAL:
-            return "Proven cheapest", "green"
+            return f"Proven {judged(plan).objective.best}", "green"
     if plan.search.stopped in ENDED_EARLY:
-        return "Holds; ended before it was proven cheapest", "orange"
+        return f"Holds; ended before it was proven {judged(plan).objective.best}", "orange"
     return "Holds", "blue"
 
 

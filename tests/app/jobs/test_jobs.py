@@ -68,13 +68,13 @@ def test_a_cancelled_solve_has_its_best_plan_so_far(jobs):
     job = jobs.submit_solve("ann", problem, profiles=shipped_profiles(), time_limit_s=100)
     found = wait_until(lambda: jobs.status(job).so_far)
     assert jobs.result(job) is None
-    assert (found.cost_per_hour, found.gap) == (found.plan.cost_per_hour, found.plan.gap)
-    assert found.plan.bound.cost_per_hour == found.bound_per_hour
+    assert (found.judged.value, found.judged.gap) == (found.plan.cost_per_hour, found.plan.gap)
+    assert found.plan.bound.cost_per_hour == found.judged.bound
     jobs.cancel(job)
     plan = jobs.result(job, WAIT_S)
     assert (plan.status, plan.search.stopped) == (Status.FEASIBLE, "interrupted")
     assert 0 < plan.gap < 0.2
-    assert plan.cost_per_hour <= found.cost_per_hour
+    assert plan.cost_per_hour <= found.judged.value
     assert (jobs.status(job).state, jobs.status(job).so_far) == (State.CANCELLED, None)
 
 
