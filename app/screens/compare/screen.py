@@ -26,7 +26,6 @@ from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.differences.plans import PlanDifference, difference
 from sliceplan.solver.metrics.cost_breakdown import CostBreakdown, cost_breakdown
-from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.planners.facts import PlannerFacts
@@ -155,10 +154,7 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
 
 
 def _proven(compared: Comparison) -> str:
-    bound = compared.bound.cost_per_hour
-    if compared.no_plan_exists:
-        return "Proven: no plan exists for this problem"
-    return "No bound was proven" if bound is None else f"Proven: {COST.bound_in_words(bound)}"
+    return "Proven: no plan exists for this problem" if compared.no_plan_exists else compared.proven_in_words
 
 
 def _show_trouble(compared: Comparison) -> None:
