@@ -26,7 +26,7 @@ def improving(*plans, session=None):
     known = {"watcher": watcher, "interruption": interruption, "found": found}
 
     def is_last(best):
-        return best is not None and best.judged.value == found[-1].cost_per_hour
+        return best is not None and best.judged.value == found[-1].judged.value
 
     job = shared_jobs().submit(session.user, "solve", "demo by exact", eval, GOES_ON, known)
     session.open_jobs["solve"] = OpenJob(job, session.problem)
