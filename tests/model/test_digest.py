@@ -22,6 +22,8 @@ LATER_SETTINGS = {
     "dispatch": "weighted_round_robin",
     "process_queues": "shared",
     "turns": "none",
+    "objective": "cost",
+    "capacity_weights": "equal",
 }
 """What they are where nothing is said."""
 
