@@ -155,9 +155,10 @@ def test_headroom_writes_the_plan_of_the_factor_that_fits(run, tmp_path):
 def test_capacity_writes_the_plan_that_it_has_beside_its_limit(run, tmp_path):
     problem, path = with_count(random_problem(30, seed=1), 30), tmp_path / "plan.json"
     report = tmp_path / "capacity.json"
-    done = run("capacity", problem, "-o", str(path), "--json", str(report))
+    stated = tmp_path / "stated.yaml"
+    done = run("capacity", problem, "-o", str(path), "--json", str(report), "--problem-output", str(stated))
     assert_limited(done, "no plan could carry more than")
-    assert check(problem, read_plan(path), BOTH) == []
+    assert check(read_problem(stated), read_plan(path), BOTH) == []
     said = json.loads(report.read_text())
     assert 0 < said["capacity"] <= said["limit"]
 
