@@ -51,7 +51,8 @@ def shades(problem: Problem, plan: Plan, by: ColourBy) -> Shades | None:
         case "slack":
             names = _part_names(SLACKS, "slack")
             slack = dict(zip(names, STEPS, strict=True))
-            return Shades(lambda block: names[_step(_slack(problem, block), SLACKS)], slack)
+            slo_ms = {workload.name: workload.slo_ms for workload in problem.workloads}
+            return Shades(lambda block: names[_step(_slack(problem, slo_ms, block), SLACKS)], slack)
         case "cost":
             return _costs(problem, plan)
         case "GPU type":
@@ -95,11 +96,10 @@ def _load(block: Block) -> float:
     return max((one.rate_rps / one.carries_rps for one in _served(block) if one.carries_rps), default=0.0)
 
 
-def _slack(problem: Problem, block: Block) -> float:
+def _slack(problem: Problem, slo_ms: Mapping[str, float], block: Block) -> float:
     """Returns what the latency of the block's tightest service leaves of what a batch may take there."""
     if block.partition is None:
         return 1.0
-    slo_ms = {workload.name: workload.slo_ms for workload in problem.workloads}
     left = [1.0]
     for one in block.partition.serves:
         if one.workload not in slo_ms:

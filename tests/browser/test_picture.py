@@ -6,6 +6,7 @@ from problems.instances import random_problem
 from problems.shop import shop
 from support.browser_walk import go, load_problem, look, press
 
+from sliceplan.app.charts.alike_fleet import alike
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.solver.api import solve
 
@@ -59,6 +60,13 @@ def test_a_fleet_of_hundreds_of_gpus_is_one_readable_picture(page):
     expect(page.get_by_test_id("stSidebar").get_by_text(f"{plan.gpus_used} GPUs")).to_be_visible()
     go(page, "Plan")
     bars = blocks_in(page)
+    kinds = alike(plan.gpus)
+    expect(page.locator(".ytick")).to_have_count(len(kinds))
+    expect(page.locator(".ytick").first).to_contain_text(f"{len(kinds[0].gpus)} GPUs")
+    look(page, "22-alike-together")
+    bars.nth(0).locator("path").click(force=True)
+    expect(bars).to_have_count(len(blocks_of(plan, problem, kinds[0].gpus)))
+    choose(page, f"GPUs, of {plan.gpus_used}", "All, one by one")
     expect(bars).to_have_count(len(blocks_of(plan, problem)))
     bars.nth(100).locator("path").hover(force=True)
     expect(page.locator(".hoverlayer text").first).to_contain_text("latency")

@@ -2,11 +2,7 @@
 
 import streamlit as st
 
-from sliceplan.app.charts.fleet import MOST_IN_LEGEND, fleet_chart
-from sliceplan.app.charts.fleet_blocks import blocks_of
-from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
-from sliceplan.app.charts.shades import COLOUR_BY
 from sliceplan.app.screens.plan.downloads import offer_plan
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
@@ -24,9 +20,9 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.latency_rules.rules import part_of_slo
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
 
+from .fleet_view import show_fleet
 from .headline import show_headline
 from .next_questions import show_next_questions
-from .one_part import show_part
 
 FLEET, BUDGETS, SERVICES, GPUS = "Fleet", "Latency budgets", "Services", "GPUs"
 MOST_WARNINGS = 40
@@ -69,7 +65,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     if not gpus:
         st.info("No GPU of the plan fits this choice. Take something out of it.")
     elif view == FLEET:
-        _show_fleet(session, problem, plan, chosen)
+        show_fleet(session, problem, plan, chosen)
     elif view == BUDGETS:
         _show_budgets(session, problem, plan, chosen)
     elif view == SERVICES:
@@ -177,40 +173,6 @@ def _options(plan: Plan) -> tuple[list[str], list[str], list[str]]:
     names = {served.workload for gpu in plan.gpus for part in gpu.partitions for served in part.serves}
     nodes = dict.fromkeys(gpu.node for gpu in plan.gpus if gpu.node is not None)
     return sorted(names), list(nodes), list(dict.fromkeys(gpu.gpu for gpu in plan.gpus))
-
-
-def _show_fleet(session: Session, problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
-    gpus = chosen.gpus_of(plan)
-    first = 0
-    if len(gpus) > MOST_DRAWN:
-        starts = range(0, len(gpus), MOST_DRAWN)
-        first = choose_one(
-            session,
-            "plan.page",
-            f"GPUs, of {len(gpus):,}",
-            list(starts),
-            lambda start: f"{start + 1:,} to {min(start + MOST_DRAWN, len(gpus)):,}",
-        )
-    by = choose_one(session, "plan.colour_by", "Colour by", COLOUR_BY)
-    drawn = gpus[first:][:MOST_DRAWN]
-    figure = made_once(
-        "plan.fleet",
-        (plan, problem, chosen, first, by),
-        lambda: fleet_chart(plan, problem, drawn, chosen.services, colour_by=by),
-    )
-    clicked = show_picture(session, figure, "fleet", can_pick=True)
-    st.caption(
-        "To scale, a bar a GPU. Point at a slice or share for its service, batch, processes, latency against SLO and "
-        "its causes, and load; click it for all about it."
-        + (
-            f" Of {len(problem.workloads):,} services, colours tell neighbours apart; choose a service to find it."
-            if len(problem.workloads) > MOST_IN_LEGEND
-            else ""
-        )
-    )
-    blocks = made_once("plan.blocks", (plan, problem, chosen, first), lambda: blocks_of(plan, problem, drawn))
-    figures = made_once("plan.figures", (problem, plan), lambda: service_figures(problem, plan))
-    show_part(session, problem, blocks, figures, clicked)
 
 
 def _show_budgets(session: Session, problem: Problem, plan: Plan, chosen: GpuFilter) -> None:

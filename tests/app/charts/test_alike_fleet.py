@@ -1,0 +1,69 @@
+"""GPUs that are divided alike, drawn once: nothing is lost, and a row says what each of its GPUs says."""
+
+from collections import Counter
+
+import pytest
+from problems.instances import random_problem
+from problems.shop import shop
+
+from sliceplan.app.charts.alike_fleet import alike, alike_chart
+from sliceplan.app.charts.colours import GREY
+from sliceplan.app.charts.gpu_bars import MOST_ROWS
+from sliceplan.app.charts.shades import COLOUR_BY
+from sliceplan.solver.api import solve
+from sliceplan.solver.formats.problem_files import example_problems
+
+LARGE = random_problem(120, 4)
+PLAN = solve(LARGE)
+KINDS = alike(PLAN.gpus)
+
+
+def test_every_gpu_is_in_one_kind_and_the_most_frequent_is_first():
+    assert Counter(gpu.id for kind in KINDS for gpu in kind.gpus) == Counter(gpu.id for gpu in PLAN.gpus)
+    counts = [len(kind.gpus) for kind in KINDS]
+    assert counts == sorted(counts, reverse=True)
+    for kind in KINDS:
+        sizes = {tuple(sorted(str(part.mig_profile) for part in gpu.partitions)) for gpu in kind.gpus}
+        assert len(sizes) == 1
+
+
+def test_a_row_is_as_wide_as_a_gpu_and_names_how_many_there_are():
+    figure = alike_chart(PLAN, LARGE, KINDS)
+    shown = KINDS[:MOST_ROWS]
+    rows = Counter()
+    for row, width in zip(figure.data[0].y, figure.data[0].x, strict=True):
+        rows[row] += width
+    assert len(rows) == len(shown)
+    assert all(0.97 < width <= 1 for width in rows.values())
+    assert [text.split(" GPU")[0] for text in figure.layout.yaxis.ticktext] == [f"<b>{len(k.gpus)}" for k in shown]
+
+
+def test_places_of_several_services_are_grey_and_say_how_many():
+    figure = alike_chart(PLAN, LARGE, KINDS)
+    first = KINDS[0]
+    largest = max(part.size for gpu in first.gpus for part in _serving(gpu))
+    names = {part.name for gpu in first.gpus for part in _serving(gpu) if part.size == largest}
+    assert figure.data[0].text[0].startswith(f"{len(names)} service")
+    assert figure.data[0].marker.color[0] == GREY
+
+
+@pytest.mark.parametrize("by", COLOUR_BY)
+def test_any_colouring_draws_mixed_fleets_and_shared_gpus(by):
+    for name in ("mixed", "igniter"):
+        problem = example_problems()[name]
+        plan = solve(problem)
+        figure = alike_chart(plan, problem, alike(plan.gpus), colour_by=by)
+        assert len(figure.data[0].x) == len(figure.data[0].hovertext)
+    alone = alike_chart(solve(shop()), shop(), alike(solve(shop()).gpus), colour_by=by)
+    assert len(alone.layout.yaxis.ticktext) <= 4
+
+
+class _Part:
+    def __init__(self, size, name):
+        self.size, self.name = size, name
+
+
+def _serving(gpu):
+    return [
+        _Part(int(part.mig_profile.partition("g")[0]), one.workload) for part in gpu.partitions for one in part.serves
+    ]
