@@ -78,7 +78,7 @@ def steps_chart(transition: Transition, window: tuple[float, float] | None = Non
         height=int(130 + lane_px * (height - top)),
         margin={"l": 10, "r": 10, "t": 70, "b": 10},
         legend={"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0},
-        xaxis=_time_axis(since, until),
+        xaxis=time_axis(since, until),
         yaxis={
             "range": [height, top - BETWEEN],
             "tickmode": "array",
@@ -98,7 +98,8 @@ def _within(transition: Transition, since: float, until: float) -> list[Transiti
     return sorted(inside, key=lambda step: (step.starts_s, step.id))
 
 
-def _time_axis(since: float, until: float) -> dict[str, Any]:
+def time_axis(since: float, until: float) -> dict[str, Any]:
+    """Returns the axis of a part of a transition, in seconds, with ticks that a clock has."""
     seconds = max(until - since, 1.0)
     every = _tick_s(seconds)
     ticks = [every * i for i in range(math.ceil(since / every), int(until / every) + 1)]

@@ -34,6 +34,9 @@ from sliceplan.solver.wording.summary import plan_summary
 from sliceplan.solver.wording.transition_counts import counts_in_words
 from sliceplan.solver.wording.transition_text import duration, few_names, summary_in_words
 
+from .capacity import show_capacity
+from .commands import show_commands
+
 ASKED = Kept["Asked"]("transition.asked")
 OPTIONS = Kept["MoveOptions"]("transition.options")
 ONLY_CHANGED = Kept[bool]("transition.only_changed")
@@ -100,7 +103,7 @@ def show(session: Session) -> None:
             "press Solve, or ask below for a plan that moves little."
         )
     show_fewer_moves(session, running)
-    _show_commands()
+    show_commands(session)
 
 
 def _show_next(session: Session) -> None:
@@ -186,7 +189,7 @@ def _show_moves(session: Session, moves: PlannedMoves, answer: Answer) -> None:
         st.code(describe_plans(difference(moves.old, answer.plan), most=40), language=None)
     if transition.steps:
         _show_side_by_side(session, moves, answer)
-        _show_steps(session, moves)
+        _show_steps(session, moves, answer)
     _show_downloads(session, moves)
 
 
@@ -257,7 +260,7 @@ def _show_side_by_side(session: Session, moves: PlannedMoves, answer: Answer) ->
     )
 
 
-def _show_steps(session: Session, moves: PlannedMoves) -> None:
+def _show_steps(session: Session, moves: PlannedMoves, answer: Answer) -> None:
     transition = moves.transition
     st.header("Steps")
     window = _choose_window(session, transition)
@@ -271,6 +274,7 @@ def _show_steps(session: Session, moves: PlannedMoves) -> None:
     if transition.temporary:
         more.append("Hatched: a partition that only bridges the transition.")
     st.caption(f"A row a GPU, a bar a step, in estimated time. {' '.join(more)}")
+    show_capacity(session, moves, answer, window)
     with st.expander(f"All {len(transition.steps):,} steps as a table"):
         table = made_once("transition.table", (moves.digest,), lambda: steps_table(transition))
         show_table(table, "steps")
@@ -372,15 +376,3 @@ def _show_downloads(session: Session, moves: PlannedMoves) -> None:
         place=today,
         help_text="what runs today, as a plan: OLD of `sliceplan transition`, `--current` of `sliceplan-agent plan`",
     )
-
-
-def _show_commands() -> None:
-    with st.expander("How to carry it out"):
-        st.markdown(
-            "The page runs nothing on a node, and has no way to. On a machine of yours:\n\n"
-            "1. `sliceplan transition OLD NEW --stages DIR` writes the plans to go through one by one; OLD and NEW are "
-            "the two plans that are downloaded above.\n"
-            "2. `sliceplan sign` signs each, with a key that the page never sees.\n"
-            "3. On each node, `sliceplan-agent plan` shows what it would do, and `sliceplan-agent apply` does it; "
-            "it refuses a plan without a signature that it trusts."
-        )

@@ -1,0 +1,25 @@
+"""How a transition is carried out: the commands, behind a fold, as the page runs none of them."""
+
+from shlex import quote
+
+import streamlit as st
+
+from sliceplan.app.session.session import Session
+from sliceplan.app.widgets.files import dated_name
+
+
+def show_commands(session: Session) -> None:
+    """Draws the fold, with the names of the files as they are downloaded."""
+    name = session.tables.name
+    today, following = dated_name(name, "running-plan.json"), dated_name(name, "next-plan.json")
+    with st.expander("Commands: how to carry it out"):
+        st.markdown(
+            "The page runs nothing on a node, and has no way to. On a machine of yours, with the two plans that are "
+            "downloaded above, write the plans to go through one by one:"
+        )
+        st.code(f"sliceplan transition {quote(today)} {quote(following)} --stages stages", language="sh")
+        st.markdown(
+            "Sign each of them with a key that the page never sees: `sliceplan sign`. On each node, "
+            "`sliceplan-agent plan` shows what it would do, and `sliceplan-agent apply` does it; it refuses a plan "
+            "without a signature that it trusts."
+        )
