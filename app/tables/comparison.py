@@ -8,6 +8,8 @@ import pandas as pd
 from sliceplan.solver.comparison.rows import Comparison, Failure
 from sliceplan.solver.differences.plans import Place, PlanDifference
 from sliceplan.solver.metrics.cost_breakdown import CostBreakdown
+from sliceplan.solver.model.judged import judged
+from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.wording.summary import missed_slos
 
@@ -36,6 +38,7 @@ COLUMNS = [
     "planner",
     "verdict",
     "cost per hour",
+    "could carry",
     "gap",
     "GPUs",
     "missed SLOs",
@@ -69,6 +72,7 @@ def comparison_table(
                 "planner": plan.planner,
                 "verdict": DISPUTED if plan.planner in comparison.disputes else verdict(plan, gap),
                 "cost per hour": plan.cost_per_hour,
+                "could carry": None if plan.capacity is None else plan.capacity.value,
                 "gap": None if gap is None else 100 * gap,
                 "GPUs": plan.gpus_used if plan.gpus else None,
                 "missed SLOs": len(missed) if plan.gpus else None,
@@ -78,18 +82,22 @@ def comparison_table(
                 "placed otherwise": None if differs is None else len(differs.moved),
             }
         )
-    frame = pd.DataFrame(rows, columns=COLUMNS)
+    columns = [column for column in COLUMNS if column != "could carry" or comparison.objective != COST]
+    frame = pd.DataFrame(rows, columns=columns)
     floats, counts = (
-        ["cost per hour", "gap", "worst miss", "time (s)", *WASTED],
+        ["cost per hour", "could carry", "gap", "worst miss", "time (s)", *WASTED],
         ["GPUs", "missed SLOs", "placed otherwise"],
     )
-    return frame.astype({**dict.fromkeys(floats, "float64"), **dict.fromkeys(counts, "Int64")})
+    kinds = {**dict.fromkeys(floats, "float64"), **dict.fromkeys(counts, "Int64")}
+    return frame.astype({column: kind for column, kind in kinds.items() if column in columns})
 
 
 def verdict(plan: Plan, gap: float | None) -> str:
     """Returns in a word or two what came of a planner; `gap`: to the best bound."""
+    if plan.capacity is not None and plan.status is Status.OPTIMAL:
+        return f"proven {judged(plan).objective.best}"
     if plan.status is Status.FEASIBLE and gap is not None and gap < 1e-9:
-        return "as cheap as proven"
+        return "as cheap as proven" if plan.capacity is None else "as much as proven"
     return VERDICTS[plan.status]
 
 

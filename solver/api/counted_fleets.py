@@ -13,9 +13,9 @@ from ..analysis.capacity import (
     scaled,
     short_of,
 )
-from ..model.capacity_report import CapacityReport, HeadroomReport, ServiceCapacity, Shed, ShedReport
+from ..metrics.capacity_report import capacity_report
+from ..model.capacity_report import CapacityReport, HeadroomReport, Shed, ShedReport
 from ..model.counted import require_counts
-from ..model.judged import carried_rps
 from ..model.plan import Plan
 from ..model.problem import Problem, Weights
 from ..model.profile import Profile
@@ -142,26 +142,3 @@ def capacity(
     refuse_unplannable(task, source)
     plan = planned(task, exact())
     return Capacity(capacity_report(asked, plan), asked, plan)
-
-
-def capacity_report(problem: Problem, plan: Plan) -> CapacityReport:
-    """Returns what a plan whose problem has the objective capacity says of it, service by service."""
-    found, carried = plan.capacity, carried_rps(plan)
-    if found is None:
-        raise ValueError("the plan's problem has another objective")
-    services = [
-        ServiceCapacity(
-            workload=one.name,
-            rate_rps=one.rate_rps * (1 + problem.settings.headroom),
-            capacity_rps=carried.get(one.name, 0.0),
-        )
-        for one in (problem.workloads if plan.gpus else ())
-    ]
-    return CapacityReport(
-        weights=found.weights,
-        capacity=found.value,
-        limit=found.limit,
-        gap=found.gap,
-        services=tuple(services),
-        one_more=found.one_more,
-    )

@@ -5,6 +5,7 @@ from functools import partial
 
 import streamlit as st
 
+from sliceplan.app.charts.capacities import capacity_chart
 from sliceplan.app.charts.cost_runtime import cost_runtime_chart
 from sliceplan.app.charts.gaps import gap_chart
 from sliceplan.app.charts.money import money_chart
@@ -26,6 +27,7 @@ from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.differences.plans import PlanDifference, difference
 from sliceplan.solver.metrics.cost_breakdown import CostBreakdown, cost_breakdown
+from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.planners.facts import PlannerFacts
@@ -121,7 +123,14 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
         st.error(
             "\n".join(["Planners that judge latencies by a model of their own, checked by the full one:", "", *broken])
         )
-    if bound is not None:
+    if compared.objective != COST:
+        show_picture(session, capacity_chart(compared), "capacities")
+        st.caption(
+            "What all partitions of each plan could carry within the SLOs, together, which is not what they serve; the "
+            "line is the proven limit. Only `exact` looks for the most; the others look for few GPUs. A hatched bar "
+            "misses SLOs."
+        )
+    elif bound is not None:
         show_picture(session, gap_chart(compared), "gaps")
         st.caption(
             "What each plan costs per hour, and how much dearer it is than the proven bound, which is the line. No "
@@ -139,9 +148,8 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
         width="content",
         help_text="as `sliceplan compare --json` writes it",
     )
-    st.header("Cost against time")
-    show_picture(session, cost_runtime_chart(compared), "cost-against-time")
-    st.caption("Lower left is better: cheap and soon found. The time is that of this machine, whatever else ran on it.")
+    if compared.objective == COST:
+        _show_times(session, compared)
     if breakdowns:
         st.header("Where the money goes")
         show_picture(session, money_chart(compared.plans, breakdowns), "where-the-money-goes")
@@ -151,6 +159,12 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
             "the SLO allows leaves of a partition's best throughput. **Fragmentation**: room of used GPUs in no "
             "partition. Each costs its part of its GPU's price; together they are the plan's cost."
         )
+
+
+def _show_times(session: Session, compared: Comparison) -> None:
+    st.header("Cost against time")
+    show_picture(session, cost_runtime_chart(compared), "cost-against-time")
+    st.caption("Lower left is better: cheap and soon found. The time is that of this machine, whatever else ran on it.")
 
 
 def _proven(compared: Comparison) -> str:
@@ -207,7 +221,10 @@ def _table(
         "planners_table",
         columns={
             "cost per hour": column.NumberColumn("cost per hour", format="$%.2f"),
-            "gap": percent("gap", help="cost above the proven bound"),
+            "could carry": column.NumberColumn(
+                "could carry", format="%.3f", help=f"within the SLOs, all together: {compared.objective.unit}"
+            ),
+            "gap": percent("gap", help=f"{compared.objective.name} against the proven bound"),
             "missed SLOs": column.NumberColumn(
                 "missed SLOs", help="services whose latency, by the full interference model, passes what the SLO leaves"
             ),

@@ -20,6 +20,7 @@ from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.metrics.plan_metrics import measure
+from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.defragmentation_report import DefragmentationReport, DefragmentationStep
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Metrics, Plan, PlannedGpu, Status
@@ -149,6 +150,12 @@ def _show_room(plan: Plan, metrics: Metrics) -> None:
 def _show_defragmentation(session: Session, answer: Answer) -> None:
     st.header("What moving services would win")
     problem, plan = answer.problem, answer.plan
+    if asks_for_capacity(problem):
+        st.markdown(
+            "Defragmentation weighs dollars against moves, and this problem asks for most requests/s on its GPUs: no "
+            "dollars are to be won."
+        )
+        return
     if plan.status is Status.OPTIMAL:
         st.markdown(
             "Nothing in cost: no plan for these services on this fleet is cheaper, which is proven. Holes between "

@@ -6,12 +6,15 @@ from sliceplan.app.tables.capacity import capacity_table
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.capacity_report import CapacityReport
+from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.capacity import capacity_lines
 
 
 def why_not_known(problem: Problem) -> str | None:
     """Returns why it is not known what GPUs could carry at most; None: it is found on being asked."""
+    if asks_for_capacity(problem):
+        return "what the plan itself says: its objective is most requests/s"
     if any("mps" in entry.sharing for entry in problem.fleet):
         return "known for MIG and whole GPUs only; the fleet allows MPS"
     if problem.settings.turns != "none" or problem.settings.keeps_spares:
@@ -23,6 +26,11 @@ def show_most_carried(report: CapacityReport) -> None:
     """Draws what each service could be given, all together."""
     lines = capacity_lines(report) or ["No plan was found in time."]
     st.markdown(f"**The most they could carry:** {literal(' '.join(lines))}")
+    show_services(report)
+
+
+def show_services(report: CapacityReport) -> None:
+    """Draws what each service could be given beside its rate; nothing where there is no plan."""
     if report.services:
         column = st.column_config
         columns = {
@@ -32,4 +40,5 @@ def show_most_carried(report: CapacityReport) -> None:
             "times": column.NumberColumn("Times the rate", format="%.2f"),
         }
         show_table(capacity_table(report), "most_carried", columns=columns)
-        st.caption("A GPU's worth is what one GPU carries of a service alone.")
+        if report.weights == "solo":
+            st.caption("A GPU's worth is what one GPU carries of a service alone.")

@@ -18,11 +18,12 @@ from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.latency_rules.rules import part_of_slo
-from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
+from sliceplan.solver.wording.plain_words import in_plain_words
 
 from .fleet_view import show_fleet
 from .headline import show_headline
 from .next_questions import show_next_questions
+from .worth import show_worth
 
 FLEET, BUDGETS, SERVICES, GPUS = "Fleet", "Latency budgets", "Services", "GPUs"
 MOST_WARNINGS = 40
@@ -41,7 +42,7 @@ def show(session: Session) -> None:
     answer = session.answer
     if answer is None:
         st.info(
-            "Press Solve to see the cheapest plan: what to rent and what it costs, how good that is proven to be, and "
+            "Press Solve to see the best plan: what to rent and what it costs, how good that is proven to be, and "
             "each GPU's slices as a picture, with the figures of every service on hover."
         )
         return
@@ -55,7 +56,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     if not plan.gpus:
         st.markdown(literal(in_plain_words(problem, plan).limit))
         return
-    _show_worth(problem, plan, goes_on)
+    show_worth(problem, plan, goes_on)
     _show_warnings(plan)
     if not goes_on and session.answer is not None and session.answer.plan is plan:
         show_next_questions(session, session.answer)
@@ -76,58 +77,6 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
         st.caption("Files, exports and the report are here as soon as the search has ended or you have stopped it.")
     else:
         offer_plan(session)
-
-
-def _show_worth(problem: Problem, plan: Plan, goes_on: bool) -> None:
-    """Shows what is bought, what it costs and how good that is, in figures and in words."""
-    cost, gpus, least, gap = st.columns(4)
-    bound = plan.bound.cost_per_hour
-    hourly = plan.cost_per_hour
-    cost.metric(
-        "Cost per hour",
-        "unknown" if hourly is None else f"${hourly:,.2f}",
-        help="the sum of the GPUs' prices, of the table of the fleet or the catalogue",
-    )
-    gpus.metric("GPUs", f"{plan.gpus_used:,}")
-    least.metric(
-        "Proven least per hour",
-        "unknown" if bound is None else f"${bound:,.2f}",
-        help="No plan at all costs less. The limit follows from the problem alone, so it holds for plans that nobody "
-        "looked at; the plan's file names the argument.",
-    )
-    gap.metric(
-        "Above the least",
-        "unknown" if plan.gap is None else f"{plan.gap:.1%}",
-        help="the gap: at most so much of the least cost is between this plan and the best one",
-    )
-    words = in_plain_words(problem, plan)
-    lines = [("What to rent", words.bought), ("What it costs", words.cost), ("How good that is", words.proof)]
-    lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
-    lines += _extras(plan)
-    st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
-
-
-def _extras(plan: Plan) -> list[tuple[str, str]]:
-    """Returns what is paid for besides serving."""
-    extras = []
-    if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
-        extras.append(
-            (
-                "Standby processes",
-                f"{plan.shadow.percent:g} % of each MPS GPU is kept free for them, which costs "
-                f"${plan.shadow.extra_cost_per_hour:,.2f} per hour of it, "
-                f"${plan.shadow.extra_cost_per_hour * HOURS_A_MONTH:,.0f} per month.",
-            )
-        )
-    if plan.insurance is not None and plan.insurance.extra_cost_per_hour is not None:
-        extras.append(
-            (
-                "Kept free against trouble",
-                f"partitions that cost ${plan.insurance.extra_cost_per_hour:,.2f} per hour of it, "
-                f"${plan.insurance.extra_cost_per_hour * HOURS_A_MONTH:,.0f} per month.",
-            )
-        )
-    return extras
 
 
 def _show_warnings(plan: Plan) -> None:

@@ -7,6 +7,7 @@ from sliceplan.app.jobs.moves import Replanned, replan
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.what_if.points import used_profiles
 from sliceplan.solver.wording.reasons import reasons
@@ -28,6 +29,9 @@ def show_fewer_moves(session: Session, running: Answer) -> None:
         "The cheapest plan for the problem of the tables may move many services. Limit the moves, or say what one is "
         "worth to you, and see what that costs."
     )
+    if session.problem is not None and asks_for_capacity(session.problem):
+        st.info("Trading dollars for moves needs the objective *Fewest dollars* (*Workloads and fleet*, Settings).")
+        return
     kind, amount = CHOICE.of(session, (LIMIT, 1.0))
     how, much, ask = st.columns([2, 1, 1], vertical_alignment="bottom")
     kind = how.radio(

@@ -10,6 +10,7 @@ from sliceplan.app.screens.what_if.sensitivity import show_sensitivities
 from sliceplan.app.screens.what_if.sweeping import show_sweep
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.solver.model.counted import asks_for_capacity
 
 VIEW = Kept[str]("what_if.view")
 
@@ -24,6 +25,13 @@ VIEWS: dict[str, Callable[[Session], None]] = {
 
 def show(session: Session) -> None:
     """Draws the screen."""
+    if session.problem is not None and asks_for_capacity(session.problem):
+        st.info(
+            "What-if weighs dollars, and this problem asks for most requests/s on its GPUs: what one more GPU is worth "
+            "stands on the plan. Choose *Fewest dollars* as the objective (*Workloads and fleet*, Settings) to try "
+            "other loads, prices and numbers of GPUs."
+        )
+        return
     view = st.segmented_control(
         "View",
         list(VIEWS),

@@ -139,6 +139,13 @@ def _paid(session: Session, books: Mapping[str, PriceBook]) -> str:
     return f"{whose}. {', '.join(costs)}"
 
 
+WORDS: dict[str, dict[str, str]] = {
+    "objective": {"cost": "Fewest dollars", "capacity": "Most requests/s on these GPUs"},
+    "capacity_weights": {"equal": "every request/s alike", "solo": "by what one GPU carries of it alone"},
+}
+"""What a setting's values are called where their names say too little."""
+
+
 def edit_settings(session: Session) -> None:
     """Draws the settings of the problem."""
     settings, number = _start_of(session).settings, session.editor
@@ -156,7 +163,14 @@ def edit_settings(session: Session) -> None:
                 "args": (session, number, name, key),
             }
             if options := get_args(field.annotation):
-                column.selectbox(name, options, options.index(value), **told)
+                words = WORDS.get(name, {})
+                column.selectbox(
+                    name,
+                    options,
+                    options.index(value),
+                    format_func=lambda one, words=words: words.get(one, one),
+                    **told,
+                )
             elif isinstance(value, bool):
                 column.checkbox(name, value=value, **told)
             else:

@@ -1,0 +1,108 @@
+"""What a plan is worth: what is bought, what it costs or could carry, and how good that is, in figures and in words."""
+
+import streamlit as st
+
+from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.metrics.capacity_report import capacity_report
+from sliceplan.solver.model.judged import Judged, judged
+from sliceplan.solver.model.objective import COST
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
+
+from .most_carried import show_services
+
+COST_HELP = "the sum of the GPUs' prices, of the table of the fleet or the catalogue"
+
+
+def show_worth(problem: Problem, plan: Plan, goes_on: bool) -> None:
+    """Draws them; `goes_on`: a search is improving the plan."""
+    own = judged(plan)
+    if own.objective == COST:
+        _show_cost(plan)
+    else:
+        _show_capacity(plan, own)
+    words = in_plain_words(problem, plan)
+    lines = [("What to rent", words.bought), ("What it costs", words.cost), ("How good that is", words.proof)]
+    lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
+    lines += _extras(plan)
+    st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
+    if plan.capacity is not None:
+        show_services(capacity_report(problem, plan))
+
+
+def _show_capacity(plan: Plan, own: Judged) -> None:
+    """The most requests/s on the GPUs that there are; what they cost is a fact beside it."""
+    carries, gpus, most, gap = st.columns(4)
+    hourly = plan.cost_per_hour
+    carries.metric(
+        "Could carry",
+        "unknown" if own.value is None else own.objective.shown(own.value),
+        help="what all partitions could carry within the SLOs, together. It is not what they are asked to serve.",
+    )
+    gpus.metric(
+        "GPUs", f"{plan.gpus_used:,}", help="unknown" if hourly is None else f"${hourly:,.2f} per hour: {COST_HELP}"
+    )
+    most.metric(
+        "Proven most",
+        "unknown" if own.bound is None else own.objective.shown(own.bound),
+        help="No plan at all could carry more on these GPUs. The limit follows from the problem alone.",
+    )
+    gap.metric(
+        "Below the most",
+        "unknown" if own.gap is None else f"{own.gap:.1%}",
+        help="the gap: at most so much of the most is between this plan and the best one",
+    )
+    if plan.capacity is not None and plan.capacity.one_more:
+        with_more = [
+            f"with one more {gpu} {own.objective.bound_in_words(limit)}"
+            for gpu, limit in plan.capacity.one_more.items()
+        ]
+        st.caption(literal(f"What one more GPU is worth, which is proven: {'; '.join(with_more)}."))
+
+
+def _show_cost(plan: Plan) -> None:
+    """The fewest dollars."""
+    cost, gpus, least, gap = st.columns(4)
+    bound = plan.bound.cost_per_hour
+    hourly = plan.cost_per_hour
+    cost.metric(
+        "Cost per hour",
+        "unknown" if hourly is None else f"${hourly:,.2f}",
+        help=COST_HELP,
+    )
+    gpus.metric("GPUs", f"{plan.gpus_used:,}")
+    least.metric(
+        "Proven least per hour",
+        "unknown" if bound is None else f"${bound:,.2f}",
+        help="No plan at all costs less. The limit follows from the problem alone, so it holds for plans that nobody "
+        "looked at; the plan's file names the argument.",
+    )
+    gap.metric(
+        "Above the least",
+        "unknown" if plan.gap is None else f"{plan.gap:.1%}",
+        help="the gap: at most so much of the least cost is between this plan and the best one",
+    )
+
+
+def _extras(plan: Plan) -> list[tuple[str, str]]:
+    """Returns what is paid for besides serving."""
+    extras = []
+    if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
+        extras.append(
+            (
+                "Standby processes",
+                f"{plan.shadow.percent:g} % of each MPS GPU is kept free for them, which costs "
+                f"${plan.shadow.extra_cost_per_hour:,.2f} per hour of it, "
+                f"${plan.shadow.extra_cost_per_hour * HOURS_A_MONTH:,.0f} per month.",
+            )
+        )
+    if plan.insurance is not None and plan.insurance.extra_cost_per_hour is not None:
+        extras.append(
+            (
+                "Kept free against trouble",
+                f"partitions that cost ${plan.insurance.extra_cost_per_hour:,.2f} per hour of it, "
+                f"${plan.insurance.extra_cost_per_hour * HOURS_A_MONTH:,.0f} per month.",
+            )
+        )
+    return extras

@@ -1,0 +1,64 @@
+"""The page where the objective is most requests/s: its choice, the plan, the comparison, and who refuses it."""
+
+import pytest
+from problems.instances import problem_of
+from support.app_screens import press, screen, session_with, switch
+
+from sliceplan.app.charts.capacities import capacity_chart
+from sliceplan.app.session.session import Result
+from sliceplan.solver.api import compare
+
+SERVICES = [{"model": "bert", "rate_rps": 10, "slo_ms": 500}, {"model": "resnet50", "rate_rps": 900, "slo_ms": 200}]
+FLEET = [{"gpu": "A100-80GB", "count": 2, "sharing": ["mig", "exclusive"]}]
+
+
+@pytest.fixture(scope="module")
+def page():
+    """Returns the page with a solved plan for most capacity."""
+    problem = problem_of(SERVICES, fleet=FLEET, objective="capacity", capacity_weights="solo")
+    return press(screen("plan", session_with(problem)), "solve")
+
+
+def test_the_plan_says_what_it_could_carry_and_how_much_is_possible(page):
+    switch(page, "plan")
+    assert not page.exception
+    shown = {one.label: one.value for one in page.metric}
+    assert shown["Could carry"].endswith("GPUs' worth")
+    assert shown["Proven most"] == shown["Could carry"]
+    assert shown["Below the most"] == "0.0%"
+    assert "proven most possible" in " ".join(one.value for one in page.header)
+    assert "which is not what they serve" in " ".join(one.value for one in page.markdown)
+    assert "with one more A100-80GB no plan could carry more than" in " ".join(one.value for one in page.caption)
+    assert page.button(key="ask_most_carried").disabled
+    assert page.button(key="ask_one_gpu_less").disabled
+
+
+def test_the_comparison_is_of_capacity(page):
+    session = page.session_state["session"]
+    problem = session.answer.problem
+    session.results["compare"] = Result(problem, compare(problem, ["exact", "whole-gpu", "exact-pulp"]))
+    compared = switch(page, "compare")
+    assert not compared.exception
+    assert "no plan could carry more than" in " ".join(one.value for one in compared.header)
+    assert "Cost against time" not in [one.value for one in compared.header]
+    table = compared.dataframe[0].value.set_index("planner")
+    assert table.loc["exact", "could carry"] >= table.loc["whole-gpu", "could carry"]
+    assert table.loc["exact", "verdict"] == "proven most possible"
+    figure = capacity_chart(session.results["compare"].value)
+    assert list(figure.data[0].y) == ["exact", "whole-gpu"]
+    assert figure.layout.shapes[0].x0 == pytest.approx(session.answer.plan.capacity.limit)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("what-if", "What-if weighs dollars"), ("fragmentation", "weighs dollars against moves")]
+)
+def test_what_weighs_dollars_says_so(page, name, words):
+    shown = switch(page, name.replace("-", "_"))
+    assert not shown.exception
+    assert words in " ".join([one.value for one in (*shown.info, *shown.markdown)])
+
+
+def test_the_objective_is_a_choice_in_words(page):
+    choice = switch(page, "workloads").selectbox(key=f"objective_{page.session_state['session'].editor}")
+    assert choice.options == ["Fewest dollars", "Most requests/s on these GPUs"]
+    assert choice.value == "capacity"
