@@ -18,7 +18,8 @@ from ..performance.latency_rules.assembly import held_ms
 from ..performance.latency_rules.execution import Execution
 from ..performance.latency_rules.full_batch import batch_time_ms
 from ..performance.latency_rules.rule import LatencyRule
-from ..performance.latency_rules.rules import rule_of
+from ..performance.latency_rules.rules import percentile_in_turns, rule_of
+from ..performance.latency_rules.server_sets import carried_together, is_by_set
 from ..performance.operating_points import OperatingPoints
 from ..performance.resolve import ResolvedProblem
 from .allocated import SPARE
@@ -58,12 +59,17 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     Returns the partitions with the rates that they take.
 
     A workload's rate is split over its partitions in proportion to what they carry under the latency rule, so that all
-    of them are loaded equally.
+    of them are loaded equally; where that is no sum, to what they carry beside each other.
     """
     cut, serves = figures.size != SHARED, figures.workload != SPARE
     own = np.flatnonzero(cut & serves)
     capacity = np.zeros(figures.size.size)
     capacity[own] = resolved.capacity_rps[figures.workload[own], figures.size[own]]
+    together = np.zeros(figures.size.size)
+    if is_by_set(resolved.problem.settings):
+        together[own] = _together(resolved, figures.workload[own], figures.size[own])
+        carries = np.bincount(figures.workload[own], together[own], resolved.required_rps.size) > 0
+        capacity[own] = np.where(carries[figures.workload[own]], together[own], capacity[own])
     shared = np.flatnonzero(~cut)
     capacity[shared] = _allowed_rps(resolved, resolved.rule, figures.workload[shared], figures.residents)
     rate = np.zeros(figures.size.size)
@@ -75,7 +81,7 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     # Made in the order in which the plan is read, as records that lie together in memory are read sooner.
     order = np.argsort(first)
     alone, alike = own[first[order]], np.argsort(order)[alike]
-    records = _served_alone(resolved, figures.workload[alone], figures.size[alone], rate[alone])
+    records = _served_alone(resolved, figures.workload[alone], figures.size[alone], rate[alone], together[alone])
     beside = _served_beside(resolved, figures.workload[shared], figures.residents, rate[shared])
     served: list[tuple[Served, ...]] = [()] * figures.size.size
     of_record = list(zip(records, strict=True))
@@ -106,8 +112,23 @@ def _rates(resolved: ResolvedProblem, workload: Ints, capacity_rps: Floats) -> F
     return np.where(enough[workload], np.minimum(capacity_rps, rate), rate)
 
 
-def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rps: Floats) -> list[Served]:
-    """Returns the records of what partitions serve that are one workload's own."""
+def _together(resolved: ResolvedProblem, workload: Ints, size: Ints) -> Floats:
+    """Returns what partitions carry beside the others of their workloads, shape (partition,)."""
+    of, settings = (workload, size), resolved.problem.settings
+    points = OperatingPoints(
+        resolved.batch[of],
+        resolved.processes[of],
+        resolved.latency_ms[of],
+        resolved.throughput_rps[of],
+        np.full(workload.size, np.nan),
+    )
+    return carried_together(percentile_in_turns(settings), points, workload, resolved.asked)
+
+
+def _served_alone(
+    resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rps: Floats, together_rps: Floats
+) -> list[Served]:
+    """Returns the records of what partitions serve that are one workload's own; `together_rps`: as `_together`."""
     workloads, sizes = resolved.problem.workloads, resolved.sizes
     basis = {
         (model, k): profile.basis(one.sharing)
@@ -127,7 +148,7 @@ def _served_alone(resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rp
         capacity_rps=figures[1].tolist(),
         rate_rps=rate_rps.tolist(),
         basis=list(map(basis.__getitem__, zip(models, size.tolist(), strict=True))),
-        promised_rps=_promised_rps(resolved, workload, size),
+        promised_rps=_promised_rps(resolved, workload, size, together_rps),
         dispatch_after_ms=_dispatch_after_ms(resolved, workload, resolved.batch[of], resolved.processes[of], *figures),
     )
 
@@ -142,7 +163,9 @@ def _dispatch_after_ms(
     return list(held_ms(batch, batch_time_ms(points), resolved.asked.slo_ms[workload]).tolist())
 
 
-def _promised_rps(resolved: ResolvedProblem, workload: Ints, size: Ints) -> Sequence[float | None]:
+def _promised_rps(
+    resolved: ResolvedProblem, workload: Ints, size: Ints, together_rps: Floats
+) -> Sequence[float | None]:
     """
     Returns the greatest rates at which the problem's promise holds; None: it is one of execution, so at the throughput.
 
@@ -151,6 +174,8 @@ def _promised_rps(resolved: ResolvedProblem, workload: Ints, size: Ints) -> Sequ
     rule = rule_of(resolved.problem.settings)
     if isinstance(rule, Execution):
         return [None] * workload.size
+    if is_by_set(resolved.problem.settings):
+        return list(together_rps.tolist())
     if rule == resolved.rule:
         return list(resolved.capacity_rps[workload, size].tolist())
     of = workload, size

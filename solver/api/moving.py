@@ -22,6 +22,7 @@ from ..transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_
 from ..transition.replay import replay
 from ..transition.tenancies import IdleGpus
 from .finishing import finish_plan
+from .running import refuse_sets
 
 
 class WrongTransitionError(RuntimeError):
@@ -131,6 +132,7 @@ def replan(
     known = shipped_profiles() if profiles is None else list(profiles)
     resolved = resolve(problem, known, sources[0])
     resolved = resolved if gap is None else replace(resolved, gap=gap)
+    refuse_sets(problem, sources[0])
     findings = [
         Finding(sources[0], f"fleet[{i}].sharing", "allows mps; replanning knows mig and exclusive")
         for i, entry in enumerate(problem.fleet)

@@ -16,8 +16,10 @@ from ..analysis.capacity import Gpus
 from ..model.collector import collector_paused
 from ..model.errors import Finding, InputError, described
 from ..model.plan import Plan, Search, Status
+from ..model.problem import Problem
 from ..model.stop_reason import StopReason
 from ..performance.latency_rules.execution import Execution
+from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem, resolve
 from ..performance.unservable import unservable
 from ..planners import registry
@@ -46,9 +48,20 @@ def exact() -> Planner:
 
 
 def refuse_unplannable(task: Task, source: str | None) -> None:
-    """Raises InputError if the exact planner does not plan what is asked for on this fleet."""
+    """Raises InputError if the exact planner does not plan what is asked for here, or no sum says what fits."""
+    refuse_sets(task.resolved.problem, source)
     if reasons := exact().refuses(task.resolved):
         raise InputError([Finding(source or task.resolved.problem.name, "settings", reason) for reason in reasons])
+
+
+def refuse_sets(problem: Problem, source: str | None) -> None:
+    """Raises InputError where what a service's partitions carry is no sum, for what is asked with sums only."""
+    if is_by_set(problem.settings):
+        message = (
+            f"is {problem.settings.dispatch!r}, with which what a service's partitions carry is no sum; this is "
+            "answered with weighted_round_robin or random: plans for weighted_round_robin hold with it too"
+        )
+        raise InputError([Finding(source or problem.name, "settings.dispatch", message)])
 
 
 def planned(task: Task, planner: Planner, known: Gpus = list, on_plan: OnPlan | None = None) -> Plan:

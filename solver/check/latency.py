@@ -11,6 +11,7 @@ and against simulated requests by tests; the formula for processes that share a 
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from math import expm1, log
 from typing import TypeVar
 
 import numpy as np
@@ -104,6 +105,49 @@ def promised_rps(settings: Settings, served: OnPartitions, stated_rps: Floats | 
     if open_.size:
         found[open_] = _bisected(settings, served.of(open_), at_random[open_], most[open_])
     return np.where(late, 0.0, found)
+
+
+def promised_together(settings: Settings, served: OnPartitions, service: Ints, in_turns_rps: Floats) -> Floats:
+    """
+    Returns what partitions are promised beside the others of their services, where that is no sum; shape (row,).
+
+    The formula of performance/queueing/server_set.py, written out again, or what they carry in weighted turns, which
+    holds with better routers too: whichever is more for all of a service.
+
+    Parameters
+    ----------
+    service
+        Shape (row,): a number of each row's service.
+    in_turns_rps
+        Shape (row,): as `promised_rps` gives it.
+    """
+    if settings.latency != "percentile" or settings.dispatch not in ("least_expected", "central"):
+        return in_turns_rps
+    found = in_turns_rps.copy()
+    order = np.argsort(service, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(service[order])) + 1):
+        one = served.of(rows)
+        full_rps = 1000 * one.batch * one.processes / one.full_ms
+        load = _load_of_set(one)
+        if load * full_rps.sum() >= in_turns_rps[rows].sum():
+            found[rows] = load * full_rps
+    return found
+
+
+def _load_of_set(one: OnPartitions) -> float:
+    """Returns the load that the partitions of one service hold together."""
+    if not one.batch.size or one.quantile[0] > 0.999 + RELATIVE**2:
+        return 0.0
+    if (2 * one.full_ms > one.slo_ms * (1 + RELATIVE)).any():
+        return 0.0
+    completed = float((one.batch * one.processes * (one.slo_ms - one.full_ms) / one.full_ms).sum())
+    forming = float((one.processes * (0.93 * one.batch - 4.2).clip(0)).sum())
+    left = completed - max(forming, 0.7 * (float(one.batch.max()) - 1))
+    if left <= 0:
+        return 0.0
+    theta = log(1 / (1 - max(float(one.quantile[0]), 0.95))) / left
+    load = theta / max(expm1(min(theta, 700)), LEAST_THETA) - (0.03 if one.quantile[0] > 0.99 + RELATIVE**2 else 0.025)
+    return min(max(load, 0.0), 0.97)
 
 
 def _needed_ms(settings: Settings, served: OnPartitions) -> Floats:

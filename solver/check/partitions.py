@@ -20,7 +20,7 @@ from ..model.problem import Problem, Workload
 from ..model.profile import Quality
 from ..performance.prediction import Prediction
 from .basis import BasisOf
-from .latency import OnPartitions, execution_may_take_ms, held_ms, promise_in_words, promised_rps
+from .latency import OnPartitions, execution_may_take_ms, held_ms, promise_in_words, promised_rps, promised_together
 from .turns import wrong_rounds
 from .violation import NOT_AT_ANY_RATE, RELATIVE, Violation, close_arrays
 
@@ -229,7 +229,8 @@ def _promised(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Poin
         asked.quantile[own],
         asked.rate_rps[own],
     )
-    found[there] = promised_rps(problem.settings, served, _stated(columns, rows, "promised_rps")[there])
+    in_turns = promised_rps(problem.settings, served, _stated(columns, rows, "promised_rps")[there])
+    found[there] = promised_together(problem.settings, served, own, in_turns)
     held[there] = held_ms(problem.settings, served)
     return found, held
 

@@ -50,7 +50,8 @@ def simulate(
         str | None,
         typer.Option(
             help="How requests are dealt to a service's partitions: weighted_round_robin, random, least_loaded, "
-            "least_expected; weights are the plan's rates. Default: what the plan promises with; else the first."
+            "least_expected, with the plan's rates as weights, or central (one queue for all of them). Default: what "
+            "the plan promises with; else the first."
         ),
     ] = None,
     batching: Annotated[

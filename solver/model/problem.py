@@ -204,8 +204,8 @@ class Settings(Record):
     dispatch: Dispatch = Field(
         default="weighted_round_robin",
         description="how requests are dealt to the partitions of a service, which decides how much each carries with "
-        "latency percentile: weighted_round_robin or random, with the plan's rates as weights; least_expected and "
-        "central are not planned yet",
+        "latency percentile: weighted_round_robin or random, with the plan's rates as weights; least_expected (the "
+        "router knows what every partition has before it, batch sizes and times) or central (one queue for all)",
     )
     process_queues: ProcessQueues = Field(
         default="shared",

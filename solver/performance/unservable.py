@@ -7,7 +7,8 @@ that is what `ResolvedProblem.capacity_rps` says, and beside neighbours under MP
 (`alone_on`; `alone_in_tables` where only measured shares are known). Taking turns leaves a service no more: with a
 round d it carries b / d and takes d + l, where l <= d; alone the same batch carries b / l and takes 2 l. So r
 partitions carry at most r T, and where T is 0, or max_replicas T is less than its rate, no plan serves it. Rates are
-compared to 1e-9 of themselves, as everywhere.
+compared to 1e-9 of themselves, as everywhere. Where a router knows every server's state, a partition counts for what
+none exceeds with any router (latency_rules/any_router.py).
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,10 @@ import numpy as np
 from ..model.plan import Unserved
 from .alone import Alone, alone_on
 from .interference.prediction import Floats
+from .latency_rules.any_router import AnyRouter
+from .latency_rules.percentile import Percentile
 from .latency_rules.rule import TOLERANCE
+from .latency_rules.server_sets import is_by_set
 from .resolve import ResolvedProblem, usable_points
 
 
@@ -28,6 +32,7 @@ def unservable(resolved: ResolvedProblem) -> list[Unserved]:
 
     Each may be one of those that need more rate at once, whose free partitions count as replicas too.
     """
+    resolved = _loosest(resolved)
     largest = resolved.capacity_rps.max(axis=1, initial=0.0)
     alone = {gpu: alone_on(mps, resolved.limit_ms) for gpu, mps in resolved.mps.items()}
     for on_gpu in alone.values():
@@ -52,6 +57,14 @@ def unservable(resolved: ResolvedProblem) -> list[Unserved]:
             )
             found.append(Unserved(workload=workload.name, reason=reason))
     return found
+
+
+def _loosest(resolved: ResolvedProblem) -> ResolvedProblem:
+    """Returns the problem with what no partition exceeds, where what partitions carry together is no sum."""
+    rule = resolved.rule
+    if isinstance(rule, Percentile) and is_by_set(resolved.problem.settings):
+        return resolved.with_rule(AnyRouter(rule.shared))
+    return resolved
 
 
 def alone_in_tables(resolved: ResolvedProblem) -> Floats:

@@ -14,6 +14,7 @@ from ..exact.fleet.decomposition import DecomposedAnswer, solve_by_prices
 from ..exact.fleet.fleet_answer import FleetAnswer
 from ..exact.fleet.fleet_by_prices import FleetPrices
 from ..exact.fleet.mixed_fleet import solve_mixed_fleet
+from ..exact.fleet.server_sets import SetAnswer, solve_for_sets
 from ..exact.fleet.spare_fleet import SpareAnswer, solve_with_spares
 from ..exact.mig.decoding import alike_gpus
 from ..exact.mig.spare_capacity import SpareRules, spare_rules
@@ -23,6 +24,7 @@ from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Unserved
 from ..model.problem import Sharing
 from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import Floats
+from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
 from ..runtime.interruption import offer
 from .exact_capacity import capacity_plan
@@ -31,6 +33,8 @@ from .planner import SPARE_SETTINGS, Planner
 
 RENT = 1e-9
 """Part of the cheapest GPU's price up to which a rent is rounding."""
+
+NO_SETS = "no plan was found for what partitions carry together, which proves nothing; fewer requests/s may do"
 
 DIGITS = 9
 """Decimals of slice prices, beyond the zeros of the cheapest GPU's price."""
@@ -45,6 +49,7 @@ class Exact(Planner):
 
     sharing: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
     keeps_spares = True
+    deals_by_state = True
     name = "exact"
     source = (
         "MIG cutting stock (MIG-serving, arXiv 2109.11067) and sets of MPS residents (iGniter's model) as one integer "
@@ -77,6 +82,8 @@ class Exact(Planner):
             return self._plan_with_spares(resolved, rules, time_limit_s)
         if resolved.mps:
             return self._plan_shared(resolved, time_limit_s)
+        if is_by_set(resolved.problem.settings):
+            return self._plan_for_sets(resolved, time_limit_s)
 
         deadline = time.monotonic() + time_limit_s
 
@@ -171,6 +178,27 @@ class Exact(Planner):
             bound=bound,
             search=search,
         )
+
+    def _plan_for_sets(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
+        """Plans what the partitions of a service carry together."""
+
+        def assembled(found: SetAnswer, stopped: StopReason) -> Plan:
+            search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=found.solved.answer.solver)
+            return self._assembled(found.points, found.solved, search).model_copy(update={"prices": None})
+
+        found = solve_for_sets(
+            resolved,
+            on_answer=lambda first: offer(lambda stopped: assembled(first, stopped)),
+            time_limit_s=time_limit_s,
+        )
+        answer = found.solved.answer
+        plan = assembled(found, answer.stopped)
+        if plan.gpus or answer.stopped == StopReason.TIME_LIMIT:
+            return plan
+        proven = answer.stopped == StopReason.INFEASIBLE
+        why = "too few GPUs for all workloads, however requests are dealt" if proven else NO_SETS
+        unserved = tuple(Unserved(workload=one.name, reason=why) for one in resolved.problem.workloads)
+        return plan.model_copy(update={"unserved": unserved})
 
     def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""

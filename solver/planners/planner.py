@@ -5,6 +5,7 @@ from typing import Protocol
 
 from ..model.plan import Plan
 from ..model.problem import ObjectiveName, Sharing
+from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
 
 SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
@@ -31,6 +32,9 @@ class Planner(Protocol):
     objectives: tuple[ObjectiveName, ...] = ("cost", "capacity")
     """Of which problems it plans. A heuristic's plan is measured by any; what proves least cost answers that alone."""
 
+    deals_by_state: bool = False
+    """Whether it plans what a service's partitions carry together, where that is no sum."""
+
     takes_turns: bool = False
     """Whether it lets services take turns on partitions, and plans no problem that forbids it."""
 
@@ -49,6 +53,11 @@ class Planner(Protocol):
         if (objective := resolved.problem.settings.objective) not in self.objectives:
             known = " or ".join(self.objectives)
             reasons.append(f"{self.name} does not look for most {objective} (settings.objective: {known})")
+        if is_by_set(resolved.problem.settings) and not (self.deals_by_state or self.own_rule):
+            reasons.append(
+                f"{self.name} adds up what a service's partitions carry, which is no sum with settings.dispatch: "
+                f"{resolved.problem.settings.dispatch}"
+            )
         if resolved.problem.settings.keeps_spares and not self.keeps_spares:
             reasons.append(f"{self.name} does not plan partitions that are kept free ({SPARE_SETTINGS})")
         return reasons

@@ -2,7 +2,7 @@
 How a simulation is asked for in words, as on the command line; everything that is wrong is said at once.
 
     arrivals    [SERVICE=]poisson | even | gamma:VARIATION | bursts:FACTOR,SHARE,SECONDS | trace:FILE
-    dispatch    weighted_round_robin | random | least_loaded | least_expected
+    dispatch    weighted_round_robin | random | least_loaded | least_expected | central
     batching    greedy | full | delay:MS[:SIZE,...] | deferred
     failures    GPU@SECONDS
 """

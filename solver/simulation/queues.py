@@ -130,7 +130,7 @@ class Queues:
         drops = bool(too_late.any())
         if drops:  # those who came before free - slack
             latest = np.where(too_late, np.nextafter(free - table.slack_ms[of], -inf), latest)
-        waiting = self._come_by(latest, head, np.minimum(head + table.batch[of], self.known[among]))
+        waiting = come_by(self.times, latest, head, np.minimum(head + table.batch[of], self.known[among]))
         row = table.table[of] + waiting
         size = table.sizes[row]
         if drops:
@@ -152,15 +152,6 @@ class Queues:
         self.free_ms[among, process] = np.where(round_ms > 0, closed + round_ms / 2, end)
         self.busy_ms[among, process] = end
         self.running[among, process] = size
-
-    def _come_by(self, latest: Floats, head: Ints, end: Ints) -> Ints:
-        """Returns how many requests of the places from `head` to `end` have come by a time; the first one has."""
-        low, high = head + 1, end
-        for _ in range(int(np.max(high - head, initial=1)).bit_length()):
-            middle = (low + high) >> 1
-            has_come = (middle < high) & (self.times[middle] <= latest)
-            low, high = np.where(has_come, middle + 1, low), np.where(has_come, high, middle)
-        return low - head
 
     def advance(self, among: Ints) -> None:
         """Sends all batches of the queues, as far as requests are known."""
@@ -186,6 +177,16 @@ class Queues:
             none = np.empty(0, dtype=np.int64)
             return Batches(none, none, none, np.empty(0), np.empty(0))
         return Batches(*(np.concatenate(parts) for parts in zip(*self._sent, strict=True)))
+
+
+def come_by(times: Floats, latest: Floats, head: Ints, end: Ints) -> Ints:
+    """Returns how many requests of the places from `head` to `end` have come by a time; the first one has."""
+    low, high = head + 1, end
+    for _ in range(int(np.max(high - head, initial=1)).bit_length()):
+        middle = (low + high) >> 1
+        has_come = (middle < high) & (times[middle] <= latest)
+        low, high = np.where(has_come, middle + 1, low), np.where(has_come, high, middle)
+    return low - head
 
 
 def next_slot(start: Floats, round_ms: Floats, slot_ms: Floats) -> Floats:

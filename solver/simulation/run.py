@@ -9,7 +9,9 @@ import numpy as np
 
 from ..performance.interference.prediction import Floats, Ints
 from .batching.policy import BatchingPolicy
+from .central import batches_of_one_queue
 from .coupled import Coupled, deal_by_state
+from .dispatch.central import Central
 from .dispatch.dealing import Dealing, DealsAhead, server_facts
 from .queues import Batches, Queues, server_table
 from .service import Service
@@ -53,15 +55,14 @@ def simulate_runs(
     numbers
         Service (its place in `services`) and replication of each run.
     """  # fmt: skip
+    if isinstance(dealing, Central):
+        return _from_one_queue(services, numbers, dealing, batching, seed)
     servers = [server for service in services for server in service.servers]
     rules = [batching.rule(server, service.slo_ms) for service in services for server in service.servers]
     begins = np.cumsum([0, *(len(service.servers) for service in services)])
     table = server_table(servers, rules)
     randoms = [np.random.default_rng([seed, services[s].key, number]) for s, number in numbers]
-    arrivals = [
-        services[s].arrivals.times(random, services[s].gap_ms, services[s].until_ms)
-        for (s, _), random in zip(numbers, randoms, strict=True)
-    ]
+    arrivals = _arrivals(services, numbers, randoms)
     of_run = [len(services[s].servers) for s, _ in numbers]
     first_queue = np.cumsum([0, *of_run])
     server = np.concatenate([np.arange(begins[s], begins[s + 1]) for s, _ in numbers])
@@ -96,6 +97,59 @@ def simulate_runs(
         placed = [all_placed[bounds[run] : bounds[run + 1]] for run in range(len(numbers))]
         numbers_of = [np.arange(len(times)) for times in arrivals]
     return _runs(queues, first, ends_ms, first_queue, numbers_of, arrivals, placed)
+
+
+def _arrivals(
+    services: Sequence[Service], numbers: Sequence[tuple[int, int]], randoms: Sequence[np.random.Generator]
+) -> list[Floats]:
+    """Returns when the requests of each run come."""
+    return [
+        services[s].arrivals.times(random, services[s].gap_ms, services[s].until_ms)
+        for (s, _), random in zip(numbers, randoms, strict=True)
+    ]
+
+
+def _from_one_queue(
+    services: Sequence[Service],
+    numbers: Sequence[tuple[int, int]],
+    dealing: Central,
+    batching: BatchingPolicy,
+    seed: int,
+) -> list[Run]:
+    """Returns the same where the requests of a service wait in one queue."""
+    servers = [server for service in services for server in service.servers]
+    rules = [batching.rule(server, service.slo_ms) for service in services for server in service.servers]
+    begins = np.cumsum([0, *(len(service.servers) for service in services)])
+    randoms = [np.random.default_rng([seed, services[s].key, number]) for s, number in numbers]
+    arrivals = _arrivals(services, numbers, randoms)
+    bounds = np.cumsum([0, *map(len, arrivals)])
+    processes = [[int(begins[s]) + i for i in dealing.order(services[s].servers)] for s, _ in numbers]
+    sent = batches_of_one_queue(server_table(servers, rules), processes, np.concatenate(arrivals), bounds)
+    started = np.full(int(bounds[-1]), np.nan)
+    ended = started.copy()
+    before = np.cumsum(sent.size) - sent.size
+    places = np.repeat(sent.first - before, sent.size) + np.arange(int(sent.size.sum()))
+    started[places], ended[places] = np.repeat(sent.start_ms, sent.size), np.repeat(sent.end_ms, sent.size)
+    order = np.argsort(sent.run, kind="stable")
+    of_run = np.searchsorted(sent.run[order], np.arange(len(numbers) + 1))
+    runs = []
+    for run, ((s, _), times) in enumerate(zip(numbers, arrivals, strict=True)):
+        own, at = order[of_run[run] : of_run[run + 1]], slice(bounds[run], bounds[run + 1])
+        come = np.searchsorted(times, sent.start_ms[own], side="right")
+        runs.append(
+            Run(
+                number=np.arange(len(times)),
+                arrived_ms=times,
+                started_ms=started[at],
+                ended_ms=ended[at],
+                batch_server=sent.server[own] - begins[s],
+                batch_size=sent.size[own],
+                batch_start_ms=sent.start_ms[own],
+                batch_end_ms=sent.end_ms[own],
+                queue_length=come + bounds[run] - sent.first[own],
+            )
+        )
+    return runs
 
 
 def _dealt(service: Service, dealing: DealsAhead, random: np.random.Generator, times: Floats) -> Ints:

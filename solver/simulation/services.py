@@ -12,6 +12,8 @@ from ..model.problem import GREATEST_QUANTILE, LEAST_QUANTILE, Problem, Workload
 from ..model.rounding import RELATIVE
 from .arrivals.bursts import Bursts
 from .arrivals.trace import Trace
+from .batching.deferred import Deferred
+from .dispatch.central import Central
 from .promised import quantile_of
 from .server import BatchTimes, Server, servers_of
 from .service import Service
@@ -120,12 +122,25 @@ def _wrong_settings(problem: Problem, plan: Plan, settings: SimulationSettings) 
         yield Finding("requests", "", f"is {settings.requests}; expected 1 or more for each service")
     if settings.seconds is not None and not 0 < settings.seconds <= 1e9:
         yield Finding("seconds", "", f"is {settings.seconds:g}; expected more than 0 and at most 1e9")
+    if isinstance(settings.router, Central):
+        yield from _wrong_for_one_queue(plan, settings)
     gpus = {gpu.id for gpu in plan.gpus}
     for gpu, moment in settings.failures_s.items():
         if gpu not in gpus:
             yield Finding("failed GPU", gpu, f"is no GPU of the plan; it has {few(sorted(gpus))}")
         if not 0 <= moment <= 1e9:
             yield Finding("failed GPU", gpu, f"fails at {moment:g} s; expected 0 to 1e9")
+
+
+def _wrong_for_one_queue(plan: Plan, settings: SimulationSettings) -> Iterator[Finding]:
+    """Yields what is not simulated where the requests of a service wait in one queue."""
+    if settings.failures_s:
+        yield Finding("dispatch", "central", "is not simulated with a GPU that fails; expected another dispatch")
+    if isinstance(settings.policy, Deferred):
+        message = "is not simulated with batching deferred, which drops requests of each partition's queue; expected "
+        yield Finding("dispatch", "central", f"{message}another batching")
+    if any(partition.duty_cycle_ms is not None for gpu in plan.gpus for partition in gpu.partitions):
+        yield Finding("dispatch", "central", "is not simulated where services take turns; expected another dispatch")
 
 
 def _service(workload: Workload, servers: tuple[Server, ...], plan: Plan, settings: SimulationSettings) -> Service:

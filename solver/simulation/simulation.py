@@ -19,6 +19,7 @@ from ..runtime.interruption import Stopped, best_so_far, offer
 from ..runtime.progress import report
 from ..workers.executors import Workers
 from ..workers.gathering import gathered
+from .dispatch.central import Central
 from .dispatch.dealing import DealsAhead
 from .promised import as_promised
 from .reporting import report_of
@@ -95,7 +96,7 @@ def _as_known(
 
 
 def _tasks(services: Sequence[Service], settings: SimulationSettings) -> Iterator[Runs]:
-    ahead = isinstance(settings.router, DealsAhead)
+    ahead = isinstance(settings.router, DealsAhead | Central)
     task: Runs = []
     size = 0.0
     for number in range(max(service.runs for service in services)):

@@ -171,23 +171,6 @@ def test_every_other_question_is_answered_under_the_rule(promise):
 
 
 @pytest.mark.parametrize(
-    ("settings_of", "path", "message"),
-    [
-        ({"latency": "percentile", "dispatch": "central"}, "settings.dispatch", "is 'central', with which"),
-        (
-            {"latency": "percentile", "dispatch": "least_expected"},
-            "settings.dispatch",
-            "expected weighted_round_robin, whose plans hold with it too, or random",
-        ),
-    ],
-)
-def test_promises_that_are_not_planned_are_refused_with_the_reason(settings_of, path, message):
-    with pytest.raises(InputError) as caught:
-        solve(problem_of(BUSY, fleet=[{"gpu": "A100-80GB"}], **settings_of))
-    assert [(one.path, message in one.message) for one in caught.value.findings][-1] == (path, True)
-
-
-@pytest.mark.parametrize(
     ("line", "message"),
     [
         (

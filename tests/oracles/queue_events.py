@@ -117,6 +117,32 @@ def plain_simulation(arrivals, servers, choose):
             server.serve(now, started, ended)
 
 
+def plain_central(arrivals, servers):
+    """
+    Returns the same as `plain_simulation` where all requests wait in one queue, and free processes take what waits.
+
+    `servers`: in the order in which their processes are asked.
+    """
+    started, ended = [WAITING] * len(arrivals), [WAITING] * len(arrivals)
+    waiting, coming, now = [], 0, -inf
+    while coming < len(arrivals) or waiting:
+        ends = [end for server in servers for end in server.busy_until if end > now]
+        if coming < len(arrivals):
+            ends.append(arrivals[coming])
+        now = min(ends)
+        while coming < len(arrivals) and arrivals[coming] == now:
+            waiting.append(coming)
+            coming += 1
+        for server in servers:
+            for process in range(server.processes):
+                if server.busy_until[process] <= now and waiting:
+                    batch, waiting = waiting[: server.batch], waiting[server.batch :]
+                    server.busy_until[process] = now + server.times[len(batch)]
+                    for request in batch:
+                        started[request], ended[request] = now, now + server.times[len(batch)]
+    return started, ended
+
+
 def least_in_flight(servers, now, _):
     """Chooses the server with fewest requests in flight for its weight, the new one among them."""
     return min(range(len(servers)), key=lambda i: ((servers[i].in_flight(now) + 1) / servers[i].weight, i))

@@ -4,12 +4,21 @@ from math import inf
 
 import numpy as np
 import pytest
-from oracles.queue_events import DROPPED, WAITING, PlainServer, least_expected, least_in_flight, plain_simulation
+from oracles.queue_events import (
+    DROPPED,
+    WAITING,
+    PlainServer,
+    least_expected,
+    least_in_flight,
+    plain_central,
+    plain_simulation,
+)
 
 from sliceplan.solver.simulation.arrivals.trace import Trace
 from sliceplan.solver.simulation.batching.deferred import Deferred
 from sliceplan.solver.simulation.batching.dynamic import Dynamic
 from sliceplan.solver.simulation.batching.greedy import Greedy
+from sliceplan.solver.simulation.dispatch.central import Central
 from sliceplan.solver.simulation.dispatch.least_expected import LeastExpected
 from sliceplan.solver.simulation.dispatch.least_loaded import LeastLoaded
 from sliceplan.solver.simulation.dispatch.random_split import RandomSplit
@@ -128,6 +137,19 @@ def test_requests_that_are_dealt_by_state_are_served_as_event_by_event(dealing, 
         assert_same_paths(run, *plain_simulation(arrivals.tolist(), plain_servers, choose))
 
 
+def test_requests_of_one_queue_are_served_as_event_by_event():
+    random = np.random.default_rng(4)
+    for _ in range(25):
+        servers = [random_server(random, i) for i in range(random.integers(1, 5))]
+        arrivals = random_arrivals(random, servers)
+        _, run = paths(arrivals, servers, Central(), Greedy())
+        in_order = sorted(servers, key=lambda one: (one.batch_ms[-1], -one.batch))
+        assert_same_paths(run, *plain_central(arrivals.tolist(), [plain(server, {}) for server in in_order]))
+        took = np.bincount(run.batch_server, run.batch_end_ms - run.batch_start_ms, len(servers))
+        assert took.sum() == pytest.approx((run.batch_end_ms - run.batch_start_ms).sum())
+        assert int(run.batch_size.sum()) == len(arrivals)
+
+
 def test_runs_do_not_depend_on_what_goes_on_beside_them():
     random = np.random.default_rng(3)
     services = []
@@ -135,7 +157,7 @@ def test_runs_do_not_depend_on_what_goes_on_beside_them():
         servers = [random_server(random, i) for i in range(3)]
         trace = Trace(random_arrivals(random, servers), "here")
         services.append(Service(name, SLO_MS, trace.gap_ms, trace, servers, [inf] * 3, 0.0, 1e9, 1, True))
-    for dealing in (WeightedRoundRobin(), RandomSplit(), LeastLoaded(), LeastExpected()):
+    for dealing in (WeightedRoundRobin(), RandomSplit(), LeastLoaded(), LeastExpected(), Central()):
         together = simulate_runs(services, [(i, 0) for i in range(3)], dealing=dealing, batching=Greedy(), seed=4)
         for service, run in zip(services, together, strict=True):
             (alone,) = simulate_runs([service], [(0, 0)], dealing=dealing, batching=Greedy(), seed=4)

@@ -25,6 +25,7 @@ DISPATCHES: dict[str, str] = {
     "random": "at random",
     "least_loaded": "least loaded",
     "least_expected": "least expected completion",
+    "central": "one central queue",
 }
 
 QUANTILES = (0.99, 0.95, 0.9, 0.999)

@@ -309,13 +309,13 @@ def _with_whole_program(
     whole = solve_cutting_stock(
         resolved, time_limit_s=time_limit_s, known_bound=bound, known_plan=answer, gap=resolved.gap
     )
-    known = _cost(resolved, answer)
+    known = cost_of(resolved, answer)
     if whole.stopped == StopReason.INFEASIBLE and known is None:
         return whole, WHOLE
     method, proven = PRICES, bound
     if whole.cost_bound is not None and whole.cost_bound > bound * (1 + NO_GAP):
         method, proven = WHOLE, whole.cost_bound
-    cost = _cost(resolved, whole)
+    cost = cost_of(resolved, whole)
     if cost is not None and (known is None or cost < known * (1 - NO_GAP)):
         answer = whole
     else:
@@ -324,7 +324,8 @@ def _with_whole_program(
     return CuttingStockAnswer(stopped, whole.solver, proven, answer.patterns, answer.partitions, NO_SHARES), method
 
 
-def _cost(resolved: ResolvedProblem, answer: CuttingStockAnswer) -> float | None:
+def cost_of(resolved: ResolvedProblem, answer: CuttingStockAnswer) -> float | None:
+    """Returns the cost per hour of an answer's plan, USD; None: it has none."""
     if answer.patterns is None:
         return None
     return sum(resolved.fleet_by_name[pattern.gpu].price_per_hour * times for pattern, times in answer.patterns)

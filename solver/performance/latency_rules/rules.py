@@ -1,30 +1,40 @@
 """The rule of a problem, and what its workloads ask of it."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ...model.errors import Finding
+from ...model.lists import few
 from ...model.problem import Problem, Settings
 from ..interference.prediction import Floats
 from .assembly import Assembly
 from .execution import Execution, limit_ms
 from .percentile import Percentile
 from .rule import Asked, QueueRule
+from .server_sets import is_by_set
 from .worst_case import WorstCase
 
 
 def rule_of(settings: Settings) -> Execution | QueueRule:
-    """Returns the latency rule that a problem's settings state; ValueError if it is not planned (`not_planned`)."""
+    """
+    Returns the latency rule that a problem's settings state.
+
+    With a router that knows every server's state it is the one of weighted turns, which is no more than what partitions
+    carry together (server_sets.py).
+    """
     if settings.latency == "execution":
         return Execution(settings.slo_fraction)
     if settings.latency == "worst_case":
         return WorstCase()
     if settings.latency == "assembly":
         return Assembly(shared=settings.process_queues == "shared")
-    if settings.latency == "percentile" and settings.dispatch in ("random", "weighted_round_robin"):
-        return Percentile(
-            by_turns=settings.dispatch == "weighted_round_robin", shared=settings.process_queues == "shared"
-        )
-    raise ValueError(f"latency {settings.latency}, dispatch {settings.dispatch} is not planned")
+    return percentile_in_turns(settings)
+
+
+def percentile_in_turns(settings: Settings) -> Percentile:
+    """Returns what partitions carry of a percentile as a sum: at random, or in turns, which better routers keep too."""
+    return Percentile(by_turns=settings.dispatch != "random", shared=settings.process_queues == "shared")
 
 
 def part_of_slo(latency: str, slo_fraction: float) -> float:
@@ -42,12 +52,15 @@ def batch_may_take_ms(settings: Settings, slo_ms: float) -> float:
 def not_planned(problem: Problem, source: str) -> list[Finding]:
     """Returns a finding for each part of the promise that no planner plans yet, with the reason and what works."""
     settings, found = problem.settings, []
-    if settings.latency == "percentile" and settings.dispatch in ("least_expected", "central"):
-        message = (
-            f"is {settings.dispatch!r}, with which what a service's partitions carry is no sum of what each carries, "
-            "and which is not planned yet; expected weighted_round_robin, whose plans hold with it too, or random"
+    found += [
+        Finding(
+            source,
+            "settings.dispatch",
+            f"is {settings.dispatch!r}, with which what a service's partitions carry is no sum of what each carries; "
+            f"it is not planned {what}: expected weighted_round_robin, whose plans hold with it too, or random",
         )
-        found.append(Finding(source, "settings.dispatch", message))
+        for what in _not_by_set(problem)
+    ]
     if settings.turns != "none" and settings.latency != "execution":
         message = (
             f"is {settings.turns!r}, but what is promised is {settings.latency!r}, which is not planned for services "
@@ -55,6 +68,18 @@ def not_planned(problem: Problem, source: str) -> list[Finding]:
         )
         found.append(Finding(source, "settings.turns", message))
     return found
+
+
+def _not_by_set(problem: Problem) -> Iterator[str]:
+    """Yields with what routers that know every partition's state are not planned, if the problem has such a one."""
+    if not is_by_set(problem.settings):
+        return
+    if shared := [entry.gpu for entry in problem.fleet if "mps" in entry.sharing]:
+        yield f"on GPUs under MPS ({few(shared)})"
+    if problem.settings.keeps_spares:
+        yield "with partitions that are kept free"
+    if problem.settings.objective != "cost":
+        yield f"for most {problem.settings.objective}"
 
 
 def asked_by(problem: Problem, rate_rps: Floats) -> Asked:

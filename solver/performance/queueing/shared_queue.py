@@ -52,11 +52,20 @@ def greatest_shared_loads(batch: Ints, processes: Ints, slack: Floats, quantile:
         (batch - 1) * (processes - (processes - 0.7) / every), processes * (0.93 * batch - 4.2)
     ) + np.where(batch > 1, 0.35 * (1 - 1 / every), 0.0)
     left = every * (completed - forming)
-    theta = -np.log1p(-np.maximum(quantile, LEAST_MEASURED)) / np.where(left > 0, left, 1.0)
-    margin = np.where(quantile > FITTED + TOLERANCE, MARGIN_UNFITTED, MARGIN)
-    load = np.clip(theta / np.expm1(theta) - margin, 0.0, MOST)
+    load = np.clip(load_of_backlog(left, quantile) - margins(quantile), 0.0, MOST)
     known = (left > 0) & (slack * (1 + TOLERANCE) >= LEAST_SLACK) & (quantile <= GREATEST_MEASURED + TOLERANCE)
     return np.where(known, load, 0.0)
+
+
+def load_of_backlog(left: Floats, quantile: Floats) -> Floats:
+    """Returns theta / (e^theta - 1), the load at which a backlog of so many requests, `left`, has the chance 1 - q."""
+    theta = -np.log1p(-np.maximum(quantile, LEAST_MEASURED)) / np.where(left > 0, left, 1.0)
+    return np.asarray(theta / np.expm1(theta))
+
+
+def margins(quantile: Floats) -> Floats:
+    """Returns what is subtracted of loads."""
+    return np.where(quantile > FITTED + TOLERANCE, MARGIN_UNFITTED, MARGIN)
 
 
 HALVINGS = 50

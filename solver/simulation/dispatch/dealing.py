@@ -2,7 +2,8 @@
 What every way to deal requests offers: in advance, or by the state that a request finds.
 
 Where dealing does not look at the queues, they are independent of each other, and each is advanced by itself. Where it
-does, the queues of a service are advanced request by request (coupled.py).
+does, the queues of a service are advanced request by request (coupled.py). Or nothing is dealt, and all wait in one
+queue (central.py).
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from ...performance.interference.prediction import Floats, Ints
 from ..queues import Queues
 from ..server import Server
+from .central import Central
 
 
 @runtime_checkable
@@ -50,7 +52,7 @@ class DealsByState(Protocol):
         """
 
 
-Dealing = DealsAhead | DealsByState
+Dealing = DealsAhead | DealsByState | Central
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,196 @@
+"""
+Plans where what a service's partitions carry is a function of all of them (latency_rules/server_sets.py): no sum, so
+no cover of the cutting stock.
+
+1. A relaxation: each partition counts for what no router lets it exceed (latency_rules/any_router.py, with the proof
+   that in every plan these add up to the rate). It is a cutting stock, whose bound is a bound here.
+2. An under-estimate: what partitions carry in weighted turns is a sum, and a service holds with any better router that
+   holds so. Its plan is one here.
+3. Estimates: points are chosen, and counted, by what they carry beside others of their kind. Where the plan's sets do
+   not hold, their services are asked for more, and it is solved again, until all hold or it is no cheaper; services
+   that fail FAILURES times count in turns.
+
+The cheapest plan of these whose sets all hold is the answer. The bound is that of the relaxation, which is not met by
+all problems: what is left is said as a gap.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...model.stop_reason import StopReason
+from ...performance.interference.prediction import Floats, Ints
+from ...performance.latency_rules.any_router import AnyRouter
+from ...performance.latency_rules.percentile import Percentile
+from ...performance.latency_rules.server_sets import OwnKind, carried_together
+from ...performance.operating_points import OperatingPoints
+from ...performance.resolve import ResolvedProblem
+from ...runtime.progress import report
+from ..cost_lattice import NO_GAP
+from ..proof import ended, is_within
+from .decomposition import DecomposedAnswer, cost_of, solve_by_prices
+
+METHOD = (
+    "bound of a relaxation (solver/exact/fleet/server_sets.py): every partition counts for what none carries more than "
+    "with any router (solver/performance/latency_rules/any_router.py); no plan costs less than slice prices prove then"
+)
+
+BOUND_TIME, SAFE_TIME = 0.3, 0.4
+"""Parts of the time."""
+
+ROUNDS, MOST_FOR_ROUNDS = 20, 2_000
+"""Times that services are asked for more, and how many services there may be for it."""
+
+FAILURES = 6
+
+BEGIN = 0.93
+"""Part of the rates that is asked for at first: sets mostly carry more than the sum of estimates."""
+
+MORE = 1e-6
+"""Least part by which more is asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class SetAnswer:
+    """The best plan whose sets hold, with the bound; `points` has what its partitions run."""
+
+    points: ResolvedProblem
+    solved: DecomposedAnswer
+
+
+def solve_for_sets(
+    resolved: ResolvedProblem, *, on_answer: Callable[[SetAnswer], None] = lambda _: None, time_limit_s: float
+) -> SetAnswer:
+    """
+    Solves it as the module says. `on_answer` is called with the bound, and with each plan before a better one.
+
+    The problem's rule is that of turns.
+    """
+    search = _Search(resolved, on_answer, time.monotonic() + time_limit_s)
+    if search.prove(BOUND_TIME * time_limit_s):
+        search.plan_in_turns(SAFE_TIME * time_limit_s)
+        search.plan_by_kind()
+    return search.answer()
+
+
+class _Search:
+    """The best plan so far, and the bound."""
+
+    def __init__(self, resolved: ResolvedProblem, on_answer: Callable[[SetAnswer], None], deadline: float) -> None:
+        rule = resolved.rule
+        assert isinstance(rule, Percentile)
+        self._resolved, self._rule, self._on_answer, self._deadline = resolved, rule, on_answer, deadline
+        self._best: SetAnswer | None = None
+        self._cost: float | None = None
+        self._limited = False
+
+    def prove(self, time_limit_s: float) -> bool:
+        """Finds the bound, and a plan if the relaxation's holds; returns whether there may be a plan."""
+        points = self._resolved.with_rule(AnyRouter(self._rule.shared))
+        self._relaxed = solve_by_prices(points, time_limit_s=time_limit_s)
+        self._points = points
+        self._bound = self._relaxed.answer.cost_bound
+        self._limited = self._relaxed.answer.stopped is StopReason.TIME_LIMIT
+        if self._relaxed.answer.stopped is StopReason.INFEASIBLE:
+            return False
+        self._on_answer(self.answer())
+        self._take(points, self._relaxed)
+        return True
+
+    def plan_in_turns(self, time_limit_s: float) -> None:
+        """Plans by what partitions carry in weighted turns."""
+        if self._is_done() or not self._resolved.capacity_rps.any(axis=1).all():
+            return
+        solved = solve_by_prices(self._resolved, time_limit_s=min(time_limit_s, self._left_s))
+        self._limited |= solved.answer.stopped is StopReason.TIME_LIMIT
+        self._take(self._resolved, solved)
+
+    def plan_by_kind(self) -> None:
+        """Plans by what points carry beside others of their kind, time and again."""
+        kind = self._resolved.with_rule(OwnKind(self._rule.shared))
+        if not kind.capacity_rps.any(axis=1).all() or len(kind.capacity_rps) > MOST_FOR_ROUNDS:
+            return
+        required = self._resolved.required_rps
+        asked, failures = BEGIN * required, np.zeros(required.size, dtype=np.int64)
+        for attempt in range(ROUNDS):
+            if self._is_done() or self._left_s < 0.1:
+                return
+            in_turns = np.flatnonzero((failures >= FAILURES) & self._resolved.capacity_rps.any(axis=1))
+            asked[in_turns] = required[in_turns]
+            points = replace(_with_rows(kind, self._resolved, in_turns), required_rps=asked)
+            solved = solve_by_prices(points, time_limit_s=self._left_s)
+            cost, partitions = cost_of(points, solved.answer), solved.answer.partitions
+            if cost is None or partitions is None or (self._cost is not None and cost >= self._cost * (1 - NO_GAP)):
+                return
+            carried = self._take(points, solved)
+            short = carried < required * (1 - 1e-9)
+            failures += short
+            report(f"exact: sets of partitions, round {attempt + 1}: {int(short.sum())} services are short")
+            if not short.any():
+                return
+            estimated = (points.capacity_rps * partitions).sum(axis=1)
+            asked = np.where(short, estimated * (1 + MORE), asked)  # which these partitions do not give
+
+    def answer(self) -> SetAnswer:
+        """Returns the best plan so far."""
+        solved = self._relaxed.answer if self._best is None else self._best.solved.answer
+        if self._relaxed.answer.stopped is StopReason.INFEASIBLE:
+            return SetAnswer(self._points, self._relaxed)
+        stopped = ended(self._cost, self._bound, gap=self._resolved.gap, limited=self._limited or self._left_s <= 0)
+        found = replace(solved, stopped=stopped, cost_bound=self._bound)
+        if self._best is None:
+            found = replace(found, patterns=None, partitions=None)
+        points = self._points if self._best is None else self._best.points
+        return SetAnswer(points, replace(self._relaxed, answer=found, method=METHOD))
+
+    @property
+    def _left_s(self) -> float:
+        return self._deadline - time.monotonic()
+
+    def _is_done(self) -> bool:
+        return self._cost is not None and is_within(self._resolved.gap, self._cost, self._bound)
+
+    def _take(self, points: ResolvedProblem, solved: DecomposedAnswer) -> Floats:
+        """Keeps a plan whose sets hold if it is the cheapest so far; returns what they carry, shape (workload,)."""
+        partitions, cost = solved.answer.partitions, cost_of(points, solved.answer)
+        if partitions is None or cost is None:
+            return np.zeros(self._resolved.required_rps.size)
+        carried = self._carried(points, partitions)
+        holds = bool((carried >= self._resolved.required_rps * (1 - 1e-9)).all())
+        if holds and (self._cost is None or cost < self._cost * (1 - NO_GAP)):
+            own = replace(points, required_rps=self._resolved.required_rps)
+            self._best, self._cost = SetAnswer(own, solved), cost
+            self._on_answer(self.answer())
+        return carried
+
+    def _carried(self, points: ResolvedProblem, partitions: Ints) -> Floats:
+        """Returns what the sets of partitions carry; `partitions`: shape (workload, size)."""
+        workload, size = np.nonzero(partitions)
+        times = partitions[workload, size]
+        workload, size = np.repeat(workload, times), np.repeat(size, times)
+        of = workload, size
+        run = OperatingPoints(
+            points.batch[of],
+            points.processes[of],
+            points.latency_ms[of],
+            points.throughput_rps[of],
+            np.full(workload.size, np.nan),
+        )
+        found = carried_together(self._rule, run, workload, self._resolved.asked)
+        return np.bincount(workload, found, self._resolved.required_rps.size).astype(np.float64)
+
+
+def _with_rows(points: ResolvedProblem, others: ResolvedProblem, rows: Ints) -> ResolvedProblem:
+    """Returns operating points with those of another choice for some workloads."""
+    other = np.zeros((len(points.capacity_rps), 1), dtype=np.bool_)
+    other[rows] = True
+    return replace(
+        points,
+        capacity_rps=np.where(other, others.capacity_rps, points.capacity_rps),
+        throughput_rps=np.where(other, others.throughput_rps, points.throughput_rps),
+        latency_ms=np.where(other, others.latency_ms, points.latency_ms),
+        batch=np.where(other, others.batch, points.batch),
+        processes=np.where(other, others.processes, points.processes),
+    )
