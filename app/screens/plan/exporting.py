@@ -1,8 +1,8 @@
-"""A plan in the forms that other tools take, as the command line writes them: chosen, with what each needs."""
+"""A plan for what people run: its files, looked at before they are taken, how to apply them, what they cannot say."""
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 
@@ -21,8 +21,9 @@ from sliceplan.solver.model.problem import Problem
 from ...widgets.files import offer_file
 from ...widgets.memo import made_once
 from ...widgets.texts import listed, literal
+from .stacks import BY_NAME, STACKS, Stack
 
-FORMAT, NODES, IMAGES = (Kept[str](f"taking.{what}") for what in ("format", "nodes", "images"))
+STACK, FORMAT, NODES, IMAGES = (Kept[str](f"taking.{what}") for what in ("stack", "format", "nodes", "images"))
 UUIDS = Kept[tuple[tuple[str, bytes], ...]]("taking.uuids")
 REST = Kept[bool]("taking.rest")
 
@@ -35,34 +36,81 @@ MOST_SHOWN = 20_000
 
 
 def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
-    """Draws the choice of a form, what it needs, and its files; or why it cannot say what the plan says."""
-    formats = export_formats()
-    names = list(formats)
-    with st.expander("For other tools: Kubernetes, MIG managers, Triton, scripts", expanded=FORMAT.is_there(session)):
-        kept = FORMAT.of(session)
+    """Draws the choice of what one runs, what its forms need, and their files; or why they cannot hold the plan."""
+    names = [*(stack.name for stack in STACKS), BY_NAME]
+    kept = STACK.of(session)
+    with st.expander("For what you run: Kubernetes, Docker, Triton, routers, scripts", expanded=kept is not None):
         chosen = st.selectbox(
-            "Format",
+            "What do you run?",
             names,
             index=names.index(kept) if kept in names else None,
-            format_func=lambda name: f"{name}: {formats[name].description}",
             placeholder="Choose what the plan is for",
-            key="take_format",
-            help="The same as `sliceplan export PLAN --format NAME`.",
+            key="take_stack",
         )
         if chosen is None:
-            st.caption("Each form is exact, or says why it cannot hold this plan.")
+            st.caption(
+                "Each form is exact, or says why it cannot hold this plan. You see the files before you take them."
+            )
             return
-        FORMAT.keep(session, chosen)
+        STACK.keep(session, chosen)
+        stack = next((one for one in STACKS if one.name == chosen), None) or _asked_format(session)
+        if stack is None:
+            return
+        st.markdown(stack.gives)
+        formats = [name for name in stack.formats if name in export_formats()]
         nodes = _asked_nodes(session, plan)
-        images = _asked_images(session) if chosen in WITH_IMAGES else ""
-        uuids = _asked_uuids(session) if chosen in WITH_UUIDS else ()
-        rest: Rest = _asked_rest(session) if chosen in WITH_REST else "keep"
-        make = partial(_made, problem, plan, chosen, nodes, images, uuids, rest)
-        made = made_once("export", (problem, plan, chosen, nodes, images, uuids, rest), make)
-        if isinstance(made, InputError):
-            st.error("\n".join([f"`{chosen}` cannot be written:", "", listed(map(str, made.findings))]))
-            return
-        _show(problem, plan, chosen, made)
+        images = _asked_images(session) if _any_of(formats, WITH_IMAGES) else ""
+        uuids = _asked_uuids(session) if _any_of(formats, WITH_UUIDS) else ()
+        rest: Rest = _asked_rest(session) if _any_of(formats, WITH_REST) else "keep"
+        make = partial(_made_all, problem, plan, formats, nodes, images, uuids, rest)
+        made = made_once("export", (problem, plan, tuple(formats), nodes, images, uuids, rest), make)
+        _show_refused(made)
+        if done := {name: export for name, export in made.items() if isinstance(export, Export)}:
+            _show(problem, plan, stack, done)
+
+
+def _any_of(formats: Sequence[str], some: Sequence[str]) -> bool:
+    return not set(formats).isdisjoint(some)
+
+
+def _asked_format(session: Session) -> Stack | None:
+    """Returns a format that is chosen by its name, as a stack of its own; None: none is."""
+    formats = export_formats()
+    names = list(formats)
+    kept = FORMAT.of(session)
+    chosen = st.selectbox(
+        "Format",
+        names,
+        index=names.index(kept) if kept in names else None,
+        format_func=lambda name: f"{name}: {formats[name].description}",
+        placeholder="Choose a format",
+        key="take_format",
+        help="The same as `sliceplan export PLAN --format NAME`.",
+    )
+    if chosen is None:
+        return None
+    FORMAT.keep(session, chosen)
+    return Stack(chosen, chosen, (chosen,), f"`{chosen}`: {formats[chosen].description}", (), ())
+
+
+def _made_all(
+    problem: Problem,
+    plan: Plan,
+    formats: Sequence[str],
+    nodes: str,
+    images: str,
+    uuids: tuple[tuple[str, bytes], ...],
+    rest: Rest,
+) -> dict[str, Export | InputError]:
+    return {name: _made(problem, plan, name, nodes, images, uuids, rest) for name in formats}
+
+
+def _show_refused(made: Mapping[str, Export | InputError]) -> None:
+    """Says of each form that cannot hold the plan why; gravely where none can."""
+    refused = {name: export for name, export in made.items() if isinstance(export, InputError)}
+    for name, error in refused.items():
+        lines = [f"`{name}` cannot be written:", "", listed(map(str, error.findings))]
+        (st.error if len(refused) == len(made) else st.warning)("\n".join(lines))
 
 
 def _asked_nodes(session: Session, plan: Plan) -> str:
@@ -167,22 +215,32 @@ def _listed_gpus(plan: Plan, files: tuple[tuple[str, bytes], ...]) -> tuple[Gpus
     return found, names
 
 
-def _show(problem: Problem, plan: Plan, name: str, made: Export) -> None:
+def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]) -> None:
+    """Draws the files, and what to know of them before they are applied."""
     if plan.violations:
         st.error("The plan misses SLOs, and so will this.")
-    if made.warnings:
-        st.warning(listed(made.warnings))
-    files = made.files
-    if len(files) == 1:
-        (file, text) = next(iter(files.items()))
-        file_name = PurePath(file).name
-        offer_file(f"Download {file_name}", text, problem.name, file_name, key="take_export", width="content")
-    else:
-        label = f"Download {len(files)} files (zip)"
-        offer_file(label, partial(zipped, files), problem.name, f"{name}.zip", key="take_export", width="content")
+    files = {
+        f"{name}/{file}" if len(made) > 1 else file: text
+        for name, export in made.items()
+        for file, text in export.files.items()
+    }
     shown = st.selectbox("Look into", list(files), key="take_shown") if len(files) > 1 else next(iter(files))
     text = files[shown]
     st.code(text[:MOST_SHOWN] + ("\n…" if len(text) > MOST_SHOWN else ""), language=None, height=300)
+    if len(files) == 1:
+        file_name = PurePath(shown).name
+        offer_file(f"Download {file_name}", text, problem.name, file_name, key="take_export", width="content")
+    else:
+        label = f"Download {len(files)} files (zip)"
+        offer_file(label, partial(zipped, files), problem.name, f"{stack.slug}.zip", key="take_export", width="content")
+    if stack.how:
+        st.markdown("**How to apply them.** Nothing of it was tried on a cluster or on hardware.")
+        st.markdown("\n".join(f"{number}. {step}" for number, step in enumerate(stack.how, 1)))
+    if stack.not_said:
+        st.markdown("**What these files cannot say**")
+        st.markdown("\n".join(f"- {one}" for one in stack.not_said))
+    if warnings := list(dict.fromkeys(one for export in made.values() for one in export.warnings)):
+        st.warning("To know of this plan's files:\n\n" + listed(warnings))
 
 
 def zipped(files: Mapping[str, str]) -> bytes:

@@ -10,6 +10,7 @@ from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
 from sliceplan.app.screens.plan.exporting import zipped
+from sliceplan.app.screens.plan.stacks import BY_NAME, STACKS
 from sliceplan.app.session.session import Answer
 from sliceplan.solver.api import export_formats, solve
 
@@ -21,6 +22,7 @@ def solved(problem=DEMO):
 
 
 def chosen(page, name):
+    page.selectbox(key="take_stack").set_value(BY_NAME).run()
     page.selectbox(key="take_format").set_value(name).run()
     return page
 
@@ -47,6 +49,25 @@ def test_every_form_is_offered_or_refused_with_its_reason():
         else:
             assert any(one.proto.id.endswith("take_export") for one in page.get("download_button"))
             assert page.code
+
+
+def test_what_one_runs_gives_all_its_files_how_to_apply_them_and_what_they_cannot_say():
+    page = solved()
+    for stack in STACKS:
+        page.selectbox(key="take_stack").set_value(stack.name).run()
+        assert not page.exception
+        said = texts([*page.error, *page.warning])
+        refused = [name for name in stack.formats if f"`{name}` cannot be written" in said]
+        if len(refused) < len(stack.formats):
+            assert page.code
+            assert "How to apply them" in texts(page.markdown)
+        assert set(stack.formats) <= set(export_formats())
+    page.selectbox(key="take_stack").set_value("Kubernetes with the GPU operator").run()
+    page.text_area(key="take_images").set_value("example/server:1").run()
+    offered = page.selectbox(key="take_shown").options
+    assert {name.split("/")[0] for name in offered} == {"mig-manager", "node-labels", "deployments"}
+    assert "`device-plugin` cannot be written" in texts(page.warning)
+    assert not page.error
 
 
 def test_images_are_asked_for_where_pods_need_them():

@@ -1,0 +1,121 @@
+"""What people run services with, and which of a plan's forms that takes, in which order, and what it cannot hold."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One way to run services. Its texts are Markdown."""
+
+    name: str
+    """As people call it."""
+    slug: str
+    """In the names of files."""
+    formats: tuple[str, ...]
+    """Of `sliceplan export`, in the order in which they are applied."""
+    gives: str
+    how: tuple[str, ...]
+    """Steps to apply the files."""
+    not_said: tuple[str, ...]
+    """What of a plan it cannot hold."""
+
+
+STACKS = (
+    Stack(
+        "Kubernetes with the GPU operator",
+        "gpu-operator",
+        ("mig-manager", "device-plugin", "node-labels", "deployments"),
+        "A ConfigMap for the MIG manager, one for the device plugin where GPUs are shared by MPS, the labels that "
+        "choose them, and a Deployment for each service.",
+        (
+            "`kubectl apply -n gpu-operator -f mig-manager-config.yaml`, and name it in the operator's ClusterPolicy "
+            "(`migManager.config.name`); the device plugin's likewise (`devicePlugin.config.name`).",
+            "`sh label-nodes.sh`: the MIG manager then cuts the GPUs. It stops the GPU clients that it knows, and "
+            "drains no pods.",
+            "When the nodes' label `nvidia.com/mig.config.state` is `success`: `kubectl apply -f deployments.yaml`.",
+        ),
+        (
+            "Where instances start on a GPU: the MIG manager chooses, so layouts can differ.",
+            "Several processes on one MIG instance, and unequal shares under MPS: take DRA for these.",
+            "Weights between the replicas of a service: add a router.",
+        ),
+    ),
+    Stack(
+        "Kubernetes with DRA (dynamic resource allocation)",
+        "dra",
+        ("dra",),
+        "ResourceClaimTemplates, and a Deployment for each service that claims from them.",
+        (
+            "Cut the GPUs first (mig-parted, or the scripts below), or let the driver do it (DynamicMIG).",
+            "`kubectl apply -f claims.yaml`, then `kubectl apply -f deployments.yaml`.",
+        ),
+        (
+            "Where instances start: a claim names a MIG size only.",
+            "GPU types of the same compute capability in one cluster: add `productName` to the selectors.",
+        ),
+    ),
+    Stack(
+        "Plain Docker, or processes on the machines",
+        "hosts",
+        ("commands",),
+        "A shell script for each node: it cuts the GPUs, starts the MPS daemons, and writes a file of variables for "
+        "each partition that serves.",
+        (
+            "Read the script; on the node, as root: `sh -eu NODE.sh`. The GPUs must run nothing.",
+            "Start each service with its file: `docker run --gpus all --ipc=host -v /run/sliceplan:/run/sliceplan "
+            "--env-file /run/sliceplan/services/NAME.env IMAGE`, or as a unit with `EnvironmentFile=`.",
+            "For plans that change while services run, `sliceplan-agent` does the same with a journal and a way back.",
+        ),
+        ("Images, ports and restarts of your services.", "Weights between the replicas of a service: add a router."),
+    ),
+    Stack(
+        "mig-parted on the machines",
+        "mig-parted",
+        ("mig-parted", "mig-parted-checkpoint"),
+        "A configuration for each node (how many instances of which size), and a checkpoint with their very places.",
+        (
+            "With the checkpoint: `nvidia-mig-parted restore -f FILE`. Else `nvidia-mig-parted apply -f FILE -c NAME`, "
+            "as the file's first lines say.",
+            "Then `nvidia-mig-parted assert` with the same options: apply has reported success where nothing was done.",
+        ),
+        ("Services, batch sizes and processes.", "Shares under MPS.", "In the configuration: where instances start."),
+    ),
+    Stack(
+        "Triton Inference Server",
+        "triton",
+        ("triton",),
+        "A config.pbtxt for each service and kind of partition: instances, batch size, queue delay.",
+        (
+            "Put each folder into the model repository of the server that runs on such a partition, beside the model.",
+            "Add what the plan does not know: platform or backend, inputs and outputs; Triton fills them in itself for "
+            "ONNX, TensorRT and others.",
+        ),
+        (
+            "The partitions themselves: take the files of one of the other choices for these.",
+            "Processes through MPS: Triton runs instances as threads of one process.",
+        ),
+    ),
+    Stack(
+        "A router: NGINX, HAProxy or the Gateway API",
+        "router",
+        ("nginx", "haproxy", "http-routes"),
+        "The plan's rates as weights, so that each partition gets what it was planned for. Take the one that you run.",
+        (
+            "NGINX: include `upstreams.conf` in the `http` block. HAProxy: append `backends.cfg`. Gateway API: "
+            "`kubectl apply -f http-routes.yaml`.",
+            "Give each partition's name an address, and each service a frontend.",
+        ),
+        ("Addresses, ports and paths.", "In the Gateway API: turns, as most gateways deal at random."),
+    ),
+    Stack(
+        "A spreadsheet, or a program of my own",
+        "data",
+        ("csv", "json"),
+        "A row for each service on a partition, and the plan itself with all that is known of it.",
+        ("Open the table; or read the plan by its format, which `docs/reference/plan-file.md` describes.",),
+        (),
+    ),
+)
+
+BY_NAME = "One format, by its name"
+"""What is chosen instead of a stack."""
