@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from .row_so_far import RowSoFar
 from .so_far import SoFar
 
 
@@ -45,6 +46,8 @@ class JobStatus:
     error: str | None
     so_far: SoFar | None = None
     """The best verified plan of a solve that has not ended; None: there is none yet."""
+    rows: tuple[RowSoFar, ...] = ()
+    """The planners of a comparison that has not ended which are done."""
 
     @property
     def has_ended(self) -> bool:
@@ -66,6 +69,7 @@ class Job:
     done: int = 0
     error: str | None = None
     so_far: SoFar | None = None
+    rows: tuple[RowSoFar, ...] = ()
     result: Any = None
     size_bytes: int = 0
     is_cancelled: bool = False
@@ -93,6 +97,7 @@ class Job:
                 until - self.submitted_s,
                 self.error,
                 self.so_far,
+                self.rows,
             )
 
     def says(self, text: str) -> None:
@@ -101,10 +106,14 @@ class Job:
             self.progress = text
             self.runs()
 
-    def finds(self, so_far: SoFar) -> None:
-        """Notes the best plan so far."""
+    def finds(self, found: SoFar | RowSoFar) -> None:
+        """Notes the best plan so far, or one more planner that is done."""
         with self.changing:
-            self.so_far = so_far
+            if isinstance(found, RowSoFar):
+                self.rows = (*self.rows, found)
+                self.done, self.of = found.done, found.of
+            else:
+                self.so_far = found
             self.runs()
 
     def runs(self) -> None:
@@ -118,7 +127,7 @@ class Job:
         with self.changing:
             self.state, self.result, self.error, self.size_bytes = state, result, error, size_bytes
             self.ended_s = time.monotonic()
-            self.so_far = None
+            self.so_far, self.rows = None, ()
             self.cancel = lambda: None
         self.has_points.set()
         self.ended.set()

@@ -19,8 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
-from sliceplan.solver.comparison.rows import Comparison, Row
-from sliceplan.solver.model.errors import Finding, InputError, SliceplanError
+from sliceplan.solver.model.errors import SliceplanError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
@@ -32,6 +31,7 @@ from sliceplan.solver.what_if.sweeping import sweep_report, swept
 from sliceplan.solver.workers.executors import CLUSTER, Workers, cluster_workers
 from sliceplan.solver.workers.pool import WorkerPool, cores
 
+from .comparing import compared
 from .job import Job, JobStatus, State
 from .retention import Limits, outdated
 from .so_far import so_far
@@ -101,7 +101,7 @@ class Jobs:
         """
         used = used_profiles(problem, profiles)
         title = f"{problem.name} by {'all' if planners is None else len(planners)} planners"
-        return self.submit(user, "compare", title, _compare, problem, used, planners, time_limit_s)
+        return self.submit(user, "compare", title, compared, problem, used, planners, time_limit_s)
 
     def submit(self, user: str, kind: str, title: str, function: Callable[..., Any], *arguments: Any) -> str:
         """Returns the id of a job that has a worker process call a function; its result is what that returns."""
@@ -227,25 +227,6 @@ def _solve(problem: Problem, planner: str, options: dict[str, Any]) -> Plan:
     looks = watcher()
     on_plan = None if looks is None else lambda plan: looks(so_far(plan))
     return api.solve(problem, planner, on_plan=on_plan, **options)
-
-
-def _compare(
-    problem: Problem, profiles: Sequence[Profile], planners: Sequence[str] | None, time_limit_s: float | None
-) -> Comparison:
-    from sliceplan.solver import api
-    from sliceplan.solver.runtime.progress import report
-
-    names, done = [name for name in api.planners_for(problem) if planners is None or name in planners], 0
-    if not names:
-        message = f"is of a kind that none of the chosen planners plans: {', '.join(planners or ())}"
-        raise InputError([Finding(problem.name, "fleet", message)])
-
-    def show(row: Row) -> None:
-        nonlocal done
-        done += 1
-        report(f"{row.planner} {'is done' if isinstance(row, Plan) else 'failed'} ({done} of {len(names)})")
-
-    return api.compare(problem, names, profiles=profiles, time_limit_s=time_limit_s, on_row=show)
 
 
 def list_planners() -> tuple[PlannerFacts, ...]:

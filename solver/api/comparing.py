@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 
 from ..allocation.assembly import UNKNOWN_BOUND
 from ..comparison.disputes import Dispute, disputes, without_claim
@@ -27,6 +28,7 @@ def compare(
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
     gap: float | None = None,
+    search_s: float = inf,
     on_row: Callable[[Row], None] | None = None,
     source: str | None = None,
 ) -> Comparison:
@@ -42,12 +44,14 @@ def compare(
         Names of planners; None: all that plan a kind of sharing which the fleet allows.
     time_limit_s
         For each planner.
+    search_s
+        At most for a planner whose search has no end of its own.
     on_row
         Called with each planner's answer, or its failure, as it is ready.
     """
     chosen = [registry.planner_named(name) for name in dict.fromkeys(planners or planners_for(problem))]
     task = task_of(problem, profiles, time_limit_s, source, gap)
-    rows = _rows(task, chosen, on_row)
+    rows = _rows(task, chosen, search_s, on_row)
     disputed = disputes([row for row in rows if isinstance(row, Plan)])
     stand = [_as_it_stands(row, disputed) for row in rows]
     plans = [row for row in stand if isinstance(row, Plan)]
@@ -65,11 +69,11 @@ def compare(
     )
 
 
-def _rows(task: Task, planners: Sequence[Planner], on_row: Callable[[Row], None] | None) -> list[Row]:
+def _rows(task: Task, planners: Sequence[Planner], search_s: float, on_row: Callable[[Row], None] | None) -> list[Row]:
     """Returns the planners' answers, up to the one in which the search was interrupted."""
     rows: list[Row] = []
     for planner in planners:
-        rows.append(_row(task.anew(), planner))
+        rows.append(_row(task.anew(search_s if planner.searches_on else inf), planner))
         if on_row is not None:
             on_row(rows[-1])
         if isinstance(rows[-1], Plan) and rows[-1].search.stopped == StopReason.INTERRUPTED:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from ..formats.profile_files import shipped_profiles
 from ..model.problem import Problem
@@ -33,9 +34,10 @@ class Task:
         """Returns the moment at which a part of what is left is over."""
         return time.monotonic() + of_time * self.left_s
 
-    def anew(self) -> "Task":
-        """Returns the task with all of its time."""
-        return replace(self, deadline=time.monotonic() + self.time_limit_s)
+    def anew(self, most_s: float = inf) -> "Task":
+        """Returns the task with all of its time, or as much of it as is given at most."""
+        limit_s = min(self.time_limit_s, most_s)
+        return replace(self, time_limit_s=limit_s, deadline=time.monotonic() + limit_s)
 
 
 def task_of(

@@ -77,6 +77,7 @@ class Migserving(Planner):
     name: str
     source: str
     algorithm: Algorithm
+    searches_on: bool = False
     sharing: tuple[Sharing, ...] = ("mig",)
     own_rule = True
 
@@ -143,5 +144,5 @@ UNCAPPED = Scoring(capped=False, mixing=MIXING, last_mile_mixing=LAST_MILE_MIXIN
 PLANNERS = (
     Migserving("migserving-greedy", "MIG-serving (arXiv 2109.11067), fast algorithm, utilities capped", fast(CAPPED)),
     Migserving("migserving-uncapped", "MIG-serving (arXiv 2109.11067), fast algorithm, its score", fast(UNCAPPED)),
-    Migserving("migserving-slow", "MIG-serving (arXiv 2109.11067), slow algorithm: GA and MCTS", slow(CAPPED)),
+    Migserving("migserving-slow", "MIG-serving (arXiv 2109.11067), slow algorithm: GA and MCTS", slow(CAPPED), True),
 )

@@ -28,6 +28,8 @@ class Planner(Protocol):
     what is promised."""
     keeps_spares: bool = False
     """Whether it plans partitions that are kept free."""
+    searches_on: bool = False
+    """Whether its search has no end of its own, so that it takes all the time that it is given."""
 
     objectives: tuple[ObjectiveName, ...] = ("cost", "capacity")
     """Of which problems it plans. A heuristic's plan is measured by any; what proves least cost answers that alone."""

@@ -10,6 +10,7 @@ from sliceplan.app.charts.cost_runtime import cost_runtime_chart
 from sliceplan.app.charts.gaps import gap_chart
 from sliceplan.app.charts.money import money_chart
 from sliceplan.app.charts.service_costs import service_cost_chart
+from sliceplan.app.jobs.comparing import SEARCH_S
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
@@ -34,6 +35,8 @@ from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.wording.reasons import shared_reasons
 from sliceplan.solver.wording.summary import missed_slos, plan_summary
 
+from .rows_so_far import show_rows_so_far
+
 ROW = Kept[str | None]("compare.row")
 
 MOST_LETTERS = 400
@@ -54,10 +57,12 @@ def show(session: Session) -> None:
     planners_tab, prices_tab = st.tabs(["Planners", "Prices"])
     with planners_tab:
         facts = _choose(session)
-        if session.comparison is None:
+        if "compare" in session.open_jobs:
+            show_rows_so_far(session)
+        elif session.comparison is None:
             st.info(
                 "Press Compare to put the published heuristics beside the proven optimum: how much dearer each one is, "
-                "how long it takes, where it breakdowns, and whether its plan holds."
+                "how long it takes, where its money goes, and whether its plan holds."
             )
         else:
             _show_comparison(session, *session.comparison, facts)
@@ -92,7 +97,8 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
             value=float(LIMIT.of(session) or default),
             step=5.0,
             key=f"limit_{session.editor}",
-            help="Heuristics end within it anyway; a search that it ends gives its best plan and bound until then.",
+            help="Heuristics end within it anyway; a search that it ends gives its best plan and bound until then. "
+            f"migserving-slow, whose search has no end of its own, gets {SEARCH_S:g} s of it unless you change it.",
         )
         LIMIT.keep(session, None if limit == default else limit)
         if left_out := [name for name in facts if name not in able]:

@@ -11,10 +11,13 @@ from sliceplan.app.charts.cost_runtime import LEAST_S, cost_runtime_chart
 from sliceplan.app.charts.gaps import gap_chart
 from sliceplan.app.charts.money import money_chart
 from sliceplan.app.charts.service_costs import MOST, service_cost_chart
+from sliceplan.app.jobs.comparing import compared as compared_in_a_worker
+from sliceplan.app.jobs.job import Job, State
+from sliceplan.app.screens.compare.rows_so_far import table_of
 from sliceplan.app.session.session import Result
-from sliceplan.app.tables.comparison import comparison_table, moved_table, partition_table
+from sliceplan.app.tables.comparison import VERDICTS, comparison_table, moved_table, partition_table
 from sliceplan.app.widgets.comparing import known_planners
-from sliceplan.solver.api import compare, planner_names, planners_for
+from sliceplan.solver.api import compare, comparing, planner_names, planners_for
 from sliceplan.solver.comparison.disputes import Dispute
 from sliceplan.solver.comparison.rows import Failure
 from sliceplan.solver.differences.plans import difference
@@ -22,6 +25,7 @@ from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.cost_breakdown import cost_breakdown
 from sliceplan.solver.model.price_report import PriceReport, ServiceCost
+from sliceplan.solver.runtime.progress import watching
 
 SPARING = problem_of([{"model": "bert", "rate_rps": 50, "slo_ms": 500}], spare_gpu_loss=True)
 
@@ -201,3 +205,30 @@ def test_that_no_plan_exists_is_said_where_it_is_proven():
     session = session_with(impossible)
     session.results["compare"] = Result(impossible, compare(impossible, ["exact", "parvagpu"]))
     assert "Proven: no plan exists for this problem" in texts(screen("compare", session).header)
+
+
+def test_rows_come_one_by_one_and_are_those_of_the_comparison():
+    rows, job = [], Job("1", "ann", "compare", "demo")
+    with watching(lambda row: (rows.append(row), job.finds(row))):
+        compared = compared_in_a_worker(shop(), shipped_profiles(), ["exact", "parvagpu", "whole-gpu"], None)
+    assert [row.planner for row in rows] == [row.planner for row in compared.rows]
+    assert [(row.done, row.of) for row in rows] == [(1, 3), (2, 3), (3, 3)]
+    assert (job.status().rows, job.status().done, job.status().of) == (tuple(rows), 3, 3)
+    table = table_of(rows)
+    assert list(table["verdict"]) == [VERDICTS[plan.status] for plan in compared.plans]
+    assert list(table["GPUs"]) == [plan.gpus_used for plan in compared.plans]
+    job.ends(State.DONE, result=compared)
+    assert job.status().rows == ()
+
+
+def test_a_search_without_an_end_has_the_time_that_it_is_given_and_others_have_theirs(monkeypatch):
+    given = {}
+
+    def planned(task, planner):
+        given[planner.name] = task.time_limit_s
+        return Failure(planner.name, "not run", 0.0)
+
+    monkeypatch.setattr(comparing, "planned", planned)
+    comparing.compare(shop(), time_limit_s=20, search_s=5)
+    assert given["migserving-slow"] == 5
+    assert {limit for name, limit in given.items() if name != "migserving-slow"} == {20}
