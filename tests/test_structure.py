@@ -64,6 +64,7 @@ EXACT = {
     "fleet": {"backends", "covers", "dual", "mig", "mps", "primal", "surroundings", "whole_gpus", *PROOF},
     "shedding": {"backends", "covers", "dual", "fleet", "mig", "mps", *PROOF},
     "capacity": {"backends", "mig", "mps", *PROOF},
+    "shared_capacity": {"backends", "capacity", "fleet"},
     "replanning": {"backends", "covers", "dual", "fleet", "mig", *PROOF},
 }
 

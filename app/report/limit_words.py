@@ -45,6 +45,11 @@ REASONS = (
         "Each kind of partition has a price, and the GPUs that there are can be cut into no more than this at these "
         "prices, less what the rates ask for; or a search of all ways to cut them ruled out that any could carry more.",
     ),
+    (
+        "most weighted requests/s of any contents of GPUs under MPS",
+        "Each request/s and each place of a service has a price, and nothing that could stand on a GPU is worth more "
+        "than was found possible at these prices: neighbours on a GPU never make a service faster.",
+    ),
     ("cheapest solution of the interval formulation", "A search of all plans by other means found none cheaper."),
     (
         "linear program of services alone on measured shares",

@@ -18,6 +18,7 @@ from ..exact.fleet.server_sets import SetAnswer, solve_for_sets
 from ..exact.fleet.spare_fleet import SpareAnswer, solve_with_spares
 from ..exact.mig.decoding import alike_gpus
 from ..exact.mig.spare_capacity import SpareRules, spare_rules
+from ..exact.shared_capacity.answer import most_capacity_shared
 from ..exact.shedding.shortfall import shortfall
 from ..model.counted import asks_for_capacity
 from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Unserved
@@ -27,7 +28,7 @@ from ..performance.interference.prediction import Floats
 from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
 from ..runtime.interruption import offer
-from .exact_capacity import capacity_plan
+from .exact_capacity import NO_BOUND, capacity_plan, not_shared_capacity, with_capacity
 from .igniter import hosted, placed_on_each, within_limits
 from .planner import SPARE_SETTINGS, Planner
 
@@ -70,7 +71,7 @@ class Exact(Planner):
             return
         objective = "finds most capacity (settings.objective: capacity)"
         if resolved.mps:
-            yield f"{self.name} {objective} on mig and exclusive only; the fleet has mps on {', '.join(resolved.mps)}"
+            yield from (f"{self.name} {objective} {why}" for why in not_shared_capacity(resolved))
         if resolved.problem.settings.keeps_spares:
             yield f"{self.name} {objective} only where no partitions are kept free ({SPARE_SETTINGS})"
 
@@ -106,10 +107,15 @@ class Exact(Planner):
             search = partial(Search, time_limit_s=time_limit_s, solver=first.solver)
             offer(lambda stopped: capacity_plan(resolved, first, search(stopped=stopped), planner=self.name))
 
-        found = most_capacity(resolved, on_answer=offered, time_limit_s=time_limit_s)
+        if resolved.mps:
+            known = within_limits(resolved, placed_on_each(resolved))
+            found = most_capacity_shared(resolved, hosted, known, on_answer=offered, time_limit_s=time_limit_s)
+        else:
+            found = most_capacity(resolved, on_answer=offered, time_limit_s=time_limit_s)
         search = Search(stopped=found.stopped, time_limit_s=time_limit_s, solver=found.solver)
-        if found.stopped is StopReason.INFEASIBLE:
-            return self._without_plan(resolved, search, deadline)
+        if found.value is None and found.stopped is not StopReason.TIME_LIMIT:
+            placed = placed_on_each(resolved) if resolved.mps else ()
+            return with_capacity(resolved, self._without_plan(resolved, search, deadline, placed, NO_BOUND), found)
         return capacity_plan(resolved, found, search, planner=self.name)
 
     def _without_plan(

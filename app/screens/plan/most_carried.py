@@ -15,8 +15,12 @@ def why_not_known(problem: Problem) -> str | None:
     """Returns why it is not known what GPUs could carry at most; None: it is found on being asked."""
     if asks_for_capacity(problem):
         return "what the plan itself says: its objective is most requests/s"
-    if any("mps" in entry.sharing for entry in problem.fleet):
-        return "known for MIG and whole GPUs only; the fleet allows MPS"
+    settings = problem.settings
+    if any("mps" in entry.sharing for entry in problem.fleet) and not (
+        all(entry.sharing == ("mps",) for entry in problem.fleet)
+        and (settings.latency, settings.mps_rules, settings.shadow_percent) == ("execution", "free", 0)
+    ):
+        return "under MPS known where all GPUs are, by execution, with free rules and without standby processes"
     if problem.settings.turns != "none" or problem.settings.keeps_spares:
         return "not known where services take turns, or partitions are kept free"
     return None

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...model.judged import objective_of
+from ...allocation.allocated import MpsGpu
+from ...model.objective import CAPACITY
 from ...model.problem import Weights
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
@@ -53,6 +54,8 @@ class MostCapacity:
     """Shape (workload, size): partitions of each size for each workload; None: no plan was found."""
     one_more: Mapping[str, float] = field(default_factory=dict)
     """GPU type -> limit with one more GPU of it; empty: nothing was proven."""
+    shared: tuple[MpsGpu, ...] = ()
+    """GPUs under MPS."""
 
 
 NOTHING = MostRequests(StopReason.TIME_LIMIT, "HiGHS through MathOpt: no solution found", None)
@@ -101,17 +104,28 @@ def most_capacity(
 def _answer(resolved: ResolvedProblem, each: Floats, found: MostRequests, prices: PriceLimit | None) -> MostCapacity:
     if found.stopped is StopReason.INFEASIBLE:
         return MostCapacity(StopReason.INFEASIBLE, found.solver, None, None)
-    objective, value = objective_of(resolved.problem.settings.capacity_weights), found.capacity(resolved, each)
     counts = _counts(resolved)
     proven = [] if prices is None else [prices.at(counts)]
-    limit = objective.strongest([*proven, *([] if found.limit is None else [found.limit])])
-    ended: Ended = StopReason.TIME_LIMIT if found.stopped is StopReason.TIME_LIMIT else StopReason.GAP_LEFT
-    if objective.is_within(0.0, value, limit, NO_GAP):
-        limit, ended = value, StopReason.PROVED
-    elif resolved.gap > 0 and objective.is_within(resolved.gap, value, limit, NO_GAP):
-        ended = StopReason.GAP_REACHED
+    limit = CAPACITY.strongest([*proven, *([] if found.limit is None else [found.limit])])
     more = {} if prices is None else {gpu: prices.at(counts | {gpu: number + 1}) for gpu, number in counts.items()}
-    return MostCapacity(ended, found.solver, value, limit, found.patterns, found.partitions, more)
+    return concluded(resolved, replace(found, limit=limit), found.capacity(resolved, each), more)
+
+
+def concluded(
+    resolved: ResolvedProblem,
+    found: MostRequests,
+    value: float | None,
+    one_more: Mapping[str, float],
+    shared: tuple[MpsGpu, ...] = (),
+) -> MostCapacity:
+    """Returns what value and limit say together; `found`: how the search ended, its limit and the cut GPUs."""
+    ended: Ended = StopReason.TIME_LIMIT if found.stopped is StopReason.TIME_LIMIT else StopReason.GAP_LEFT
+    limit = found.limit
+    if CAPACITY.is_within(0.0, value, limit, NO_GAP):
+        limit, ended = value, StopReason.PROVED
+    elif resolved.gap > 0 and CAPACITY.is_within(resolved.gap, value, limit, NO_GAP):
+        ended = StopReason.GAP_REACHED
+    return MostCapacity(ended, found.solver, value, limit, found.patterns, found.partitions, one_more, shared)
 
 
 def _counts(resolved: ResolvedProblem) -> dict[str, int]:

@@ -26,6 +26,7 @@ import numpy as np
 from ortools.math_opt.python import mathopt
 
 from ...model.stop_reason import StopReason
+from ...performance.alone import alone_on
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..backends.highs import end_of, run_highs, solver_text
@@ -60,11 +61,17 @@ class MostRequests:
 
 
 def solo_capacity(resolved: ResolvedProblem) -> Floats:
-    """Returns the most requests/s that one GPU carries of each workload alone, of the best type; shape (workload,)."""
+    """
+    Returns the most requests/s that one GPU carries of each workload alone, of the best type; shape (workload,).
+
+    Under MPS that is as its only resident.
+    """
     most = np.zeros(len(resolved.required_rps))
     for entry in resolved.fleet:
         for pattern in patterns_of(resolved, entry) if entry.available else ():
             most = np.maximum(most, resolved.capacity_rps @ counts_of(resolved, pattern))
+        if entry.available and entry.gpu.name in resolved.mps:
+            most = np.maximum(most, alone_on(resolved.mps[entry.gpu.name], resolved.limit_ms).greatest_rps)
     return most
 
 

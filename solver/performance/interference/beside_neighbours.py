@@ -80,6 +80,12 @@ class PromisingModel:
         """As the model's."""
         return self.model.demands_at(workload, ability_rps)
 
+    def among(
+        self, workload: Ints, batch: Ints, percent: Floats, *, totals: Channels, residents: Ints
+    ) -> tuple[Floats, Floats]:
+        """As the model's."""
+        return self.model.among(workload, batch, percent, totals=totals, residents=residents)
+
     def surroundings(self, demands: Channels) -> Channels:
         """As the model's."""
         return self.model.surroundings(demands)

@@ -133,6 +133,30 @@ class IgniterModel:
         active: Floats = np.where(percent > 0, work / np.where(percent > 0, percent + k4, 1.0) + k5, 0.0)
         return active
 
+    def among(
+        self, workload: Ints, batch: Ints, percent: Floats, *, totals: Channels, residents: Ints
+    ) -> tuple[Floats, Floats]:
+        """
+        Returns latency (eq. 1) and throughput (eq. 2) on a GPU whose residents ask for so much together.
+
+        The cache that others use is the total less its own, and not below 0, which lower limits of totals may be.
+
+        Parameters
+        ----------
+        percent
+            Above 0.
+        totals
+            Sums of `demands_at` over all residents, itself included.
+        """
+        power, cache = totals
+        active = self.active_ms(workload, batch, percent)
+        own = self.demands_at(workload, self.ability_rps(workload, batch, percent))[1]
+        contention = active * self.sensitivity[workload] * np.maximum(cache - own, 0.0)
+        slow = self.gpu.max_frequency_mhz / self.frequency_mhz(self.gpu.idle_power_w + power)
+        gpu_ms = (self.scheduling_ms[workload] + self._crowd_ms(workload, residents) + active + contention) * slow
+        feedback = self.feedback_ms[workload] * batch
+        return self.load_ms[workload] * batch + gpu_ms + feedback, 1000.0 * batch / (gpu_ms + feedback)
+
     def least_percent(
         self, workload: Ints, batch: Ints, percent: Floats, latency_ms: Floats, required_rps: Floats
     ) -> Floats:

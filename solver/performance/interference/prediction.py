@@ -103,6 +103,17 @@ class MonotoneModel(InterferenceModel, Protocol):
         """Returns what each resident meets; arrays of shape (..., resident), or (..., 1) where all meet the same."""
         ...
 
+    def among(
+        self, workload: Ints, batch: Ints, percent: Floats, *, totals: Channels, residents: Ints
+    ) -> tuple[Floats, Floats]:
+        """
+        Returns latency and throughput on a GPU whose residents ask for so much together.
+
+        `totals` are sums of `demands_at` over all residents, itself included, `residents` their number. Of lower limits
+        of both the latency is a lower limit and the throughput an upper one. All arguments are broadcast.
+        """
+        ...
+
     def percent_needed(
         self,
         workload: Ints,

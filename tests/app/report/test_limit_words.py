@@ -6,6 +6,7 @@ from sliceplan.app.report.limit_words import BY_OTHERS, REASONS, why_the_limit_h
 from sliceplan.solver.exact.capacity import answer as capacity_answer
 from sliceplan.solver.exact.fleet import decomposition, fleet_by_prices, fleet_by_sets, fleet_by_surroundings
 from sliceplan.solver.exact.fleet import spare_fleet as spares
+from sliceplan.solver.exact.shared_capacity import answer as shared_answer
 from sliceplan.solver.planners import exact_pulp, exact_turns, migserving
 
 METHODS = (
@@ -13,7 +14,14 @@ METHODS = (
     *(fleet_by_sets.SETS, fleet_by_sets.FLUID, fleet_by_sets.GENERATED),
     *(fleet_by_surroundings.SURROUNDINGS, fleet_by_surroundings.CHEAPER),
     *(spares.WITH_SPARES, spares.WITHOUT_SPARES),
-    *(capacity_answer.METHOD, exact_pulp.METHOD, exact_turns.METHOD, exact_turns.ALL_CONTENTS, migserving.PAPER_BOUND),
+    *(
+        capacity_answer.METHOD,
+        shared_answer.METHOD,
+        exact_pulp.METHOD,
+        exact_turns.METHOD,
+        exact_turns.ALL_CONTENTS,
+        migserving.PAPER_BOUND,
+    ),
 )
 
 

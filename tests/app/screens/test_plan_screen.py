@@ -207,7 +207,7 @@ def test_what_the_gpus_could_carry_at_most_is_asked_where_the_plan_is():
 def test_under_mps_the_most_is_not_asked_and_the_page_says_why():
     page = press(screen("plan", session_with("igniter")), "solve")
     assert page.button(key="ask_most_carried").disabled
-    assert "MIG and whole GPUs only" in page.button(key="ask_most_carried").help
+    assert "with free rules" in page.button(key="ask_most_carried").help
 
 
 def test_whom_to_leave_out_for_one_gpu_less_is_asked_where_the_plan_is_and_one_press_does_it():

@@ -203,6 +203,17 @@ def test_it_keeps_the_promises_of_a_monotone_model(seed, members):
     worse = tuple(np.maximum(a, b) for a, b in zip(met, met_by_more, strict=True))
     assert (needed(met, len(members)) <= needed(worse, len(members) + 1)).all()
 
+    def among(part, residents):
+        totals = tuple(part * own.sum(axis=1, keepdims=True) for own in less)
+        return model.among(workload, batch, shares, totals=totals, residents=np.array(residents))
+
+    as_it_is, predicted = among(1.0, len(members)), model.predict(workload, batch, shares)
+    np.testing.assert_allclose(as_it_is[0], predicted.latency_ms, rtol=1e-9)
+    np.testing.assert_allclose(as_it_is[1], predicted.throughput_rps, rtol=1e-9)
+    emptier = among(draw.uniform(0, 1), len(members) - 1)
+    assert (emptier[0] <= as_it_is[0] * (1 + 1e-12)).all()
+    assert (emptier[1] >= as_it_is[1] * (1 - 1e-12)).all()
+
 
 def test_it_tells_apart_what_has_other_coefficients_only():
     assert len({MODEL.key(w) for w in range(len(COEFFICIENTS))}) == len(set(COEFFICIENTS))

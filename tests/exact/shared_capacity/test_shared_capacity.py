@@ -1,0 +1,133 @@
+"""Most capacity of GPUs under MPS: no limit below what trying everything finds, no plan above it."""
+
+import itertools
+import random
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from oracles.mps_oracle import LOOSE, STRICT, Oracle, Task
+from oracles.shared_capacity_oracle import contents, most_capacity
+from problems.mps_draws import drawn, small_gpus
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.check import check
+from sliceplan.solver.exact.shared_capacity import answer
+from sliceplan.solver.exact.shared_capacity.content_limit import content_limit
+from sliceplan.solver.exact.shared_capacity.dealing import dealt
+from sliceplan.solver.exact.shared_capacity.figures import Figures
+from sliceplan.solver.model.plan import Status
+from sliceplan.solver.performance.resolve import resolve
+
+SAME = 1e-6
+
+
+@pytest.fixture(autouse=True)
+def _small_gpus():
+    with small_gpus():
+        yield
+
+
+def counted(seed):
+    """Returns a drawn problem on one or two GPUs of each small type under MPS with the objective capacity."""
+    problem, profiles = drawn(seed)
+    draw = random.Random(f"shared {seed}")
+    fleet = tuple(
+        one.model_copy(update={"sharing": ("mps",), "count": draw.choice((1, 1, 2))}) for one in problem.fleet
+    )
+    asked = {"objective": "capacity", "mps_rules": "free", "shadow_percent": 0.0, "time_limit_s": 600.0}
+    settings = problem.settings.model_copy(update=asked)
+    workloads = tuple(
+        one.model_copy(update={"rate_rps": one.rate_rps * draw.choice((0.2, 0.5))}) for one in problem.workloads
+    )
+    return problem.model_copy(update={"fleet": fleet, "settings": settings, "workloads": workloads}), profiles
+
+
+def judged(seed):
+    """Returns how a plan of a drawn problem compares with all that there is."""
+    problem, profiles = counted(seed)
+    ones = np.ones(len(problem.workloads))
+    strict = most_capacity(problem, profiles, ones, STRICT)
+    loose = most_capacity(problem, profiles, ones, LOOSE)
+    plan = solve(problem, profiles=profiles)
+    assert check(problem, plan, profiles) == []
+    if plan.status is Status.INFEASIBLE:
+        assert strict is None, seed
+        return "infeasible"
+    limit = plan.capacity.limit
+    assert strict is None or limit is None or limit >= strict * (1 - SAME), seed
+    if not plan.gpus:
+        return "no plan"
+    assert loose is not None
+    assert plan.capacity.value <= loose * (1 + SAME), seed
+    if strict is None or plan.capacity.value < 0.95 * strict:
+        return "less"
+    return "most" if plan.capacity.value >= strict * (1 - SAME) else "near"
+
+
+# Small enough for the oracle; among them problems without a plan.
+SEEDS = (0, 1, 2, 6, 7, 8, 18, 21, 32, 34, 37)
+
+
+def test_no_limit_is_below_a_plan_that_is_possible_and_no_plan_above(monkeypatch):
+    """Property: of small drawn problems, by every content of every GPU."""
+    monkeypatch.setattr(answer, "ROUNDS", 3)
+    monkeypatch.setattr(answer, "MOST_CELLS", 200)
+    ends = Counter(judged(seed) for seed in SEEDS)
+    assert ends["infeasible"] >= 3, ends
+    assert ends["most"] + ends["near"] + ends["less"] >= 5, ends
+
+
+@pytest.mark.parametrize("seed", [2, 6, 18, 32])
+def test_no_content_is_worth_more_than_its_limit(seed):
+    """Property: at drawn prices, also below 0 a resident, few cells and many."""
+    problem, profiles = counted(seed)
+    resolved = resolve(problem, profiles)
+    draw = np.random.default_rng(seed)
+    n, gpu = len(problem.workloads), problem.fleet[0].gpu
+    oracle = Oracle(problem, profiles, STRICT)
+    tasks = [Task(w, None, 1e-12) for w in range(n)]
+    of_gpu = contents(oracle, tasks, [one.max_replicas or 99 for one in problem.workloads], gpu)
+    figures = Figures.of(resolved, resolved.mps[gpu])
+    for cells in (1, 30, 200):
+        price = draw.uniform(0, 1, n)
+        charge = draw.choice((-1, 0, 1), n) * draw.uniform(0, 200, n)
+        most = max(float(price @ rates - charge @ residents) for rates, residents in of_gpu)
+        found = content_limit(figures, price, charge, gap=0.0, cells=cells, deadline=time.monotonic() + 60)
+        assert found.limit >= most * (1 - SAME), (seed, cells)
+
+
+def test_shares_are_dealt_as_well_as_any_choice_of_them():
+    """Property: against every choice of up to three residents of five units."""
+    draw = np.random.default_rng(1)
+    for _ in range(20):
+        anybody = np.concatenate([[0.0], draw.uniform(0, 5, 5)])
+        once = np.pad(draw.uniform(0, 5, (2, 5)) * draw.integers(0, 2, (2, 1)), ((0, 0), (1, 0)))
+        kinds = [("any", u, anybody[u]) for u in range(1, 6)] + [
+            (row, u, once[row, u]) for row in range(2) for u in range(1, 6)
+        ]
+        best = 0.0
+        for number in range(4):
+            for chosen in itertools.combinations_with_replacement(kinds, number):
+                rows = [row for row, _, _ in chosen if row != "any"]
+                if sum(u for _, u, _ in chosen) <= 5 and len(set(rows)) == len(rows):
+                    best = max(best, sum(worth for _, _, worth in chosen))
+        found = dealt(anybody, once, 3)
+        assert found.most == pytest.approx(best)
+        worth = sum(anybody[u] for u in found.anybody) + sum(once[row, u] for row, u in found.once)
+        assert worth == pytest.approx(best)
+        assert sum(found.anybody) + sum(u for _, u in found.once) <= 5
+
+
+def test_what_is_not_looked_for_under_mps_is_refused_by_name():
+    problem, profiles = counted(2)
+    for update, words in (
+        ({"mps_rules": "igniter"}, "settings.mps_rules: free only"),
+        ({"shadow_percent": 10.0}, "without standby processes only"),
+        ({"latency": "worst_case"}, "settings.latency: execution only"),
+    ):
+        settings = problem.settings.model_copy(update=update)
+        plan = solve(problem.model_copy(update={"settings": settings}), profiles=profiles)
+        assert plan.status is Status.REFUSED
+        assert words in plan.unserved[0].reason

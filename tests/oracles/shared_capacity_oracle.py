@@ -1,0 +1,57 @@
+"""
+The most requests/s of a few small GPUs under MPS by trying everything: every content of a GPU, every choice of them.
+
+Contents are those of mps_oracle.py, which knows nothing of the planner: every set of residents, batch size and share.
+"""
+
+import itertools
+
+import numpy as np
+
+from oracles.mps_oracle import Oracle, Task, TooLargeError
+
+MOST_CONTENTS = 1_500
+LEAST_RPS = 1e-12
+
+
+def most_capacity(problem, profiles, weights, over):
+    """Returns the most weighted requests/s; None: the rates cannot be met. `over`: STRICT or LOOSE."""
+    oracle = Oracle(problem, profiles, over)
+    tasks = [Task(w, None, LEAST_RPS) for w in range(len(problem.workloads))]
+    often = [one.max_replicas or 99 for one in problem.workloads]
+    of_type = [contents(oracle, tasks, often, entry.gpu) for entry in problem.fleet]
+    required = np.array(oracle.required) * (1 - over)
+    least = np.array([one.min_replicas for one in problem.workloads])
+    most = np.array(often)
+    best = None
+    for chosen in _choices(of_type, [entry.count for entry in problem.fleet]):
+        rates, replicas = sum(one[0] for one in chosen), sum(one[1] for one in chosen)
+        if np.all(rates >= required) and np.all(replicas >= least) and np.all(replicas <= most):
+            best = max(best or 0.0, float(weights @ rates))
+    return best
+
+
+def contents(oracle, tasks, often, gpu):
+    """Returns what the contents of a GPU carry that no other of the same residents beats, and the residents."""
+    n = len(tasks)
+    by_set = {(): [np.zeros(n)]}
+    for members, carried in oracle.served(gpu, tasks, often):
+        rates = np.bincount(members, weights=carried, minlength=n)
+        own = by_set.setdefault(tuple(sorted(members)), [])
+        if not any(np.all(other >= rates) for other in own):
+            own[:] = [other for other in own if not np.all(rates >= other)] + [rates]
+    found = [(rates, np.bincount(members, minlength=n)) for members, own in by_set.items() for rates in own]
+    if len(found) > MOST_CONTENTS:
+        raise TooLargeError
+    return found
+
+
+def _choices(of_type, counts):
+    """Yields a content for every GPU."""
+    sets = [
+        list(itertools.combinations_with_replacement(own, count)) for own, count in zip(of_type, counts, strict=True)
+    ]
+    if np.prod([float(len(own)) for own in sets]) > 60_000:
+        raise TooLargeError
+    for picked in itertools.product(*sets):
+        yield [one for own in picked for one in own]
