@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .planners import planner_facts, planner_names, planner_sources, planners_for
     from .planning import solve
     from .pricing import price
+    from .routers import plans_by_router
     from .simulating import SimulationSettings, simulate
 else:
 
@@ -43,6 +44,7 @@ __all__ = [
     "planner_names",
     "planner_sources",
     "planners_for",
+    "plans_by_router",
     "price",
     "replan",
     "shed",
@@ -60,6 +62,7 @@ _HOME = {
     "WrongPlanError": ".finishing",
     "check": "..check",
     "export_formats": ".exporting",
+    "plans_by_router": ".routers",
     "price": ".pricing",
     "solve": ".planning",
 }

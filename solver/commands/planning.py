@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.errors import Finding, InputError
 from ..model.judged import judged
 from ..model.stop_reason import StopReason
 from ..model.words import short_status
@@ -14,6 +15,7 @@ from .exit_codes import Exit, best_of, exit_code
 from .inputs import read_problem_and_profiles
 from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, write_json
+from .routers import compare_routers
 from .searching import searching
 from .simulating import show_rows, simulated_rows
 
@@ -86,6 +88,10 @@ def compare(
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Carry every plan out request by request: does P99 hold?")
     ] = False,
+    routers: Annotated[
+        bool,
+        typer.Option("--routers", help="Put ways to deal requests side by side, by `exact`: what would a better save?"),
+    ] = False,
 ) -> None:
     """Put planners side by side, each within the whole time limit, with the gap of each to the proven bound."""
     from .. import api
@@ -94,6 +100,12 @@ def compare(
     from .terminal import compare_table
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
+    if routers:
+        if planner or simulate:
+            given = "--planner" if planner else "--simulate"
+            raise InputError([Finding("--routers", "", f"is planned by exact alone; {given} does not go with it")])
+        asked = {"time_limit_s": time_limit, "gap": gap}
+        raise typer.Exit(compare_routers(parsed, known, json_file=json_file, source=str(problem), **asked))
     names = planner or list(api.planners_for(parsed))
     with searching("planning") as update:
         done = 0

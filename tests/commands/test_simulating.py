@@ -77,6 +77,27 @@ def test_everything_wrong_is_refused_with_2(files):
     assert_refused(sliceplan("simulate", *files, "--json", files[0]), "is read as well")
 
 
+def test_another_router_than_the_plan_s_own_is_no_certificate():
+    demo, plan = ROOT / "plans" / "demo.yaml", ROOT / "plans" / "demo.plan.json"
+    done = sliceplan("simulate", demo, plan, "--requests", "20000", "--dispatch", "central")
+    assert done.returncode == 3
+    assert "Not certified: the plan is for dispatch weighted_round_robin, this is central." in done.stderr
+
+
+def test_a_comparison_of_routers_says_what_a_better_one_saves(tmp_path):
+    demo, out = ROOT / "plans" / "demo.yaml", tmp_path / "routers.json"
+    done = sliceplan("compare", demo, "--routers", "--json", out)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()][1:] == [
+        "random",
+        "weighted_round_robin",
+        "least_expected",
+        "central",
+    ]
+    assert json.loads(out.read_text())["planned_for"] == "weighted_round_robin"
+    assert_refused(sliceplan("compare", demo, "--routers", "--simulate"), "--simulate does not go with it")
+
+
 def test_a_comparison_says_whose_plan_holds(tmp_path):
     demo = ROOT / "plans" / "demo.yaml"
     out = tmp_path / "comparison.json"

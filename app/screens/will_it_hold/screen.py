@@ -23,6 +23,7 @@ from sliceplan.solver.model.simulation_report import SimulatedService, Simulatio
 from sliceplan.solver.wording.promise import other_router_in_words
 
 from .replanning import offer_to_make_it_hold
+from .routers import offer_routers
 from .traffic import asked_traffic, words_of
 
 MOST_ENDLESS = 5
@@ -93,6 +94,7 @@ def _show(session: Session, answer: Answer, found: Simulated) -> None:
     _show_one(session, answer, services)
     if report.notes:
         st.markdown("**What the figures do not show**\n" + listed(report.notes))
+    offer_routers(session, answer)
     _offer(answer, report)
 
 

@@ -50,9 +50,9 @@ def asked_traffic(session: Session, problem: Problem) -> Traffic:
         name = st.selectbox("Requests come", names, key="will_it_hold.arrivals")
         ARRIVALS.keep(session, name)
     with dispatch:
-        dealing = choose_one(
-            session, "will_it_hold.dispatch", "Dealt to partitions", list(DISPATCHES), lambda one: DISPATCHES[one]
-        )
+        own = problem.settings.dispatch  # first, as it is what the plan is for
+        ways = sorted(DISPATCHES, key=lambda one: one != own)
+        dealing = choose_one(session, "will_it_hold.dispatch", "Dealt to partitions", ways, lambda one: DISPATCHES[one])
     with promise:
         quantile = choose_one(
             session, "will_it_hold.quantile", "Must be in time", QUANTILES, lambda share: f"{100 * share:g} %"

@@ -59,7 +59,7 @@ def not_planned(problem: Problem, source: str) -> list[Finding]:
             f"is {settings.dispatch!r}, with which what a service's partitions carry is no sum of what each carries; "
             f"it is not planned {what}: expected weighted_round_robin, whose plans hold with it too, or random",
         )
-        for what in _not_by_set(problem)
+        for what in not_by_set(problem)
     ]
     if settings.turns != "none" and settings.latency != "execution":
         message = (
@@ -70,8 +70,8 @@ def not_planned(problem: Problem, source: str) -> list[Finding]:
     return found
 
 
-def _not_by_set(problem: Problem) -> Iterator[str]:
-    """Yields with what routers that know every partition's state are not planned, if the problem has such a one."""
+def not_by_set(problem: Problem) -> Iterator[str]:
+    """Yields where routers that know every partition's state are not planned, of what a problem with one asks for."""
     if not is_by_set(problem.settings):
         return
     if shared := [entry.gpu for entry in problem.fleet if "mps" in entry.sharing]:

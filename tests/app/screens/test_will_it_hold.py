@@ -93,6 +93,22 @@ def test_what_would_hold_is_planned_with_its_cost_and_adopted_on_request(opened)
     assert "make_it_hold" not in [button.key for button in opened.button]
 
 
+def test_what_a_better_router_would_save_is_planned_on_request():
+    promise = {"latency": "percentile", "dispatch": "random"}
+    problem = DEMO.model_copy(update={"settings": DEMO.settings.model_copy(update=promise)})
+    session = session_with(problem)
+    session.results["solve"] = Result(problem, solve(problem))
+    page = screen("will_it_hold", session)
+    press(page, "simulate")
+    assert page.session_state["session"].results["simulate"].value.traffic.dispatch == "random"
+    press(page, "plan_routers")
+    assert not page.exception
+    routers = next(frame.value for frame in page.dataframe if "router" in frame.value.columns)
+    assert routers["router"].iloc[0] == "at random (this plan)"
+    assert len(routers) == 4
+    assert "router costs less or more" in texts(page.markdown) or "would save" in texts(page.markdown)
+
+
 def test_another_plan_is_not_shown_with_the_figures_of_the_one_before(opened):
     press(opened, "simulate")
     other = solve(FULL, "parvagpu")
