@@ -120,13 +120,13 @@ def _report(asked: "Asked", keep: Path | None, optimum: bool, update: Callable[[
     from ..workers.executors import workers
 
     with kept_answers(keep, asked.named()) as kept, workers() as crew:
-        known = kept.scenarios
+        known = kept.answers
         for one in answers(asked, crew, tuple(known)):
-            kept.add(one)
+            kept.add(one.index, one)
             update(f"{len(known):,} of {len(asked.sets):,} sets of rates")
         if optimum:
             for one in optima(asked, crew, dict(known)):
-                kept.add(one)
+                kept.add(one.index, one)
                 left = sum(other.optimum is None for other in known.values())
                 update(f"{len(known):,} sets of rates; of {left:,} it is open whether they can be served")
         return scenario_report(asked, list(known.values()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.errors import Finding, InputError
 from .exit_codes import Exit
 from .inputs import known_profiles
 from .options import PlanArgument, ProblemArgument, ProfilesOption
@@ -15,11 +16,14 @@ from .output import display, is_stdout, say, say_notes, write_json, write_out
 from .searching import searching
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ..comparison.rows import Comparison
+    from ..model.plan import Plan
     from ..model.problem import Problem
+    from ..model.profile import Profile
     from ..model.simulation_report import SimulationReport
+    from ..simulation.settings import SimulationSettings
     from ..workers.executors import Workers
 
 WORTH_WORKERS = 3_000_000
@@ -74,6 +78,13 @@ def simulate(
         bool, typer.Option("--measured-batches", help="Smaller batches take the profiles' times where they have them.")
     ] = False,
     profiles: ProfilesOption = None,
+    replications: Annotated[
+        int, typer.Option(min=1, help="Times that all of it is simulated, each with a seed of its own, by all workers.")
+    ] = 1,
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="File to keep replications in as they come; a run that was ended goes on from it."),
+    ] = None,
     csv_file: Annotated[
         Path | None, typer.Option("--csv", help="Write the services as CSV; `-`: to stdout instead of the table.")
     ] = None,
@@ -104,9 +115,17 @@ def simulate(
         quantile=quantile,
         measured_batches=measured_batches,
     )
+    if is_stdout(keep):
+        raise InputError([Finding("--keep", "", "is `-`; replications are read again from it, so it needs a file")])
     total = requests * len(parsed.workloads)
-    with _crew(total) as crew, searching(f"simulating {len(parsed.workloads)} services"):
-        report = api.simulate(parsed, answer, settings, profiles=known, workers=crew)
+    if replications > 1 or keep is not None:
+        report = _repeated(parsed, answer, settings, known, replications, keep)
+        if report is None:
+            say("Interrupted before the first replication.")
+            raise typer.Exit(Exit.NO_ANSWER)
+    else:
+        with _crew(total) as crew, searching(f"simulating {len(parsed.workloads)} services"):
+            report = api.simulate(parsed, answer, settings, profiles=known, workers=crew)
     if csv_file is not None:
         from ..formats.simulation_files import simulation_csv
 
@@ -119,6 +138,34 @@ def simulate(
         say(line)
     say_notes(report.notes)
     raise typer.Exit(simulation_code(report))
+
+
+def _repeated(
+    problem: "Problem",
+    plan: "Plan",
+    settings: "SimulationSettings",
+    profiles: "Sequence[Profile]",
+    number: int,
+    keep: Path | None,
+) -> "SimulationReport | None":
+    """Returns what several replications say together, those included that a file keeps; None: there is none."""
+    from ..formats.kept_lines import kept_lines
+    from ..model.simulation_report import SimulationReport
+    from ..simulation.repeated import Repeated, repetitions, together
+    from ..workers.executors import workers
+
+    asked = Repeated(problem, plan, settings, number, tuple(profiles) if settings.measured_batches else ()).checked()
+    seeds, otherwise = range(settings.seed, settings.seed + number), "another problem or plan, or other options"
+    with (
+        kept_lines(keep, "simulation", asked.named(), SimulationReport, "seed", otherwise) as kept,
+        searching(f"simulating {len(problem.workloads)} services") as update,
+        workers() as crew,
+    ):
+        for index, report in repetitions(asked, crew, [seed - settings.seed for seed in kept.answers]):
+            kept.add(settings.seed + index, report)
+            update(f"{sum(seed in kept.answers for seed in seeds):,} of {number:,} replications")
+        reports = [kept.answers[seed] for seed in seeds if seed in kept.answers]
+        return together(asked, reports) if reports else None
 
 
 @contextmanager

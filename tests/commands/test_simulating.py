@@ -77,6 +77,19 @@ def test_everything_wrong_is_refused_with_2(files):
     assert_refused(sliceplan("simulate", *files, "--json", files[0]), "is read as well")
 
 
+def test_replications_go_on_from_what_was_kept(files, tmp_path):
+    keep, out = tmp_path / "kept.jsonl", tmp_path / "report.json"
+    for number in (1, 2):
+        done = sliceplan(
+            "simulate", *files, *FEW, "--load", "0.6", "--replications", number, "--keep", keep, "--json", out
+        )
+        assert done.returncode == 0, done.stderr
+        assert len(keep.read_text().splitlines()) == 1 + number
+    assert "2 repetitions of 2" in done.stderr
+    jsonschema.validate(json.loads(out.read_text()), json.loads(schema_text("simulation")))
+    assert_refused(sliceplan("simulate", *files, *FEW, "--keep", keep), "answers another problem or plan")
+
+
 def test_another_router_than_the_plan_s_own_is_no_certificate():
     demo, plan = ROOT / "plans" / "demo.yaml", ROOT / "plans" / "demo.plan.json"
     done = sliceplan("simulate", demo, plan, "--requests", "20000", "--dispatch", "central")

@@ -21,27 +21,27 @@ def scenario(index, outcome="holds", what=None):
 def test_a_run_goes_on_from_what_it_kept(tmp_path):
     path = tmp_path / "kept.jsonl"
     with kept_answers(path, ASKED) as kept:
-        kept.add(scenario(0))
-        kept.add(scenario(3))
-        kept.add(scenario(0, what="possible"))
+        kept.add(0, scenario(0))
+        kept.add(3, scenario(3))
+        kept.add(0, scenario(0, what="possible"))
     with kept_answers(path, ASKED) as kept:
-        assert kept.scenarios == {0: scenario(0, what="possible"), 3: scenario(3)}
-        kept.add(scenario(1))
+        assert kept.answers == {0: scenario(0, what="possible"), 3: scenario(3)}
+        kept.add(1, scenario(1))
     with kept_answers(path, ASKED) as kept:
-        assert sorted(kept.scenarios) == [0, 1, 3]
+        assert sorted(kept.answers) == [0, 1, 3]
 
 
 def test_a_line_that_was_cut_off_is_asked_again(tmp_path):
     path = tmp_path / "kept.jsonl"
     with kept_answers(path, ASKED) as kept:
-        kept.add(scenario(0))
-        kept.add(scenario(1))
+        kept.add(0, scenario(0))
+        kept.add(1, scenario(1))
     path.write_bytes(path.read_bytes()[:-20])
     with kept_answers(path, ASKED) as kept:
-        assert sorted(kept.scenarios) == [0]
-        kept.add(scenario(2))
+        assert sorted(kept.answers) == [0]
+        kept.add(2, scenario(2))
     with kept_answers(path, ASKED) as kept:
-        assert sorted(kept.scenarios) == [0, 2]
+        assert sorted(kept.answers) == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_other_files_are_not_written_over(tmp_path, text, words):
 def test_a_damaged_line_is_named(tmp_path):
     path = tmp_path / "kept.jsonl"
     with kept_answers(path, ASKED) as kept:
-        kept.add(scenario(0))
+        kept.add(0, scenario(0))
     path.write_text(path.read_text() + '{"index": -1}\n')
     with pytest.raises(InputError, match="line 3"), kept_answers(path, ASKED):
         pass
@@ -72,7 +72,7 @@ def test_a_damaged_line_is_named(tmp_path):
 
 def test_without_a_file_nothing_is_kept_and_a_folder_is_refused(tmp_path):
     with kept_answers(None, ASKED) as kept:
-        kept.add(scenario(0))
+        kept.add(0, scenario(0))
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError), kept_answers(tmp_path, ASKED):
         pass
