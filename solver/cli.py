@@ -75,6 +75,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "replan": moving.replan,
     "planners": listing.planners,
     "gpus": listing.gpus,
+    "cpus": listing.cpus,
     "price-books": listing.price_books,
     "profiles": listing.list_profiles,
     "import-profile": importing.import_profile,

@@ -45,6 +45,9 @@ def node_share(plan: Plan, node: str, source: str) -> NodeState:
 
 def _wrong_gpu(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
     """Yields path and message of everything about a GPU that cannot be."""
+    if gpu.sharing == "cores":
+        yield f"{path}.sharing", "is cores; the agent sets up GPUs only: give it the plan of a problem without CPUs"
+        return
     yield from wrong_gpu(gpu, path)
     yield from beyond_the_board(gpu, path)
     for j, partition in enumerate(gpu.partitions):

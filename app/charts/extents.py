@@ -1,11 +1,15 @@
-"""Where partitions lie on their GPU's axis, from 0 to 1: MIG instances in their slices, MPS shares in a row."""
+"""
+Where partitions lie on their GPU's axis, from 0 to 1: MIG instances in their slices, MPS shares in a row, cores of a
+CPU in their order.
+"""
 
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 
-from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.hardware import MigGeometry
 from sliceplan.solver.model.plan import Partition, PlannedGpu
+from sliceplan.solver.model.sharing import cores_in_words
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,9 @@ class Extent:
 
 def extents_of(gpu: PlannedGpu) -> list[Extent]:
     """Returns a GPU's partitions in their order; shares that add up to more than there is are squeezed to fit."""
+    if gpu.sharing == "cores":
+        cores = load_cpus()[gpu.gpu].core_count
+        return [Extent((one.start or 0) / cores, (one.cores or 0) / cores, one.kind or "") for one in gpu.partitions]
     mig = load_catalogue()[gpu.gpu].mig
     if gpu.sharing == "mig" and mig is not None:
         return [_instance(mig, partition) for partition in gpu.partitions]
@@ -37,6 +44,17 @@ def free_share(gpu: PlannedGpu) -> Extent | None:
     if gpu.sharing != "mps" or given > 100 - 1e-9:
         return None
     return Extent(given / 100, 1 - given / 100, f"{100 - given:g} %")
+
+
+def free_cores(gpu: PlannedGpu) -> list[Extent]:
+    """Returns the runs of cores of a CPU that no partition has, each within one L3 domain; none for a GPU."""
+    if gpu.sharing != "cores":
+        return []
+    cpu = load_cpus()[gpu.gpu]
+    taken = {(part.start or 0) + core for part in gpu.partitions for core in range(part.cores or 0)}
+    free = [core for core in range(cpu.core_count) if core not in taken]
+    runs = [list(run) for _, run in groupby(enumerate(free), lambda at: (at[1] - at[0], at[1] // cpu.domain_cores))]
+    return [Extent(run[0][1] / cpu.core_count, len(run) / cpu.core_count, cores_in_words(len(run))) for run in runs]
 
 
 def _instance(mig: MigGeometry, partition: Partition) -> Extent:

@@ -95,6 +95,8 @@ def place_of(gpu: PlannedGpu, cut: GpuCut | None) -> str:
     parts = [f"{gpu.node}, GPU {gpu.index}"] if gpu.node else []
     if gpu.sharing == "mps":
         parts.append("MPS")
+    if gpu.sharing == "cores":
+        parts.append("by cores")
     if cut is not None and cut.power_demand_w is not None and cut.frequency_mhz is not None:
         parts.append(f"{cut.power_demand_w:.0f} W, {cut.frequency_mhz:.0f} MHz")
     return "<br>".join([gpu.id, ", ".join(parts)]) if parts else gpu.id

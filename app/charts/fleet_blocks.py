@@ -1,4 +1,4 @@
-"""A plan's GPUs as blocks along each GPU's axis: MIG instances where they stand, MPS shares to scale, whole GPUs."""
+"""A plan's GPUs as blocks along the axis of each: MIG instances in place, MPS shares to scale, whole GPUs, cores."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ from itertools import groupby
 from sliceplan.solver.metrics.slice_map import MemorySlice, SliceState, slices_of
 from sliceplan.solver.model.plan import Partition, Plan, PlannedGpu, Served
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.cores import domains_in_words
 from sliceplan.solver.wording.rounds import round_in_words
 
-from .extents import Extent, extents_of, free_share
+from .extents import Extent, extents_of, free_cores, free_share
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,9 @@ def _free_blocks(gpu: PlannedGpu) -> Iterator[Block]:
     for is_free, room in groupby(slices, lambda one: one.state in (SliceState.FREE, SliceState.OUT_OF_REACH)):
         if is_free:
             yield _free_slices(gpu.id, len(slices), list(room))
+    for cores in free_cores(gpu):
+        hover = f"free: {cores.size} of an L3 domain of {gpu.id}"
+        yield Block(gpu.id, cores.start, cores.width, (), "free", hover, is_partition=False)
     if share := free_share(gpu):
         hover = f"free: {share.size} of the SMs of {gpu.id}"
         yield Block(gpu.id, share.start, share.width, (), "free", hover, is_partition=False)
@@ -97,6 +101,8 @@ def _block(gpu: PlannedGpu, partition: Partition, extent: Extent, promises: _Pro
 def _place(gpu: PlannedGpu, partition: Partition, extent: Extent) -> str:
     if gpu.sharing == "mig":
         return f"{extent.size} at {partition.start or 0} on {gpu.id}"
+    if gpu.sharing == "cores":
+        return f"{extent.size} from {partition.start or 0} on of {gpu.id}, {domains_in_words(gpu, partition)}"
     return f"{extent.size} of the SMs of {gpu.id}" if gpu.sharing == "mps" else f"the whole of {gpu.id}"
 
 

@@ -106,6 +106,8 @@ def _free(block: Block) -> str:
 
 def _place(gpu: PlannedGpu) -> str:
     where = f"{gpu.id}, {gpu.node} GPU {gpu.index}" if gpu.node else gpu.id
+    if gpu.sharing == "cores":
+        return f"{where}, by cores"
     return f"{where}, {gpu.sharing.upper()}" if gpu.sharing != "exclusive" else f"{where}, whole"
 
 

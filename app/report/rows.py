@@ -147,9 +147,9 @@ def step_rows(transition: Transition) -> Iterator[StepRow]:
 
 
 def size_of(gpu: PlannedGpu, partition: Partition) -> str:
-    """Returns what of a GPU a partition is: a MIG profile, a percentage, the whole."""
-    if partition.mig_profile is not None:
-        return partition.mig_profile
+    """Returns what of a GPU a partition is: a MIG profile, cores, a percentage, the whole."""
+    if partition.kind is not None:
+        return partition.kind
     return "whole" if gpu.sharing == "exclusive" or partition.sm_percent is None else f"{partition.sm_percent:g} %"
 
 

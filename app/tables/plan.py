@@ -99,6 +99,7 @@ def gpu_table(problem: Problem, plan: Plan, gpus: Collection[PlannedGpu]) -> pd.
                 "cost per hour": prices.get(gpu.gpu),
                 "free compute slices": cut.free_compute_slices if cut else None,
                 "free share (%)": cut.free_percent if cut else None,
+                "free cores": cut.free_cores if cut else None,
                 "power (W)": cut.power_demand_w if cut else None,
                 "clock (MHz)": cut.frequency_mhz if cut else None,
             }
@@ -106,7 +107,9 @@ def gpu_table(problem: Problem, plan: Plan, gpus: Collection[PlannedGpu]) -> pd.
     frame = pd.DataFrame(rows)
     if frame.empty:
         return frame
-    return frame.astype({"index": "Int64", "free compute slices": "Int64"}).dropna(axis="columns", how="all")
+    return frame.astype({"index": "Int64", "free compute slices": "Int64", "free cores": "Int64"}).dropna(
+        axis="columns", how="all"
+    )
 
 
 def _serves(gpu: PlannedGpu, services: Collection[str]) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from sliceplan.solver.differences.plans import Move, Place
-from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.parsing import parse_record
 from sliceplan.solver.model.prices import book_of, price_of
-from sliceplan.solver.model.problem import FleetEntry, Problem
+from sliceplan.solver.model.problem import FleetEntry, Problem, Sharing
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sweep_report import FleetMix, SweepReport
 from sliceplan.solver.what_if.steps import description
@@ -66,10 +66,11 @@ def candidate_table(problem: Problem, profiles: Iterable[Profile]) -> pd.DataFra
     measured = {profile.gpu for profile in profiles if profile.model in models}
     own, book = {entry.gpu: entry for entry in problem.fleet}, book_of(problem)
     rows = []
-    for name, gpu in load_catalogue().items():
+    usual: dict[str, Sharing] = {name: "mig" if gpu.mig else "mps" for name, gpu in load_catalogue().items()}
+    for name, sharing in (usual | dict.fromkeys(load_cpus(), "cores")).items():
         if name not in measured and name not in own:
             continue
-        entry = own.get(name) or FleetEntry(gpu=name, sharing=("mig" if gpu.mig else "mps",))
+        entry = own.get(name) or FleetEntry(gpu=name, sharing=(sharing,))
         price = price_of(entry, book)
         rows.append(
             {
@@ -92,7 +93,7 @@ def candidates(frame: pd.DataFrame, problem: Problem) -> list[FleetEntry]:
     entries = []
     for row in frame[frame["try"]].to_dict("records"):
         price = None if pd.isna(row["price per hour"]) else float(row["price per hour"])
-        entry = own.get(row["GPU"]) or FleetEntry(gpu=row["GPU"])
+        entry = own.get(row["GPU"]) or FleetEntry(gpu=row["GPU"], sharing=row["sharing"].split(", "))
         known = price_of(entry, book)
         kept = known is not None and price == known.usd_per_hour
         paid = {

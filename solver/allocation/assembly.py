@@ -8,7 +8,9 @@ from itertools import accumulate, islice, pairwise, repeat
 import numpy as np
 
 from ..model.base import records_of
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
+from ..model.core_partitions import CoreTree, starts_of
+from ..model.cpu import Cpu
 from ..model.digest import reference
 from ..model.geometry import Layout, Multiset, placement_rules, roomiest_layout
 from ..model.made_by import made_by
@@ -17,6 +19,7 @@ from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status, Uns
 from ..model.prices import prices_of
 from ..model.problem import FleetEntry, Sharing
 from ..model.promise import promise_of
+from ..model.sharing import cores_named
 from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import SharedPrediction
 from ..performance.resolve import ResolvedProblem
@@ -133,7 +136,7 @@ def refused(resolved: ResolvedProblem, reason: str, *, planner: str) -> Plan:
 def _figures(resolved: ResolvedProblem, used: Sequence[AllocatedGpu | AlikeGpus]) -> Figures:
     """Gives every segment its place, and predicts every resident."""
     predicted = _predicted(resolved, [one for one in used if isinstance(one, MpsGpu)])
-    profile_of = [one.name if one.mig else "" for one in resolved.sizes]
+    profile_of = [one.kind or "" for one in resolved.sizes]
     workload: list[int] = []
     size: list[int] = []
     start: list[int | None] = []
@@ -212,7 +215,7 @@ def _placed(cut: CutGpu, profile_of: Sequence[str]) -> tuple[Sequence[Segment], 
     """
     Returns the segments of a GPU by their start, and the starts; a whole GPU has no start.
 
-    `profile_of`: by index of a size the name of its MIG profile, empty for a whole GPU.
+    `profile_of`: by index of a size the name of its MIG profile or cores, empty for a whole GPU.
     """
     if cut.starts is not None and profile_of[cut.segments[0].size]:
         by_start = sorted(zip(cut.starts, cut.segments, strict=True))
@@ -233,11 +236,24 @@ def _places_of(gpu: str, sizes: Sequence[int], profile_of: Sequence[str]) -> tup
 @cache
 def _by_start(gpu: str, names: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns in which order instances of these profiles stand on a GPU, as indices, and where each starts."""
+    if (cpu := load_cpus().get(gpu)) is not None:
+        return _on_cores(cpu, names)
     waiting: dict[str, list[int]] = {}
     for i in reversed(range(len(names))):
         waiting.setdefault(names[i], []).append(i)
     layout = _layout(gpu, tuple(sorted(names)))
     return tuple(waiting[place.profile].pop() for place in layout), tuple(place.start for place in layout)
+
+
+def _on_cores(cpu: Cpu, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the same of partitions of a CPU; raises RuntimeError if they do not fit."""
+    cores = [cores_named(name) for name in names]
+    descending = sorted(range(len(cores)), key=lambda i: -cores[i])
+    starts = starts_of(CoreTree.of(cpu), tuple(cores[i] for i in descending))
+    if starts is None:
+        raise RuntimeError(f"{', '.join(names)} do not fit on one {cpu.name}")
+    by_start = sorted(zip(starts, descending, strict=True))
+    return tuple(i for _, i in by_start), tuple(start for start, _ in by_start)
 
 
 def _layout(gpu: str, names: Multiset) -> Layout:

@@ -91,6 +91,7 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
         served[row] = (resident_record,)
     profile_of = [size.mig.name if size.mig else None for size in resolved.sizes]
     profile_of.append(None)  # at SHARED, which is the last
+    cores_of = [*(size.cores for size in resolved.sizes), None]
     percent: list[float | None] = [None] * figures.size.size
     for row, resident in zip(shared.tolist(), figures.residents, strict=True):
         percent[row] = resident.sm_percent
@@ -100,6 +101,7 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
         start=figures.start,
         sm_percent=percent,
         serves=served,
+        cores=list(map(cores_of.__getitem__, figures.size.tolist())),
     )
 
 

@@ -82,7 +82,7 @@ def prices_of(resolved: ResolvedProblem, prices: Prices) -> Floats:
     Shape (size + type under MPS,).
     """
     known = {(one.gpu, one.mig_profile): one.usd_per_hour for one in prices.sizes}
-    sizes = [known.get((size.gpu, size.mig.name if size.mig else None), 0.0) for size in resolved.sizes]
+    sizes = [known.get((size.gpu, size.kind), 0.0) for size in resolved.sizes]
     return np.array([*sizes, *(prices.shared.get(gpu, 0.0) for gpu in resolved.mps)])
 
 
@@ -171,4 +171,4 @@ def _named(taken: Ints | Floats, names: Sequence[str]) -> dict[str, int | float]
 
 def _size_name(resolved: ResolvedProblem, k: int) -> str:
     size = resolved.sizes[k]
-    return f"{size.gpu} {size.mig.name}" if size.mig else size.gpu
+    return f"{size.gpu} {size.kind}" if size.kind else size.gpu

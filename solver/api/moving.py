@@ -138,6 +138,11 @@ def replan(
         for i, entry in enumerate(problem.fleet)
         if "mps" in entry.sharing
     ]
+    findings += [
+        Finding(sources[0], f"fleet[{i}].cpu", f"is {entry.cpu}; replanning knows GPUs only: solve plans CPUs, too")
+        for i, entry in enumerate(problem.fleet)
+        if entry.cpu is not None
+    ]
     if problem.settings.keeps_spares:
         findings.append(Finding(sources[0], "settings", "keeps partitions free, which replanning does not know"))
     if findings:

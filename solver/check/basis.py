@@ -11,12 +11,12 @@ BasisOf = Callable[[str, str, str | None, int, int], Quality | None]
 
 
 def bases(profiles: Mapping[tuple[str, str], Profile]) -> BasisOf:
-    """Returns what looks up what the predictions of MIG instances and whole GPUs rest on."""
+    """Returns what looks up what the predictions of MIG instances, whole GPUs and cores rest on."""
 
     @cache
     def measured(model: str, gpu: str) -> set[tuple[str | None, float | None, int, int]]:
         points = profiles[model, gpu].points
-        return {(point.mig_profile, point.sm_percent, point.batch, point.processes) for point in points}
+        return {(point.partition, point.sm_percent, point.batch, point.processes) for point in points}
 
     def basis_of(model: str, gpu: str, mig_profile: str | None, batch: int, processes: int) -> Quality | None:
         profile = profiles.get((model, gpu))

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..metrics.plan_columns import Floats, PlanColumns
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
 from ..model.plan import GpuCut, Metrics, Plan
 from ..model.profile import Profile
+from ..model.sharing import cores_named
 from ..performance.prediction import peak_at_share_rps, peak_rps
 from .room import room
 from .violation import RELATIVE, Violation
@@ -32,6 +33,7 @@ class _Left(NamedTuple):
     wasted_compute_slices: int | None
     wasted_memory_slices: int | None
     addable: dict[str, int]
+    free_cores: int | None = None
 
 
 UNCUT = _Left(None, None, None, None, {})
@@ -104,6 +106,8 @@ def _wrong_cuts(plan: Plan, cuts: tuple[GpuCut, ...], columns: PlanColumns, left
 
 def _left(columns: PlanColumns, division: int) -> _Left:
     gpu = columns.gpus[columns.example[division]]
+    if gpu.sharing == "cores":
+        return UNCUT._replace(free_cores=_cores(gpu.gpu) - sum(partition.cores or 0 for partition in gpu.partitions))
     if gpu.sharing != "mig":
         return UNCUT
     return _Left(*room(gpu.gpu, tuple((partition.start, partition.mig_profile) for partition in gpu.partitions)))
@@ -128,13 +132,25 @@ def _greatest_rps(columns: PlanColumns, profiles: Mapping[tuple[str, str], Profi
 def _sms_of_gpu(columns: PlanColumns, division: int) -> float:
     """Returns the SMs that partitions of a GPU, divided so, could hold together."""
     gpu = columns.gpus[columns.example[division]]
+    if gpu.sharing == "cores":
+        return _cores(gpu.gpu)
     mig = load_catalogue()[gpu.gpu].mig
     return _sms(gpu.gpu, mig.full.name if mig and gpu.sharing == "mig" else None, None)
 
 
+def _cores(cpu: str) -> int:
+    return int(load_cpus()[cpu].cores.value)
+
+
 @cache
 def _sms(gpu: str, mig_profile: str | None, percent: float | None) -> float:
-    """Returns the SMs of a kind of partition: its profile's, or its part of the slices if one is unknown; its share."""
+    """
+    Returns the SMs of a kind of partition: its profile's, or its part of the slices if one is unknown; its share.
+
+    Of a CPU its cores.
+    """
+    if gpu in load_cpus():
+        return cores_named(mig_profile or "")
     facts = load_catalogue()[gpu]
     if mig_profile is None or facts.mig is None:
         return facts.sm_count.value * (percent or 100.0) / 100

@@ -1,5 +1,6 @@
 """
-Verification of what MIG instances and whole GPUs serve: one workload each, at an operating point of its profile.
+Verification of what MIG instances, whole GPUs and cores of CPUs serve: one workload each, at an operating point of
+its profile.
 
 Each rule is a condition on all services of the plan at once, in arrays of shape (row,), beside the words for a row that
 breaks it. A row is one service on one partition.
@@ -14,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics.plan_columns import UNKNOWN, Floats, Ints, PartitionKind, PlanColumns
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
 from ..model.plan import Plan, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Quality
+from ..model.sharing import cores_named
 from ..performance.prediction import Prediction
 from .basis import BasisOf
 from .latency import OnPartitions, execution_may_take_ms, held_ms, promise_in_words, promised_rps, promised_together
@@ -46,14 +48,14 @@ def wrong_partitions(
     Parameters
     ----------
     partitions
-        Indices of existing MIG instances and of GPUs that are used whole.
+        Indices of existing MIG instances, of GPUs that are used whole, and of cores of CPUs.
     """
     judged = np.zeros(len(columns.partitions), dtype=np.bool_)
     judged[partitions] = True
 
     def where(partition: int) -> str:
         gpu, place = plan.gpus[columns.gpu[partition]], columns.partitions[partition]
-        return f"{gpu.id} {place.mig_profile} at {place.start}" if place.mig_profile else gpu.id
+        return f"{gpu.id} {place.kind} at {place.start}" if place.kind else gpu.id
 
     turns = columns.take_turns & judged
     yield from wrong_rounds(problem, plan, columns, np.flatnonzero(turns), predict, basis_of)
@@ -356,6 +358,10 @@ def _offered(problem: Problem, kinds: Sequence[PartitionKind], kind: Ints) -> tu
     offers = np.full((2, len(kinds)), np.nan)
     for k in np.unique(kind).tolist():
         gpu, mig_profile, _ = kinds[k]
+        if (cpu := load_cpus().get(gpu)) is not None:
+            mib = None if cpu.memory_mib is None else cpu.memory_mib * cores_named(mig_profile or "") / cpu.core_count
+            offers[:, k] = problem.settings.max_processes, np.nan if mib is None else mib
+            continue
         facts = load_catalogue()[gpu]
         mig = facts.mig.profile(mig_profile) if facts.mig and mig_profile else None
         memory_mib = mig.memory_mib if mig else facts.memory_mib

@@ -24,6 +24,7 @@ from ..model.profile import Profile
 from ..performance.prediction import Prediction, predict, predict_whole
 from .basis import bases
 from .capacity import wrong_capacity
+from .cores import wrong_cores
 from .fleet import used_gpus, wrong_fleet
 from .latency import stated_promise
 from .metrics import wrong_metrics
@@ -114,6 +115,14 @@ def _wrong_gpus(
         members = by_division[bounds[division] : bounds[division + 1]]
         gpu = plan.gpus[example]
         facts = load_catalogue().get(gpu.gpu)
+        if gpu.sharing == "cores":
+            wrong_ones = list(wrong_cores(gpu))
+            judged[members] = all(place is not None for place, _ in wrong_ones)
+            for place_of, message in wrong_ones:
+                found += _of_each(plan, columns, members, 0, message, place_of or 0)
+                if place_of is not None:
+                    unjudged += (columns.first[members] + place_of).tolist()
+            continue
         if facts is None:
             found += _of_each(plan, columns, members, 0, f"{gpu.gpu} is not in the catalogue")
         elif gpu.sharing == "mps":
@@ -137,12 +146,22 @@ def _wrong_gpus(
                 unjudged += (columns.first[members] + place).tolist()
             for message in wrong_together:
                 found += _of_each(plan, columns, members, 1, message, len(places) - 1)
+    found += _needless_cores(plan, columns)
     of_partition = judged[columns.gpu]
     of_partition[unjudged] = False
     partitions, basis_of = np.flatnonzero(of_partition), bases(profiles)
     found += [(i, 0, wrong) for i, wrong in wrong_partitions(problem, plan, columns, partitions, predict, basis_of)]
     found.sort(key=itemgetter(0, 1))
     return [violation for _, _, violation in found]
+
+
+def _needless_cores(plan: Plan, columns: PlanColumns) -> Iterator[tuple[int, int, Violation]]:
+    """Yields the partitions of GPUs that state cores, which CPUs have."""
+    cores = list(map(attrgetter("cores"), columns.partitions))
+    for i, number in enumerate(cores) if cores.count(None) < len(cores) else ():
+        gpu = plan.gpus[columns.gpu[i]]
+        if number is not None and gpu.sharing != "cores":
+            yield i, 0, Violation(gpu.id, f"has {number} cores, and is no partition of a CPU: expected null")
 
 
 def _is_whole(gpu: PlannedGpu) -> bool:

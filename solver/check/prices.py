@@ -10,12 +10,15 @@ what makes that so, at the least; where GPUs are unlimited it is 0. That they pr
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
 from ..model.plan import Plan, Prices, SizePrice
 from ..model.price_book import GpuPrice
 from ..model.prices import prices_of, usd_per_hour_of
 from ..model.problem import FleetEntry, Problem
+from ..model.sharing import cores_in_words, cores_named
+from .cores import most_worth_of_cores
 from .room import most_worth
 from .violation import RELATIVE, Violation, close
 
@@ -53,7 +56,11 @@ def _wrong_rent(problem: Problem, stated: Prices, entry: FleetEntry) -> Iterator
         return
     whole = max(own.get(None, 0.0), stated.shared.get(entry.gpu, 0.0))
     cut = {name: usd for name, usd in own.items() if name is not None}
-    worth = max(whole, most_worth(entry.gpu, cut)) if load_catalogue()[entry.gpu].mig else whole
+    if entry.cpu is not None:
+        own_sizes = {cores_named(name): usd for name, usd in cut.items() if name in _cores_of(entry.cpu)}
+        worth = most_worth_of_cores(entry.cpu, own_sizes)
+    else:
+        worth = max(whole, most_worth(entry.gpu, cut)) if load_catalogue()[entry.gpu].mig else whole
     least = max(0.0, worth - cost)
     if entry.available is None and worth > cost * (1 + RELATIVE):
         what = f"a {entry.gpu}, of which there is no limit, is worth {worth:.6f} at prices.sizes or shared"
@@ -64,12 +71,23 @@ def _wrong_rent(problem: Problem, stated: Prices, entry: FleetEntry) -> Iterator
 
 
 def _is_offered(entry: FleetEntry | None, one: SizePrice) -> bool:
+    if entry is not None and entry.cpu is not None:
+        return one.mig_profile in _cores_of(entry.cpu)
     if entry is None or one.gpu not in load_catalogue():
         return False
     if one.mig_profile is None:
         return "exclusive" in entry.sharing
     mig = load_catalogue()[one.gpu].mig
     return "mig" in entry.sharing and mig is not None and mig.profile(one.mig_profile) is not None
+
+
+@cache
+def _cores_of(cpu: str) -> frozenset[str]:
+    """Returns the names of all partitions that a CPU type may have."""
+    facts = load_cpus()[cpu]
+    within, nodes = range(1, facts.domain_cores + 1), range(facts.node_cores, facts.core_count + 1, facts.node_cores)
+    domains = range(facts.domain_cores, facts.node_cores + 1, facts.domain_cores)
+    return frozenset(cores_in_words(cores) for some in (within, domains, nodes) for cores in some)
 
 
 def _size(gpu: str, mig_profile: str | None) -> str:

@@ -1,8 +1,9 @@
 """The commands that list what sliceplan knows."""
 
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -10,6 +11,16 @@ from ..model.errors import Finding, InputError
 from .inputs import known_profiles, price_book
 from .options import PricesOption, ProfilesOption
 from .output import display, two_columns
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..model.cpu import Cpu
+    from ..model.hardware import Gpu
+    from ..model.price_book import PriceBook
+
+Type = TypeVar("Type", "Gpu", "Cpu")
+"""What a catalogue lists."""
 
 
 def planners() -> None:
@@ -24,25 +35,51 @@ def gpus(
     prices: PricesOption = None,
 ) -> None:
     """List the GPU catalogue, with the prices of one price book."""
-    import yaml
-
     from ..model.catalogue import load_catalogue
-    from ..model.parsing import closest
-    from ..model.price_book import DEFAULT_BOOK, load_price_books
     from .terminal import gpu_table
 
-    known, books = load_catalogue(), load_price_books()
+    _list_catalogue("GPU", load_catalogue(), name, prices, gpu_table)
+
+
+def cpus(
+    name: Annotated[str | None, typer.Argument(help="A CPU type: print its whole entry, sources included.")] = None,
+    prices: PricesOption = None,
+) -> None:
+    """List the CPUs of the catalogue, with the prices of one price book."""
+    from ..model.catalogue import load_cpus
+    from .terminal import cpu_table
+
+    _list_catalogue("CPU", load_cpus(), name, prices, cpu_table)
+
+
+def _list_catalogue(
+    kind: str,
+    known: Mapping[str, Type],
+    name: str | None,
+    prices: str | None,
+    table: "Callable[[Iterable[Type], PriceBook], Table]",
+) -> None:
+    """Shows all types of a catalogue with the prices of a book, or all that is known of one."""
+    import yaml
+
+    from ..model.parsing import closest
+    from ..model.price_book import DEFAULT_BOOK, load_price_books, span
+
+    books = load_price_books()
     if name is None:
         book = price_book(prices or DEFAULT_BOOK, books)
-        display(gpu_table(known.values(), book))
-        display(f"$/h: {book.what}, {book.dates} (book {book.name})")
+        listed = [price for one in known if (price := book.price(one))]
+        display(table(known.values(), book))
+        display(
+            f"$/h: {book.what}, {span(price.date for price in listed) if listed else book.dates} (book {book.name})"
+        )
     elif name in known:
-        listed = {book.name: price for book in books.values() if (price := book.price(name))}
+        priced = {book.name: price for book in books.values() if (price := book.price(name))}
         data = known[name].model_dump(mode="json")
-        data["prices"] = {book: price.model_dump(mode="json", exclude={"gpu"}) for book, price in listed.items()}
+        data["prices"] = {book: price.model_dump(mode="json", exclude={"gpu"}) for book, price in priced.items()}
         sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
     else:
-        raise InputError([Finding("GPU", name, f"is not in the catalogue. {closest(name, known)}")])
+        raise InputError([Finding(kind, name, f"is not in the catalogue. {closest(name, known)}")])
 
 
 def price_books(

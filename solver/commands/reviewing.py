@@ -50,15 +50,16 @@ def show(
 ) -> None:
     """Draw a plan's GPUs in the terminal."""
     from ..formats.plan_files import read_plan
-    from ..model.catalogue import load_catalogue
+    from ..model.catalogue import load_catalogue, load_cpus
     from ..wording.promise import promised
     from ..wording.summary import plan_summary
     from .terminal import draw_plan
 
     answer = read_plan(plan)
-    unknown = sorted({gpu.gpu for gpu in answer.gpus} - set(load_catalogue()))
+    known = {False: load_catalogue().keys(), True: load_cpus().keys()}
+    unknown = sorted({gpu.gpu for gpu in answer.gpus if gpu.gpu not in known[gpu.sharing == "cores"]})
     if unknown:
-        raise InputError([Finding(str(plan), "gpus", f"GPU types not in the catalogue: {', '.join(unknown)}")])
+        raise InputError([Finding(str(plan), "gpus", f"types not in the catalogue: {', '.join(unknown)}")])
     display(draw_plan(answer, most))
     display(plan_summary(answer, answer.gap))
     for line in promised(answer):

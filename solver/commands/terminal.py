@@ -7,9 +7,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
+from ..model.cpu import Cpu
 from ..model.fit_error import FitError
-from ..model.hardware import Gpu
+from ..model.hardware import Fact, Gpu
 from ..model.judged import judged
 from ..model.objective import COST
 from ..model.plan import Partition, Plan, PlannedGpu, Prices
@@ -21,6 +22,7 @@ from ..model.words import short_status
 from ..wording.reasons import reasons
 from ..wording.rounds import orders_in_words
 from ..wording.summary import missed_slos
+from .core_drawing import draw_cpu
 
 if TYPE_CHECKING:
     from ..comparison.rows import Comparison
@@ -37,7 +39,7 @@ def draw_plan(plan: Plan, most: int | None = None) -> Group:
     shown = plan.gpus if most is None else plan.gpus[:most]
     parts: list[Text | Table] = []
     for gpu in shown:
-        parts += [*_draw_gpu(gpu, colours), Text()]
+        parts += [*(_draw_cpu if gpu.sharing == "cores" else _draw_gpu)(gpu, colours), Text()]
     if len(shown) < len(plan.gpus):
         parts.append(Text(f"… and {len(plan.gpus) - len(shown)} more GPUs", style="dim"))
     parts += [Text(line) for line in reasons(plan)]
@@ -101,6 +103,32 @@ def gpu_table(gpus: Iterable[Gpu], book: PriceBook) -> Table:
     return table
 
 
+def cpu_table(cpus: Iterable[Cpu], book: PriceBook) -> Table:
+    """Returns the CPUs of the catalogue, one row a type, with the prices of a price book."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("CPU", no_wrap=True)
+    for column in ("cores", "SMT", "L3", "NUMA", "GiB", "$/h"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("architecture (~ unconfirmed)")
+    for cpu in cpus:
+        price = book.price(cpu.name)
+        table.add_row(
+            cpu.name,
+            _known(cpu.cores),
+            _known(cpu.threads_per_core),
+            f"{cpu.core_count // cpu.domain_cores} x {_known(cpu.l3_domain_cores)}",
+            _known(cpu.numa_nodes),
+            _known(cpu.memory_gib) if cpu.memory_gib else "-",
+            f"{price.usd_per_gpu_hour:.2f}" + ("" if price.verified else "~") if price else "-",
+            cpu.architecture,
+        )
+    return table
+
+
+def _known(fact: Fact) -> str:
+    return f"{fact.value:g}" + ("" if fact.verified else "~")
+
+
 def price_book_table(books: Iterable[PriceBook]) -> Table:
     """Returns one row a price book: whose prices, of which dates, of how many GPU types."""
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -136,7 +164,12 @@ def profile_table(profiles: Iterable[Profile]) -> Table:
 
 def _known_for(profile: Profile) -> list[tuple[str, bool]]:
     mps = profile.interference is not None
-    return [("mig", bool(profile.mig_points or profile.curves)), ("mps", mps), ("solo", bool(profile.share_points))]
+    return [
+        ("mig", bool(profile.mig_points or profile.curves)),
+        ("mps", mps),
+        ("solo", bool(profile.share_points)),
+        ("cores", bool(profile.core_points)),
+    ]
 
 
 def _error_alone(profile: Profile) -> FitError | None:
@@ -210,6 +243,16 @@ def residual_table(rows: Iterable[tuple[str, "Residual"]]) -> Table:
             f"{residual.relative:+.1%}",
         )
     return table
+
+
+def _draw_cpu(gpu: PlannedGpu, colours: dict[str, str]) -> list[Text]:
+    """A heading, and its cores by L3 domain."""
+    cpu = load_cpus()[gpu.gpu]
+    where = f"  {gpu.node}, CPU {gpu.index}" if gpu.node else ""
+    domains = cpu.core_count // cpu.domain_cores
+    cores = f"  {cpu.core_count} cores in {domains} L3 domain{'s' if domains > 1 else ''}"
+    heading = Text.assemble((gpu.id, "bold"), (f"{where}{cores}", "dim"))
+    return [heading, *draw_cpu(gpu, _content, lambda name: _colour(colours, name))]
 
 
 def _draw_gpu(gpu: PlannedGpu, colours: dict[str, str]) -> list[Text]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from ..model.either import as_written
 from ..model.errors import InputError
 from ..model.parsing import grouped, parse_record, parse_text, read_text
 from ..model.problem import Problem
@@ -55,6 +56,7 @@ def problem_from(data: Any, source: str, profiles: Iterable[Profile] | None = No
 def dump_problem(problem: Problem) -> str:
     """Returns a problem as YAML; fields with their default value are left out, but for `version`."""
     data = problem.model_dump(mode="json", exclude_defaults=True)
+    data["fleet"] = [as_written(entry) for entry in data["fleet"]]
     if problem.profiles:
         data["profiles"] = [profile_data(profile) for profile in problem.profiles]
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus, unknown_type
+from ..model.core_partitions import CoreTree, allowed_cores
 from ..model.errors import Finding, InputError
 from ..model.interference import Interference
 from ..model.parsing import closest, grouped, parse_record, parse_text, read_record
@@ -136,12 +137,13 @@ def refuse_impossible(profiles: Sequence[Profile], source: str) -> None:
 
 
 def _unknown_names(profile: Profile, index: int, source: str) -> list[Finding]:
-    """Returns a finding for a GPU type or a MIG profile that the catalogue does not have."""
+    """Returns a finding for a type that the catalogue does not have, or a partition that the type does not have."""
+    if profile.cpu is not None:
+        return _unknown_cores(profile, index, source)
     catalogue = load_catalogue()
     gpu = catalogue.get(profile.gpu)
     if gpu is None:
-        message = f"is {profile.gpu!r}; not in the catalogue. {closest(profile.gpu, catalogue)}"
-        return [Finding(source, f"profiles[{index}].gpu", message)]
+        return [Finding(source, f"profiles[{index}].gpu", unknown_type(profile.gpu, is_cpu=False))]
     known = [mig.name for mig in gpu.mig.profiles] if gpu.mig else []
     named = [(f"points[{j}]", point.mig_profile) for j, point in enumerate(profile.points) if point.mig_profile]
     named += [(f"curves[{j}]", curve.mig_profile) for j, curve in enumerate(profile.curves)]
@@ -153,6 +155,23 @@ def _unknown_names(profile: Profile, index: int, source: str) -> list[Finding]:
         )
         for row, name in named
         if name not in known
+    ]
+
+
+def _unknown_cores(profile: Profile, index: int, source: str) -> list[Finding]:
+    """Returns a finding for a CPU type that the catalogue does not have, or cores that are no partition of it."""
+    cpu = load_cpus().get(profile.gpu)
+    if cpu is None:
+        return [Finding(source, f"profiles[{index}].cpu", unknown_type(profile.gpu, is_cpu=True))]
+    tree = CoreTree.of(cpu)
+    return [
+        Finding(
+            source,
+            f"profiles[{index}].points[{j}].cores",
+            f"is {point.cores}; a partition of {cpu.name} has {allowed_cores(tree)}",
+        )
+        for j, point in enumerate(profile.points)
+        if tree.level(point.cores or 0) is None
     ]
 
 
@@ -195,7 +214,7 @@ def profile_data(profile: Profile) -> dict[str, Any]:
     """Returns the profile as it stands in a file: what is unknown or empty left out."""
     data: dict[str, Any] = {
         "model": profile.model,
-        "gpu": profile.gpu,
+        ("gpu" if profile.cpu is None else "cpu"): profile.gpu,
         "provenance": profile.provenance.model_dump(exclude_none=True),
     }
     for name, estimate in (("mig_estimate", profile.mig_estimate), ("share_estimate", profile.share_estimate)):

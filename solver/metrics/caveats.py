@@ -108,7 +108,7 @@ def _planned_without(problem: Problem, by_key: Mapping[tuple[str, str], Profile]
             turns = problem.settings.turns != "none"
             unknown = [model for model in asked if not _known(by_key.get((model, entry.gpu)), sharing, turns)]
             if unknown:
-                kind = {"mig": "under MIG", "mps": "under MPS", "exclusive": "used whole"}[sharing]
+                kind = {"mig": "under MIG", "mps": "under MPS", "exclusive": "used whole", "cores": "by cores"}[sharing]
                 yield f"nothing is known of {', '.join(unknown)} on {entry.gpu} {kind}: planned without"
 
 
@@ -132,6 +132,8 @@ def _undisturbed(problem: Problem, plan: Plan, by_key: Mapping[tuple[str, str], 
 def _known(profile: Profile | None, sharing: Sharing, turns: bool) -> bool:
     if profile is None:
         return False
+    if sharing == "cores":
+        return bool(profile.core_points)
     if sharing == "mig":
         return bool(profile.mig_points or profile.curves)
     if sharing == "mps":

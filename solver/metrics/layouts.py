@@ -1,5 +1,6 @@
 """The kinds of GPUs of a plan: which type, and how it is cut or shared."""
 
+import re
 from collections import Counter
 
 from ..model.plan import Plan, PlannedGpu
@@ -15,12 +16,14 @@ def layout_of(gpu: PlannedGpu) -> str:
     if gpu.sharing == "mps":
         services = len({served.workload for partition in gpu.partitions for served in partition.serves})
         return f"MPS, {services} service{'' if services == 1 else 's'}"
-    sizes = Counter(partition.mig_profile for partition in gpu.partitions)
+    sizes = Counter(partition.kind for partition in gpu.partitions)
     if None in sizes:
         return "whole"
     ordered = sorted(sizes.items(), key=lambda item: (-_slices(item[0]), str(item[0])))
     return " + ".join(f"{count} x {name}" if count > 1 else str(name) for name, count in ordered)
 
 
-def _slices(profile: str | None) -> int:
-    return int((profile or "0g").partition("g")[0])
+def _slices(kind: str | None) -> int:
+    """Returns the compute slices of a MIG profile, or the cores."""
+    digits = re.match(r"\d+", kind or "")
+    return int(digits.group()) if digits else 0

@@ -26,7 +26,7 @@ GREATEST = 1 << 62
 Key = TypeVar("Key", bound=Hashable)
 
 PartitionKind = tuple[str, str | None, float | None]
-"""What tells partitions apart: GPU type, MIG profile, share in percent."""
+"""What tells partitions apart: GPU or CPU type, MIG profile or cores (`Partition.kind`), share in percent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +90,9 @@ def plan_columns(problem: Problem, plan: Plan, known: PlanColumns | None = None)
     partitions = list(chain.from_iterable(on_gpu))
     # Whole columns are read in loops in C.
     types = chain.from_iterable(map(repeat, map(attrgetter("gpu"), gpus), map(len, on_gpu)))
-    profiles, shares, starts = (map(attrgetter(field), partitions) for field in ("mig_profile", "sm_percent", "start"))
-    places, place = _numbered(zip(types, profiles, shares, starts, strict=True))
+    named = "kind" if any(gpu.sharing == "cores" for gpu in gpus) else "mig_profile"  # a field is read faster
+    kinds_of, shares, starts = (map(attrgetter(field), partitions) for field in (named, "sm_percent", "start"))
+    places, place = _numbered(zip(types, kinds_of, shares, starts, strict=True))
     kinds, kind_of_place = _numbered(known_place[:3] for known_place in places)
     number = np.fromiter(map(len, on_gpu), dtype=np.int64, count=len(gpus))
     first = np.cumsum(number) - number

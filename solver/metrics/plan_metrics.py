@@ -14,7 +14,7 @@ Wasted slices
 
 On a GPU under MPS, or used whole, S is all its SMs; a share of r percent holds r percent of them, and the greatest
 throughput is that of the model alone at that share. Where the catalogue does not know the SMs of a MIG profile, its
-part of the compute slices stands in for them.
+part of the compute slices stands in for them. On a CPU cores stand in the place of SMs.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 
 from ..model.base import records_of
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
 from ..model.geometry import Layout, Placement, PlacementRules, most_addable, placement_rules, valid_layouts
 from ..model.plan import GpuCut, Metrics, Plan, PlannedGpu
 from ..model.problem import Problem, Sharing
 from ..model.profile import Profile
+from ..model.sharing import cores_named
 from ..performance.interference.igniter import IgniterModel
 from ..performance.prediction import peak_at_share_rps, peak_rps
 from .plan_columns import Floats, PartitionKind, PlanColumns, plan_columns
@@ -79,12 +80,16 @@ def measure(
 def allocated_sms(kind: PartitionKind) -> float:
     """Returns the SMs that a partition of a kind holds."""
     gpu, mig_profile, percent = kind
+    if gpu in load_cpus():
+        return float(cores_named(mig_profile or ""))
     return _sms(gpu, mig_profile) * (1.0 if mig_profile else (percent or 100.0) / 100)
 
 
 @cache
 def whole_sms(gpu: str, sharing: Sharing) -> float:
-    """Returns the SMs that the partitions of a GPU could hold together."""
+    """Returns the SMs that the partitions of a GPU could hold together, or the cores of a CPU."""
+    if sharing == "cores":
+        return float(load_cpus()[gpu].core_count)
     mig = load_catalogue()[gpu].mig
     return _sms(gpu, mig.full.name if mig and sharing == "mig" else None)
 
@@ -123,7 +128,10 @@ NOTHING_WASTED: Mapping[str, Any] = {name: None for name in GpuCut.model_fields 
 
 
 def _left(gpu: PlannedGpu) -> Mapping[str, Any]:
-    """Returns the fields of what is left of a GPU that is cut or used whole."""
+    """Returns the fields of what is left of a GPU that is cut or used whole, or of a CPU."""
+    if gpu.sharing == "cores":
+        taken = sum(partition.cores or 0 for partition in gpu.partitions)
+        return {**NOTHING_WASTED, "free_cores": load_cpus()[gpu.gpu].core_count - taken}
     if load_catalogue()[gpu.gpu].mig is None or gpu.sharing != "mig":
         return NOTHING_WASTED
     places = tuple([(part.start or 0, part.mig_profile) for part in gpu.partitions if part.mig_profile])

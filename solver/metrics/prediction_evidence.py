@@ -20,10 +20,10 @@ class PredictionEvidence:
     on: str
     """Id of the GPU."""
     partition: str
-    """MIG profile, share or `whole GPU`."""
+    """MIG profile, cores, share or `whole GPU`."""
     mig_profile: str | None
     sm_percent: float | None
-    """Share of the GPU, 100 if it is used whole; None: on a MIG instance."""
+    """Share of the GPU, 100 if it is used whole; None: on a MIG instance, or on cores."""
     batch: int
     processes: int
     latency_ms: float
@@ -56,9 +56,9 @@ def prediction_evidence(problem: Problem, plan: Plan, profiles: Iterable[Profile
 def _evidence(
     gpu: PlannedGpu, partition: Partition, served: Served, model: str, profile: Profile | None
 ) -> PredictionEvidence:
-    percent = None if gpu.sharing == "mig" else (partition.sm_percent or 100.0)
-    extent = None if profile is None else _extent(profile, partition.mig_profile, percent, served)
-    size = partition.mig_profile or ("whole GPU" if gpu.sharing == "exclusive" else f"{percent:g} %")
+    percent = None if gpu.sharing in ("mig", "cores") else (partition.sm_percent or 100.0)
+    extent = None if profile is None else _extent(profile, partition.kind, percent, served)
+    size = partition.kind or ("whole GPU" if gpu.sharing == "exclusive" else f"{percent:g} %")
     return PredictionEvidence(
         workload=served.workload,
         model=model,
@@ -77,11 +77,11 @@ def _evidence(
     )
 
 
-def _extent(profile: Profile, mig_profile: str | None, percent: float | None, served: Served) -> MeasuredExtent | None:
+def _extent(profile: Profile, kind: str | None, percent: float | None, served: Served) -> MeasuredExtent | None:
     if percent is None:
-        batches = [point.batch for point in profile.mig_points if point.mig_profile == mig_profile]
+        batches = [point.batch for point in profile.by_partition.get(kind or "", ())]
         for curve in profile.curves:
-            if (curve.mig_profile, curve.processes) == (mig_profile, served.processes):
+            if (curve.mig_profile, curve.processes) == (kind, served.processes):
                 batches += [1, curve.max_batch]
         return MeasuredExtent((min(batches), max(batches)), None) if batches else None
     if served.basis == "measured":

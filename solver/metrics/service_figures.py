@@ -101,7 +101,9 @@ def _tightness(one: _Operated) -> tuple[float, float]:
 
 
 def kind_of(gpu: PlannedGpu, partition: Partition) -> str:
-    """Returns what a partition is in a word or two: its MIG profile, its share, or the whole GPU."""
+    """Returns what a partition is in a word or two: its MIG profile, its cores, its share, or the whole GPU."""
+    if partition.cores is not None:
+        return f"{partition.kind} of {gpu.gpu}"
     if partition.mig_profile is not None:
         return partition.mig_profile
     if partition.sm_percent is not None and gpu.sharing == "mps":

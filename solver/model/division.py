@@ -1,21 +1,25 @@
 """
-Whether GPUs can be divided as a plan says: which instances fit together, which shares add up, what serves where.
+Whether GPUs and CPUs can be divided as a plan says: which instances fit together, which shares add up, which cores
+are a partition, what serves where.
 
 The one home of the rule for all that read plans: files, exports, transitions, the agent. `check`, the placing of
 instances (geometry.py), the replay of a transition and the simulated node say it again on purpose, as they would not
 find a mistake here otherwise.
 
 Instances fit together where they start at legal places, share no placement unit, and take no more than the GPU has of
-compute slices, of media engines and of each profile (NVIDIA MIG User Guide, "Supported MIG Profiles"). A partition
-serves one workload, or several that take turns, and then `duty_cycle_ms` says how long a round is (of one workload:
-how often a batch goes).
+compute slices, of media engines and of each profile (NVIDIA MIG User Guide, "Supported MIG Profiles"). Which cores of
+a CPU make a partition, core_partitions.py says, and why; no two partitions share a core. A partition serves one
+workload, or several that take turns, and then `duty_cycle_ms` says how long a round is (of one workload: how often a
+batch goes).
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from .catalogue import load_catalogue
+from .catalogue import load_catalogue, load_cpus
+from .core_partitions import CoreTree, allowed_cores
+from .cpu import Cpu
 from .hardware import Engine, Gpu, MigGeometry, MigProfile
 from .parsing import closest
 from .plan import Partition, Plan, PlannedGpu
@@ -49,7 +53,10 @@ def wrong_gpus(plan: Plan) -> Iterator[Wrong]:
 
 def wrong_gpu(gpu: PlannedGpu, path: str) -> Iterator[Wrong]:
     """Yields everything about one GPU that cannot be, but for shares that add up to too much (`overcommitted`)."""
-    facts = load_catalogue().get(gpu.gpu)
+    facts = load_cpus().get(gpu.gpu) if gpu.sharing == "cores" else load_catalogue().get(gpu.gpu)
+    if facts is None and gpu.sharing == "cores":
+        yield f"{path}.gpu", f"is {gpu.gpu!r}; not a CPU of the catalogue. {closest(gpu.gpu, load_cpus())}"
+        return
     if facts is None:
         yield f"{path}.gpu", f"is {gpu.gpu!r}; not in the catalogue. {closest(gpu.gpu, load_catalogue())}"
         return
@@ -59,7 +66,12 @@ def wrong_gpu(gpu: PlannedGpu, path: str) -> Iterator[Wrong]:
         yield f"{path}.index", f"is {gpu.index}, and the node is null; expected both or neither"
     places = tuple([(partition.mig_profile, partition.start) for partition in gpu.partitions])
     percents = tuple([partition.sm_percent for partition in gpu.partitions])
-    for where, message in _wrong_division(gpu.gpu, gpu.sharing, places, percents):
+    cores = tuple([partition.cores for partition in gpu.partitions])
+    if isinstance(facts, Cpu):
+        wrong = _wrong_cores(gpu.gpu, places, percents, cores)
+    else:
+        wrong = (*_wrong_division(gpu.gpu, gpu.sharing, places, percents), *_needless_cores(cores))
+    for where, message in wrong:
         yield path + where, message
     for j, partition in enumerate(gpu.partitions):
         if partition.serves or partition.duty_cycle_ms is not None or partition.turns is not None:
@@ -84,6 +96,57 @@ def in_turn(partition: Partition) -> str | None:
         if len(partition.serves) > 1
         else f"{names} with a batch every {partition.duty_cycle_ms:g} ms"
     )
+
+
+def no_cpus(plan: Plan, what: str, instead: str) -> Iterator[Wrong]:
+    """Yields each CPU of a plan, for what knows GPUs only: `what` it is, and what to do `instead`."""
+    for i, gpu in enumerate(plan.gpus):
+        if gpu.sharing == "cores":
+            yield f"gpus[{i}].sharing", f"is cores: {gpu.id} is a CPU, and {what}; {instead}"
+
+
+@cache
+def _wrong_cores(
+    name: str, places: tuple[Place, ...], percents: tuple[float | None, ...], cores: tuple[int | None, ...]
+) -> tuple[Wrong, ...]:
+    """Returns what is wrong with how a CPU is divided; computed once each, as CPUs are divided in few ways."""
+    cpu = load_cpus()[name]
+    tree, wrong = CoreTree.of(cpu), list(_needless_shares(percents, "a partition of a CPU"))
+    holders: dict[int, int] = {}
+    for j, ((profile, start), number) in enumerate(zip(places, cores, strict=True)):
+        path = f".partitions[{j}]"
+        if profile is not None:
+            wrong.append((f"{path}.mig_profile", f"is {profile!r}; a CPU has no MIG instances: expected null"))
+        if number is None or tree.level(number) is None:
+            stated = "null" if number is None else number
+            wrong.append((f"{path}.cores", f"is {stated}; a partition of {name} has {allowed_cores(tree)}"))
+        elif start is None or not tree.stands_well(start, number):
+            wrong.append((f"{path}.start", _not_there(start, number, cpu)))
+        else:
+            own = range(start, start + number)
+            if taken := {holders[core] for core in own if core in holders}:
+                wrong.append((path, f"({number} cores from {start} on) overlaps partitions[{min(taken)}]"))
+            for core in own:
+                holders.setdefault(core, j)
+    return tuple(wrong)
+
+
+def _not_there(start: int | None, number: int, cpu: Cpu) -> str:
+    tree, stated = CoreTree.of(cpu), "null" if start is None else start
+    level = tree.level(number)
+    places = {
+        "cores": f"within one L3 domain of {tree.domain} cores",
+        "domains": f"from a multiple of {tree.domain} on, within one NUMA node of {tree.node} cores",
+        "nodes": f"from a multiple of {tree.node} on",
+        None: "",
+    }
+    return f"is {stated}; {number} of the {cpu.core_count} cores of {cpu.name} lie {places[level]}"
+
+
+def _needless_cores(cores: Sequence[int | None]) -> Iterator[Wrong]:
+    for j, number in enumerate(cores):
+        if number is not None:
+            yield f".partitions[{j}].cores", f"is {number}; a partition of a GPU has no cores of a CPU: expected null"
 
 
 @cache
@@ -167,7 +230,7 @@ def _too_many(geometry: MigGeometry, profiles: Sequence[MigProfile]) -> Iterator
             yield ".partitions", f"take {taken} {engine.upper()} engines; there are {most}"
 
 
-def _wrong_contents(gpu: PlannedGpu, facts: Gpu, partition: Partition, path: str) -> Iterator[Wrong]:
+def _wrong_contents(gpu: PlannedGpu, facts: Gpu | Cpu, partition: Partition, path: str) -> Iterator[Wrong]:
     """Yields what is wrong with what a partition serves."""
     if partition.duty_cycle_ms is not None and not partition.serves:
         yield f"{path}.duty_cycle_ms", f"is {partition.duty_cycle_ms:g}; nobody takes turns here: expected null"
@@ -183,9 +246,9 @@ def _wrong_contents(gpu: PlannedGpu, facts: Gpu, partition: Partition, path: str
             yield f"{path}.serves", f"lists {name} {times} times; a workload has one turn a round"
     for k, served in enumerate(partition.serves):
         where = f"{path}.serves[{k}]"
-        if gpu.sharing == "mps" and partition.sm_percent is not None:
+        if gpu.sharing == "mps" and partition.sm_percent is not None and isinstance(facts, Gpu):
             yield from _too_small(facts, partition.sm_percent, served.processes, f"{path}.sm_percent")
-        if served.memory_mib is not None and served.memory_mib > facts.memory_mib:
+        if served.memory_mib is not None and facts.memory_mib and served.memory_mib > facts.memory_mib:
             yield f"{where}.memory_mib", f"is {served.memory_mib:g}; {gpu.gpu} has {facts.memory_mib:g} MiB"
 
 

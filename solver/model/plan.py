@@ -9,6 +9,7 @@ from .base import Name, Record
 from .price_book import GpuPrice
 from .problem import Dispatch, LatencyRule, ProcessQueues, Sharing, TurnsKept, Weights
 from .profile import Quality
+from .sharing import cores_in_words
 from .stop_reason import StopReason
 
 
@@ -73,10 +74,10 @@ class Served(Record):
 
 
 class Partition(Record):
-    """A share of one GPU."""
+    """A share of one GPU, or of one CPU."""
 
     mig_profile: str | None = Field(max_length=63, description="MIG profile of the instance; null: not a MIG instance")
-    start: int | None = Field(ge=0, description="first placement unit of the MIG instance")
+    start: int | None = Field(ge=0, description="first placement unit of the MIG instance; of cores the first core")
     sm_percent: float | None = Field(gt=0, le=100, description="active thread percentage of an MPS share")
     duty_cycle_ms: float | None = Field(gt=0, description="length of a round where workloads take turns")
     serves: tuple[Served, ...] = Field(
@@ -88,13 +89,23 @@ class Partition(Record):
         description="whether slots are kept where workloads take turns; null: nobody takes turns, or they are kept "
         "(files of before 0.3.0)",
     )
+    cores: int | None = Field(
+        default=None,
+        ge=1,
+        description="physical cores of a CPU, from `start` on, with all their threads; null: a GPU's",
+    )
+
+    @property
+    def kind(self) -> str | None:
+        """The name of its MIG profile, or of its cores; None: a share of a GPU, or all of it."""
+        return self.mig_profile if self.cores is None else cores_in_words(self.cores)
 
 
 class PlannedGpu(Record):
-    """One GPU of the plan."""
+    """One GPU of the plan, or one CPU, which is shared by cores."""
 
     id: str = Field(description="GPU type and running number, as A100-80GB/0", min_length=1, max_length=96)
-    gpu: str = Field(max_length=63, description="GPU type")
+    gpu: str = Field(max_length=63, description="GPU type, or CPU type (sharing: cores)")
     node: Name | None = Field(description="node that holds it; null: not assigned")
     index: int | None = Field(ge=0, description="index of the GPU in its node")
     sharing: Sharing
@@ -139,7 +150,7 @@ class SizePrice(Record):
     """What one more partition of a size would add to the least cost, had it not to come in whole GPUs."""
 
     gpu: str
-    mig_profile: str | None = Field(description="null: the whole GPU")
+    mig_profile: str | None = Field(description="MIG profile, or cores of a CPU (`8 cores`); null: the whole GPU")
     usd_per_hour: float = Field(ge=0)
 
 
@@ -183,6 +194,7 @@ class GpuCut(Record):
     free_percent: float | None = Field(ge=0, description="share of the SMs of no partition; null: not shared by MPS")
     power_demand_w: float | None = Field(ge=0, description="predicted power demand; null: not shared by MPS")
     frequency_mhz: float | None = Field(ge=0, description="predicted frequency; null: not shared by MPS")
+    free_cores: int | None = Field(default=None, ge=0, description="cores of no partition; null: not a CPU")
 
 
 class Metrics(Record):

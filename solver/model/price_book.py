@@ -19,12 +19,12 @@ DEFAULT_BOOK = "aws-us-east-1"
 class ListPrice(Record):
     """A published price of one GPU type."""
 
-    gpu: Name = Field(description="GPU type: a name of the catalogue (`sliceplan gpus`)")
+    gpu: Name = Field(description="GPU or CPU type: a name of the catalogue (`sliceplan gpus`, `sliceplan cpus`)")
     usd_per_gpu_hour: float = Field(
-        ge=1e-4, le=1e4, description="price of the instance divided by its GPUs, USD per hour"
+        ge=1e-4, le=1e4, description="price of the instance divided by its GPUs, or its CPUs, USD per hour"
     )
     instance: str | None = Field(default=None, description="what is rented")
-    gpu_count: int = Field(default=1, ge=1, description="GPUs of the instance")
+    gpu_count: int = Field(default=1, ge=1, description="GPUs, or CPUs, of the instance")
     date: str = Field(pattern=r"^\d{4}-\d{2}(-\d{2})?$", description="when the price was read: 2026-11-09 or 2026-11")
     source: str = Field(min_length=1, description="where it was read")
     verified: bool = Field(default=True, description="false: one indirect source only")

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from .base import Name, Record
+from .either import cpu_named, either_gpu_or_cpu
 from .lists import few
 from .price_book import DEFAULT_BOOK, PriceBook, load_price_books
 from .profile import Profile, merged
@@ -83,9 +84,15 @@ class NodeGpus(Record):
 
 
 class FleetEntry(Record):
-    """GPUs of one type that the plan may use."""
+    """GPUs, or CPUs, of one type that the plan may use."""
+
+    model_config = ConfigDict(json_schema_extra=either_gpu_or_cpu)
 
     gpu: str = Field(description="GPU type: a name of the catalogue (`sliceplan gpus`)")
+    cpu: str | None = Field(
+        default=None,
+        description="CPU type, in place of `gpu`: a name of the catalogue (`sliceplan cpus`); it is divided by cores",
+    )
     count: int | None = Field(
         default=None, ge=0, le=10_000_000, description="how many there are; omitted: as many as needed"
     )
@@ -103,11 +110,34 @@ class FleetEntry(Record):
         description="what the price book's price is multiplied by, as for a reservation or spot: 0.6; omitted: 1",
     )
     sharing: tuple[Sharing, ...] = Field(
-        default=("mig",), min_length=1, description="how a GPU may be divided: exclusive, mig, mps"
+        default=("mig",),
+        min_length=1,
+        description="how a GPU may be divided: exclusive, mig, mps; of a CPU it is cores, which may be omitted",
     )
     nodes: tuple[NodeGpus, ...] | None = Field(
         default=None, description="named nodes that hold these GPUs; omitted: not assigned to nodes"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _cpu_is_the_type(cls, data: object) -> object:
+        """`gpu` names the type in either case, so that all that counts and pays need not tell them apart."""
+        data = cpu_named(data)
+        if isinstance(data, dict) and isinstance(data.get("gpu"), str):
+            sharing = data.get("sharing")
+            if data.get("cpu") is not None:
+                return {**data, "sharing": ("cores",) if sharing is None else sharing}
+            if sharing is not None and list(sharing) == ["cores"]:
+                return {**data, "cpu": data["gpu"]}
+        return data
+
+    @model_validator(mode="after")
+    def _cores_are_of_cpus(self) -> "FleetEntry":
+        if self.cpu is not None and self.sharing != ("cores",):
+            raise ValueError(f"sharing is {', '.join(self.sharing)}; a CPU is divided by cores: leave sharing out")
+        if self.cpu is None and "cores" in self.sharing:
+            raise ValueError("sharing has cores, by which CPUs are divided; a CPU is an entry of its own: cpu: NAME")
+        return self
 
     @model_validator(mode="after")
     def _one_price_is_given(self) -> "FleetEntry":
@@ -130,7 +160,7 @@ class FleetEntry(Record):
 
     @property
     def available(self) -> int | None:
-        """GPUs that the plan may use; None: as many as needed."""
+        """GPUs or CPUs that the plan may use; None: as many as needed."""
         if self.count is None and self.nodes is not None:
             return sum(node.count for node in self.nodes)
         return self.count
@@ -144,7 +174,7 @@ class Workload(Record):
     rate_rps: PositiveRate = Field(description="requests per second to serve")
     slo_ms: float = Field(gt=0, le=1e9, description="latency SLO in milliseconds")
     gpus: tuple[str, ...] | None = Field(
-        default=None, min_length=1, description="GPU types that may serve it; omitted: all of the fleet"
+        default=None, min_length=1, description="GPU and CPU types that may serve it; omitted: all of the fleet"
     )
     batch_sizes: tuple[Annotated[int, Field(ge=1, le=65536)], ...] | None = Field(
         default=None, min_length=1, description="batch sizes that may be used; omitted: all that are profiled"
@@ -290,7 +320,7 @@ class Problem(Record):
 
     version: Literal[1] = Field(description="version of the file format")
     name: Name = Field(description="name of the problem")
-    fleet: tuple[FleetEntry, ...] = Field(min_length=1, description="GPUs that the plan may use")
+    fleet: tuple[FleetEntry, ...] = Field(min_length=1, description="GPUs and CPUs that the plan may use")
     workloads: tuple[Workload, ...] = Field(min_length=1, description="what is to be served")
     settings: Settings = Field(default=Settings(), description="what holds for the whole problem")
     prices: Name | None = Field(

@@ -1,25 +1,26 @@
 """
-What one model achieves on one GPU type. A profile has up to four parts:
+What one model achieves on one GPU type, or on one CPU type. A profile of a GPU type has up to four parts:
 
     points on MIG profiles, or curves fitted to them    MIG instances, several processes of the model within one
     points at shares of the whole GPU                   the model alone, capped by MPS; 100 %: the GPU used whole
     interference                                        iGniter's model: MPS shares beside other models
     neighbours                                          gpu-lets' model: what the points at shares lose to a neighbour
 
-A point or a curve says of an operating point (partition, batch size, processes) the latency of one batch and the
-throughput of all processes of the partition together.
+One of a CPU type has points by cores. A point or a curve says of an operating point (partition, batch size, processes)
+the latency of one batch and the throughput of all processes of the partition together.
 """
 
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from .base import Record
+from .either import cpu_named, either_gpu_or_cpu
 from .fit_error import FitError
 from .interference import Interference, NeighbourModel
-from .sharing import Sharing
+from .sharing import Sharing, cores_in_words
 
 Quality = Literal["measured", "fitted", "estimated"]
 
@@ -34,12 +35,13 @@ class Provenance(Record):
 
 
 class MeasuredPoint(Record):
-    """One measured operating point: on a MIG profile, or at a share of the whole GPU."""
+    """One measured operating point: on a MIG profile, at a share of the whole GPU, or on some cores of a CPU."""
 
     mig_profile: str | None = Field(default=None, description="null: measured at a share of the whole GPU")
     sm_percent: float | None = Field(default=None, gt=0, le=100, description="share of the SMs; null: on a MIG profile")
+    cores: int | None = Field(default=None, ge=1, le=4096, description="physical cores; null: measured on a GPU")
     batch: int = Field(ge=1, le=65536)
-    processes: int = Field(ge=1, le=48)
+    processes: int = Field(ge=1, le=48, description="of the model on the partition at once; on a CPU its instances")
     latency_ms: float = Field(gt=0, le=1e9)
     throughput_rps: float = Field(gt=0, le=1e12, description="of all processes together")
     memory_mib: float | None = Field(default=None, gt=0, description="of all processes together; null: unknown")
@@ -48,9 +50,14 @@ class MeasuredPoint(Record):
 
     @model_validator(mode="after")
     def _is_on_one_partition(self) -> "MeasuredPoint":
-        if (self.mig_profile is None) == (self.sm_percent is None):
-            raise ValueError("expected either mig_profile or sm_percent: what the point was measured on")
+        if [self.mig_profile, self.sm_percent, self.cores].count(None) != 2:
+            raise ValueError("expected one of mig_profile, sm_percent and cores: what the point was measured on")
         return self
+
+    @property
+    def partition(self) -> str | None:
+        """The name of the partition that it was measured on: a MIG profile's, or of some cores; None: on a share."""
+        return self.mig_profile if self.cores is None else cores_in_words(self.cores)
 
 
 class SaturatingCurve(Record):
@@ -82,10 +89,13 @@ class Estimate(Record):
 
 
 class Profile(Record):
-    """Performance of one model on one GPU type."""
+    """Performance of one model on one GPU type, or on one CPU type."""
+
+    model_config = ConfigDict(json_schema_extra=either_gpu_or_cpu)
 
     model: Annotated[str, Field(min_length=1)]
     gpu: str
+    cpu: str | None = Field(default=None, description="CPU type, in place of `gpu`; it has points by cores alone")
     provenance: Provenance
     points: tuple[MeasuredPoint, ...] = ()
     curves: tuple[SaturatingCurve, ...] = ()
@@ -98,13 +108,27 @@ class Profile(Record):
     )
     share_estimate: Estimate | None = Field(default=None, description="of the points at shares; null: measured")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _cpu_is_the_type(cls, data: object) -> object:
+        return cpu_named(data)
+
+    @model_validator(mode="after")
+    def _has_what_its_kind_has(self) -> "Profile":
+        if self.cpu is None and self.core_points:
+            raise ValueError("has points by cores, which CPUs have; expected `cpu` in place of `gpu`")
+        others = (self.curves, self.interference, self.neighbours, self.mig_estimate, self.share_estimate)
+        if self.cpu is not None and (any(others) or len(self.core_points) < len(self.points)):
+            raise ValueError("is of a CPU, which has points by cores alone; expected `cores` in every point")
+        return self
+
     @model_validator(mode="after")
     def _says_something_once(self) -> "Profile":
         if not (self.points or self.curves or self.interference):
             raise ValueError("expected points (measured), curves (fitted) or interference coefficients, and found none")
         if self.mig_points and self.curves:
             raise ValueError("expected either points on MIG profiles (measured) or curves (fitted), not both")
-        keys = [(point.mig_profile or point.sm_percent, point.batch, point.processes) for point in self.points]
+        keys = [(point.partition or point.sm_percent, point.batch, point.processes) for point in self.points]
         keys += [(curve.mig_profile, 0, curve.processes) for curve in self.curves]
         if len(set(keys)) != len(keys):
             raise ValueError("an operating point is listed twice")
@@ -118,7 +142,20 @@ class Profile(Record):
     @cached_property
     def share_points(self) -> tuple[MeasuredPoint, ...]:
         """The points at shares of the whole GPU."""
-        return tuple(point for point in self.points if point.mig_profile is None)
+        return tuple(point for point in self.points if point.sm_percent is not None)
+
+    @cached_property
+    def core_points(self) -> tuple[MeasuredPoint, ...]:
+        """The points on cores of a CPU."""
+        return tuple(point for point in self.points if point.cores is not None)
+
+    @cached_property
+    def by_partition(self) -> dict[str, tuple[MeasuredPoint, ...]]:
+        """The points on MIG profiles, or on cores, by the name of the partition."""
+        found: dict[str, list[MeasuredPoint]] = {}
+        for point in (*self.mig_points, *self.core_points):
+            found.setdefault(point.partition or "", []).append(point)
+        return {name: tuple(points) for name, points in found.items()}
 
     @property
     def has_whole_points(self) -> bool:
@@ -127,6 +164,8 @@ class Profile(Record):
 
     def basis(self, sharing: Sharing) -> Quality:
         """Returns where the numbers for a kind of sharing come from."""
+        if sharing == "cores":
+            return "measured"
         if self.estimate(sharing) is not None:
             return "estimated"
         if sharing == "mig":
@@ -167,7 +206,7 @@ def merged(profiles: Iterable[Profile]) -> dict[tuple[str, str], Profile]:
     Returns one profile for each model and GPU type, by that pair.
 
     A later profile wins over an earlier one of the same model and GPU type, part by part: points on MIG profiles
-    or curves, points at shares, interference, neighbours. What it does not have stays.
+    or curves, points at shares, points on cores, interference, neighbours. What it does not have stays.
     """
     found: dict[tuple[str, str], Profile] = {}
     for profile in profiles:
@@ -182,7 +221,7 @@ def _over(earlier: Profile, later: Profile) -> Profile:
     shares = later if later.share_points else earlier
     return later.model_copy(
         update={
-            "points": (*mig.mig_points, *shares.share_points),
+            "points": (*mig.mig_points, *shares.share_points, *(later.core_points or earlier.core_points)),
             "curves": mig.curves,
             "error": mig.error,
             "odd_points": mig.odd_points,

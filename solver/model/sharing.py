@@ -1,6 +1,16 @@
-"""How a GPU is divided between services."""
+"""How a GPU or a CPU is divided between services."""
 
 from typing import Literal
 
-Sharing = Literal["exclusive", "mig", "mps"]
-"""How a GPU is divided: used whole, cut into MIG instances, shared by MPS."""
+Sharing = Literal["exclusive", "mig", "mps", "cores"]
+"""How it is divided: a GPU used whole, cut into MIG instances, shared by MPS; a CPU cut into sets of cores."""
+
+
+def cores_in_words(cores: int) -> str:
+    """Returns the name of a partition of a CPU, as a MIG profile's is that of an instance: `8 cores`."""
+    return "1 core" if cores == 1 else f"{cores} cores"
+
+
+def cores_named(kind: str) -> int:
+    """Returns how many cores a partition of this name has, the inverse of `cores_in_words`."""
+    return int(kind.split()[0])

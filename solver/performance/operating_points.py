@@ -1,5 +1,5 @@
 """
-The operating points of a profile on MIG profiles and on the whole GPU.
+The operating points of a profile on MIG profiles, on the whole GPU, and on cores of a CPU.
 
 Of all points of one partition size, an optimal plan needs only the one that carries most under its latency rule
 (latency_rules): any other can be exchanged for it at the same cost (MIG-serving, arXiv 2109.11067, defines a service's
@@ -59,12 +59,13 @@ WHOLE_GPU = "whole GPU"
 
 def operating_points(profile: Profile) -> dict[str, OperatingPoints]:
     """
-    Returns the operating points of a profile by MIG profile, and on the whole GPU by WHOLE_GPU.
+    Returns the operating points of a profile by the name of the partition, and on the whole GPU by WHOLE_GPU.
 
-    On a MIG profile they are as measured, or every batch size of the curves. On the whole GPU they are as measured at
-    100 % of it, else what the interference model gives alone at 100 %, for every batch size within its range.
+    On cores of a CPU they are as measured. On a MIG profile they are as measured, or every batch size of the curves. On
+    the whole GPU they are as measured at 100 % of it, else what the interference model gives alone at 100 %, for every
+    batch size within its range.
     """
-    found = {name: _measured(mig) for name, mig in _by_mig_profile(profile).items()}
+    found = {name: _measured(points) for name, points in profile.by_partition.items()}
     found |= {curve.mig_profile: _fitted(profile, curve.mig_profile) for curve in profile.curves}
     if whole := [point for point in profile.share_points if point.sm_percent == 100]:
         found[WHOLE_GPU] = _measured(whole)
@@ -100,13 +101,6 @@ def admissible(
         needed = points.memory_mib if memory_mib is None else memory_mib * points.processes
         keep &= ~(needed > capacity_mib)  # nan, unknown, excludes nothing
     return points.where(keep)
-
-
-def _by_mig_profile(profile: Profile) -> dict[str, list[MeasuredPoint]]:
-    found: dict[str, list[MeasuredPoint]] = {}
-    for point in profile.mig_points:
-        found.setdefault(point.mig_profile or "", []).append(point)
-    return found
 
 
 def _measured(points: Sequence[MeasuredPoint]) -> OperatingPoints:

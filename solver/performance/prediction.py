@@ -19,13 +19,17 @@ class Prediction:
     memory_mib: float | None
 
 
-def predict(profile: Profile, mig_profile: str, batch: int, processes: int) -> Prediction | None:
-    """Returns what a profile says of an operating point on a MIG profile; None: it was neither measured nor fitted."""
-    for point in profile.mig_points:
-        if (point.mig_profile, point.batch, point.processes) == (mig_profile, batch, processes):
+def predict(profile: Profile, partition: str, batch: int, processes: int) -> Prediction | None:
+    """
+    Returns what a profile says of an operating point on a MIG profile, or on cores of a CPU, by the partition's name.
+
+    None: it was neither measured nor fitted.
+    """
+    for point in profile.by_partition.get(partition, ()):
+        if (point.batch, point.processes) == (batch, processes):
             return Prediction(point.latency_ms, point.throughput_rps, point.memory_mib)
     for curve in profile.curves:
-        if (curve.mig_profile, curve.processes) == (mig_profile, processes) and batch <= curve.max_batch:
+        if (curve.mig_profile, curve.processes) == (partition, processes) and batch <= curve.max_batch:
             time_ms = float(batch_time_ms(curve, np.array([float(batch)]))[0])
             return Prediction(time_ms, 1000.0 * processes * batch / time_ms, None)
     return None
@@ -47,18 +51,18 @@ def predict_whole(profile: Profile, batch: int, processes: int) -> Prediction | 
 
 
 def predict_batches(
-    profile: Profile, mig_profile: str | None, batches: Sequence[int], processes: int
+    profile: Profile, partition: str | None, batches: Sequence[int], processes: int
 ) -> list[Prediction | None]:
-    """Returns what `predict` says for each of many batch sizes, or `predict_whole` if there is no MIG profile."""
-    if mig_profile is None:
+    """Returns what `predict` says for each of many batch sizes, or `predict_whole` if there is no partition."""
+    if partition is None:
         return [predict_whole(profile, batch, processes) for batch in batches]
     found: dict[int, Prediction] = {
         point.batch: Prediction(point.latency_ms, point.throughput_rps, point.memory_mib)
-        for point in profile.mig_points
-        if (point.mig_profile, point.processes) == (mig_profile, processes)
+        for point in profile.by_partition.get(partition, ())
+        if point.processes == processes
     }
     for curve in profile.curves:
-        if (curve.mig_profile, curve.processes) == (mig_profile, processes):
+        if (curve.mig_profile, curve.processes) == (partition, processes):
             sizes = np.array([batch for batch in batches if batch <= curve.max_batch], dtype=np.int64)
             times = batch_time_ms(curve, sizes)
             rates = 1000.0 * processes * sizes / times
@@ -77,13 +81,13 @@ def peak_at_share_rps(profile: Profile, sm_percent: float) -> float | None:
     return float(figures.throughput_rps.max())
 
 
-def peak_rps(profile: Profile, mig_profile: str) -> float | None:
-    """Returns the greatest throughput that any operating point reaches on a MIG profile; None: no point."""
-    measured = [point.throughput_rps for point in profile.mig_points if point.mig_profile == mig_profile]
+def peak_rps(profile: Profile, partition: str) -> float | None:
+    """Returns the greatest throughput of any operating point on a MIG profile, or on cores; None: no point."""
+    measured = [point.throughput_rps for point in profile.by_partition.get(partition, ())]
     fitted = [
         float(np.max(1000.0 * curve.processes * batch / batch_time_ms(curve, batch)))
         for curve in profile.curves
-        if curve.mig_profile == mig_profile
+        if curve.mig_profile == partition
         for batch in [np.arange(1.0, curve.max_batch + 1)]
     ]
     return max(measured + fitted, default=None)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus, unknown_type
 from ..model.errors import Finding
 from ..model.lists import few
 from ..model.parsing import FirstFindings, closest, shown
@@ -23,7 +23,9 @@ class References:
     """The names that a problem refers to; None or empty where the data holds no usable name."""
 
     fleet: Sequence[str | None]
-    """GPU type of each fleet entry."""
+    """GPU or CPU type of each fleet entry."""
+    cpus: Collection[int]
+    """Indices of the entries that are of CPUs."""
     models: Sequence[str | None]
     """Model of each workload."""
     gpus: Sequence[Sequence[str] | None]
@@ -34,6 +36,7 @@ def references_of(problem: Problem) -> References:
     """Returns the names that a problem refers to."""
     return References(
         [entry.gpu for entry in problem.fleet],
+        {i for i, entry in enumerate(problem.fleet) if entry.cpu is not None},
         [workload.model for workload in problem.workloads],
         [workload.gpus for workload in problem.workloads],
     )
@@ -42,10 +45,11 @@ def references_of(problem: Problem) -> References:
 def findings_beside(data: Any, known: Iterable[tuple[str, str]], source: str) -> list[Finding]:
     """Returns what can be said of the names in data that is no valid problem; arguments as `unknown_references`."""
     fleet, workloads = _rows(data, "fleet"), _rows(data, "workloads")
-    own = [(_text(row.get("model")), _text(row.get("gpu"))) for row in _rows(data, "profiles")]
+    own = [(_text(row.get("model")), _text(row.get("cpu")) or _text(row.get("gpu"))) for row in _rows(data, "profiles")]
     known = [*known, *((model, gpu) for model, gpu in own if model is not None and gpu is not None)]
     found = References(
-        [_text(row.get("gpu")) for row in fleet],
+        [_text(row.get("cpu")) or _text(row.get("gpu")) for row in fleet],
+        {i for i, row in enumerate(fleet) if _text(row.get("cpu"))},
         [_text(row.get("model")) for row in workloads],
         [_texts(row.get("gpus")) for row in workloads],
     )
@@ -66,13 +70,14 @@ def unknown_references(references: References, known: Iterable[tuple[str, str]],
     known
         Model and GPU type of each profile.
     """
-    catalogue = load_catalogue()
-    fleet = [gpu for gpu in dict.fromkeys(references.fleet) if gpu in catalogue]
+    gpus, cpus = load_catalogue(), load_cpus()
+    fleet = [gpu for gpu in dict.fromkeys(references.fleet) if gpu in gpus or gpu in cpus]
     in_fleet = {gpu for gpu in references.fleet if gpu is not None}
     found = FirstFindings(source)
     for i, gpu in enumerate(references.fleet):
-        if gpu is not None and gpu not in catalogue:
-            found.add(partial(_absent, f"fleet[{i}].gpu", gpu, "not in the catalogue", catalogue))
+        is_cpu = i in references.cpus
+        if gpu is not None and gpu not in (cpus if is_cpu else gpus):
+            found.add(partial(_unknown_type, f"fleet[{i}].{'cpu' if is_cpu else 'gpu'}", gpu, is_cpu))
     gpus_of: dict[str, list[str]] = {}
     for profiled, gpu in known:
         gpus_of.setdefault(profiled, []).append(gpu)
@@ -98,8 +103,8 @@ Tell = Callable[[], tuple[str, str]]
 
 def _unknown_gpus(path: str, allowed: Sequence[str], in_fleet: Collection[str], fleet: Sequence[str]) -> list[Tell]:
     """Returns what there is to say of the types that a workload may use."""
-    catalogue = load_catalogue()
-    everywhere = [*fleet, *catalogue]
+    catalogue = {*load_catalogue(), *load_cpus()}
+    everywhere = [*fleet, *load_catalogue(), *load_cpus()]
     return [
         partial(_absent, f"{path}.gpus[{j}]", name, "not in the fleet", fleet if name in catalogue else everywhere)
         for j, name in enumerate(allowed)
@@ -119,6 +124,10 @@ def _without_profile(path: str, model: str, allowed: Sequence[str], gpus_of: Map
 
 def _said(path: str, message: str) -> tuple[str, str]:
     return path, message
+
+
+def _unknown_type(path: str, name: str, is_cpu: bool) -> tuple[str, str]:
+    return path, unknown_type(name, is_cpu=is_cpu)
 
 
 def _absent(path: str, name: str, why: str, known: Iterable[str]) -> tuple[str, str]:

@@ -11,8 +11,10 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
+from ..model.core_partitions import MOST_DIVISIONS, CoreTree, TooManyDivisionsError, maximal_divisions
 from ..model.counted import asks_for_capacity, uncounted
+from ..model.cpu import Cpu
 from ..model.errors import Finding, InputError
 from ..model.hardware import Gpu, MigGeometry, MigProfile
 from ..model.parsing import closest, grouped
@@ -20,6 +22,7 @@ from ..model.plan import Plan, Prices
 from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
 from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
 from ..model.profile import Profile
+from ..model.sharing import cores_in_words
 from .interference.beside_neighbours import Promise
 from .interference.prediction import Floats, Ints
 from .interference.solo_tables import SoloTable
@@ -33,20 +36,35 @@ from .references import references_of, unknown_references
 
 @dataclass(frozen=True)
 class PartitionSize:
-    """One size of partition of one GPU type that one workload has for itself: a MIG instance, or the whole GPU."""
+    """
+    One size of partition of one GPU or CPU type that one workload has for itself: a MIG instance, the whole GPU, or
+    some cores.
+    """
 
     gpu: str
+    """GPU or CPU type."""
     mig: MigProfile | None
-    """None: the whole GPU, without MIG."""
+    """None: no MIG instance."""
+    cores: int | None = None
+    """Of a CPU; None: of a GPU."""
 
     @property
     def name(self) -> str:
-        """The MIG profile's name, or WHOLE_GPU."""
-        return self.mig.name if self.mig else WHOLE_GPU
+        """The name of what it is a part of a type: `kind`, or WHOLE_GPU."""
+        return self.kind or WHOLE_GPU
+
+    @property
+    def kind(self) -> str | None:
+        """The MIG profile's name, or that of the cores; None: the whole GPU."""
+        if self.cores is not None:
+            return cores_in_words(self.cores)
+        return self.mig.name if self.mig else None
 
     @property
     def sharing(self) -> Sharing:
-        """How a GPU is divided into partitions of this size."""
+        """How a GPU or a CPU is divided into partitions of this size."""
+        if self.cores is not None:
+            return "cores"
         return "mig" if self.mig else "exclusive"
 
     @property
@@ -57,25 +75,40 @@ class PartitionSize:
         return self.mig
 
     def __str__(self) -> str:
-        return f"{self.name} of {self.gpu}" if self.mig else f"a whole {self.gpu}"
+        return f"{self.kind} of {self.gpu}" if self.kind else f"a whole {self.gpu}"
 
 
 @dataclass(frozen=True)
 class FleetType:
-    """GPUs of one type that a plan may use."""
+    """GPUs, or CPUs, of one type that a plan may use."""
 
-    gpu: Gpu
+    gpu: Gpu | Cpu
     price_per_hour: float
     available: int | None
     """None: as many as needed."""
     sharing: frozenset[Sharing]
 
     @property
+    def facts(self) -> Gpu:
+        """What the catalogue says of the GPU; ValueError if it is a CPU."""
+        if isinstance(self.gpu, Cpu):
+            raise ValueError(f"{self.gpu.name} is a CPU")
+        return self.gpu
+
+    @property
     def geometry(self) -> MigGeometry:
         """MIG geometry; ValueError if GPUs of this type may not be cut by MIG."""
-        if self.gpu.mig is None or "mig" not in self.sharing:
+        mig = self.facts.mig
+        if mig is None or "mig" not in self.sharing:
             raise ValueError(f"{self.gpu.name} may not be cut by MIG here")
-        return self.gpu.mig
+        return mig
+
+    def divisions(self, sizes: Sequence[PartitionSize]) -> tuple[tuple[str, ...], ...]:
+        """Returns the maximal multisets of partitions that a CPU can be divided into, as names; ValueError: a GPU."""
+        if not isinstance(self.gpu, Cpu):
+            raise ValueError(f"{self.gpu.name} has no cores to divide")
+        cores = tuple(size.cores for size in sizes if size.cores is not None)
+        return tuple(tuple(map(cores_in_words, one)) for one in maximal_divisions(CoreTree.of(self.gpu), cores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +198,11 @@ class ResolvedProblem:
 
     def whole_of(self, gpu: str) -> int | None:
         """Returns the index of the whole GPU of one type; None: it may not be used whole, or nothing is known of it."""
-        return next((k for k, size in enumerate(self.sizes) if size.gpu == gpu and size.mig is None), None)
+        return next((k for k, size in enumerate(self.sizes) if size.gpu == gpu and size.kind is None), None)
+
+    def cores_of(self, cpu: str) -> list[int]:
+        """Returns the indices of the partitions of one CPU type."""
+        return [index for index, size in enumerate(self.sizes) if size.gpu == cpu and size.cores is not None]
 
 
 def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = None) -> ResolvedProblem:
@@ -202,10 +239,11 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
     mps = {
         entry.gpu.name: shared_type(problem, entry.gpu, used, f"fleet[{i}]", source, findings)
         for i, entry in enumerate(known)
-        if "mps" in entry.sharing
+        if isinstance(entry.gpu, Gpu) and "mps" in entry.sharing
     }
     tables = _tables(problem, known, used)
     sizes = _sizes(known, points)
+    findings += _too_finely_divided(known, sizes, source)
     findings += _unusable(problem, known, sizes, points, mps, tables, source)
     if findings:
         raise InputError(grouped(findings))
@@ -272,7 +310,8 @@ def _unusable(
         kinds = "; ".join(f"{entry.gpu.name} by {', '.join(sorted(entry.sharing))}" for entry in allowed)
         message = (
             f"is {workload.model!r}; no profile of it fits what it may use ({kinds}): mig needs points or curves on "
-            "MIG profiles, mps interference coefficients, exclusive either points at 100 % or coefficients"
+            "MIG profiles, mps interference coefficients, exclusive either points at 100 % or coefficients, cores "
+            "points by cores"
         )
         findings.append(Finding(source, f"workloads[{i}].model", message))
     return findings
@@ -289,11 +328,11 @@ def _fleet_type(
     problem: Problem, index: int, price: float | None, source: str, findings: list[Finding]
 ) -> FleetType | None:
     entry, path, catalogue = problem.fleet[index], f"fleet[{index}]", load_catalogue()
-    gpu = catalogue.get(entry.gpu)
+    gpu = catalogue.get(entry.gpu) if entry.cpu is None else load_cpus().get(entry.gpu)
     if gpu is None:
         return None  # an unknown reference, reported as such
     before = len(findings)
-    if "mig" in entry.sharing and gpu.mig is None:
+    if isinstance(gpu, Gpu) and "mig" in entry.sharing and gpu.mig is None:
         with_mig = ", ".join(name for name, other in catalogue.items() if other.mig)
         instead = "give it sharing: [mps], [exclusive] or both"
         message = f"is {gpu.name!r}, which has no MIG; {instead}. GPUs with MIG: {with_mig}."
@@ -330,11 +369,33 @@ def _sizes(
         used = {name for (_, gpu), by_size in points.items() if gpu == entry.gpu.name for name in by_size}
         if "exclusive" in entry.sharing and WHOLE_GPU in used:
             sizes.append(PartitionSize(entry.gpu.name, None))
+        if isinstance(entry.gpu, Cpu):
+            tree = CoreTree.of(entry.gpu)
+            cores = [n for n in range(entry.gpu.core_count, 0, -1) if tree.level(n) and cores_in_words(n) in used]
+            sizes += [PartitionSize(entry.gpu.name, None, n) for n in cores]
         if "mig" in entry.sharing:
             of_gpu = [profile for profile in entry.geometry.profiles if profile.name in used]
             of_gpu.sort(key=lambda profile: (-profile.compute_slices, -profile.memory_slices, profile.name))
             sizes += [PartitionSize(entry.gpu.name, profile) for profile in of_gpu]
     return tuple(sizes)
+
+
+def _too_finely_divided(fleet: Sequence[FleetType], sizes: Sequence[PartitionSize], source: str) -> list[Finding]:
+    """Returns a finding for each CPU type with more divisions than are listed."""
+    findings = []
+    for i, entry in enumerate(fleet):
+        own = [size for size in sizes if size.gpu == entry.gpu.name and size.cores is not None]
+        try:
+            if own:
+                entry.divisions(own)
+        except TooManyDivisionsError:
+            message = (
+                f"is {entry.gpu.name}, which partitions of {', '.join(str(size.cores) for size in own)} cores divide "
+                f"in more than {MOST_DIVISIONS:,} ways; expected profiles with points on fewer numbers of cores, as "
+                f"the powers of two"
+            )
+            findings.append(Finding(source, f"fleet[{i}].cpu", message))
+    return findings
 
 
 def _with_best_points(resolved: ResolvedProblem) -> ResolvedProblem:
@@ -391,12 +452,16 @@ def usable_points(
     of_size = points.get((workload.model, size.gpu), {}).get(size.name)
     if of_size is None or (workload.gpus is not None and size.gpu not in workload.gpus):
         return None
-    facts = load_catalogue()[size.gpu]
-    clients = facts.mps_client_limit(size.mig)
+    if size.cores is not None:
+        most, capacity_mib = max_processes, load_cpus()[size.gpu].memory_of(size.cores)
+    else:
+        facts = load_catalogue()[size.gpu]
+        most = min(max_processes, facts.mps_client_limit(size.mig))
+        capacity_mib = size.mig.memory_mib if size.mig else facts.memory_mib
     return admissible(
         of_size,
-        max_processes=min(max_processes, clients),
+        max_processes=most,
         batch_sizes=workload.batch_sizes,
         memory_mib=workload.memory_mib,
-        capacity_mib=size.mig.memory_mib if size.mig else facts.memory_mib,
+        capacity_mib=capacity_mib,
     )

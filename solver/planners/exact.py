@@ -30,7 +30,7 @@ from ..performance.resolve import ResolvedProblem
 from ..runtime.interruption import offer
 from .exact_capacity import NO_BOUND, capacity_plan, not_shared_capacity, with_capacity
 from .igniter import hosted, placed_on_each, within_limits
-from .planner import SPARE_SETTINGS, Planner
+from .planner import SPARE_SETTINGS, Planner, cpus_of
 
 RENT = 1e-9
 """Part of the cheapest GPU's price up to which a rent is rounding."""
@@ -48,7 +48,7 @@ class Exact(Planner):
     With objective capacity, most requests/s that the GPUs that there are could carry.
     """
 
-    sharing: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
+    sharing: tuple[Sharing, ...] = ("mig", "mps", "exclusive", "cores")
     keeps_spares = True
     deals_by_state = True
     name = "exact"
@@ -61,6 +61,9 @@ class Exact(Planner):
         reasons = list(super().refuses(resolved))
         if resolved.problem.settings.turns != "none":
             reasons.append(f"{self.name} does not plan turns yet, with which less may do (settings.turns: none)")
+        if resolved.problem.settings.keeps_spares and (cpus := cpus_of(resolved)):
+            kept = f"partitions are kept free ({SPARE_SETTINGS})"
+            reasons.append(f"{kept} on GPUs only; the fleet has the CPUs {', '.join(cpus)}")
         if resolved.problem.settings.keeps_spares and resolved.mps:
             shared, kept = ", ".join(resolved.mps), f"partitions are kept free ({SPARE_SETTINGS})"
             reasons.append(f"{kept} on MIG and whole GPUs only; the fleet has mps on {shared}")
@@ -72,6 +75,8 @@ class Exact(Planner):
         objective = "finds most capacity (settings.objective: capacity)"
         if resolved.mps:
             yield from (f"{self.name} {objective} {why}" for why in not_shared_capacity(resolved))
+        if cpus := cpus_of(resolved):
+            yield f"{self.name} {objective} on GPUs only; the fleet has the CPUs {', '.join(cpus)}"
         if resolved.problem.settings.keeps_spares:
             yield f"{self.name} {objective} only where no partitions are kept free ({SPARE_SETTINGS})"
 
@@ -257,9 +262,7 @@ def _prices(resolved: ResolvedProblem, price: Floats, rent: Floats, shared: dict
     cheapest = min(entry.price_per_hour for entry in resolved.fleet)
     digits = DIGITS + max(0, ceil(-log10(cheapest)))
     sizes = [
-        SizePrice(
-            gpu=size.gpu, mig_profile=size.mig.name if size.mig else None, usd_per_hour=round(float(value), digits)
-        )
+        SizePrice(gpu=size.gpu, mig_profile=size.kind, usd_per_hour=round(float(value), digits))
         for size, value in zip(resolved.sizes, price, strict=True)
         if value > 0
     ]

@@ -71,7 +71,7 @@ class ExactTurns(Planner):
         if slowed:
             names = ", ".join(dict.fromkeys(f"{one.model} on {one.gpu}" for one in slowed))
             reasons.append(f"{self.name} does not plan yet what neighbours slow, which is known of {names}")
-        for entry in resolved.fleet:
+        for entry in (entry for entry in resolved.fleet if "cores" not in entry.sharing):
             shares = _shares(resolved, entry)
             if len(divisions(shares)) > MOST_DIVISIONS:
                 reasons.append(f"{self.name} knows up to {MOST_DIVISIONS} divisions; {entry.gpu.name} has more")
@@ -132,7 +132,7 @@ def _may_run_out(resolved: ResolvedProblem, entry: FleetType, shares: tuple[floa
     """Tells whether the models of a GPU could need more memory than it has, or their processes more clients."""
     most = max(map(len, divisions(shares)), default=0)
     needed = sorted((workload.memory_mib or 0.0 for workload in resolved.problem.workloads), reverse=True)
-    return most * sum(needed[:3]) > entry.gpu.memory_mib or most > entry.gpu.mps_client_limit(None)
+    return most * sum(needed[:3]) > entry.facts.memory_mib or most > entry.facts.mps_client_limit(None)
 
 
 def _gpu_type(resolved: ResolvedProblem, entry: FleetType) -> GpuType:

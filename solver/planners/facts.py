@@ -28,6 +28,6 @@ class PlannerFacts:
         allowed = {sharing for entry in problem.fleet for sharing in entry.sharing}
         if self.takes_turns and problem.settings.turns == "none":
             return False
-        if problem.settings.objective not in self.objectives:
+        if problem.settings.objective not in self.objectives or ("cores" in allowed and "cores" not in self.sharing):
             return False
         return bool(allowed.intersection(self.sharing)) and (self.keeps_spares or not problem.settings.keeps_spares)

@@ -11,6 +11,11 @@ from ..performance.resolve import ResolvedProblem
 SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
 
 
+def cpus_of(resolved: ResolvedProblem) -> list[str]:
+    """Returns the CPU types of a fleet."""
+    return [entry.gpu.name for entry in resolved.fleet if "cores" in entry.sharing]
+
+
 class Planner(Protocol):
     """An algorithm that turns a problem into a plan. Planners inherit from it what they do not say otherwise."""
 
@@ -48,7 +53,9 @@ class Planner(Protocol):
         """
         reasons = []
         allowed = {sharing for entry in resolved.fleet for sharing in entry.sharing}
-        if not allowed.intersection(self.sharing):
+        if "cores" not in self.sharing and (cpus := cpus_of(resolved)):
+            reasons.append(f"{self.name} knows GPUs only; the fleet has the CPUs {', '.join(cpus)}")
+        elif not allowed.intersection(self.sharing):
             reasons.append(f"{self.name} plans {' and '.join(self.sharing)}, which no GPU type of the fleet allows")
         if self.takes_turns and resolved.problem.settings.turns == "none":
             reasons.append(f"{self.name} lets services take turns (settings.turns: fixed or any)")

@@ -31,9 +31,7 @@ def measured_batch_times(problem: Problem, profiles: Iterable[Profile]) -> Batch
         sizes = range(1, served.batch + 1)
         found = [
             (size, max(one.latency_ms, 1000 * size * served.processes / one.capacity_rps))
-            for size, one in zip(
-                sizes, predict_batches(profile, partition.mig_profile, sizes, served.processes), strict=True
-            )
+            for size, one in zip(sizes, predict_batches(profile, partition.kind, sizes, served.processes), strict=True)
             if one is not None
         ]
         if not found:

@@ -3,13 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..model.catalogue import load_catalogue
-from ..model.division import in_turn, overcommitted, wrong_gpus
+from ..model.division import in_turn, no_cpus, overcommitted, wrong_gpus
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest
 from ..model.plan import Plan
 from .tenancies import IdleGpus
 
 MOST_SPARE = 100_000
+
+NO_CPUS = (
+    "how services move between cores is not planned yet",
+    "plan the GPUs and the CPUs as two problems to move what runs on the GPUs",
+)
 
 
 def parse_spare(texts: Iterable[str]) -> IdleGpus:
@@ -72,6 +77,7 @@ def _findings(source: str, plan: Plan) -> Iterator[Finding]:
     if not plan.gpus:
         yield Finding(source, "gpus", f"is empty (status {plan.status}); there is nothing to come from or go to")
     yield from (Finding(source, *wrong) for wrong in wrong_gpus(plan))
+    yield from (Finding(source, *wrong) for wrong in no_cpus(plan, *NO_CPUS))
     for i, gpu in enumerate(plan.gpus):
         if too_much := overcommitted(gpu):
             yield Finding(source, f"gpus[{i}].partitions", too_much)

@@ -13,7 +13,7 @@ from .summary import misses
 HOURS_A_MONTH = 730
 """A twelfth of a year, as clouds bill it."""
 
-SHARED = {"mig": "cut by MIG", "mps": "shared by MPS", "exclusive": "used whole"}
+SHARED = {"mig": "cut by MIG", "mps": "shared by MPS", "exclusive": "used whole", "cores": "divided by cores"}
 
 
 @dataclass(frozen=True)

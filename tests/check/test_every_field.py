@@ -17,6 +17,7 @@ from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Plan, Search, Status
+from sliceplan.solver.model.profile import Profile
 
 ONE = [{"model": "bert", "rate_rps": 10, "slo_ms": 500}]
 WHOLE = {"model": "vgg19", "rate_rps": 20, "slo_ms": 200, "gpus": ["T4"]}
@@ -34,7 +35,20 @@ CARRYING = problem_of(
     capacity_weights="solo",
 )
 INFEASIBLE = Status.INFEASIBLE
+CORES = [{"cores": c, "batch": 1, "processes": 1, "latency_ms": 20 / c, "throughput_rps": 40 * c} for c in (4, 8, 16)]
+MADE_UP = {"source": "made up", "method": "synthetic"}
+ON_CPU = problem_of(
+    [*ONE, {"model": "small", "rate_rps": 900, "slo_ms": 20}],
+    fleet=[NODES, {"cpu": "EPYC-9R14", "price_per_hour": 4.9, "nodes": [{"name": "c1", "count": 2}]}],
+).model_copy(
+    update={
+        "profiles": (
+            Profile.model_validate({"model": "small", "cpu": "EPYC-9R14", "points": CORES, "provenance": MADE_UP}),
+        )
+    }
+)
 GOOD = {
+    "cores": (ON_CPU, "exact", Status.OPTIMAL),
     "mig": (problem_of([*ONE, {"model": "resnet50", "rate_rps": 900, "slo_ms": 200}]), "exact", Status.OPTIMAL),
     "mig without bound": (problem_of(ONE), "parvagpu", Status.FEASIBLE),
     "mixed with nodes": (problem_of([*ONE, WHOLE], fleet=MIXED), "exact", Status.OPTIMAL),

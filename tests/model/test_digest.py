@@ -37,6 +37,7 @@ def by_the_library(problem):
         (data, "profiles"),
         (data["settings"], "gap"),
         *((one, "price_factor") for one in data["fleet"]),
+        *((one, "cpu") for one in data["fleet"]),
     ]:
         if record[field] in (None, [], 0):
             del record[field]
@@ -46,6 +47,8 @@ def by_the_library(problem):
     for workload in data["workloads"]:
         if workload["slo_quantile"] is None:
             del workload["slo_quantile"]
+    if problem.profiles:
+        data["profiles"] = [profile.model_dump(mode="json", exclude_defaults=True) for profile in problem.profiles]
     canonical = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -177,7 +180,7 @@ def test_a_new_field_that_is_set_changes_the_digest_and_is_in_the_canonical_json
         del data["settings"][field]
     for workload in data["workloads"]:
         del workload["slo_quantile"]
-    del data["fleet"][0]["price_factor"]
+    del data["fleet"][0]["price_factor"], data["fleet"][0]["cpu"]
     data["workloads"][0]["arrivals"] = {"window_s": 2.0}
     canonical = json.dumps(data, sort_keys=True, separators=(",", ":"))
     assert reference(found[3]).sha256 == hashlib.sha256(canonical.encode()).hexdigest()

@@ -134,6 +134,35 @@ TURNING = Problem.model_validate(
 )
 """What the exact planners refuse: who plans it may take turns, or not."""
 
+ON_CPU = {
+    "model": "our-words",
+    "cpu": "EPYC-9654",
+    "provenance": {"source": "made up", "method": "synthetic"},
+    "points": [
+        {"cores": n, "batch": 4, "processes": 1, "latency_ms": 200 / n, "throughput_rps": 18 * n, "memory_mib": 900}
+        for n in (4, 8, 16)
+    ],
+}
+
+ON_CORES = Problem.model_validate(
+    WAITING.model_dump()
+    | {
+        "name": "everything-on-cores",
+        "profiles": [*OWN, ON_CPU],
+        "fleet": [
+            CUT,
+            {"gpu": "V100-SXM2-16GB", "sharing": ["exclusive"], "count": 2},
+            {"cpu": "EPYC-9654", "price_per_hour": 0.7, "nodes": [{"name": "c1", "count": 2}]},
+        ],
+        "workloads": [
+            *(one.model_dump() for one in WAITING.workloads),
+            {"name": "small", "model": "our-words", "rate_rps": 90, "slo_ms": 300, "gpus": ["EPYC-9654"]},
+            {"name": "either", "model": "our-words", "rate_rps": 25, "slo_ms": 400, "max_replicas": 2},
+        ],
+    }
+)
+"""CPUs beside GPUs that are cut or used whole."""
+
 CARRYING = Problem.model_validate(
     WAITING.model_dump()
     | {
@@ -143,4 +172,4 @@ CARRYING = Problem.model_validate(
 )
 """Counted GPUs that are to carry most."""
 
-EVERYTHING = (SHARED, SPARE, WAITING, CARRYING)
+EVERYTHING = (SHARED, SPARE, WAITING, CARRYING, ON_CORES)

@@ -26,7 +26,7 @@ from sliceplan.app.tables.edits import with_edits
 from sliceplan.app.tables.problem import INTEGERS
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.base import Name
-from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
 from sliceplan.solver.model.prices import prices_of
 from sliceplan.solver.model.problem import FleetEntry, Settings, Sharing, Workload
@@ -210,7 +210,9 @@ def _fleet_columns(frame: pd.DataFrame) -> dict[str, Any]:
     column = st.column_config
     return {
         "gpu": column.SelectboxColumn(
-            "gpu", options=_options(load_catalogue(), frame["gpu"]), help=fields["gpu"].description
+            "gpu",
+            options=_options([*load_catalogue(), *load_cpus()], frame["gpu"]),
+            help=f"{fields['gpu'].description}; or a CPU type, with sharing: cores",
         ),
         "count": _number("count", fields["count"]),
         "price_per_hour": _number("price_per_hour", fields["price_per_hour"], "$%.2f"),
@@ -246,7 +248,7 @@ def _workload_columns(session: Session, frame: pd.DataFrame) -> dict[str, Any]:
         "gpus": column.TextColumn(
             "gpus",
             help=fields["gpus"].description,
-            validate=_list_of("|".join(load_catalogue()).replace(".", r"\.")),
+            validate=_list_of("|".join([*load_catalogue(), *load_cpus()]).replace(".", r"\.")),
         ),
     }
 

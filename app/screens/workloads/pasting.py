@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import streamlit as st
@@ -16,8 +16,9 @@ from sliceplan.app.tables.problem import marks_of, typed
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.sharing import Sharing
 
 from .beginning import show_findings
 from .marks import show_marks
@@ -100,6 +101,6 @@ def _with(tables: Tables, table: Table, rows: pd.DataFrame) -> Tables:
 
 
 def _known(session: Session) -> dict[str, Sequence[str]]:
-    gpus = list(load_catalogue())
+    gpus = [*load_catalogue(), *load_cpus()]
     models = sorted({profile.model for profile in profiles_of(session)})
-    return {"gpu": gpus, "gpus": gpus, "model": models, "sharing": ["mig", "mps", "exclusive"]}
+    return {"gpu": gpus, "gpus": gpus, "model": models, "sharing": list(get_args(Sharing))}

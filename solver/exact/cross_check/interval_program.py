@@ -193,7 +193,7 @@ def _coloured(
 
 def _axis(entry: FleetType) -> int:
     """Returns the length of a GPU's axis: its placement units, 1 where it has no MIG."""
-    return entry.gpu.mig.placement_units if entry.gpu.mig else 1
+    return entry.facts.mig.placement_units if entry.facts.mig else 1
 
 
 def _starts(size: PartitionSize) -> tuple[int, ...]:

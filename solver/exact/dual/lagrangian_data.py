@@ -92,11 +92,11 @@ def known_covers(resolved: ResolvedProblem, sizes: Ints) -> Ints | None:
         return None
     row = {workload.name: w for w, workload in enumerate(resolved.problem.workloads)}
     of_size = [resolved.sizes[k] for k in sizes]
-    column = {(size.gpu, size.mig.name if size.mig else None): k for k, size in enumerate(of_size)}
+    column = {(size.gpu, size.kind): k for k, size in enumerate(of_size)}
     covers = np.zeros((len(row), len(of_size)), dtype=np.int64)
     for gpu in resolved.known_plan.gpus:
         for partition in gpu.partitions:
-            k = column.get((gpu.gpu, partition.mig_profile)) if partition.sm_percent is None else None
+            k = column.get((gpu.gpu, partition.kind)) if partition.sm_percent is None else None
             for served in partition.serves:
                 w = row.get(served.workload)
                 if k is not None and w is not None:
@@ -110,6 +110,6 @@ def known_prices(resolved: ResolvedProblem, sizes: Ints) -> Floats | None:
         return None
     known = {(one.gpu, one.mig_profile): one.usd_per_hour for one in resolved.known_prices.sizes}
     of_size = [resolved.sizes[k] for k in sizes]
-    prices = [known.get((size.gpu, size.mig.name if size.mig else None)) for size in of_size]
+    prices = [known.get((size.gpu, size.kind)) for size in of_size]
     prices += [resolved.known_prices.shared.get(gpu) for gpu in resolved.mps]
     return None if None in prices else np.array(prices, dtype=np.float64)

@@ -17,6 +17,9 @@ Model
           sum_{p in P_g} x_p <= N_g                      for every g      (GPUs that there are)
           min_w <= sum_k n_wk <= max_w                   for every w      (replica limits)
 
+A CPU is one more type to cut: its partitions are numbers of cores, and its multisets those of model/core_partitions.py,
+which says which fit and that the listed ones contain them all. Nothing else of the argument knows of MIG.
+
 This is the reconfigurable machine scheduling problem of MIG-serving (arXiv 2109.11067) with the GPU
 configurations aggregated over workloads. It is exact: only the number of instances of each size on a GPU
 matters for what it can serve, every multiset that fits is part of a maximal one, and a point with less
@@ -36,6 +39,7 @@ import numpy as np
 from ortools.math_opt.python import mathopt
 
 from ...model.geometry import Multiset, all_multisets, maximal_multisets, placement_rules
+from ...model.hardware import Gpu
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.operating_points import WHOLE_GPU
@@ -50,10 +54,11 @@ from .spare_capacity import KeptFree, SpareRules, SpareVariables
 
 @dataclass(frozen=True)
 class Pattern:
-    """A way to cut a GPU of one type."""
+    """A way to cut a GPU of one type, or a CPU."""
 
     gpu: str
     profiles: Multiset
+    """Names of its partitions: MIG profiles, WHOLE_GPU, or numbers of cores."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class CuttingStockAnswer:
 
 def patterns_of(resolved: ResolvedProblem, entry: FleetType, *, every: bool = False) -> list[Pattern]:
     """
-    Returns the ways to cut a GPU of one type into partitions that some workload can use.
+    Returns the ways to cut a GPU of one type, or a CPU, into partitions that some workload can use.
 
     Parameters
     ----------
@@ -85,6 +90,8 @@ def patterns_of(resolved: ResolvedProblem, entry: FleetType, *, every: bool = Fa
     """
     whole = resolved.whole_of(entry.gpu.name)
     patterns = []
+    if cores := [resolved.sizes[k] for k in resolved.cores_of(entry.gpu.name) if resolved.capacity_rps[:, k].any()]:
+        return [Pattern(entry.gpu.name, names) for names in entry.divisions(cores)]
     if whole is not None and resolved.capacity_rps[:, whole].any():
         patterns.append(Pattern(entry.gpu.name, (WHOLE_GPU,)))
     used = [resolved.sizes[k].name for k in resolved.sizes_of(entry.gpu.name) if resolved.capacity_rps[:, k].any()]
@@ -322,8 +329,11 @@ def _with_fewest_slices(
 
 
 def slices_of(resolved: ResolvedProblem, size: PartitionSize) -> int:
-    """Returns the compute and memory slices that a partition takes; a GPU without MIG counts as one."""
+    """Returns the compute and memory slices that a partition takes, or its cores; a GPU without MIG counts as one."""
     if size.mig is not None:
         return size.mig.compute_slices + size.mig.memory_slices
-    geometry = resolved.fleet_by_name[size.gpu].gpu.mig
+    if size.cores is not None:
+        return size.cores
+    facts = resolved.fleet_by_name[size.gpu].gpu
+    geometry = facts.mig if isinstance(facts, Gpu) else None
     return geometry.compute_slices + geometry.placement_units if geometry else 1

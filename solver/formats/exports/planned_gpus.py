@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 
 from ...model.catalogue import load_catalogue
-from ...model.division import wrong_gpus
+from ...model.division import no_cpus, wrong_gpus
 from ...model.errors import Finding, InputError
 from ...model.hardware import Gpu, MigProfile
 from ...model.parsing import grouped
 from ...model.plan import Partition, Plan, PlannedGpu
+
+NO_CPUS = ("this format knows GPUs only", "plan the GPUs and the CPUs as two problems to export the GPUs")
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def known_gpus(plan: Plan, source: str) -> tuple[KnownGpu, ...]:
     if not plan.gpus:
         raise InputError([Finding(source, "gpus", f"is empty (status {plan.status}); there is nothing to export")])
     catalogue = load_catalogue()
-    if findings := [Finding(source, *wrong) for wrong in wrong_gpus(plan)]:
+    if findings := [Finding(source, *wrong) for wrong in (*wrong_gpus(plan), *no_cpus(plan, *NO_CPUS))]:
         raise InputError(grouped(findings))
     return tuple(_known(gpu, catalogue[gpu.gpu]) for gpu in plan.gpus)
 

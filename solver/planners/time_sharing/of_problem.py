@@ -117,7 +117,7 @@ class TurnsPlanner(Planner):
             ratio=self.ratio,
             use=[_use(table, shares) for table in tables] if self.interferes else None,
             memory_mib=memory,
-            room_mib=entry.gpu.memory_mib,
+            room_mib=entry.facts.memory_mib,
         )
 
 

@@ -1,0 +1,43 @@
+"""Random problems on small CPUs, and on GPUs beside them, against the enumeration of cores_oracle.py."""
+
+import sys
+from math import inf
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import pytest
+from oracles.cores_oracle import least_cost
+from problems.cpu_draws import drawn_problem, small_cpus
+
+from sliceplan.solver import api
+from sliceplan.solver.model.plan import Status
+
+
+def judged(seed, trees):
+    """Returns what is wrong with the answer to a drawn problem, or how it ended."""
+    problem = drawn_problem(seed)
+    least = least_cost(problem, trees)
+    try:
+        plan = api.solve(problem, profiles=[])
+    except api.InputError as error:
+        return "refused" if "no profile of it fits" in str(error) else f"false: {error}"
+    if plan.status is Status.INFEASIBLE:
+        return "infeasible" if least == inf else f"false: infeasible, and {least} would do"
+    if plan.status is not Status.OPTIMAL or abs(plan.cost_per_hour - least) > 1e-9 * least:
+        return f"false: {plan.status} at {plan.cost_per_hour}, and the least is {least}"
+    return "optimal"
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_small_problems_are_answered_as_enumeration_does(block):
+    with small_cpus() as trees:
+        ends = [judged(seed, trees) for seed in range(15 * block, 15 * block + 15)]
+    assert not [end for end in ends if end.startswith("false")], ends
+    assert ends.count("optimal") >= 6
+
+
+if __name__ == "__main__":
+    with small_cpus() as known:
+        for number in range(int(sys.argv[1]), int(sys.argv[2])):
+            print(number, judged(number, known), flush=True)
