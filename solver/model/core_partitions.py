@@ -169,7 +169,7 @@ class TooManyDivisionsError(ValueError):
 MOST_DIVISIONS = 3_000
 """Maximal divisions of a CPU that are listed; beyond it, the sizes are too many for programs over divisions."""
 
-MOST_SUMS = 10 * MOST_DIVISIONS
+MOST_SUMS = 4 * MOST_DIVISIONS
 """Divisions that are looked at on the way."""
 
 
@@ -252,7 +252,7 @@ def _ways(sizes: Cores, room: int) -> int:
 
 def _fillings(sizes: Cores, room: int) -> Iterator[Cores]:
     """Yields the counts of items of these sizes (descending) that leave no room for another one."""
-    if _ways(sizes, room) > MOST_SUMS:
+    if _ways(sizes, room) - _ways(sizes, room - sizes[-1]) > MOST_SUMS:
         raise TooManyDivisionsError
     for times in _bounded(sizes, room):
         if room - sum(n * size for n, size in zip(times, sizes, strict=True)) < sizes[-1]:

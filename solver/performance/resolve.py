@@ -391,8 +391,8 @@ def _too_finely_divided(fleet: Sequence[FleetType], sizes: Sequence[PartitionSiz
         except TooManyDivisionsError:
             message = (
                 f"is {entry.gpu.name}, which partitions of {', '.join(str(size.cores) for size in own)} cores divide "
-                f"in more than {MOST_DIVISIONS:,} ways; expected profiles with points on fewer numbers of cores, as "
-                f"the powers of two"
+                f"in too many ways ({MOST_DIVISIONS:,} are listed at most); expected profiles with points on fewer "
+                "numbers of cores, as 4, 8 and 16"
             )
             findings.append(Finding(source, f"fleet[{i}].cpu", message))
     return findings

@@ -92,6 +92,12 @@ def test_scale_measures_both_exact_methods_in_the_same_run(benchmark):
     assert found[0][5] == "0.000%"
 
 
+def test_mixed_cpus_says_that_its_measurements_are_synthetic_and_what_cpus_save(benchmark):
+    lines = benchmark("mixed_cpus", "--size", 4, "--seeds", 1, "--cores", "4,8")
+    assert "synthetic CPU measurements" in lines[0]
+    assert [row[:3] for row in rows(lines)] == [["4", "0.000%", "0.000%"]]
+
+
 def test_transitions_plans_a_pair_and_a_large_one_from_the_shipped_scenarios(benchmark):
     lines = benchmark("transitions", "--pairs", 1, "--gpus", 1, "--replan", 3)
     assert "plans/parvagpu-s1.yaml" in lines[0]

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from ...model.catalogue import load_catalogue
+from ...model.catalogue import load_catalogue, load_cpus
+from ...model.core_partitions import CoreTree, allowed_cores
 from ...model.errors import Finding, InputError
 from ...model.parsing import closest
 from .sample import STATISTICS, Sample, collected, refused
@@ -31,6 +32,10 @@ class Facts:
     processes: int | None = None
     latency: str = "p99"
     """Which statistic becomes the profile's latency: one of STATISTICS."""
+    cpu: str | None = None
+    """CPU type, in place of `gpu`."""
+    cores: int | None = None
+    """On which it ran; of a CPU alone."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,10 @@ def _refuse_missing(samples: Sequence[Sample], facts: Facts) -> None:
 
 
 def _no_slice(facts: Facts) -> Iterator[Finding]:
-    """Yields what is not said of the GPU and of the part of it that was measured."""
+    """Yields what is not said of the GPU, or of the CPU, and of the part of it that was measured."""
+    if facts.cpu is not None or facts.cores is not None:
+        yield from _no_cores(facts)
+        return
     if facts.gpu is None:
         yield Finding("--gpu", "", "is missing: no file tells the GPU type (`sliceplan gpus`)")
     if facts.mig_profile is None and facts.sm_percent is None:
@@ -89,6 +97,18 @@ def _no_slice(facts: Facts) -> Iterator[Finding]:
         yield Finding("--mig-profile", "", message)
     if facts.mig_profile is not None and facts.sm_percent is not None:
         yield Finding("--mig-profile", facts.mig_profile, "is given beside --sm-percent; give one of them")
+
+
+def _no_cores(facts: Facts) -> Iterator[Finding]:
+    """Yields what is missing, or too much, of a measurement on a CPU."""
+    if facts.cpu is None:
+        yield Finding("--cpu", "", "is missing beside --cores: no file tells the CPU type (`sliceplan cpus`)")
+    if facts.cores is None:
+        yield Finding("--cores", "", "is missing beside --cpu: no file tells on how many cores it ran")
+    of_gpus = (("--gpu", facts.gpu), ("--mig-profile", facts.mig_profile), ("--sm-percent", facts.sm_percent))
+    for option, value in of_gpus:
+        if value is not None:
+            yield Finding(option, str(value), "is given beside --cpu or --cores; give what it ran on")
 
 
 def _not_told(samples: Sequence[Sample], facts: Facts) -> Iterator[Finding]:
@@ -113,6 +133,9 @@ def _several_models(samples: Sequence[Sample], facts: Facts) -> Iterator[Finding
 
 
 def _refuse_unknown(facts: Facts) -> None:
+    if facts.cpu is not None:
+        _refuse_unknown_cores(facts.cpu, facts.cores or 0)
+        return
     catalogue = load_catalogue()
     gpu = catalogue.get(facts.gpu or "")
     if gpu is None:
@@ -122,6 +145,15 @@ def _refuse_unknown(facts: Facts) -> None:
     if facts.mig_profile is not None and facts.mig_profile not in known:
         hint = closest(facts.mig_profile, known)
         raise refused("--mig-profile", facts.mig_profile, f"is no MIG profile of {gpu.name}. {hint}")
+
+
+def _refuse_unknown_cores(name: str, cores: int) -> None:
+    cpu = load_cpus().get(name)
+    if cpu is None:
+        raise refused("--cpu", name, f"is not in the catalogue. {closest(name, load_cpus())}")
+    tree = CoreTree.of(cpu)
+    if tree.level(cores) is None:
+        raise refused("--cores", str(cores), f"is no partition of {name}, which has {allowed_cores(tree)}")
 
 
 def _batch(sample: Sample, facts: Facts) -> int | None:

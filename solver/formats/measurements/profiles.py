@@ -47,7 +47,8 @@ def measured_profiles(
     profiles = [
         Profile(
             model=model,
-            gpu=facts.gpu or "",
+            gpu=facts.cpu or facts.gpu or "",
+            cpu=facts.cpu,
             provenance=Provenance(source=f"{tool}: {files}", method=_method(facts.latency, _remarks(chosen, model))),
             points=tuple(point for of_model, point in made if of_model == model),
         )
@@ -116,6 +117,7 @@ def _point(one: KnownLoad, facts: Facts) -> MeasuredPoint:
         return MeasuredPoint(
             mig_profile=facts.mig_profile,
             sm_percent=facts.sm_percent,
+            cores=facts.cores,
             batch=one.batch,
             processes=one.processes,
             latency_ms=_nine_digits(latency),
@@ -161,9 +163,9 @@ def _method(latency: str, remarks: Iterable[str]) -> str:
 
 
 def _operating_point(point: MeasuredPoint) -> tuple[str | float | None, int, int]:
-    return point.mig_profile or point.sm_percent, point.batch, point.processes
+    return point.partition or point.sm_percent, point.batch, point.processes
 
 
 def _shown(point: MeasuredPoint) -> str:
-    place = point.mig_profile or f"{point.sm_percent:g} %"
+    place = point.partition or f"{point.sm_percent:g} %"
     return f"batch {point.batch} with {point.processes} process(es) on {place}"
