@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 from problems.shop import SHOP
 from typer.testing import CliRunner
 
@@ -85,6 +86,13 @@ def test_what_does_not_go_is_refused(scenarios):
     assert "demo.yaml: is read as well" in str(done.exception)
     done = scenarios(DEMO, "--family", "scale=1", "--planner", "parva")
     assert "'parva'" in str(done.exception)
+
+
+def test_a_model_that_nobody_knows_is_no_planners_failure(scenarios, file):
+    problem = yaml.safe_load(SHOP.read_text())
+    problem["workloads"][0]["model"] = "resnett"
+    done = scenarios(file(problem), "--family", "scale=1")
+    assert "resnett" in str(done.exception)
 
 
 def test_a_planner_that_refuses_is_no_line_of_zeros(scenarios):

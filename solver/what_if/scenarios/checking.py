@@ -8,6 +8,7 @@ from ...model.errors import Finding, InputError
 from ...model.parsing import closest
 from ...model.problem import Problem
 from ...model.scenario_report import Rules
+from ...performance.resolve import resolve
 from .asking import Asked, own_rules_of
 
 
@@ -41,7 +42,8 @@ def checked(asked: Asked) -> Asked:
     Raises
     ------
     InputError
-        If the fleet has as many GPUs as wanted, so that all can be scheduled, or is not of the rules' kind.
+        If the fleet has as many GPUs as wanted, so that all can be scheduled, or is not of the rules' kind, or if a GPU
+        type or a model is not known.
     """
     findings = [
         Finding(asked.problem.name, f"fleet[{i}].count", "is missing; whether rates can be scheduled needs a number")
@@ -50,6 +52,7 @@ def checked(asked: Asked) -> Asked:
     ]
     if findings:
         raise InputError(findings)
+    resolve(asked.problem, asked.profiles)
     if asked.rules == "gpulets":
         own_rules_of(asked)
     return asked
