@@ -38,7 +38,17 @@ ON_V100 = for_published(SHARED, "everything-v100", SHARED.fleet[1:2])
 FREE_ON_V100 = for_published(SHARED, "everything-free-v100", SHARED.fleet[1:2], mps_rules="free")
 PROBLEMS = (*EVERYTHING, TURNING, ON_CUT_GPUS, ON_V100, FREE_ON_V100)
 
-OF_TABLES = ("exact-turns", "gpulets", "gpulets-ideal", "gpulets-int", "sbp", "sbp-half", "self-tuning", "timesharing")
+OF_TABLES = (
+    "exact-turns",
+    "gpulets",
+    "gpulets-ideal",
+    "gpulets-int",
+    "gpulets-paper",
+    "sbp",
+    "sbp-half",
+    "self-tuning",
+    "timesharing",
+)
 
 
 @cache
