@@ -16,6 +16,8 @@ class RowSoFar:
     """None: it failed."""
     value: str
     """By the objective, with its unit; empty: there is no plan, or nothing is known of it."""
+    best: str
+    """Of a plan that no other is better than, by the objective, as `cheapest`; empty: it failed."""
     gpus: int | None
     runtime_s: float
     done: int
@@ -26,7 +28,8 @@ class RowSoFar:
 def row_so_far(row: Row, done: int, of: int) -> RowSoFar:
     """Returns what of an answer is shown before all are there."""
     if isinstance(row, Failure):
-        return RowSoFar(row.planner, None, "", None, row.runtime_s, done, of)
+        return RowSoFar(row.planner, None, "", "", None, row.runtime_s, done, of)
     own = judged(row)
     value = "" if own.value is None else own.objective.shown(own.value)
-    return RowSoFar(row.planner, row.status, value, row.gpus_used if row.gpus else None, row.runtime_s, done, of)
+    gpus = row.gpus_used if row.gpus else None
+    return RowSoFar(row.planner, row.status, value, own.objective.best, gpus, row.runtime_s, done, of)

@@ -94,11 +94,14 @@ def comparison_table(
 
 def verdict(plan: Plan, gap: float | None) -> str:
     """Returns in a word or two what came of a planner; `gap`: to the best bound."""
-    if plan.capacity is not None and plan.status is Status.OPTIMAL:
-        return f"proven {judged(plan).objective.best}"
     if plan.status is Status.FEASIBLE and gap is not None and gap < 1e-9:
         return "as cheap as proven" if plan.capacity is None else "as much as proven"
-    return VERDICTS[plan.status]
+    return in_words(plan.status, judged(plan).objective.best)
+
+
+def in_words(status: Status, best: str) -> str:
+    """Returns what a status says; `best`: of a plan that no other is better than, as `cheapest`."""
+    return f"proven {best}" if status is Status.OPTIMAL else VERDICTS[status]
 
 
 def moved_table(difference: PlanDifference, planner: str) -> pd.DataFrame:

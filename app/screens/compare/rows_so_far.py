@@ -8,7 +8,7 @@ import streamlit as st
 from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
 from sliceplan.app.jobs.row_so_far import RowSoFar
 from sliceplan.app.session.session import Session
-from sliceplan.app.tables.comparison import FAILED, VERDICTS
+from sliceplan.app.tables.comparison import FAILED, in_words
 from sliceplan.app.widgets.job_progress import POLL_S
 from sliceplan.app.widgets.tables import show_table
 
@@ -35,7 +35,7 @@ def table_of(rows: Iterable[RowSoFar]) -> pd.DataFrame:
         [
             {
                 "planner": row.planner,
-                "verdict": FAILED if row.status is None else VERDICTS[row.status],
+                "verdict": FAILED if row.status is None else in_words(row.status, row.best),
                 "cost, or what it carries": row.value,
                 "GPUs": row.gpus,
                 "time (s)": row.runtime_s,
