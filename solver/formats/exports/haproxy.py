@@ -7,7 +7,7 @@ with more draws than one it would look at the servers' loads. Weights are 1 to 2
 
 from ...model.plan import Plan
 from .planned_gpus import known_gpus
-from .router_weights import PORT, by_partition, deals_at_random, warnings_of
+from .router_weights import PORT, by_partition, deals_at_random, other_router, warnings_of
 from .serving_groups import serving_groups
 from .target import Export, Options
 
@@ -28,4 +28,4 @@ def export(plan: Plan, options: Options) -> Export:
             f"    server {one.name} {one.name}:{PORT} weight {weight}"
             for one, weight in zip(service.backends, service.weights, strict=True)
         ]
-    return Export({"backends.cfg": "\n".join(lines) + "\n"}, (ADDRESSES, *warnings_of(services)))
+    return Export({"backends.cfg": "\n".join(lines) + "\n"}, (ADDRESSES, *other_router(plan), *warnings_of(services)))

@@ -12,7 +12,7 @@ from ...model.errors import Finding, InputError
 from ...model.plan import Plan
 from .kubernetes_names import WORKLOAD
 from .planned_gpus import known_gpus
-from .router_weights import MOST_TRIED, PORT, Weighted, by_group, deals_at_random, warnings_of
+from .router_weights import MOST_TRIED, PORT, Weighted, by_group, deals_at_random, other_router, warnings_of
 from .serving_groups import ServingGroup, serving_groups
 from .target import Export, Options
 from .yaml_text import yaml_text
@@ -72,7 +72,7 @@ def export(plan: Plan, options: Options) -> Export:
 
 def _limits(plan: Plan, groups: Sequence[ServingGroup], services: Sequence[Weighted]) -> tuple[str, ...]:
     promised = plan.promise is not None and plan.promise.latency == "percentile"
-    turns = (AT_RANDOM,) if promised and not deals_at_random(plan) else ()
+    turns = other_router(plan) or ((AT_RANDOM,) if promised and not deals_at_random(plan) else ())
     several = [group.name for group in groups if len(group.members) > 1]
     shown = ", ".join(several[:3]) + (f" and {len(several) - 3} more" if len(several) > 3 else "")
     return (*turns, *((BY_CONNECTION.format(shown),) if several else ()), *warnings_of(services))

@@ -8,7 +8,7 @@ lets all worker processes take the same turns.
 from ...model.plan import Plan
 from .haproxy import ADDRESSES
 from .planned_gpus import known_gpus
-from .router_weights import MOST_TRIED, PORT, by_partition, deals_at_random, warnings_of
+from .router_weights import MOST_TRIED, PORT, by_partition, deals_at_random, other_router, warnings_of
 from .serving_groups import serving_groups
 from .target import Export, Options
 
@@ -25,4 +25,4 @@ def export(plan: Plan, options: Options) -> Export:
             for one, weight in zip(service.backends, service.weights, strict=True)
         ]
         lines.append("}")
-    return Export({"upstreams.conf": "\n".join(lines) + "\n"}, (ADDRESSES, *warnings_of(services)))
+    return Export({"upstreams.conf": "\n".join(lines) + "\n"}, (ADDRESSES, *other_router(plan), *warnings_of(services)))

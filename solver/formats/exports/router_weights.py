@@ -129,6 +129,16 @@ def warnings_of(services: Sequence[Weighted]) -> tuple[str, ...]:
     return (f"By whole weights these get more than they are promised up to: {shown}; plan with some headroom.",)
 
 
+def other_router(plan: Plan) -> tuple[str, ...]:
+    """Returns that dealing by weights is no router that a plan is for, if it is for one that knows every state."""
+    if plan.promise is None or plan.promise.dispatch not in ("least_expected", "central"):
+        return ()
+    return (
+        f"The plan is for dispatch {plan.promise.dispatch}, a router that knows every partition's state; dealt by "
+        "weights its percentiles are not certified: plan with settings.dispatch: weighted_round_robin.",
+    )
+
+
 def deals_at_random(plan: Plan) -> bool:
     """Tells whether a plan's requests are dealt at random; else in weighted turns."""
     return plan.promise is not None and plan.promise.dispatch == "random"

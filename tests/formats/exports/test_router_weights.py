@@ -170,3 +170,11 @@ def test_weights_are_whole_and_near_the_rates_where_they_can_be(drawn, most):
     if min(rate for rate, _ in drawn) >= greatest / most * 200 and min(room for _, room in drawn) >= 1.02:
         for weight, (rate, _) in zip(weights, drawn, strict=True):
             assert total * weight / of_weights == pytest.approx(rate, rel=0.0101)
+
+
+@pytest.mark.parametrize("target", ["nginx", "haproxy", "http-routes"])
+@pytest.mark.parametrize("dispatch", ["least_expected", "central"])
+def test_weights_are_no_certificate_of_a_plan_for_a_router_that_knows_every_state(target, dispatch):
+    said = " ".join(exported(target, promising(shop(), dispatch)).warnings)
+    assert f"The plan is for dispatch {dispatch}, a router that knows every partition's state" in said
+    assert "The plan is for dispatch" not in " ".join(exported(target, promising(shop(), "random")).warnings)
