@@ -150,7 +150,7 @@ def _sms(gpu: str, mig_profile: str | None, percent: float | None) -> float:
     Of a CPU its cores.
     """
     if gpu in load_cpus():
-        return cores_named(mig_profile or "")
+        return cores_named(mig_profile)
     facts = load_catalogue()[gpu]
     if mig_profile is None or facts.mig is None:
         return facts.sm_count.value * (percent or 100.0) / 100

@@ -359,7 +359,7 @@ def _offered(problem: Problem, kinds: Sequence[PartitionKind], kind: Ints) -> tu
     for k in np.unique(kind).tolist():
         gpu, mig_profile, _ = kinds[k]
         if (cpu := load_cpus().get(gpu)) is not None:
-            mib = None if cpu.memory_mib is None else cpu.memory_mib * cores_named(mig_profile or "") / cpu.core_count
+            mib = None if cpu.memory_mib is None else cpu.memory_mib * cores_named(mig_profile) / cpu.core_count
             offers[:, k] = problem.settings.max_processes, np.nan if mib is None else mib
             continue
         facts = load_catalogue()[gpu]

@@ -81,7 +81,7 @@ def allocated_sms(kind: PartitionKind) -> float:
     """Returns the SMs that a partition of a kind holds."""
     gpu, mig_profile, percent = kind
     if gpu in load_cpus():
-        return float(cores_named(mig_profile or ""))
+        return float(cores_named(mig_profile))
     return _sms(gpu, mig_profile) * (1.0 if mig_profile else (percent or 100.0) / 100)
 
 

@@ -11,6 +11,7 @@ def cores_in_words(cores: int) -> str:
     return "1 core" if cores == 1 else f"{cores} cores"
 
 
-def cores_named(kind: str) -> int:
-    """Returns how many cores a partition of this name has, the inverse of `cores_in_words`."""
-    return int(kind.split()[0])
+def cores_named(kind: str | None) -> int:
+    """Returns how many cores a partition of this name has, the inverse of `cores_in_words`; 0: it names no cores."""
+    number = (kind or "").partition(" ")[0]
+    return int(number) if number.isdecimal() else 0

@@ -10,6 +10,7 @@ from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.problem import Problem
 
 SHOWS = {
+    "cpus": "Eight services on A100s and on CPUs that are there anyway; the CPU measurements are made up.",
     "demo": "Eight services of a shop front on A100s cut by MIG: where to begin.",
     "igniter": "Twelve services that share V100s by MPS, with interference between them, as in iGniter's paper.",
     "mixed": "Three GPU types at once: A100s cut by MIG, V100s and T4s shared by MPS or used whole.",

@@ -33,7 +33,8 @@ PROBLEM = problem_of(
 
 
 def through_tables(problem):
-    return stated(problem.name, fleet_table(problem), workload_table(problem), problem.settings.model_dump(mode="json"))
+    own = problem.settings.model_dump(mode="json")
+    return stated(problem.name, fleet_table(problem), workload_table(problem), own, profiles=problem.profiles)
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, *example_problems().values()], ids=lambda problem: problem.name)
