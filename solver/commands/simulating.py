@@ -74,6 +74,14 @@ def simulate(
         list[str] | None,
         typer.Option(metavar="GPU@SECONDS", help="A GPU of the plan that fails; repeatable. Counted from then on."),
     ] = None,
+    takeover: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            help="After a failure partitions that are kept free serve what was lost, so many seconds later.",
+        ),
+    ] = None,
     measured_batches: Annotated[
         bool, typer.Option("--measured-batches", help="Smaller batches take the profiles' times where they have them.")
     ] = False,
@@ -114,6 +122,7 @@ def simulate(
         load=load,
         quantile=quantile,
         measured_batches=measured_batches,
+        takeover_s=takeover,
     )
     if is_stdout(keep):
         raise InputError([Finding("--keep", "", "is `-`; replications are read again from it, so it needs a file")])

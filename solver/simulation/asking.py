@@ -218,6 +218,7 @@ def settings_of(
     load: float,
     quantile: float | None,
     measured_batches: bool,
+    takeover_s: float | None = None,
 ) -> SimulationSettings:
     """Returns settings from what was asked for in words and figures; InputError with all findings of the words."""
     findings: list[Finding] = []
@@ -245,6 +246,7 @@ def settings_of(
         quantile=quantile,
         failures_s=asked(lambda: failures_of(failures), {}),
         measured_batches=measured_batches,
+        takeover_s=takeover_s,
     )
     if findings:
         raise InputError(findings)

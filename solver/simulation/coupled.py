@@ -26,6 +26,8 @@ class Coupled:
     """Shape (group, server): its queues; -1: it has fewer."""
     ends_ms: Floats
     """Shape (queue,): when the GPU of a queue fails; inf: it does not."""
+    begins_ms: Floats
+    """Shape (queue,): when its services are up."""
 
 
 def deal_by_state(queues: Queues, coupled: Coupled, dealing: DealsByState, facts: ServerFacts) -> Ints:
@@ -52,7 +54,9 @@ def deal_by_state(queues: Queues, coupled: Coupled, dealing: DealsByState, facts
         _advance_before(queues, among, at)
         costs = np.full((groups, width), np.inf)
         costs[of_group, column] = np.where(
-            coupled.ends_ms[among] > at, dealing.costs(queues, among, facts.of(among), at), np.inf
+            (coupled.ends_ms[among] > at) & (coupled.begins_ms[among] <= at),
+            dealing.costs(queues, among, facts.of(among), at),
+            np.inf,
         )
         cheapest = costs.argmin(axis=1)
         can = costs[np.arange(groups), cheapest] < np.inf

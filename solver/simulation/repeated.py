@@ -81,7 +81,7 @@ class Repeated:
             "servers": [
                 None if asked.dealing is None else asked.dealing.name,
                 None if asked.batching is None else asked.batching.name,
-                dict(asked.failures_s),
+                [dict(asked.failures_s), asked.takeover_s],
             ],
             "profiles": [one.model_dump(mode="json") for one in self.profiles] if asked.measured_batches else None,
         }

@@ -158,7 +158,8 @@ def _histogram(latencies: Floats, slo_ms: float) -> tuple[LatencyBin, ...]:
 
 
 def _partitions(service: Service, usage: Usage) -> tuple[SimulatedPartition, ...]:
-    weights = sum(server.weight for server in service.servers)
+    first = zip(service.servers, service.there_from_ms, strict=True)
+    weights = sum(server.weight for server, begins in first if begins == 0)
     rate = 1000 / service.gap_ms
     return tuple(
         SimulatedPartition(
@@ -185,8 +186,16 @@ def _notes(plan: Plan, settings: SimulationSettings, services: Sequence[Service]
             "where services take turns in any order, each is executed as if it were the last of every round; if "
             "requests are dealt alike, no order makes one later"
         )
-    if free := sum(not partition.serves for gpu in plan.gpus for partition in gpu.partitions):
+    free = sum(not partition.serves for gpu in plan.gpus for partition in gpu.partitions)
+    if free and settings.takeover_s is None:
         notes.append(f"{free} partitions are kept free; they take no requests, as nothing says when they would")
+    if settings.takeover_s is not None:
+        ups = [begins for service in services for begins in service.there_from_ms if begins > 0]
+        lost = sum(end < inf for service in services for end in service.ends_ms)
+        notes.append(
+            f"{len(ups)} of {lost} lost servers are up again in free partitions of their size, "
+            f"{settings.takeover_s:g} s after the failure"
+        )
     if settings.failures_s:
         notes.append("what a GPU has not completed when it fails is lost; requests after it go to what is left")
     if rare := sum(service.gap_ms == LONGEST_GAP_MS for service in services):

@@ -67,6 +67,7 @@ def simulate_runs(
     first_queue = np.cumsum([0, *of_run])
     server = np.concatenate([np.arange(begins[s], begins[s + 1]) for s, _ in numbers])
     ends_ms = np.concatenate([services[s].ends_ms for s, _ in numbers]).astype(np.float64)
+    begins_ms = np.concatenate([services[s].there_from_ms for s, _ in numbers]).astype(np.float64)
     if isinstance(dealing, DealsAhead):
         dealt = [
             _dealt(services[s], dealing, random, times)
@@ -93,7 +94,8 @@ def simulate_runs(
         for run, (q, n) in enumerate(zip(first_queue, of_run, strict=False)):
             own[run, :n] = np.arange(q, q + n)
         facts = server_facts([servers[i] for i in server])
-        all_placed = deal_by_state(queues, Coupled(np.concatenate(arrivals), bounds, own, ends_ms), dealing, facts)
+        coupled = Coupled(np.concatenate(arrivals), bounds, own, ends_ms, begins_ms)
+        all_placed = deal_by_state(queues, coupled, dealing, facts)
         placed = [all_placed[bounds[run] : bounds[run + 1]] for run in range(len(numbers))]
         numbers_of = [np.arange(len(times)) for times in arrivals]
     return _runs(queues, first, ends_ms, first_queue, numbers_of, arrivals, placed)
@@ -157,12 +159,12 @@ def _dealt(service: Service, dealing: DealsAhead, random: np.random.Generator, t
     if len(service.servers) == 1 and service.ends_ms[0] == inf:
         return np.zeros(len(times), dtype=np.int64)
     weights = np.array([server.weight for server in service.servers])
-    ends = np.array(service.ends_ms)
-    moments = [0.0, *sorted({float(end) for end in ends if end < inf}), inf]
+    ends, begins = np.array(service.ends_ms), np.array(service.there_from_ms)
+    moments = [0.0, *sorted({float(one) for one in (*ends, *begins) if 0 < one < inf}), inf]
     parts = []
     for begin, end in pairwise(moments):
         number = int(np.searchsorted(times, end) - np.searchsorted(times, begin))
-        alive = np.where(ends > begin, weights, 0.0)
+        alive = np.where((ends > begin) & (begins <= begin), weights, 0.0)
         if alive.any():
             parts.append(dealing.deal(random, alive, number))
         else:

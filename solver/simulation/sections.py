@@ -69,7 +69,7 @@ def _section(number: int, run: Run, chosen: Ints | np.ndarray) -> Section:
 def usage_of(service: Service, run: Run) -> Usage:
     """Returns what a service's servers did in a run."""
     begin, number = service.counted_from_ms, len(service.servers)
-    there = np.clip(np.minimum(service.ends_ms, service.until_ms) - begin, 0.0, None)
+    there = np.clip(np.minimum(service.ends_ms, service.until_ms) - np.maximum(service.there_from_ms, begin), 0.0, None)
     busy = np.minimum(run.batch_end_ms, service.until_ms) - np.maximum(run.batch_start_ms, begin)
     counted = run.batch_start_ms >= begin
     return Usage(

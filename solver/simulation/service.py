@@ -28,6 +28,13 @@ class Service:
     """Whether the queues have forgotten that they began empty when counting begins (warm_up.py)."""
     quantile: float = 0.99
     """Share of its requests that must be in time."""
+    begins_ms: Sequence[float] = ()
+    """When each server is there; empty: all of them from the beginning."""
+
+    @property
+    def there_from_ms(self) -> Sequence[float]:
+        """When each server is there."""
+        return self.begins_ms or [0.0] * len(self.servers)
 
     @property
     def key(self) -> int:

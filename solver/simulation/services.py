@@ -1,6 +1,6 @@
 """From a problem, its plan and what is to be simulated to services with servers; or all that is wrong with them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -18,6 +18,7 @@ from .promised import quantile_of
 from .server import BatchTimes, Server, servers_of
 from .service import Service
 from .settings import SECTIONS, SimulationSettings
+from .spares import Spare, spares_of
 from .warm_up import replications
 
 LONGEST_GAP_MS = 86_400_000.0
@@ -57,7 +58,14 @@ def services_of(
     servers = servers_of(plan, batch_times)
     if findings := [*_wrong_plan(problem, plan, servers), *_wrong_settings(problem, plan, settings)]:
         raise InputError(findings)
-    services = [_service(workload, servers[workload.name], plan, settings) for workload in problem.workloads]
+    spares: dict[str, list[Spare]] = {}
+    if settings.takeover_s is not None:
+        for spare in spares_of(plan, servers, settings.failures_s, settings.takeover_s):
+            spares.setdefault(spare.workload, []).append(spare)
+    services = [
+        _with_spares(_service(workload, servers[workload.name], plan, settings), servers, spares.get(workload.name, ()))
+        for workload in problem.workloads
+    ]
     if findings := list(_too_much(services, settings)):
         raise InputError(findings)
     return services
@@ -122,6 +130,10 @@ def _wrong_settings(problem: Problem, plan: Plan, settings: SimulationSettings) 
         yield Finding("requests", "", f"is {settings.requests}; expected 1 or more for each service")
     if settings.seconds is not None and not 0 < settings.seconds <= 1e9:
         yield Finding("seconds", "", f"is {settings.seconds:g}; expected more than 0 and at most 1e9")
+    if settings.takeover_s is not None and not 0 <= settings.takeover_s <= 1e6:
+        yield Finding("takeover", "", f"is {settings.takeover_s:g} s; expected 0 to 1e6")
+    if settings.takeover_s is not None and not settings.failures_s:
+        yield Finding("takeover", "", "is of a GPU that fails, and none does; expected --fail-gpu GPU@SECONDS too")
     if isinstance(settings.router, Central):
         yield from _wrong_for_one_queue(plan, settings)
     gpus = {gpu.id for gpu in plan.gpus}
@@ -178,6 +190,19 @@ def _service(workload: Workload, servers: tuple[Server, ...], plan: Plan, settin
         runs=runs,
         is_settled=is_settled,
         quantile=quantile_of(plan, settings, workload.name),
+    )
+
+
+def _with_spares(service: Service, servers: Mapping[str, tuple[Server, ...]], spares: Sequence[Spare]) -> Service:
+    """Returns the service with what comes up when its own servers are lost."""
+    if not spares:
+        return service
+    total = sum(server.weight for server in servers[service.name])
+    return replace(
+        service,
+        servers=(*service.servers, *(replace(one.server, weight=one.server.weight / total) for one in spares)),
+        ends_ms=(*service.ends_ms, *[inf] * len(spares)),
+        begins_ms=(*[0.0] * len(service.servers), *(one.begins_ms for one in spares)),
     )
 
 

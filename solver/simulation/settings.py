@@ -36,6 +36,8 @@ class SimulationSettings:
     """Share of the requests that must be in time; None: what the plan promises each service; 0.99 if it does not."""
     failures_s: Mapping[str, float] = field(default_factory=dict)
     """GPU -> when it fails, in seconds from the beginning of every replication."""
+    takeover_s: float | None = None
+    """Seconds after a failure from which partitions that are kept free serve what was lost; None: they do not."""
     measured_batches: bool = False
     """Whether smaller batches take the profile's times where it has them."""
 

@@ -37,7 +37,8 @@ def unstable(service: Service, dealing: Dealing) -> Unstable | None:
     """Returns the first moment from which a queue of a service grows without end, and the worst queue then."""
     limit = 1 - EDGE if service.arrivals.is_random or not isinstance(dealing, DealsAhead) else 1 + EDGE
     rate = 1000 / service.gap_ms
-    for since_ms in (0.0, *sorted({end for end in service.ends_ms if end < inf})):
+    settled_ms = max(service.there_from_ms)  # before, a queue that grows shrinks again when others come up
+    for since_ms in sorted({settled_ms, *(end for end in service.ends_ms if settled_ms < end < inf)}):
         left = [server for server, end in zip(service.servers, service.ends_ms, strict=True) if end > since_ms]
         worst = max(demands(left, rate, dealing), key=lambda one: one.load, default=Demand(rate, 0.0, None))
         if worst.load >= limit:

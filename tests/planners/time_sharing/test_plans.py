@@ -26,7 +26,15 @@ def gpus_of(planner, problem, profiles=None):
 
 @pytest.mark.parametrize(
     ("planner", "gpus"),
-    [("sbp", 4), ("sbp-half", 2), ("gpulets", 3), ("gpulets-int", 3), ("gpulets-ideal", 3), ("gpulets-paper", 3), ("self-tuning", 3)],
+    [
+        ("sbp", 4),
+        ("sbp-half", 2),
+        ("gpulets", 3),
+        ("gpulets-int", 3),
+        ("gpulets-ideal", 3),
+        ("gpulets-paper", 3),
+        ("self-tuning", 3),
+    ],
 )
 def test_each_planner_plans_as_few_gpus_as_it_can(planner, gpus):
     assert gpus_of(planner, a100_problem(EQUAL)) == (Status.FEASIBLE, gpus)
