@@ -37,8 +37,8 @@ METHOD = (
     "with any router (solver/performance/latency_rules/any_router.py); no plan costs less than slice prices prove then"
 )
 
-BOUND_TIME, SAFE_TIME = 0.3, 0.4
-"""Parts of the time."""
+TURNS_TIME, BOUND_TIME = 0.4, 0.4
+"""Parts of the time; the plan in turns comes first, as it is one."""
 
 ROUNDS, MOST_FOR_ROUNDS = 20, 2_000
 """Times that services are asked for more, and how many services there may be for it."""
@@ -47,6 +47,9 @@ FAILURES = 6
 
 BEGIN = 0.93
 """Part of the rates that is asked for at first: sets mostly carry more than the sum of estimates."""
+
+LEAST_S = 0.05
+"""Of a search for the bound."""
 
 MORE = 1e-6
 """Least part by which more is asked for."""
@@ -69,8 +72,8 @@ def solve_for_sets(
     The problem's rule is that of turns.
     """
     search = _Search(resolved, on_answer, time.monotonic() + time_limit_s)
+    search.plan_in_turns(TURNS_TIME * time_limit_s)
     if search.prove(BOUND_TIME * time_limit_s):
-        search.plan_in_turns(SAFE_TIME * time_limit_s)
         search.plan_by_kind()
     return search.answer()
 
@@ -84,16 +87,17 @@ class _Search:
         self._resolved, self._rule, self._on_answer, self._deadline = resolved, rule, on_answer, deadline
         self._best: SetAnswer | None = None
         self._cost: float | None = None
+        self._relaxed: DecomposedAnswer | None = None
+        self._bound: float | None = None
         self._limited = False
 
     def prove(self, time_limit_s: float) -> bool:
         """Finds the bound, and a plan if the relaxation's holds; returns whether there may be a plan."""
         points = self._resolved.with_rule(AnyRouter(self._rule.shared))
-        self._relaxed = solve_by_prices(points, time_limit_s=time_limit_s)
-        self._points = points
+        self._relaxed = solve_by_prices(points, time_limit_s=max(min(time_limit_s, self._left_s), LEAST_S))
         self._bound = self._relaxed.answer.cost_bound
-        self._limited = self._relaxed.answer.stopped is StopReason.TIME_LIMIT
-        if self._relaxed.answer.stopped is StopReason.INFEASIBLE:
+        self._limited |= self._relaxed.answer.stopped is StopReason.TIME_LIMIT
+        if self._best is None and self._relaxed.answer.stopped is StopReason.INFEASIBLE:
             return False
         self._on_answer(self.answer())
         self._take(points, self._relaxed)
@@ -101,9 +105,9 @@ class _Search:
 
     def plan_in_turns(self, time_limit_s: float) -> None:
         """Plans by what partitions carry in weighted turns."""
-        if self._is_done() or not self._resolved.capacity_rps.any(axis=1).all():
+        if not self._resolved.capacity_rps.any(axis=1).all():
             return
-        solved = solve_by_prices(self._resolved, time_limit_s=min(time_limit_s, self._left_s))
+        solved = solve_by_prices(self._resolved, time_limit_s=time_limit_s)
         self._limited |= solved.answer.stopped is StopReason.TIME_LIMIT
         self._take(self._resolved, solved)
 
@@ -135,15 +139,16 @@ class _Search:
 
     def answer(self) -> SetAnswer:
         """Returns the best plan so far."""
-        solved = self._relaxed.answer if self._best is None else self._best.solved.answer
-        if self._relaxed.answer.stopped is StopReason.INFEASIBLE:
-            return SetAnswer(self._points, self._relaxed)
+        found = self._best
+        if found is None:
+            assert self._relaxed is not None  # the bound is looked for before anything is said without a plan
+            if self._relaxed.answer.stopped is StopReason.INFEASIBLE:
+                return SetAnswer(self._resolved, self._relaxed)
+            nothing = replace(self._relaxed.answer, patterns=None, partitions=None)
+            found = SetAnswer(self._resolved, replace(self._relaxed, answer=nothing))
         stopped = ended(self._cost, self._bound, gap=self._resolved.gap, limited=self._limited or self._left_s <= 0)
-        found = replace(solved, stopped=stopped, cost_bound=self._bound)
-        if self._best is None:
-            found = replace(found, patterns=None, partitions=None)
-        points = self._points if self._best is None else self._best.points
-        return SetAnswer(points, replace(self._relaxed, answer=found, method=METHOD))
+        answer = replace(found.solved.answer, stopped=stopped, cost_bound=self._bound)
+        return SetAnswer(found.points, replace(found.solved, answer=answer, method=METHOD))
 
     @property
     def _left_s(self) -> float:
