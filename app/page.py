@@ -16,6 +16,7 @@ from sliceplan.app.screens.start import screen as start
 from sliceplan.app.screens.transition import screen as transition
 from sliceplan.app.screens.what_if import screen as what_if
 from sliceplan.app.screens.will_it_hold import screen as will_it_hold
+from sliceplan.app.screens.words import screen as words
 from sliceplan.app.screens.workloads import screen as workloads
 from sliceplan.app.session.current import BROKEN_LINK, current_session
 from sliceplan.app.session.kept import Kept
@@ -65,6 +66,7 @@ def draw_page() -> None:
         page(transition.show, "Transition", "transition", "moving"),
         page(profiles.show, "Profiles", "profiles", "show_chart"),
         page(history.show, "History", "history", "history"),
+        page(words.show, "Words", "words", "menu_book"),
     ]
     chosen = st.navigation(pages)
     entered = SCREEN.of(session) != chosen.url_path

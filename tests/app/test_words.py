@@ -15,6 +15,7 @@ from sliceplan.app.session.session import Answer
 SCREENS = (
     *("start", "workloads", "plan", "will_it_hold", "compare", "what_if", "fragmentation", "transition", "profiles"),
     "history",
+    "words",
 )
 
 DIALOGS = {

@@ -20,6 +20,7 @@ SCREENS = (
     "Transition",
     "Profiles",
     "History",
+    "Words",
 )
 
 WIDTHS = (390, 768, 1280, 1920)

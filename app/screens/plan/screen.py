@@ -23,6 +23,7 @@ from sliceplan.solver.wording.plain_words import in_plain_words
 from .fleet_view import show_fleet
 from .headline import show_headline
 from .next_questions import show_next_questions
+from .rounds_view import show_rounds
 from .worth import show_worth
 
 FLEET, BUDGETS, SERVICES, GPUS = "Fleet", "Latency budgets", "Services", "GPUs"
@@ -67,6 +68,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
         st.info("No GPU of the plan fits this choice. Take something out of it.")
     elif view == FLEET:
         show_fleet(session, problem, plan, chosen)
+        show_rounds(session, problem, plan)
     elif view == BUDGETS:
         _show_budgets(session, problem, plan, chosen)
     elif view == SERVICES:

@@ -21,6 +21,7 @@ from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.app.widgets.words import meaning
 from sliceplan.solver.formats.profile_files import profiles_yaml
 from sliceplan.solver.metrics.caveats import CaveatKind, caveats
 from sliceplan.solver.metrics.prediction_evidence import PredictionEvidence, prediction_evidence
@@ -247,7 +248,7 @@ def _show_evidence(session: Session, marks: list[PredictionEvidence]) -> None:
     all_of, outside, carried = st.columns(3)
     all_of.metric("Operating points", len(marks), help="partitions of the plan that serve something")
     outside.metric("Extrapolate", len(beyond), help="batch size or share outside the measured range")
-    carried.metric("Estimated", estimated, help="from measurements on another GPU type")
+    carried.metric("Estimated", estimated, help=meaning("estimated"))
     if beyond:
         st.header("Where the plan extrapolates")
         table = evidence_table(beyond)[["service", "model", "GPU", "batch", "partition", "extrapolates to"]]
