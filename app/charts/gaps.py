@@ -63,7 +63,13 @@ def gap_chart(comparison: Comparison) -> go.Figure:
         height=110 + ROW_HEIGHT * len(order),
         margin={"l": 10, "r": 240 if broken else 150, "t": 30, "b": 40},
         xaxis={"title": "cost above the proven bound (%)", "range": _range(known, broken), "fixedrange": True},
-        yaxis={"autorange": "reversed", "fixedrange": True, "categoryorder": "array", "categoryarray": order},
+        yaxis={
+            "autorange": "reversed",
+            "automargin": True,
+            "fixedrange": True,
+            "categoryorder": "array",
+            "categoryarray": order,
+        },
     )
     return figure
 
@@ -105,4 +111,6 @@ def _missing(plan: Plan) -> str:
     missed = missed_slos(plan)
     if not missed:
         return "gives away more than there is"
-    return f"{len(missed)} service{'' if len(missed) == 1 else 's'} late, by up to {max(missed.values()):.0%}"
+    worst = max(missed.values())
+    excess = f"{worst:.0%}" if worst >= 0.01 else f"{worst:.1%}"
+    return f"{len(missed)} service{'' if len(missed) == 1 else 's'} late, by up to {excess}"

@@ -6,7 +6,7 @@ from sliceplan.app.charts.alike_fleet import Alike, alike, alike_chart
 from sliceplan.app.charts.fleet import MOST_IN_LEGEND, fleet_chart
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN, MOST_ROWS
-from sliceplan.app.charts.shades import COLOUR_BY, ColourBy
+from sliceplan.app.charts.shades import ColourBy
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.plan import GpuFilter
@@ -27,30 +27,19 @@ SHOWN = "plan.alike"
 OPENED = Kept[tuple[int, ...]]("plan.alike_clicked")
 
 
-def show_fleet(session: Session, problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
-    """Draws the GPUs that are chosen, and all about the one of their parts that was clicked."""
+def show_fleet(session: Session, problem: Problem, plan: Plan, chosen: GpuFilter, by: ColourBy) -> None:
+    """Draws the GPUs that are chosen, and all about the one of their parts that was clicked; `by`: what colours say."""
     gpus = chosen.gpus_of(plan)
-    if len(gpus) <= MOST_ROWS:
-        _show_each(session, problem, plan, chosen, gpus, _colour_by(session))
-        return
-    which_gpus, colours = st.columns(2)
-    with colours:
-        by = _colour_by(session)
-    with which_gpus:
+    if len(gpus) > MOST_ROWS:
         kinds = made_once("plan.kinds", (plan, chosen), lambda: alike(gpus))
         _open_what_was_clicked(session, kinds)
         options = [TOGETHER, *(kind.name for kind in kinds), ONE_BY_ONE]
         which = choose_one(session, SHOWN, f"GPUs, of {len(gpus):,}", options)
-    if which == TOGETHER:
-        _show_together(session, problem, plan, kinds, by)
-        return
-    gpus = next((list(kind.gpus) for kind in kinds if kind.name == which), gpus)
+        if which == TOGETHER:
+            _show_together(session, problem, plan, kinds, by)
+            return
+        gpus = next((list(kind.gpus) for kind in kinds if kind.name == which), gpus)
     _show_each(session, problem, plan, chosen, gpus, by)
-
-
-def _colour_by(session: Session) -> ColourBy:
-    by: ColourBy = choose_one(session, "plan.colour_by", "Colour by", COLOUR_BY)
-    return by
 
 
 def _show_together(session: Session, problem: Problem, plan: Plan, kinds: list[Alike], by: ColourBy) -> None:

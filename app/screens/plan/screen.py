@@ -3,6 +3,7 @@
 import streamlit as st
 
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
+from sliceplan.app.charts.shades import COLOUR_BY, ColourBy
 from sliceplan.app.screens.plan.downloads import offer_plan
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
@@ -62,12 +63,12 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     if not goes_on and session.answer is not None and session.answer.plan is plan:
         show_next_questions(session, session.answer)
     view = choose_one(session, "plan.view", "Show", (FLEET, BUDGETS, SERVICES, GPUS), side_by_side=True)
-    chosen = _choose(session, plan)
+    chosen, by = _choose(session, plan, with_colours=view == FLEET)
     gpus = chosen.gpus_of(plan)
     if not gpus:
         st.info("No GPU of the plan fits this choice. Take something out of it.")
     elif view == FLEET:
-        show_fleet(session, problem, plan, chosen)
+        show_fleet(session, problem, plan, chosen, by)
         show_rounds(session, problem, plan)
     elif view == BUDGETS:
         _show_budgets(session, problem, plan, chosen)
@@ -93,12 +94,13 @@ def _show_warnings(plan: Plan) -> None:
         st.markdown("\n".join(lines))
 
 
-def _choose(session: Session, plan: Plan) -> GpuFilter:
-    """Lets the user choose what to look at; only what the plan has different values of is offered."""
+def _choose(session: Session, plan: Plan, *, with_colours: bool) -> tuple[GpuFilter, ColourBy]:
+    """Lets the user choose what to look at; only what the plan has different values of is offered. And the colours."""
     names, nodes, types = made_once("plan.options", (plan,), lambda: _options(plan))
     offers: list[str] = ["services"]
     offers += ["nodes"] if len(nodes) > 1 else []
     offers += ["types"] if len(types) > 1 else []
+    offers += ["colours"] if with_colours else []
     offers += ["missed"] if plan.violations else []
     columns = dict(zip(offers, st.columns([2 if offer == "services" else 1 for offer in offers]), strict=True))
     with columns["services"]:
@@ -108,6 +110,10 @@ def _choose(session: Session, plan: Plan) -> GpuFilter:
     chosen_nodes: list[str] = []
     chosen_types: list[str] = []
     only_missed = False
+    by: ColourBy = COLOUR_BY[0]
+    if "colours" in columns:
+        with columns["colours"]:
+            by = choose_one(session, "plan.colour_by", "Colour by", COLOUR_BY)
     if "nodes" in columns:
         with columns["nodes"]:
             chosen_nodes = choose_some(session, "plan.nodes", "Nodes", nodes)
@@ -117,7 +123,7 @@ def _choose(session: Session, plan: Plan) -> GpuFilter:
     if "missed" in columns:
         with columns["missed"]:
             only_missed = choose_whether(session, "plan.missed", "Only missed SLOs")
-    return GpuFilter(tuple(services), tuple(chosen_nodes), tuple(chosen_types), only_missed)
+    return GpuFilter(tuple(services), tuple(chosen_nodes), tuple(chosen_types), only_missed), by
 
 
 def _options(plan: Plan) -> tuple[list[str], list[str], list[str]]:
