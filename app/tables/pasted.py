@@ -12,6 +12,7 @@ import pandas as pd
 
 from sliceplan.solver.formats.cells import as_written, no_formula
 
+from .names import accepted_names, told
 from .pasted_numbers import UnreadableNumberError, decimal_mark, number_of
 from .problem import FLEET_COLUMNS, FLOATS, INTEGERS, WORKLOAD_COLUMNS, typed
 
@@ -126,6 +127,10 @@ def read_table(text: str, table: Table, known: Mapping[str, Iterable[str]] | Non
         values, wrong = _row(row, header, mark, folded)
         rows.append(values)
         marks.append("; ".join(wrong))
+    renamed = accepted_names(str(row["name"]) for row in rows if "name" in row)
+    if renamed:
+        rows = [{**row, "name": renamed.get(str(row["name"]), row["name"])} if "name" in row else row for row in rows]
+        notes = [*notes, told(renamed)]
     frame = typed(pd.DataFrame(rows, columns=list(COLUMNS[table])))
     return Pasted(frame, tuple(marks), notes=tuple(notes), columns=tuple(name for name in header if name))
 
