@@ -6,7 +6,7 @@ What is wrong comes back as findings; `marks_of` says in which row and column ea
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
@@ -162,9 +162,8 @@ def _fleet_entry(row: dict[str, Any]) -> dict[str, Any]:
 
 def ways_in(text: object) -> tuple[Sharing, ...]:
     """Returns the ways of dividing a GPU that a cell of the fleet states, those that there are; empty means MIG."""
-    named: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
     parts = [] if text is None else _parts(text)
-    return tuple(way for way in named if way in parts) or ("mig",)
+    return tuple(way for way in get_args(Sharing) if way in parts) or ("mig",)
 
 
 def _workload(row: dict[str, Any]) -> dict[str, Any]:

@@ -92,7 +92,9 @@ def estimated(profile: Profile, measured_on: Gpu, to: Gpu, margin: float = MARGI
 
 def nearest(model: str, to: Gpu, known: Iterable[Profile], catalogue: "dict[str, Gpu]") -> list[Profile]:
     """Returns the measured profiles of a model on other GPU types, the one on the most alike type first."""
-    own = [one for one in known if one.model == model and one.gpu != to.name and _is_measured(one)]
+    own = [
+        one for one in known if one.model == model and one.gpu != to.name and one.gpu in catalogue and _is_measured(one)
+    ]
     return sorted(own, key=lambda one: distance(whole(catalogue[one.gpu]), whole(to), catalogue[one.gpu], to)[::-1])
 
 
