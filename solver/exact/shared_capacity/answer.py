@@ -4,7 +4,8 @@ Most capacity on counted GPUs under MPS: a plan by generated contents, and the l
 The first plan is one of least cost (exact/fleet), whose contents are grown (grown.py); GPUs that it leaves take what is
 worth most. Then prices of the linear program over known contents (program.py) are asked for what a content could be
 worth (content_limit.py), which is a limit and gives further contents, until time or rounds are over; whole numbers of
-all contents make the last plan. Prices move half the way from the best ones so far, for those of few contents are wild.
+all contents make the last plan. Prices move a part of the way from the most promising ones so far, for those of few
+contents are wild; the last question is asked there, and longer.
 """
 
 import time
@@ -34,6 +35,9 @@ FIRST = 0.4
 MIXING = 0.25
 """Part of what is then left for whole numbers of contents."""
 
+GUESSING = 0.6
+"""Part of the time for prices that goes for looking for them; the rest is for what they prove."""
+
 ROUNDS = 40
 CELLS, GAP = 150, 2e-3
 """Of one question for a content, at most and at least."""
@@ -41,10 +45,12 @@ CELLS, GAP = 150, 2e-3
 MOST_CELLS, LEAST_GAP = 4_000, 5e-4
 """The same for the last one."""
 
-GROWN = 2
+GROWN = 6
 """Contents of one question that are let carry more."""
 
-HALF = 0.5
+HALF, SHORTER = 0.5, 0.7
+"""Of the way from the best prices so far to those of the program; the factor for each round that did not help."""
+
 STALE = 10
 """Rounds without a limit that fell by ENOUGH, a part of it, after which the search for prices ends."""
 
@@ -93,8 +99,9 @@ def most_capacity_shared(
     search.begin([one for one in cheap.gpus or () if isinstance(one, MpsGpu)])
     on_answer(search.answer(limited=True))
     pricing_end = deadline - MIXING * max(deadline - time.monotonic(), 0.0)
+    rounds_end = time.monotonic() + GUESSING * max(pricing_end - time.monotonic(), 0.0)
     for _ in range(ROUNDS):
-        if time.monotonic() >= pricing_end or search.is_done or not search.price(pricing_end):
+        if time.monotonic() >= rounds_end or search.is_done or not search.price(rounds_end):
             break
         on_answer(search.answer(limited=True))
     search.sharpen(pricing_end)
@@ -159,18 +166,27 @@ class _Search:
         found = master_prices(self._resolved, self._weights, list(self._contents.values()))
         if found is None:
             return False
-        known = len(self._contents)
-        improved = self._ask(self._prices.between(found, HALF), end)
+        known, best = len(self._contents), self._likely[0]
+        self._grow(found)
+        self._ask(self._likely[1].between(found, HALF * SHORTER**self._stale), end)
+        improved = self._likely[0] < best * (1 - ENOUGH)
         self._stale = 0 if improved else self._stale + 1
         return self._stale < STALE and (improved or len(self._contents) > known)
+
+    def _grow(self, prices: MasterPrices) -> None:
+        """Lets the contents that are worth most at prices carry more, as these count it."""
+        price, charge = self._weights + prices.of_rate, prices.of_more - prices.of_less
+        for one in self._figures:
+            own = sorted(self._of_type(one.mps.gpu), key=lambda content: -self._worth_of(content, price, charge))
+            self._add([grown(one, content, price, np.zeros(len(price))) for content in own[:GROWN]])
 
     def sharpen(self, end: float) -> None:
         """Asks again, and longer, at the prices where the contents that are known are worth least."""
         if self._plan and not self.is_done:
             self._ask(self._likely[1], end, cells=MOST_CELLS, gap=LEAST_GAP)
 
-    def _ask(self, prices: MasterPrices, end: float, *, cells: int = CELLS, gap: float = GAP) -> bool:
-        """Returns whether the limit fell by enough to go on."""
+    def _ask(self, prices: MasterPrices, end: float, *, cells: int = CELLS, gap: float = GAP) -> None:
+        """Asks what a content is worth at prices: a limit, and contents."""
         price, charge = self._weights + prices.of_rate, prices.of_more - prices.of_less
         worth, there = {}, {}
         for one in self._figures:
@@ -178,17 +194,15 @@ class _Search:
             found = content_limit(one, price, charge, known=max(known, default=0.0), gap=gap, cells=cells, deadline=end)
             worth[one.mps.gpu] = found.limit
             self._add(found.contents[:KEPT])
-            self._add(grown(one, content, price, np.zeros(len(price))) for content in found.contents[:GROWN])
+            self._add(grown(one, content, price, np.zeros(len(price))) for content in found.contents[:2])
             known += [self._worth_of(content, price, charge) for content in found.contents[:1]]
             there[one.mps.gpu] = max(known, default=0.0)
         limit = limit_at(self._resolved, prices, worth, self._counts)
         likely = limit_at(self._resolved, prices, there, self._counts)
         if likely < self._likely[0]:
             self._likely = likely, prices
-        fell = limit < self._limit * (1 - ENOUGH)
         if limit < self._limit:
             self._limit, self._prices, self._worth = limit, prices, worth
-        return fell
 
     def _of_type(self, gpu: str) -> list[Content]:
         return [one for one in self._contents.values() if one.gpu.gpu == gpu]
