@@ -43,6 +43,15 @@ def breaches(page, axe):
     return [(one["id"], node["html"][:160]) for one in found for node in one["nodes"]]
 
 
+def show_in(page, scheme):
+    """Shows the page in a theme, without motion, and waits until all of it is drawn so: what is old is pale."""
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    has_scheme = "one => getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme === one"
+    page.wait_for_function(has_scheme, arg=scheme)
+    settle(page)
+    expect(page.locator("[data-stale=true]")).to_have_count(0)
+
+
 @pytest.fixture
 def axe():
     if find_spec("axe_playwright_python") is None:
@@ -62,9 +71,7 @@ def test_every_screen_is_for_everyone_at_every_width(page, axe):
             page.wait_for_function(f"document.querySelector('[data-testid=stMain]').scrollWidth <= {width}")
         page.set_viewport_size({"width": 1280, "height": 1400})
         for scheme in ("dark", "light"):
-            # Without motion nothing is looked at while it fades in.
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            settle(page)
+            show_in(page, scheme)
             assert breaches(page, axe) == [], (screen, scheme)
 
 
@@ -79,8 +86,7 @@ def test_the_dialog_of_own_profiles_is_for_everyone_before_and_after_a_table_is_
         if pasted:
             expect(dialog.get_by_text("Read as a table of measurements")).to_be_visible()
         for scheme in ("dark", "light"):
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            settle(page)
+            show_in(page, scheme)
             assert breaches(page, axe) == [], (pasted, scheme)
 
 
