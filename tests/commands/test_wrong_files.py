@@ -16,7 +16,11 @@ from support.command_line import assert_refused, sliceplan
         (["fleet", 0, "gpu"], "A100-40GB", "not on A100-40GB"),
         (["fleet", 0, "count"], -1, "fleet[0].count is -1; expected a number of at least 0"),
         (["fleet", 0, "sharing"], ["mps"], "mps interference coefficients"),
-        (["fleet", 0, "sharing"], ["slices"], "fleet[0].sharing[0] is 'slices'; expected 'exclusive', 'mig' or 'mps'"),
+        (
+            ["fleet", 0, "sharing"],
+            ["slices"],
+            "fleet[0].sharing[0] is 'slices'; expected 'exclusive', 'mig', 'mps' or 'cores'",
+        ),
         (["fleet", 0, "sharing"], "mig", "fleet[0].sharing is 'mig'; expected a list"),
         (["fleet", 0], "A100-80GB", "fleet[0] is 'A100-80GB'; expected a mapping"),
         (["fleet"], [], "fleet has 0 entries; expected at least 1"),
