@@ -9,7 +9,7 @@ from sliceplan.solver import api
 
 CLASSES = ["Comparison", "Headroom", "Shedding", "SimulationSettings", "WrongPlanError", "WrongTransitionError"]
 SOLVING = ["capacity", "check", "compare", "export_formats", "headroom"]
-PLANNERS = ["planner_facts", "planner_names", "planner_sources", "planners_for"]
+PLANNERS = ["planner_facts", "planner_names", "planner_sources", "planners_for", "plans_by_router"]
 NAMES = [*CLASSES, *SOLVING, *PLANNERS, "price", "replan", "shed", "simulate", "solve", "transition"]
 
 
