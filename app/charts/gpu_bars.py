@@ -20,6 +20,8 @@ MOST_ROWS = 24
 MOST_DRAWN = 1000
 """GPUs in one picture; more are no picture but a wallpaper, and slow."""
 CELL_HEIGHT = 19
+LEGEND_PX = 66
+"""Of a legend at most; beyond three rows it scrolls."""
 CELL = 0.95
 """Part of a grid's cell that its GPU takes; the rest is the gap to the next one."""
 GAP = 0.0016
@@ -86,6 +88,8 @@ def gpu_bars(
             "yanchor": "bottom",
             "y": 1.01,
             "x": 0,
+            # On a phone it stands below in words, and all that it is given here is left blank.
+            "maxheight": LEGEND_PX,
             "itemclick": False,
             "itemdoubleclick": False,
         },

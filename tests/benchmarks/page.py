@@ -1,11 +1,12 @@
 """
 How long the page's large pictures take in headless Chromium.
 
-    .venv/bin/python tests/benchmarks/page.py [--gpus 400] [--services 500] [--repeats 5]
+    .venv/bin/python tests/benchmarks/page.py [--gpus 400] [--services 500] [--repeats 5] [--plans 5]
 
-Prints the seconds from opening the page to its tables, those to compute the picture of a fleet, its size, the seconds
-that the browser takes from having it to having drawn it, and those from a click on *Plan* to the picture of the whole
-plan on the page; medians of `--repeats`. Times are this machine's, whatever else runs on it.
+Prints the seconds from opening the page to its tables, those of a newcomer's four steps to a plan of two services,
+those to compute the picture of a fleet, its size, the seconds that the browser takes from having it to having drawn it,
+and those from a click on *Plan* to the picture of the whole plan on the page; medians of `--repeats` and of `--plans`.
+Times are this machine's, whatever else runs on it.
 """
 
 import argparse
@@ -52,6 +53,7 @@ def main() -> None:
     parser.add_argument("--services", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=5, help="how often each is measured, after the first time")
+    parser.add_argument("--plans", type=int, default=5, help="how often somebody's first plan is measured; 0: not")
     arguments = parser.parse_args()
     needs_chromium()
     say_what_it_ran_on(f"{arguments.services} {RANDOM}")
@@ -60,6 +62,12 @@ def main() -> None:
     print(f"the first to open it {first[0]:.2f} and {first[1]:.2f};", end=" ")
     worst = tuple(max(column) for column in zip(*later, strict=True))
     print(f"the next {arguments.repeats} at worst {worst[0]:.2f} and {worst[1]:.2f}")
+    if arguments.plans:
+        print(
+            f"load {os.getloadavg()[0]:.1f}; from opening the page to the plan of two pasted services, four steps:",
+            end=" ",
+        )
+        print(f"{first_plan_s(arguments.plans):.2f} s")
     problem = random_problem(arguments.services, arguments.seed)
     plan = solve(problem)
     # The most finely cut ones, as the figure to reach is one of partitions.
@@ -130,6 +138,27 @@ def first_paint_s(repeats: int) -> list[tuple[float, float]]:
             tab.wait_for_timeout(1500)
             tab.context.close()
     return seconds
+
+
+def first_plan_s(repeats: int) -> float:
+    """Returns the seconds from opening the page to the plan of two pasted services, the median; people take longer."""
+    cells = "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t200\nphotos\tvgg16\t80\t250"
+    seconds = []
+    with tempfile.TemporaryDirectory() as folder, running_chromium() as browser, running_page(folder) as address:
+        for _ in range(repeats + 1):
+            tab = browser.new_context(viewport={"width": 1280, "height": 1400}).new_page()
+            began = time.perf_counter()
+            tab.goto(address)
+            tab.get_by_role("button", name="Plan my services").click()
+            box = tab.get_by_role("dialog").get_by_role("textbox", name="Cells of a spreadsheet")
+            box.fill(cells)
+            box.press("Control+Enter")
+            tab.get_by_role("button", name="Plan 2 services").click()
+            tab.get_by_role("heading", name=re.compile(r"^\d+ GPUs?, \$")).wait_for(timeout=60_000)
+            seconds.append(time.perf_counter() - began)
+            tab.context.close()
+    # On a server that just began to listen, the first one also waits for the workers.
+    return statistics.median(seconds[1:])
 
 
 def busy_s(client: CDPSession) -> float:

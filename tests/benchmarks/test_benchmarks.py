@@ -119,7 +119,7 @@ def test_users_get_their_plan(benchmark):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("page", ("--gpus", 1, "--services", 3, "--repeats", 1)),
+        ("page", ("--gpus", 1, "--services", 3, "--repeats", 1, "--plans", 0)),
         ("page_what_if", ("--services", 50, "--moves", 1, "--points", 12)),
     ],
 )
