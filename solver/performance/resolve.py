@@ -12,7 +12,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from ..model.catalogue import load_catalogue, load_cpus
-from ..model.core_partitions import MOST_DIVISIONS, CoreTree, TooManyDivisionsError, maximal_divisions
+from ..model.core_partitions import CoreTree
 from ..model.counted import asks_for_capacity, uncounted
 from ..model.cpu import Cpu
 from ..model.errors import Finding, InputError
@@ -23,6 +23,7 @@ from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
 from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
 from ..model.profile import Profile
 from ..model.sharing import cores_in_words
+from .core_divisions import MOST_DIVISIONS, TooManyDivisionsError, maximal_divisions
 from .interference.beside_neighbours import Promise
 from .interference.prediction import Floats, Ints
 from .interference.solo_tables import SoloTable

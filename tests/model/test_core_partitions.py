@@ -7,13 +7,8 @@ import pytest
 from oracles.cores_oracle import empty_cpus, fits
 from problems.cpu_draws import TREES, allowed
 
-from sliceplan.solver.model.core_partitions import (
-    CoreTree,
-    TooManyDivisionsError,
-    allowed_cores,
-    maximal_divisions,
-    starts_of,
-)
+from sliceplan.solver.model.core_partitions import CoreTree, allowed_cores, starts_of
+from sliceplan.solver.performance.core_divisions import TooManyDivisionsError, maximal_divisions
 
 
 def multisets(tree, sizes):

@@ -17,8 +17,9 @@ Model
           sum_{p in P_g} x_p <= N_g                      for every g      (GPUs that there are)
           min_w <= sum_k n_wk <= max_w                   for every w      (replica limits)
 
-A CPU is one more type to cut: its partitions are numbers of cores, and its multisets those of model/core_partitions.py,
-which says which fit and that the listed ones contain them all. Nothing else of the argument knows of MIG.
+A CPU is one more type to cut: its partitions are numbers of cores, its multisets those of
+performance/core_divisions.py, which says which fit and that the listed ones contain them all. Nothing else of the
+argument knows of MIG.
 
 This is the reconfigurable machine scheduling problem of MIG-serving (arXiv 2109.11067) with the GPU
 configurations aggregated over workloads. It is exact: only the number of instances of each size on a GPU
