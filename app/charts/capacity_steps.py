@@ -18,6 +18,9 @@ MOST_DRAWN = 8
 
 HEIGHT = 300
 
+MOST_SHOWN = 2.5
+"""Times the need up to which the axis goes, as what matters is near 1; lines beyond leave the picture."""
+
 
 @dataclass(frozen=True)
 class CapacityOverTime:
@@ -123,9 +126,15 @@ def capacity_chart(
         margin={"l": 10, "r": 10, "t": 60, "b": 10},
         legend={"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0},
         xaxis=time_axis(since, until),
-        yaxis={"title": "could carry", "tickformat": ".0%", "rangemode": "tozero", "fixedrange": True},
+        yaxis={"title": "could carry", "tickformat": ".0%", "range": [0, _highest(services)], "fixedrange": True},
     )
     return figure
+
+
+def _highest(services: Sequence[CapacityOverTime]) -> float:
+    """Returns where the axis ends."""
+    parts = [capacity / one.needed_rps for one in services[:MOST_DRAWN] for capacity in one.capacity_rps]
+    return min(MOST_SHOWN, 1.1 * max([1.0, *parts]))
 
 
 def _figures(plan: Plan) -> dict[str, tuple[float, float]]:

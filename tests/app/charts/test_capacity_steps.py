@@ -56,3 +56,4 @@ def test_the_chart_has_the_rate_as_a_line_and_a_line_for_each_service():
     assert set(figure.data[-1].y) == {1}
     assert [trace.name for trace in figure.data[:-1]] == [one.service for one in LINES][:8]
     assert all(trace.line.shape == "hv" for trace in figure.data[:-1])
+    assert 1 < figure.layout.yaxis.range[1] <= 2.5
