@@ -31,6 +31,7 @@ SOLVER = {
     "transition": {"model", "performance", "wording"},
     "workers": {"model", "runtime"},
     "cores": {"model", "runtime"},
+    "inss": {"model", "performance", "runtime", "formats"},
     "simulation": {"model", "performance", "runtime", "workers", "formats"},
     "allocation": {"model", "performance", "metrics"},
     "comparison": {"model", "allocation"},
@@ -44,7 +45,7 @@ SOLVER = {
     "what_if": {"model", "performance", "runtime", "workers", "formats", "analysis", "api"},
     "commands": {
         *("model", "performance", "runtime", "workers", "formats", "wording", "check", "comparison", "transition"),
-        *("analysis", "simulation", "api", "what_if", "extensions", "cores"),
+        *("analysis", "simulation", "api", "what_if", "extensions", "cores", "inss"),
     },
 }
 
