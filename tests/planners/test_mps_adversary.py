@@ -24,3 +24,9 @@ def test_no_claim_on_strange_problems_is_false(family, seeds):
     for seed in range(seeds):
         verdict = judged(seed, family)
         assert not verdict.false, (family, seed, verdict.false)
+
+
+def test_a_share_that_falls_without_end_with_its_coefficient_is_none():
+    """A k4 of 1e300 makes the share that is needed a number below all whole ones."""
+    verdict = judged(60060, "absurd")
+    assert not verdict.false

@@ -179,7 +179,7 @@ class ItemTable:
             surroundings=tuple(met[..., None] for met in self.mps.model.surroundings(demands)),
             residents=np.full((*sets.shape, 1), sets.shape[1]),
         )
-        needed = np.ceil(np.minimum(percent / self.mps.unit_percent, TOO_MUCH) - 1e-9)
+        needed = np.ceil(np.clip(percent / self.mps.unit_percent, 0.0, TOO_MUCH) - 1e-9)
         usable = (batch > 0) & (needed <= self.mps.capacity_units)
         return np.where(usable, np.maximum(needed, 1), TOO_MUCH).astype(np.int64)
 

@@ -78,5 +78,5 @@ def least_shares(
 
 def _units(percent: Floats, unit_percent: float) -> Ints:
     """Returns shares rounded up to whole units."""
-    units = np.ceil(np.minimum(percent / unit_percent, TOO_MUCH) - TOLERANCE)
+    units = np.ceil(np.clip(percent / unit_percent, 0.0, TOO_MUCH) - TOLERANCE)
     return units.astype(np.int64)
