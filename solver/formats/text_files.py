@@ -1,5 +1,5 @@
 """
-Writing text files so that a reader sees the old ones or the new ones, never a part, and nothing else is destroyed.
+Writing files so that a reader sees the old ones or the new ones, never a part, and nothing else is destroyed.
 
 A file is written aside and renamed, which puts a new file in the place of what the name stood for. So what a name leads
 to is looked at first: links are followed; what is no regular file (a pipe, a device, `/dev/stdout`) is written into;
@@ -66,6 +66,11 @@ def folder_hindrance(path: Path) -> str | None:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Writes a text as UTF-8, as `write_bytes` does."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """
     Writes a file; where it is a pipe whose reader has gone away, as much as that reader took.
 
@@ -77,16 +82,16 @@ def write_text(path: Path, text: str) -> None:
     try:
         if _is_written_into(path):
             with suppress(BrokenPipeError):
-                _write_into(path, text)
+                _write_into(path, content)
             return
         target = _target(path)
         aside = _beside(target, "tmp")
         try:
-            is_alike = _write_aside(aside, target, text)
+            is_alike = _write_aside(aside, target, content)
             if is_alike:
                 aside.replace(target)
             else:
-                _write_into(target, text)
+                _write_into(target, content)
         finally:
             aside.unlink(missing_ok=True)
     except OSError as error:
@@ -125,7 +130,7 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
                     raise InputError([Finding(str(path), "", "is no regular file; expected one, or none")])
                 aside = _beside(path, "tmp")
                 undo.callback(aside.unlink, missing_ok=True)
-                _write_aside(aside, path, text)
+                _write_aside(aside, path, text.encode())
             for path in paths:
                 current = path
                 kept = _beside(path, "old")
@@ -181,18 +186,18 @@ def _is_of_process(path: Path) -> bool:
     return False
 
 
-def _write_aside(aside: Path, target: Path, text: str) -> bool:
+def _write_aside(aside: Path, target: Path, content: bytes) -> bool:
     """Writes what is to take a file's place; tells whether it is alike: same mode, same owner, no other name."""
     old = target.stat() if target.exists() else None
     mode = NEW_MODE if old is None else 0o600  # until it has the old one's owner, nobody else reads it
     aside.unlink(missing_ok=True)  # what a killed process of the same number left
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-    with open(descriptor, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123 (Path opens no descriptor)
+    with open(descriptor, "wb") as file:  # noqa: PTH123 (Path opens no descriptor)
         is_alike = True
         if old is not None:
             is_alike = old.st_nlink == 1 and _given_owner(descriptor, old)
             os.fchmod(descriptor, S_IMODE(old.st_mode))
-        file.write(text)
+        file.write(content)
     return is_alike
 
 
@@ -208,9 +213,9 @@ def _given_owner(descriptor: int, old: os.stat_result) -> bool:
     return True
 
 
-def _write_into(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+def _write_into(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
 
 
 def _missing_folders(folder: Path) -> list[Path]:

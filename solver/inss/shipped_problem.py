@@ -1,4 +1,4 @@
-"""What is shipped to try: a problem of six models that is rebuilt from what InSS printed."""
+"""What is shipped to try: six models rebuilt from what InSS printed, and an actor trained for them."""
 
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,11 @@ SIX_MODELS = "six-models-reconstructed"
 def shipped_problem() -> InssProblem:
     """Returns the problem; its file says what of it was published and what is assumed."""
     return read_record(InssProblem, FOLDER / f"{SIX_MODELS}.yaml")
+
+
+def shipped_actor() -> Path:
+    """Returns the file of the actor that was trained on the shipped problem."""
+    return FOLDER / f"{SIX_MODELS}.npz"
 
 
 def read_inss_problem(path: Path) -> InssProblem:

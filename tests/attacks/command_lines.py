@@ -108,6 +108,16 @@ models:
   provenance: {source: our test bench, method: median of 50 runs}
 """
 
+ON_GIVEN_GPUS = """version: 1
+name: two-on-one
+gpus:
+- {type: T4, count: 1, memory_mib: 16000, unit_percent: 10}
+models:
+- {model: a, rate_rps: 20, slo_ms: 200, running: {linear: [4, 1, 50, 20]}}
+- {model: b, rate_rps: 10, slo_ms: 400, running: {linear: [4, 1, 50, 20]}}
+provenance: {source: our test bench, method: median of 50 runs}
+"""
+
 
 @dataclass(frozen=True)
 class Begin:
@@ -164,6 +174,8 @@ def begins() -> list[Begin]:
         Begin(("scenarios", "problem.json", "--family", "scale=1:2:1", *limit, "--keep", "kept.json"),
               {"problem.json": as_json}),
         Begin(("cores", "layers.yaml", "--slo-ms", "5", "--queries", "50", "--cores", "24"), {"layers.yaml": LAYERS}),
+        Begin(("inss", "models.yaml", "--scheduler", "exact", "--scheduler", "gslice", "--tasks", "100"),
+              {"models.yaml": ON_GIVEN_GPUS}),
         Begin(("shed", "problem.json", *limit, "-o", "out.json"), {"problem.json": as_json}),
         Begin(("check", "problem.yaml", "plan.json"), both),
         Begin(("simulate", "problem.yaml", "plan.json", "--requests", "100", "--fail-gpu", "A100-80GB/1@1"), both),

@@ -15,6 +15,7 @@ from support.doc_pages import PAGES, blocks
 
 from sliceplan.app.access.policy import Access
 from sliceplan.solver.formats.problem_files import problem_from
+from sliceplan.solver.model.inss_problem import InssProblem
 from sliceplan.solver.model.layer_times import LayerFile
 from sliceplan.solver.model.parsing import parse_record
 
@@ -120,6 +121,8 @@ def test_what_the_pages_state_in_yaml_is_read():
             data = yaml.safe_load(text.replace("\n…", ""))
             if "editors" in data:
                 parse_record(Access, data, str(page))
+            elif "models" in data and "gpus" in data:
+                parse_record(InssProblem, data, str(page))
             elif "models" in data:
                 parse_record(LayerFile, data, str(page))
             else:

@@ -1,0 +1,1 @@
+"""Who places models, deals units and chooses batches: one file a scheduler."""
