@@ -9,6 +9,7 @@ import typer
 
 from ..api.exporting import export_formats, values_by_name
 from ..formats.exports.target import Gpus, Options
+from ..formats.host_cores import HostCores
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest
 from ..model.plan import Plan
@@ -76,7 +77,22 @@ def export(
     ] = RestOfNode.KEEP,
     image: Annotated[
         list[str] | None,
-        typer.Option(metavar="[WORKLOAD=]IMAGE", help="deployments, dra: container image; repeatable."),
+        typer.Option(
+            metavar="[WORKLOAD=]IMAGE",
+            help="deployments, dra, docker-cores, kubernetes-cores: container image; repeatable.",
+        ),
+    ] = None,
+    lscpu: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NODE=]FILE",
+            help="Output of `lscpu -p` on the node, for services on cores (systemd-cores, docker-cores, "
+            "kubernetes-cores); repeatable.",
+        ),
+    ] = None,
+    memory: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[WORKLOAD=]SIZE", help="kubernetes-cores: memory of a pod, as 2Gi; repeatable."),
     ] = None,
     profiles: ProfilesOption = None,
 ) -> None:
@@ -96,6 +112,8 @@ def export(
         driver_names=driver_names,
         rest=rest.value,
         images=values_by_name(image or [], "--image"),
+        hosts=_hosts(answer, lscpu or []),
+        memory=values_by_name(memory or [], "--memory"),
     )
     made = formats[target].export(answer, options)
     if folder is not None:
@@ -124,23 +142,35 @@ def _problem_of(answer: Plan, plan: Path, problem: Path, profiles: list[Path] | 
 
 
 def _listed_gpus(answer: Plan, texts: list[str]) -> tuple[Gpus, Gpus]:
-    """Reads UUIDs and names of each node's GPUs; without a node's name they are of the plan's only one."""
+    """Reads UUIDs and names of each node's GPUs."""
     from ..formats.gpu_uuids import read_driver_names, read_uuids
 
+    of_node = _files_by_node(answer, texts, "--uuids")
+    return (
+        {(node, index): uuid for node, file in of_node.items() for index, uuid in read_uuids(file).items()},
+        {(node, index): name for node, file in of_node.items() for index, name in read_driver_names(file).items()},
+    )
+
+
+def _hosts(answer: Plan, texts: list[str]) -> dict[str, HostCores]:
+    """Reads the cores of each node's host."""
+    from ..formats.host_cores import read_host_cores
+
+    return {node: read_host_cores(file) for node, file in _files_by_node(answer, texts, "--lscpu").items()}
+
+
+def _files_by_node(answer: Plan, texts: list[str], option: str) -> dict[str, Path]:
+    """Returns the file of each node; without a node's name it is of the plan's only one."""
     nodes = sorted({gpu.node for gpu in answer.gpus if gpu.node is not None})
-    files = values_by_name(texts, "--uuids")
+    files = values_by_name(texts, option)
     findings = [
-        Finding("--uuids", name, f"is no node of the plan. {closest(name, nodes)}")
+        Finding(option, name, f"is no node of the plan. {closest(name, nodes)}")
         for name in files
         if name not in ("", *nodes)
     ]
     if "" in files and len(nodes) > 1:
         message = f"is of which node? The plan has {', '.join(nodes)}; write NODE={files['']}"
-        findings.append(Finding("--uuids", files[""], message))
+        findings.append(Finding(option, files[""], message))
     if findings:
         raise InputError(findings)
-    of_node = {name or next(iter(nodes), ""): Path(file) for name, file in files.items()}
-    return (
-        {(node, index): uuid for node, file in of_node.items() for index, uuid in read_uuids(file).items()},
-        {(node, index): name for node, file in of_node.items() for index, name in read_driver_names(file).items()},
-    )
+    return {name or next(iter(nodes), ""): Path(file) for name, file in files.items()}

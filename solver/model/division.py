@@ -40,14 +40,17 @@ Place = tuple[str | None, int | None]
 def wrong_gpus(plan: Plan) -> Iterator[Wrong]:
     """Yields everything about the GPUs of a plan that cannot be; paths begin at the plan, as `gpus[0].index`."""
     first_id: dict[str, int] = {}
-    first_place: dict[tuple[str, int], int] = {}
+    first_place: dict[tuple[str, bool, int], int] = {}
     for i, gpu in enumerate(plan.gpus):
         if (known := first_id.setdefault(gpu.id, i)) != i:
             yield f"gpus[{i}].id", f"is {gpu.id!r}, and so is gpus[{known}].id; expected a name of its own"
         if gpu.node is not None and gpu.index is not None:
-            known = first_place.setdefault((gpu.node, gpu.index), i)
+            # CPUs are counted apart: a node has a GPU 0 and a CPU 0.
+            is_cpu = gpu.sharing == "cores"
+            known = first_place.setdefault((gpu.node, is_cpu, gpu.index), i)
             if known != i:
-                yield f"gpus[{i}].index", f"is {gpu.index}, and gpus[{known}] is GPU {gpu.index} of {gpu.node}, too"
+                what = f"{'CPU' if is_cpu else 'GPU'} {gpu.index} of {gpu.node}"
+                yield f"gpus[{i}].index", f"is {gpu.index}, and gpus[{known}] is {what}, too"
         yield from wrong_gpu(gpu, f"gpus[{i}]")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from ...model.catalogue import load_cpus
 from ...model.errors import Finding, InputError
 from ...model.plan import Plan
 from ...model.problem import NodeGpus
@@ -78,7 +79,9 @@ def _refuse_names(types: Sequence[str], supplies: Sequence[NodeSupply]) -> None:
         if supply.gpu is not None and supply.gpu not in types:
             message = f"the plan has no {supply.gpu!r}; it has {', '.join(types) or 'no GPUs'}"
             findings.append(Finding("--nodes", supply.node, message))
-    names = [supply.node for supply in supplies]
-    findings += [Finding("--nodes", name, "is named twice") for name in dict.fromkeys(names) if names.count(name) > 1]
+    # A node may have GPUs and CPUs.
+    names = [(supply.node, supply.gpu in load_cpus()) for supply in supplies]
+    twice = [one for one in dict.fromkeys(names) if names.count(one) > 1]
+    findings += [Finding("--nodes", name, "is named twice") for name, _ in twice]
     if findings:
         raise InputError(findings)

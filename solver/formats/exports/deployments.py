@@ -8,12 +8,13 @@ starts the next one (maxSurge 0).
 
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Any
+from typing import Any, Protocol
 
 from ...model.errors import Finding, InputError
 from ...model.parsing import grouped
 from ...model.plan import Plan
 from .device_plugin import INSTEAD, NEIGHBOURS, replicas_of_node
+from .images import missing_images
 from .kubernetes_names import WORKLOAD, refuse_node_names, resource_name
 from .planned_gpus import KnownGpu, known_gpus
 from .serving_groups import ServingGroup, serving_groups
@@ -36,6 +37,8 @@ BY_RATE = (
     "sliceplan/rates-rps, not evenly (--format http-routes, nginx, haproxy)."
 )
 
+MANY = "Where SLICEPLAN_PROCESSES is above 1 the image must start so many; see the annotation sliceplan/processes."
+
 NO_WEIGHTS = (
     "A Kubernetes Service in front deals connections at random and knows no weights: what the plan promises of "
     "percentiles is not certified behind one."
@@ -55,7 +58,7 @@ def export(plan: Plan, options: Options) -> Export:
     gpus = known_gpus(plan, source)
     refuse_node_names({gpu.planned.node for gpu in gpus if gpu.planned.node is not None}, source)
     groups = serving_groups(gpus, source)
-    findings = [*missing_images(groups, options.images), *_ambiguous(gpus, source)]
+    findings = [*missing_images([group.workload for group in groups], options.images), *_ambiguous(gpus, source)]
     for node in dict.fromkeys(gpu.planned.node for gpu in gpus):
         try:
             replicas_of_node([gpu for gpu in gpus if gpu.planned.node == node], source)
@@ -88,8 +91,56 @@ def mps_environment(group: ServingGroup) -> dict[str, str]:
     return {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": f"{group.process_percent:.15g}", **limit}
 
 
+class Replicas(Protocol):
+    """What a Deployment is made of: partitions that are alike."""
+
+    @property
+    def name(self) -> str:
+        """Name of RFC 1123, unique within the plan."""
+
+    @property
+    def workload_name(self) -> str:
+        """The same of the workload."""
+
+    @property
+    def workload(self) -> str:
+        """The workload as the plan names it."""
+
+    @property
+    def node(self) -> str | None:
+        """The node; None: the plan is not assigned to nodes."""
+
+    @property
+    def hardware(self) -> tuple[str, str]:
+        """What they are parts of: `gpu` or `cpu`, and its type."""
+
+    @property
+    def batch(self) -> int:
+        """The batch size of all of them."""
+
+    @property
+    def processes(self) -> int:
+        """The processes of the workload in each of them."""
+
+    @property
+    def share_percent(self) -> float | None:
+        """The share of a GPU that each of them is; None: not an MPS share."""
+
+    @property
+    def process_percent(self) -> float | None:
+        """Cap of each process under MPS; None: not an MPS share."""
+
+    @property
+    def dispatch_after_ms(self) -> float | None:
+        """How long a batch that is not full may be held; None: the plan holds none."""
+
+    @property
+    def rates_rps(self) -> tuple[float, ...]:
+        """The rate of each partition: as many as there are partitions."""
+
+
 def deployment(
-    group: ServingGroup,
+    group: Replicas,
     plan: Plan,
     images: Mapping[str, str],
     *,
@@ -114,10 +165,10 @@ def deployment(
     annotations = _annotations(group, plan)
     if group.processes > 1:
         annotations["sliceplan/processes"] = f"{group.processes} processes share this partition {through}"
-        if group.process_percent is not None:
+        if group.process_percent is not None and group.share_percent is not None:
             annotations["sliceplan/processes"] += (
                 f" Each has at most {group.process_percent:.4g} % of the SMs; one process with as many instances of "
-                f"the model (Triton: instance_group) takes {group.part.partition.sm_percent:.4g} % instead."
+                f"the model (Triton: instance_group) takes {group.share_percent:.4g} % instead."
             )
     labels = {"app.kubernetes.io/name": group.workload_name, "app.kubernetes.io/instance": group.name}
     image = images.get(group.workload, images.get("", ""))
@@ -139,7 +190,7 @@ def deployment(
             "annotations": annotations,
         },
         "spec": {
-            "replicas": len(group.members),
+            "replicas": len(group.rates_rps),
             "selector": {"matchLabels": labels},
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
             "template": {"metadata": {"labels": labels}, "spec": spec},
@@ -147,33 +198,22 @@ def deployment(
     }
 
 
-def missing_images(groups: Sequence[ServingGroup], images: Mapping[str, str]) -> list[Finding]:
-    """Returns what is wrong with the images: workloads without one, and images of workloads that are not there."""
-    workloads = list(dict.fromkeys(group.workload for group in groups))
-    without = [one for one in workloads if one not in images and "" not in images]
-    shown = ", ".join(without[:5]) + (f" and {len(without) - 5} more" if len(without) > 5 else "")
-    message = f"is missing for {shown}; give --image IMAGE for all, or WORKLOAD=IMAGE for each"
-    findings = [Finding("--image", "", message)] if without else []
-    unknown = [one for one in images if one and one not in workloads]
-    return findings + [Finding("--image", one, "is no workload of the plan") for one in unknown]
-
-
-def deployment_warnings(groups: Sequence[ServingGroup]) -> tuple[str, ...]:
+def deployment_warnings(groups: Sequence[Replicas]) -> tuple[str, ...]:
     """Returns what a person must still do for these Deployments to be what the plan says."""
     rates: dict[str, set[float]] = {}
     for group in groups:
         rates.setdefault(group.workload, set()).update(group.rates_rps)
     uneven = any(max(one) > min(one) * (1 + 1e-6) for one in rates.values())
     several = any(group.processes > 1 for group in groups)
-    mps = "Where SLICEPLAN_PROCESSES is above 1 the image must start so many; see the annotation sliceplan/processes."
-    return ((BY_RATE,) if uneven else ()) + ((mps,) if several else ())
+    return ((BY_RATE,) if uneven else ()) + ((MANY,) if several else ())
 
 
-def _annotations(group: ServingGroup, plan: Plan) -> dict[str, str]:
+def _annotations(group: Replicas, plan: Plan) -> dict[str, str]:
+    kind, name = group.hardware
     return {
         WORKLOAD: group.workload,
         "sliceplan/plan": plan.problem.name,
-        "sliceplan/gpu": group.facts.name,
+        f"sliceplan/{kind}": name,
         "sliceplan/rates-rps": ", ".join(f"{rate:g}" for rate in group.rates_rps),
     }
 

@@ -14,7 +14,8 @@ from typing import Any
 from ...model.errors import Finding, InputError
 from ...model.parsing import grouped
 from ...model.plan import Plan
-from .deployments import deployment, deployment_warnings, missing_images, mps_environment
+from .deployments import deployment, deployment_warnings, mps_environment
+from .images import missing_images
 from .kubernetes_names import WORKLOAD, kubernetes_names, refuse_node_names
 from .planned_gpus import KnownGpu, known_gpus
 from .serving_groups import ServingGroup, serving_groups
@@ -52,7 +53,7 @@ def export(plan: Plan, options: Options) -> Export:
     groups = serving_groups(gpus, source, by_gpu=True)
     findings = _ambiguous(gpus, source)
     if options.images:
-        findings += missing_images(groups, options.images)
+        findings += missing_images([group.workload for group in groups], options.images)
     if findings:
         raise InputError(grouped(findings))
     shared = [gpu for gpu in gpus if gpu.planned.sharing == "mps"]

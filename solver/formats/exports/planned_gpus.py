@@ -9,7 +9,11 @@ from ...model.hardware import Gpu, MigProfile
 from ...model.parsing import grouped
 from ...model.plan import Partition, Plan, PlannedGpu
 
-NO_CPUS = ("this format knows GPUs only", "plan the GPUs and the CPUs as two problems to export the GPUs")
+NO_CPUS = (
+    "this format knows GPUs only",
+    "systemd-cores, docker-cores and kubernetes-cores export the CPUs; plan the GPUs and the CPUs as two problems to "
+    "export the GPUs",
+)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,13 @@ TARGETS = {
         Target("http-routes", "HTTPRoutes with the plan's weights, and Services", _lazy("http_routes")),
         Target("nginx", "NGINX upstreams with the plan's weights", _lazy("nginx")),
         Target("haproxy", "HAProxy backends with the plan's weights", _lazy("haproxy")),
+        Target("systemd-cores", "systemd drop-ins with AllowedCPUs; takes --lscpu", _lazy("systemd_cores")),
+        Target("docker-cores", "docker run with --cpuset-cpus; takes --lscpu, --image", _lazy("docker_cores")),
+        Target(
+            "kubernetes-cores",
+            "kubelet's static CPU manager, guaranteed pods; takes --lscpu, --image, --memory",
+            _lazy("kubernetes_cores"),
+        ),
         Target("csv", "a table, a row for each partition that serves", _lazy("csv_table")),
     )
 }

@@ -68,6 +68,16 @@ class ServingGroup:
         return self.members[0].served.processes
 
     @property
+    def hardware(self) -> tuple[str, str]:
+        """What they are parts of, and its type."""
+        return "gpu", self.facts.name
+
+    @property
+    def share_percent(self) -> float | None:
+        """The share of a GPU that each of them is; None: not an MPS share."""
+        return self.part.partition.sm_percent
+
+    @property
     def process_percent(self) -> float | None:
         """Cap of each process under MPS, which together take the partition's share; None: not an MPS share."""
         share = self.part.partition.sm_percent

@@ -6,6 +6,7 @@ from typing import Literal
 
 from ...model.plan import Plan
 from ...model.problem import Problem
+from ..host_cores import HostCores
 
 Gpus = Mapping[tuple[str, int], str]
 """(node, GPU index) -> UUID of the GPU."""
@@ -28,6 +29,10 @@ class Options:
     rest: Rest = "keep"
     images: Mapping[str, str] = field(default_factory=dict)
     """Workload -> container image; the key "": for all others."""
+    hosts: Mapping[str, HostCores] = field(default_factory=dict)
+    """Node -> the cores of its host, as its kernel numbers them."""
+    memory: Mapping[str, str] = field(default_factory=dict)
+    """Workload -> memory of a pod on cores, as Kubernetes writes it; the key "": for all others."""
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,16 @@ def haproxy(path):
         assert line.strip() in words or 1 <= int(server[1]) <= 256
 
 
+def target(path):
+    """A unit as systemd reads it: sections, and keys of these."""
+    for line in path.read_text().splitlines():
+        assert re.fullmatch(r"\[(Unit|Install)\]|(Description|Wants|WantedBy)=\S.*|", line)
+
+
 TARGETS = {
+    "cores.sh": shell,
+    "cores.target": target,
+    "cores.yaml": kubernetes,
     "backends.cfg": haproxy,
     "http-routes.yaml": routes,
     "upstreams.conf": nginx,
