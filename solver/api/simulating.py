@@ -7,7 +7,6 @@ from ..model.plan import Plan
 from ..model.problem import Problem
 from ..model.profile import Profile
 from ..model.simulation_report import SimulationReport
-from ..simulation.batch_times import measured_batch_times
 from ..simulation.settings import SimulationSettings as SimulationSettings
 from ..simulation.simulation import simulated_plan
 from ..workers.executors import Workers
@@ -31,7 +30,8 @@ def simulate(
     settings
         How requests come, are dealt and are batched, and how many; None: 100,000 Poisson requests of each service.
     profiles
-        Where smaller batches' times are, if the settings ask for them; None: the shipped ones.
+        Where smaller batches' times and interference coefficients are, if the settings ask for them; None: the shipped
+        ones.
     workers
         Who simulates (`workers.executors.workers`); None: this process. The same seed gives the same answer.
 
@@ -41,7 +41,6 @@ def simulate(
         With all that is wrong with the plan or the settings.
     """
     settings = settings or SimulationSettings()
-    times = None
-    if settings.measured_batches:
-        times = measured_batch_times(problem, shipped_profiles() if profiles is None else profiles)
-    return simulated_plan(problem, plan, settings, batch_times=times, workers=workers)
+    if profiles is None:
+        profiles = shipped_profiles() if settings.needs_profiles else ()
+    return simulated_plan(problem, plan, settings, profiles=profiles, workers=workers)

@@ -82,6 +82,14 @@ def simulate(
             help="After a failure partitions that are kept free serve what was lost, so many seconds later.",
         ),
     ] = None,
+    neighbours: Annotated[
+        str,
+        typer.Option(
+            metavar="busy|simulated",
+            help="Under MPS a batch takes as long as beside all neighbours, busy; or, simulated, as beside those that "
+            "execute at the moment, by the interference model.",
+        ),
+    ] = "busy",
     measured_batches: Annotated[
         bool, typer.Option("--measured-batches", help="Smaller batches take the profiles' times where they have them.")
     ] = False,
@@ -123,6 +131,7 @@ def simulate(
         quantile=quantile,
         measured_batches=measured_batches,
         takeover_s=takeover,
+        neighbours=neighbours,
     )
     if is_stdout(keep):
         raise InputError([Finding("--keep", "", "is `-`; replications are read again from it, so it needs a file")])
@@ -163,7 +172,7 @@ def _repeated(
     from ..simulation.repeated import Repeated, repetitions, together
     from ..workers.executors import workers
 
-    asked = Repeated(problem, plan, settings, number, tuple(profiles) if settings.measured_batches else ()).checked()
+    asked = Repeated(problem, plan, settings, number, tuple(profiles) if settings.needs_profiles else ()).checked()
     seeds, otherwise = range(settings.seed, settings.seed + number), "another problem or plan, or other options"
     with (
         kept_lines(keep, "simulation", asked.named(), SimulationReport, "seed", otherwise) as kept,

@@ -103,6 +103,10 @@ class SimulationReport(Record):
         description="plan: a batch takes the plan's latency whatever its size; measured: smaller ones the profile's, "
         "where it has them"
     )
+    neighbours: Literal["busy", "simulated"] = Field(
+        default="busy",
+        description="who slows a batch down under MPS: all residents of the GPU, or those that execute at the moment",
+    )
     failures_s: dict[str, float] = Field(description="GPU -> when it failed")
     method: str = Field(description="how intervals were found")
     services: tuple[SimulatedService, ...]

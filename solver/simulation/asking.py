@@ -5,6 +5,7 @@ How a simulation is asked for in words, as on the command line; everything that 
     dispatch    weighted_round_robin | random | least_loaded | least_expected | central
     batching    greedy | full | delay:MS[:SIZE,...] | deferred
     failures    GPU@SECONDS
+    neighbours  busy | simulated
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +30,7 @@ from .batching.greedy import Greedy
 from .batching.policy import BatchingPolicy
 from .dispatch.dealing import Dealing
 from .dispatch.registry import DISPATCHES
-from .settings import SimulationSettings
+from .settings import Neighbours, SimulationSettings
 
 Asked = TypeVar("Asked")
 
@@ -65,6 +66,14 @@ def batching_of(text: str) -> BatchingPolicy:
     if any(size is None or size < 1 or size != int(size) for size in preferred):
         raise InputError([Finding("--batching", text, "has no such sizes; expected whole numbers, as in delay:5:4,8")])
     return Dynamic(wait_ms, tuple(sorted({int(size) for size in preferred if size is not None})))
+
+
+def neighbours_of(text: str) -> Neighbours:
+    """Returns who slows a batch down under MPS."""
+    known: dict[str, Neighbours] = {"busy": "busy", "simulated": "simulated"}
+    if text not in known:
+        raise InputError([Finding("--neighbours", text, "is not understood; expected busy or simulated")])
+    return known[text]
 
 
 def failures_of(texts: Iterable[str]) -> dict[str, float]:
@@ -219,6 +228,7 @@ def settings_of(
     quantile: float | None,
     measured_batches: bool,
     takeover_s: float | None = None,
+    neighbours: str = "busy",
 ) -> SimulationSettings:
     """Returns settings from what was asked for in words and figures; InputError with all findings of the words."""
     findings: list[Finding] = []
@@ -233,6 +243,7 @@ def settings_of(
     nothing: tuple[ArrivalProcess, dict[str, ArrivalProcess]] = (Poisson(), {})
     none: Dealing | None = None
     policy: BatchingPolicy | None = None
+    all_busy: Neighbours = "busy"
     common, own = asked(lambda: arrivals_of(arrivals, problem), nothing)
     settings = SimulationSettings(
         arrivals=common,
@@ -245,6 +256,7 @@ def settings_of(
         load=load,
         quantile=quantile,
         failures_s=asked(lambda: failures_of(failures), {}),
+        neighbours=asked(lambda: neighbours_of(neighbours), all_busy),
         measured_batches=measured_batches,
         takeover_s=takeover_s,
     )

@@ -101,6 +101,10 @@ class Queues:
         self.running = np.zeros(used.shape, dtype=np.int64)
         """Shape (queue, process): size of its latest batch."""
         self._sent: list[tuple[Ints, Ints, Ints, Floats, Floats]] = []
+        self._number_sent = 0
+        self._latest = np.full(len(server), -1)
+        """Shape (queue,): number of its latest batch, in the order in which all were sent."""
+        self._completed: list[tuple[Ints, Floats]] = []
 
     def starts(self, among: Ints) -> tuple[Ints, Floats]:
         """
@@ -120,8 +124,8 @@ class Queues:
             start = next_slot(start, table.round_ms[of], table.slot_ms[of])
         return process, start
 
-    def send(self, among: Ints, process: Ints, closed: Floats) -> None:
-        """Sends the next batch of each of the queues, or drops what is too late for it."""
+    def send(self, among: Ints, process: Ints, closed: Floats) -> Floats:
+        """Sends the next batch of each of the queues, or drops what is too late for it; returns how long each takes."""
         table, of = self._table, self.server[among]
         head = self.head[among]
         free = self.free_ms[among, process]
@@ -144,7 +148,16 @@ class Queues:
         else:
             self._occupy(among, process, size, closed, end)
         self.head[among] = head + size
+        self._latest[among] = self._number_sent + np.arange(len(among))
+        self._number_sent += len(among)
         self._sent.append((among, head, size, start, end))
+        takes_ms: Floats = table.batch_ms[table.table[of] + size]
+        return takes_ms
+
+    def complete(self, among: Ints, at: Floats) -> None:
+        """Ends the latest batches of queues of one process each at these times, whatever they were sent to take."""
+        self.free_ms[among, 0] = self.busy_ms[among, 0] = at
+        self._completed.append((self._latest[among], at))
 
     def _occupy(self, among: Ints, process: Ints, size: Ints, closed: Floats, end: Floats) -> None:
         round_ms = self._table.round_ms[self.server[among]]
@@ -176,7 +189,12 @@ class Queues:
         if not self._sent:
             none = np.empty(0, dtype=np.int64)
             return Batches(none, none, none, np.empty(0), np.empty(0))
-        return Batches(*(np.concatenate(parts) for parts in zip(*self._sent, strict=True)))
+        sent = Batches(*(np.concatenate(parts) for parts in zip(*self._sent, strict=True)))
+        if not self._completed:
+            return sent
+        number, at = (np.concatenate(parts) for parts in zip(*self._completed, strict=True))
+        sent.end_ms[number] = at
+        return sent
 
 
 def come_by(times: Floats, latest: Floats, head: Ints, end: Ints) -> Ints:

@@ -35,7 +35,6 @@ from ..runtime.interruption import interruption
 from ..workers.executors import Workers
 from ..workers.gathering import Submission, gathered
 from .arrivals.trace import Trace
-from .batch_times import measured_batch_times
 from .intervals import CLOCK_MS, CONFIDENCE
 from .settings import SimulationSettings
 from .simulation import simulated_plan
@@ -55,7 +54,7 @@ class Repeated:
     settings: SimulationSettings
     number: int
     profiles: Sequence[Profile] = ()
-    """Where smaller batches' times are, if the settings ask for them."""
+    """Where smaller batches' times and interference coefficients are, if the settings ask for them."""
 
     def checked(self) -> "Repeated":
         """Returns the same; InputError if it cannot be repeated."""
@@ -73,7 +72,7 @@ class Repeated:
     def named(self) -> dict[str, object]:
         """Returns what the answers depend on, to tell whether kept answers are to this; not how many there shall be."""
         asked = self.settings
-        return {
+        named: dict[str, object] = {
             "problem": reference(self.problem).sha256,
             "plan": self.plan.model_dump(mode="json"),
             "arrivals": [asked.arrivals.name, {name: one.name for name, one in asked.arrivals_of.items()}],
@@ -83,8 +82,9 @@ class Repeated:
                 None if asked.batching is None else asked.batching.name,
                 [dict(asked.failures_s), asked.takeover_s],
             ],
-            "profiles": [one.model_dump(mode="json") for one in self.profiles] if asked.measured_batches else None,
+            "profiles": [one.model_dump(mode="json") for one in self.profiles] if asked.needs_profiles else None,
         }
+        return named if asked.neighbours == "busy" else {**named, "neighbours": asked.neighbours}
 
     def packed(self) -> bytes:
         """Returns it as it travels to workers."""
@@ -112,9 +112,8 @@ def repetitions(
 def repeated(data: bytes, index: int) -> SimulationReport:
     """Returns the report of one repetition."""
     asked = _unpacked(data)
-    times = measured_batch_times(asked.problem, asked.profiles) if asked.settings.measured_batches else None
     settings = replace(asked.settings, seed=asked.settings.seed + index)
-    return simulated_plan(asked.problem, asked.plan, settings, batch_times=times)
+    return simulated_plan(asked.problem, asked.plan, settings, profiles=asked.profiles)
 
 
 @lru_cache(maxsize=4)

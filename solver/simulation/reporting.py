@@ -55,6 +55,7 @@ def report_of(
         planned_for=planned_for(plan),
         batching=settings.policy.name,
         batch_times="measured" if settings.measured_batches else "plan",
+        neighbours=settings.neighbours,
         failures_s=dict(settings.failures_s),
         method=METHOD,
         services=found,
@@ -175,7 +176,12 @@ def _partitions(service: Service, usage: Usage) -> tuple[SimulatedPartition, ...
 def _notes(plan: Plan, settings: SimulationSettings, services: Sequence[Service]) -> list[str]:
     notes = []
     if any(gpu.sharing == "mps" for gpu in plan.gpus):
-        notes.append("under MPS every batch takes as long as beside all its neighbours, whether they are busy or not")
+        notes.append(
+            "under MPS a batch goes on as fast at every moment as the interference model says of those that are busy "
+            "then; what the plan promises holds beside all of them"
+            if settings.neighbours == "simulated"
+            else "under MPS every batch takes as long as beside all its neighbours, whether they are busy or not"
+        )
     if any(server.processes > 1 for service in services for server in service.servers):
         notes.append(
             "processes of one queue begin idle and fall in close after each other, which lasts with large batches; "

@@ -1,6 +1,6 @@
 """Runs of services: from arrivals over dispatch and queues to the latency of every request."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -13,6 +13,8 @@ from .central import batches_of_one_queue
 from .coupled import Coupled, deal_by_state
 from .dispatch.central import Central
 from .dispatch.dealing import Dealing, DealsAhead, server_facts
+from .neighbours.paces import Residents
+from .neighbours.shared_gpus import advance_beside_neighbours
 from .queues import Batches, Queues, server_table
 from .service import Service
 
@@ -44,17 +46,22 @@ def simulate_runs(
     dealing: Dealing,
     batching: BatchingPolicy,
     seed: int,
+    residents: Mapping[str, Residents] | None = None,
 ) -> list[Run]:
     """
     Returns runs of services, all of which go on at once.
 
-    A run depends on its service, its number and the seed alone, not on what goes on beside it.
+    A run depends on its service, its number and the seed alone, not on what goes on beside it; with residents, on
+    those of its number whose services share GPUs with it, too.
 
     Parameters
     ----------
     numbers
         Service (its place in `services`) and replication of each run.
-    """  # fmt: skip
+    residents
+        Of GPUs, by their ids, on which batches take as long as beside those that are busy; requests are dealt ahead,
+        and every server has one process there.
+    """
     if isinstance(dealing, Central):
         return _from_one_queue(services, numbers, dealing, batching, seed)
     servers = [server for service in services for server in service.servers]
@@ -80,7 +87,13 @@ def simulate_runs(
         taken = [int(sizes[q : q + n].sum()) for q, n in zip(first_queue, of_run, strict=False)]
         times = np.concatenate([at[len(at) - number :] for at, number in zip(arrivals, taken, strict=True)])
         queues = Queues(table, server, times, first, first + sizes)
-        queues.advance(np.arange(len(server)))
+        gpus = [servers[i].gpu for i in server.tolist()]
+        alone = np.array([residents is None or gpu not in residents for gpu in gpus])
+        queues.advance(np.flatnonzero(alone))
+        if residents is not None:
+            partitions = np.array([servers[i].partition for i in server.tolist()])
+            replication = np.repeat(np.array([number for _, number in numbers]), of_run)
+            advance_beside_neighbours(queues, gpus, partitions, replication, residents)
         placed: list[Ints | slice] = [
             slice(int(first[q]), int(first[q]) + number) for q, number in zip(first_queue, taken, strict=False)
         ]

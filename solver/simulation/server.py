@@ -3,8 +3,8 @@ A partition as requests see it: one queue before its processes (or before each, 
 
 Servers are built from the plan alone. A batch takes the plan's `latency_ms` whatever its size; or longer, where the
 plan's capacity says that its processes do not complete batches that fast. Under MPS the plan's latency is that beside
-its neighbours as they are planned, all of them busy; here they are so all the time, which is the careful side where a
-neighbour that rests makes nobody slower.
+its neighbours as they are planned, all of them busy; they are so all the time here, which is the careful side where a
+neighbour that rests makes nobody slower, unless who is busy is simulated too (neighbours).
 
 Where services take turns, a service has a slot in every round (`duty_cycle_ms`), in the order of `serves`. At its slot
 a batch of what waits goes; slots are kept, also by services that have nothing to send (gpu-lets, Choi et al. 2022).
@@ -51,10 +51,17 @@ class Server:
     """How long a batch that is closed waits for others of its round before it is executed."""
     held_ms: float = 0.0
     """How long the plan holds a batch that is not full."""
+    alone: float = 1.0
+    """Part of a batch's time that it takes while all neighbours rest, where these are simulated."""
+
+    @property
+    def greatest_rps(self) -> float:
+        """Most requests per second that it completes if its neighbours rest."""
+        return self.capacity_rps / self.alone
 
     @property
     def capacity_rps(self) -> float:
-        """Most requests per second that it completes in full batches."""
+        """Most requests per second that it completes in full batches; beside busy neighbours."""
         if self.round_ms > 0:
             return 1000 * self.batch / self.round_ms
         return 1000 * self.batch * self.processes / float(self.batch_ms[-1])

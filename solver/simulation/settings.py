@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from .arrivals.poisson import Poisson
 from .arrivals.process import ArrivalProcess
@@ -9,6 +10,9 @@ from .batching.greedy import Greedy
 from .batching.policy import BatchingPolicy
 from .dispatch.dealing import Dealing
 from .dispatch.weighted_round_robin import WeightedRoundRobin
+
+Neighbours = Literal["busy", "simulated"]
+"""All residents of the GPU all the time, or those that execute at the moment."""
 
 SECTIONS = 10
 """Parts of what is counted, from whose differences the intervals are: groups of replications, or parts of a trace."""
@@ -38,8 +42,15 @@ class SimulationSettings:
     """GPU -> when it fails, in seconds from the beginning of every replication."""
     takeover_s: float | None = None
     """Seconds after a failure from which partitions that are kept free serve what was lost; None: they do not."""
+    neighbours: Neighbours = "busy"
+    """Who slows a batch down under MPS."""
     measured_batches: bool = False
     """Whether smaller batches take the profile's times where it has them."""
+
+    @property
+    def needs_profiles(self) -> bool:
+        """Whether a simulation looks into profiles."""
+        return self.measured_batches or self.neighbours == "simulated"
 
     @property
     def router(self) -> Dealing:

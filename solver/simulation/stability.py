@@ -3,8 +3,10 @@ Whether queues can keep up: a server whose requests come as fast as it can serve
 
 A queue before p processes with batches of at most b that take T each is stable if and only if the rate is below p b / T
 (Loynes 1962, for any stationary arrivals; with slots every d it is b / d). At that very rate a queue with random
-arrivals grows without end too, and one with even arrivals does not. The simulation of an unstable queue ends with its
-requests, and its figures say how long it ran, no more; so it is said beforehand.
+arrivals grows without end too, and one with even arrivals does not. Where neighbours that rest are simulated, T lies
+between what a batch takes alone and beside all of them; so only a rate beyond what is served alone is called unstable,
+and one beyond what is served beside all of them is not settled (neighbours/together.py). The simulation of an unstable
+queue ends with its requests, and its figures say how long it ran, no more; so it is said beforehand.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +42,9 @@ def unstable(service: Service, dealing: Dealing) -> Unstable | None:
     settled_ms = max(service.there_from_ms)  # before, a queue that grows shrinks again when others come up
     for since_ms in sorted({settled_ms, *(end for end in service.ends_ms if settled_ms < end < inf)}):
         left = [server for server, end in zip(service.servers, service.ends_ms, strict=True) if end > since_ms]
-        worst = max(demands(left, rate, dealing), key=lambda one: one.load, default=Demand(rate, 0.0, None))
+        worst = max(
+            demands(left, rate, dealing, at_rest=True), key=lambda one: one.load, default=Demand(rate, 0.0, None)
+        )
         if worst.load >= limit:
             return Unstable(since_ms / 1000, worst.rate_rps, worst.capacity_rps, worst.where)
     return None
@@ -60,14 +64,17 @@ class Demand:
         return self.rate_rps / self.capacity_rps if self.capacity_rps > 0 else inf
 
 
-def demands(servers: Sequence[Server], rate_rps: float, dealing: Dealing) -> Iterator[Demand]:
-    """Yields what comes to the queues of a service; servers of weight 0 get nothing."""
+def demands(servers: Sequence[Server], rate_rps: float, dealing: Dealing, *, at_rest: bool = False) -> Iterator[Demand]:
+    """Yields what comes to the queues of a service, and what they serve; servers of weight 0 get nothing."""
     used = [server for server in servers if server.weight > 0]
     total = sum(server.weight for server in used)
     if not isinstance(dealing, DealsAhead):
         if used:
-            yield Demand(rate_rps, sum(server.capacity_rps for server in used), None)
+            yield Demand(
+                rate_rps, sum(server.greatest_rps if at_rest else server.capacity_rps for server in used), None
+            )
         return
     for server in used:
         where = f"{server.gpu} partition {server.partition}" if len(servers) > 1 else None
-        yield Demand(rate_rps * server.weight / total, server.capacity_rps, where)
+        capacity = server.greatest_rps if at_rest else server.capacity_rps
+        yield Demand(rate_rps * server.weight / total, capacity, where)

@@ -179,6 +179,7 @@ def begins() -> list[Begin]:
         Begin(("shed", "problem.json", *limit, "-o", "out.json"), {"problem.json": as_json}),
         Begin(("check", "problem.yaml", "plan.json"), both),
         Begin(("simulate", "problem.yaml", "plan.json", "--requests", "100", "--fail-gpu", "A100-80GB/1@1"), both),
+        Begin(("simulate", "problem.yaml", "plan.json", "--requests", "100", "--neighbours", "simulated"), both),
         Begin(("simulate", "problem.yaml", "plan.json", "--seconds", "1", "--arrivals", "search-embedding=trace:t.csv",
                "--batching", "delay:5:4,8", "--measured-batches"),
               {**both, "t.csv": "time,service\n0,search-embedding\n1.5,search-embedding\n"}),
