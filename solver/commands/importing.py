@@ -22,16 +22,18 @@ class ProfileFormat(StrEnum):
     IGNITER = "igniter"
     GPULETS = "gpulets"
     GPULET_TABLES = "gpulet-tables"
+    CORES = "cores"
 
 
 def import_profile(
     source_format: Annotated[
-        ProfileFormat, typer.Argument(metavar="FORMAT", help="parvagpu, igniter, gpulets or gpulet-tables")
+        ProfileFormat, typer.Argument(metavar="FORMAT", help="parvagpu, igniter, gpulets, gpulet-tables, or cores")
     ],
     path: Annotated[
         Path,
         typer.Argument(
-            help="What to import: for parvagpu and gpulet-tables the folder of CSV files, else a file of JSON lines."
+            help="What to import: for parvagpu and gpulet-tables the folder of CSV files, for cores a CSV table of "
+            "your own, else a file of JSON lines."
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Profile file to write (YAML, or JSON).")],
@@ -39,7 +41,7 @@ def import_profile(
         bool, typer.Option("--fit", help="parvagpu: write curves fitted to the points instead of the points.")
     ] = False,
 ) -> None:
-    """Turn the measurements of papers' artifacts into a profile file."""
+    """Turn the measurements of papers' artifacts, or a table of cores of CPUs, into a profile file."""
     from ..formats.profile_files import write_profiles
 
     if source_format is ProfileFormat.PARVAGPU:
@@ -142,8 +144,15 @@ def _import_gpulet_tables(path: Path) -> "list[Profile]":
     return read_gpulet_tables(path)
 
 
+def _import_cores(path: Path) -> "list[Profile]":
+    from ..formats.core_tables import read_core_table
+
+    return read_core_table(path)
+
+
 _READ = {
     ProfileFormat.IGNITER: _import_igniter,
     ProfileFormat.GPULETS: _import_gpulets,
     ProfileFormat.GPULET_TABLES: _import_gpulet_tables,
+    ProfileFormat.CORES: _import_cores,
 }

@@ -60,5 +60,14 @@ def test_wrong_arguments_are_refused(tmp_path, arguments, message):
 def test_help_lists_every_tool_within_80_columns():
     done = sliceplan("import-measurements", "--help", env={"COLUMNS": "80", "PATH": "/usr/bin"})
     assert max(map(len, done.stdout.splitlines())) <= 80
-    for tool in ("model-analyzer:", "perf-analyzer:", "aiperf:", "genai-perf:", "vllm:", "mlperf:"):
+    for tool in (
+        "model-analyzer:",
+        "perf-analyzer:",
+        "aiperf:",
+        "genai-perf:",
+        "vllm:",
+        "mlperf:",
+        "openvino:",
+        "onnxruntime:",
+    ):
         assert tool in done.stdout

@@ -160,3 +160,89 @@ No warnings encountered during test.
 No errors encountered during test.
 """
 """mlperf_log_summary.txt of an accuracy run."""
+
+OPENVINO = """Command line parameters
+m;ocr.xml
+d;CPU
+
+Configuration setup
+benchmark mode;inference only
+topology;ocr
+target device;CPU
+API;async
+precision;f32
+batch size;1
+number of iterations;0
+number of parallel infer requests;4
+duration (ms);60000
+number of CPU streams;4
+
+Execution results
+read model time (ms);30.5
+first inference time (ms);14.2
+total execution time (ms);60010.0
+total number of iterations;24000
+latency (99 percentile) (ms);11.4
+Percentile boundary;99
+Average latency (ms);9.98
+Min latency (ms);8.1
+Max latency (ms);31
+throughput;399.93
+
+"""
+
+OPENVINO_PYTHON = """Configuration setup
+topology;ocr
+target device;CPU
+API;async
+inference_only;True
+batch size;1
+number of parallel infer requests;4
+number of CPU streams;4
+
+Execution results
+latency (ms);9.90
+avg latency;9.98
+min latency;8.10
+max latency;31.00
+throughput;399.93
+
+"""
+
+
+def openvino_json(**results):
+    """Returns the C++ program's report in JSON; counts of streams are texts there."""
+    setup = {"benchmark_mode": "full", "topology": "ocr", "target_device": "CPU", "api": "async", "precision": "f32",
+             "batch_size": 8, "iterations_num": 0, "nireq": 2, "duration": 60000, "cpu_streams_num": "2"}  # fmt: skip
+    figures = {"first_inference_time": 14.2, "execution_time": 60010.0, "iterations_num": 6000, "latency_median": 19.7,
+               "percentile_boundary": 50, "latency_avg": 20.0, "latency_min": 18.0, "latency_max": 41.0,
+               "throughput": 799.87}  # fmt: skip
+    report = {
+        "cmd_options": {"m": "ocr.xml"},
+        "configuration_setup": setup,
+        "execution_results": {**figures, **results},
+    }
+    return json.dumps(report, indent=4)
+
+
+ONNXRUNTIME = """Setting intra_op_num_threads to 8
+Session creation time cost: 0.512 s
+First inference time cost: 12 ms
+Total inference time cost: 5.88053 s
+Total inference requests: 1000
+Average inference time cost total: 5.88053 ms
+Total inference run time: 5.88102 s
+Number of inferences per second: 170.04
+Avg CPU usage: 98 %
+Peak working set size: 104857600 bytes
+Avg CPU usage:98
+Peak working set size:104857600
+Runs:1000
+Min Latency: 0.00559777 s
+Max Latency: 0.00723472 s
+P50 Latency: 0.00587108 s
+P90 Latency: 0.00599845 s
+P95 Latency: 0.00605676 s
+P99 Latency: 0.00619517 s
+P999 Latency: 0.00623472 s
+"""

@@ -76,7 +76,8 @@ def add_profiles(session: Session) -> None:
     """Takes files or pasted text, and gives the problem what they hold."""
     st.markdown(
         "Speeds that you measured, or files of others: profiles as YAML or JSON; the artifacts of ParvaGPU, iGniter "
-        "and gpu-lets; results of Model Analyzer, perf_analyzer, AIPerf, genai-perf, vLLM or MLPerf; or any table."
+        "and gpu-lets; results of Model Analyzer, perf_analyzer, AIPerf, genai-perf, vLLM, MLPerf, "
+        "OpenVINO or ONNX Runtime; or any table."
     )
     files = st.file_uploader("Files", accept_multiple_files=True, key="profile_files", max_upload_size=MOST_MIB)
     pasted = st.text_area("Or cells of a spreadsheet, or a file's text", key="profile_text", placeholder=SAMPLE)

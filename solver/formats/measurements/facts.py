@@ -7,7 +7,7 @@ else the inferences of a request.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from ...model.catalogue import load_catalogue, load_cpus
@@ -176,4 +176,6 @@ def _complete(sample: Sample, facts: Facts) -> KnownLoad:
     if batch > 65536 or processes > 48:
         message = f"has batch {batch} and {processes} processes; at most 65536 and 48 are accepted"
         raise refused(sample.source, sample.where, message)
+    if sample.counts_batches:
+        sample = replace(sample, inferences_per_s=sample.inferences_per_s * batch)
     return KnownLoad(sample, model, batch, processes, sample.request_batch or batch)

@@ -37,6 +37,8 @@ TOOLS = {
         Tool("aiperf", "profile_export_aiperf.json, .csv, _sweep.json", _lazy("aiperf")),
         Tool("genai-perf", "profile_export_genai_perf.json, .csv, analyze_export_genai_perf.csv", _lazy("genai_perf")),
         Tool("vllm", "the JSON of `vllm bench serve --save-result`", _lazy("vllm")),
+        Tool("openvino", "benchmark_report.csv or .json of benchmark_app", _lazy("openvino")),
+        Tool("onnxruntime", "what onnxruntime_perf_test prints, a file a run", _lazy("onnxruntime")),
         Tool("mlperf", "mlperf_log_summary.txt or mlperf_log_detail.txt", _lazy("mlperf")),
     )
 }

@@ -45,6 +45,8 @@ class Sample:
     """Inferences that a request carries."""
     max_batch: int | None = None
     """Largest batch that the server forms of several requests; None: not said."""
+    counts_batches: bool = False
+    """Whether `inferences_per_s` counts batches, of a size that the tool does not say."""
     continuous: bool = False
     """Whether the server batches whatever is in flight, as those of language models do."""
     processes: int | None = None

@@ -15,11 +15,15 @@ from stand_ins.load_tests import (
     MLPERF_SINGLE,
     MODEL_ANALYZER,
     MODEL_ANALYZER_GPU,
+    ONNXRUNTIME,
+    OPENVINO,
+    OPENVINO_PYTHON,
     PERF_ANALYZER,
     PERF_CLIENT,
     VERBOSE,
     metrics,
     mlperf_detail,
+    openvino_json,
     sweep,
     vllm,
 )
@@ -78,6 +82,15 @@ TRITON = {"model": "ocr", "batch": 1, "processes": 1}
          {"model": "m", "batch": 8, "processes": 2}, [(8, 2, 15, 1001)]),
         ("mlperf", mlperf_detail(), {"model": "m", "batch": 8, "processes": 2}, [(8, 2, 15, 1000.5)]),
         ("mlperf", MLPERF_SINGLE, {"model": "m"}, [(1, 1, 7.467881, 135.218002)]),
+        ("openvino", OPENVINO, {}, [(1, 4, 11.4, 399.93)]),
+        ("openvino", OPENVINO, {"latency": "avg"}, [(1, 4, 9.98, 399.93)]),
+        ("openvino", OPENVINO_PYTHON, {"latency": "p50"}, [(1, 4, 9.9, 399.93)]),
+        ("openvino", openvino_json(), {"latency": "p50"}, [(8, 2, 19.7, 799.87)]),
+        ("openvino", openvino_json(percentile_boundary=95), {"latency": "p95"}, [(8, 2, 19.7, 799.87)]),
+        ("onnxruntime", ONNXRUNTIME, {"model": "m", "batch": 1}, [(1, 1, 6.19517, 170.04)]),
+        ("onnxruntime", ONNXRUNTIME, {"model": "m", "batch": 4, "latency": "avg"}, [(4, 1, 5.88053, 680.16)]),
+        ("onnxruntime", ONNXRUNTIME.replace("run time: 5.88102", "run time: 1.96"), {"model": "m", "batch": 1,
+         "processes": 3}, [(1, 3, 6.19517, 170.04)]),
     ],
 )  # fmt: skip
 def test_each_format_gives_its_operating_points(tool, text, facts, expected, tmp_path):
@@ -264,6 +277,8 @@ GOOD = {
     "aiperf": (sweep((4, 90, 50), (8, 120, 77)), {"model": "m"}),
     "vllm": (vllm(ttfts=[0.1], itls=[[0.2, 0.3]]), {}),
     "mlperf": (mlperf_detail(), {"model": "m", "batch": 8, "processes": 2}),
+    "openvino": (openvino_json(), {"latency": "p50"}),
+    "onnxruntime": (ONNXRUNTIME, {"model": "m", "batch": 8}),
 }
 
 
@@ -286,6 +301,7 @@ def test_damage_to_other_files_of_the_tools_is_refused_or_harmless(data):
         ("aiperf", metrics()),
         ("mlperf", MLPERF_SERVER),
         ("perf-analyzer", PERF_ANALYZER),
+        ("openvino", OPENVINO),
     ]
     tool, text = data.draw(st.sampled_from(texts))
     with suppress(InputError):
