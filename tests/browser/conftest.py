@@ -1,6 +1,4 @@
-"""A server of the page and a browser, for all tests that walk through it. Screenshots land beside this file."""
-
-from pathlib import Path
+"""A server of the page and a browser window, for all tests that walk through it."""
 
 import pytest
 from playwright.sync_api import expect
@@ -8,8 +6,6 @@ from support.page_server import running_page
 
 # A busy machine draws late; what is wrong never comes.
 expect.set_options(timeout=20_000)
-
-SCREENSHOTS = Path(__file__).parent / "screenshots"
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +15,12 @@ def address(tmp_path_factory):
         yield started
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _place_for_screenshots():
-    SCREENSHOTS.mkdir(exist_ok=True)
+@pytest.fixture(scope="session")
+def window(browser):
+    """The browser that all tests open their tabs in, for the page's program is then read once; no tab knows another."""
+    context = browser.new_context()
+    yield context
+    context.close()
 
 
 def is_error(message):
@@ -39,9 +38,10 @@ def said_of(message):
 
 
 @pytest.fixture
-def page(browser, address):
+def page(window, address):
     """Opens the page's tables; at the end, neither the browser's console nor Streamlit may have reported an error."""
-    opened = browser.new_page(viewport={"width": 1280, "height": 1400})
+    opened = window.new_page()
+    opened.set_viewport_size({"width": 1280, "height": 1400})
     errors = []
     opened.on("console", lambda message: errors.append(said_of(message)) if is_error(message) else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
-from support.browser_walk import SCREENSHOTS, go, look, press, settle
+from support.browser_walk import go, look, press, settle
 from support.html_reading import read
 
 pytestmark = pytest.mark.browser
@@ -37,7 +37,7 @@ def test_the_report_opens_by_itself_without_a_request_or_an_error(page, browser,
         opened.goto(path.as_uri())
         expect(opened.get_by_role("heading", name="Capacity plan: demo")).to_be_visible()
         assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        opened.screenshot(path=SCREENSHOTS / f"report-{scheme}.png", full_page=True)
+        look(opened, f"report-{scheme}")
         assert said == []
         assert asked == [path.as_uri()]
         opened.close()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 from problems.igniter_instances import random_mps_problem
-from support.browser_walk import go, look, photograph, press, settle
+from support.browser_walk import await_stillness, go, look, photograph, press, runs_begun, settle
 
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import dump_problem
@@ -21,6 +21,7 @@ def open_long_problem(page, tmp_path, time_limit_s=600.0):
     file.write_text(dump_problem(problem.model_copy(update={"name": "long", "settings": settings})))
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
     expect(page.get_by_test_id("stSidebar").get_by_text("long", exact=True)).to_be_visible()
+    await_stillness(page)
 
 
 def test_the_first_plan_is_drawn_while_it_is_improved_and_stop_keeps_it(page, tmp_path):
@@ -53,8 +54,9 @@ def test_a_gap_that_is_good_enough_ends_the_search_by_itself(page, tmp_path):
     page.get_by_text("Settings", exact=True).click()
     gap = page.get_by_role("spinbutton", name="gap", exact=True)
     gap.fill("0.9")
+    before = runs_begun(page)
     gap.press("Enter")
-    settle(page)
+    settle(page, before)
     look(page, "32-gap")
     press(page, "Solve")
     go(page, "Plan")

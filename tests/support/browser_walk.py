@@ -1,37 +1,78 @@
 """What a user does on the page, for tests in the browser."""
 
+import io
 import os
 from contextlib import suppress
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from sliceplan.solver.formats.problem_files import dump_problem
 from sliceplan.solver.model.problem import Problem
 
-SCREENSHOTS = Path(__file__).parents[1] / "browser" / "screenshots"
-
 WIDTH, COLOURS = 960, 96
 """Of the pictures of the tour."""
+
+STILL_MS = 1_200
+"""After so long nothing of the page moves any more; only pictures wait for that."""
+
+MOMENT_MS = 700
+"""Within which the page's script begins to run, if it does."""
+
+
+COUNT_RUNS = """() => {
+  const app = document.querySelector("[data-test-script-state]");
+  if (window.runs === undefined) {
+    window.runs = 0;
+    const began = () => { window.runs += app.dataset.testScriptState === "running"; };
+    new MutationObserver(began).observe(app, { attributeFilter: ["data-test-script-state"] });
+  }
+  return window.runs;
+}"""
 
 
 def press(page: Page, name: str) -> None:
     """Presses a button and lets the page draw what comes of it at once."""
-    page.get_by_role("button", name=name, exact=True).click()
-    settle(page)
+    click(page.get_by_role("button", name=name, exact=True))
 
 
-def settle(page: Page) -> None:
+def click(element: Locator) -> None:
+    """Clicks and lets the page draw what comes of it at once."""
+    before = runs_begun(element.page)
+    element.click()
+    settle(element.page, before)
+
+
+def runs_begun(page: Page) -> int:
+    """Counts the runs of the page's script that began since this was first asked of what is loaded."""
+    page.locator("[data-test-script-state]").wait_for()
+    return page.evaluate(COUNT_RUNS)
+
+
+def await_stillness(page: Page) -> None:
+    """Waits until the page's script does not run; an editor that is replaced by it forgets what is typed meanwhile."""
+    page.locator('[data-test-script-state="notRunning"]').wait_for()
+
+
+def settle(page: Page, before: int | None = None) -> None:
     """
     Waits for the run of the page's script that something began, if it began one.
 
     Streamlit drops a press that it has not begun to work on when another screen is opened; no person is so quick.
+
+    Parameters
+    ----------
+    before
+        Runs that had begun before; None: not counted, so a run that is over by now is waited for in vain, a moment.
     """
     with suppress(PlaywrightTimeoutError):
-        page.locator('[data-test-script-state="running"]').wait_for(timeout=700)
-    page.locator('[data-test-script-state="notRunning"]').wait_for()
+        if before is None:
+            page.locator('[data-test-script-state="running"]').wait_for(timeout=MOMENT_MS)
+        else:
+            page.wait_for_function("before => window.runs > before", arg=before, timeout=MOMENT_MS)
+    await_stillness(page)
 
 
 def go(page: Page, screen: str, heading: str | None = None) -> None:
@@ -39,8 +80,7 @@ def go(page: Page, screen: str, heading: str | None = None) -> None:
     expected = page.get_by_role("heading", name=heading or screen, level=1)
     for _ in range(3):
         # A result that comes in at the very moment of the click draws the old screen again; people click again, too.
-        page.get_by_role("link", name=screen, exact=True).click()
-        settle(page)
+        click(page.get_by_role("link", name=screen, exact=True))
         with suppress(PlaywrightTimeoutError):
             expected.wait_for(timeout=6_000)
             break
@@ -48,8 +88,10 @@ def go(page: Page, screen: str, heading: str | None = None) -> None:
 
 
 def look(page: Page, name: str) -> None:
-    page.wait_for_timeout(800)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    """Takes a picture of the whole page for who wants to look at it: `SLICEPLAN_LOOK=tests/browser/screenshots`."""
+    if folder := os.environ.get("SLICEPLAN_LOOK"):
+        page.wait_for_timeout(STILL_MS)
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 def photograph(page: Page, name: str) -> None:
@@ -58,17 +100,18 @@ def photograph(page: Page, name: str) -> None:
 
     `SLICEPLAN_TOUR=docs/tour pytest tests/browser` writes those of docs/how-to/page.md, small.
     """
+    folder = os.environ.get("SLICEPLAN_TOUR")
+    if not folder:
+        return
     seen = page.viewport_size
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.wait_for_timeout(1_200)
-    taken = SCREENSHOTS / f"tour-{name}.png"
-    page.screenshot(path=taken)
+    page.wait_for_timeout(STILL_MS)
+    taken = io.BytesIO(page.screenshot())
     page.set_viewport_size(seen)
-    if folder := os.environ.get("SLICEPLAN_TOUR"):
-        with Image.open(taken) as picture:
-            height = round(picture.height * WIDTH / picture.width)
-            small = picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS).quantize(COLOURS)
-            small.save(Path(folder) / f"{name}.png", optimize=True)
+    with Image.open(taken) as picture:
+        height = round(picture.height * WIDTH / picture.width)
+        small = picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS).quantize(COLOURS)
+        small.save(Path(folder) / f"{name}.png", optimize=True)
 
 
 def edit_first_rate(page: Page, value: str) -> None:
@@ -113,6 +156,7 @@ def load_problem(page: Page, problem: Problem) -> None:
     file = {"name": "problem.yaml", "mimeType": "text/yaml", "buffer": dump_problem(problem).encode()}
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
     expect(page.get_by_test_id("stSidebar").get_by_text(problem.name, exact=True)).to_be_visible(timeout=10_000)
+    await_stillness(page)
 
 
 def load_example(page: Page, name: str) -> None:
@@ -124,3 +168,4 @@ def load_example(page: Page, name: str) -> None:
     settle(page)
     press(page, "Load example")
     expect(page.get_by_test_id("stSidebar").get_by_text(name, exact=True)).to_be_visible(timeout=10_000)
+    await_stillness(page)
