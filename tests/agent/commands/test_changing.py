@@ -286,8 +286,8 @@ def test_status_tells_of_a_transition_that_was_left_before_its_end(agent, place)
     journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-3]))
     shown = agent("status").out
     assert "! A transition has not ended; it goes on.\n" in shown
-    # The plan's path is as long as it is; stand-ins of other owners that other tests run may be found here.
-    others = ("Plan: ", *(f"  {owner}: " for owner in OWNERS))
+    # The plan's path is as long as it is; stand-ins of other owners and daemons that other tests run may be found here.
+    others = ("Plan: ", "  pid ", *(f"  {owner}: " for owner in OWNERS))
     assert max(len(line) for line in shown.splitlines() if not line.startswith(others)) <= 80
     assert json.loads(agent("status", "--json").out)["unfinished"] == {"goes": "on", "reason": None}
 
