@@ -29,6 +29,7 @@ import typer
 from .commands import (
     capacity,
     exporting,
+    following,
     importing,
     listing,
     live_state,
@@ -70,6 +71,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "shed": capacity.shed,
     "check": reviewing.check,
     "simulate": simulating.simulate,
+    "follow": following.follow,
     "cores": on_cores.cores,
     "inss": on_inss.inss,
     "train-inss": on_inss.train_inss,

@@ -42,10 +42,11 @@ SOLVER = {
         *("model", "performance", "runtime", "formats", "metrics", "allocation", "check", "comparison", "transition"),
         *("planners", "analysis", "simulation", "workers", "extensions"),
     },
+    "following": {"model", "performance", "runtime", "formats", "simulation", "api"},
     "what_if": {"model", "performance", "runtime", "workers", "formats", "analysis", "api"},
     "commands": {
         *("model", "performance", "runtime", "workers", "formats", "wording", "check", "comparison", "transition"),
-        *("analysis", "simulation", "api", "what_if", "extensions", "cores", "inss"),
+        *("analysis", "simulation", "api", "what_if", "extensions", "cores", "inss", "following"),
     },
 }
 

@@ -204,7 +204,7 @@ def _runs(
         other, for the last of the run's requests, and no server takes the others.
     """
     batches = queues.batches()
-    started, ended = _of_requests(queues, batches)
+    started, ended = of_requests(queues, batches)
     lost = np.flatnonzero(ends_ms < inf)
     for queue in lost.tolist():  # what a GPU has not completed when it fails is lost with it
         own = slice(first[queue], queues.known[queue])
@@ -234,7 +234,7 @@ def _runs(
     return runs
 
 
-def _of_requests(queues: Queues, batches: Batches) -> tuple[Floats, Floats]:
+def of_requests(queues: Queues, batches: Batches) -> tuple[Floats, Floats]:
     """Returns when the batch of each place started and ended, nan: it was never sent; and inf for a place -1."""
     started = np.full(len(queues.times), np.nan)
     started[-1] = inf

@@ -184,6 +184,8 @@ def begins() -> list[Begin]:
                "--batching", "delay:5:4,8", "--measured-batches"),
               {**both, "t.csv": "time,service\n0,search-embedding\n1.5,search-embedding\n"}),
         *(Begin((name, "problem.json", "plan.json"), in_turns) for name in ("check", "simulate")),
+        Begin(("follow", "problem.json", "rates.csv", "--policy", "gpulets", "--time-limit", "0.2"),
+              {"problem.json": as_json, "rates.csv": "seconds,service,rate_rps\n0,a,5\n30,a,8\n60,a,2\n"}),
         Begin(("show", "plan.json"), {"plan.json": in_turns["plan.json"]}),
         Begin(("show", "plan.json"), {"plan.json": plan}),
         Begin(("show", "plan.json"), {"plan.json": other}),

@@ -36,6 +36,7 @@ STUCK = {
     "price": {"modules": (pricing,), "name": "price_report"},
     "sweep": {"modules": (decomposition,), "name": "counted_plan"},
     "scenarios": {"modules": (decomposition,), "name": "counted_plan"},
+    "follow": {"modules": (decomposition,), "name": "counted_plan"},
     "capacity": {"modules": (most_requests,)},
     "headroom": {"modules": (decomposition,), "name": "whole_plan", "after": 1},
     "shed": {"modules": (most_served,)},
@@ -141,6 +142,16 @@ def test_scenarios_are_decided_by_the_plan_or_the_bound_that_is_there(run, tmp_p
     assert done.exit_code == Exit.DONE, done.output
     assert one["answers"][0]["outcome"] == "none"
     assert one["optimum"] == {"what": what, "by": "exact"}
+
+
+def test_follow_serves_by_the_plan_that_it_has(run, tmp_path):
+    problem, path, report = two_type_problem(30, seed=1), tmp_path / "rates.csv", tmp_path / "report.json"
+    steps = "".join(f"{second},{one.name},1\n" for one in problem.workloads for second in (0, 40))
+    path.write_text("seconds,service,rate_rps\n" + steps)
+    done = run("follow", problem, str(path), "--policy", "fixed", "--json", str(report))
+    assert done.exit_code == Exit.DONE, done.output
+    (row,) = json.loads(report.read_text())["policies"]
+    assert (row["plans"], row["late"]) == (1, 0)
 
 
 def test_headroom_writes_the_plan_of_the_factor_that_fits(run, tmp_path):

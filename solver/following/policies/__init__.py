@@ -1,0 +1,1 @@
+"""When to plan anew, and for which rates: a module for each policy."""
