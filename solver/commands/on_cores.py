@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ..model.cores_report import CoresReport
     from ..model.layer_times import LayeredModel
 
+PURPOSES = ("idle", "inefficient", "standing", "lost")
+"""What cores do beside what queries need, as `CoresSpent` has it."""
+
 MOST_QUERIES, MOST_SEEDS = 20_000, 20
 
 
@@ -116,11 +119,12 @@ def _table(found: "CoresReport") -> object:
 
     table = Table(box=None, pad_edge=False)
     table.add_column("scheduler", no_wrap=True)
-    for title in ("queries/s", "of the bound"):
+    for title in ("queries/s", "of the bound", *PURPOSES):
         table.add_column(title, justify="right")
     for one in found.schedulers:
         share = "-" if one.of_bound is None else f"{one.of_bound:.0%}"
-        table.add_row(one.scheduler, f"{one.rps:,.1f}", share)
+        spent = [] if one.spent is None else [f"{getattr(one.spent, name):,.0f}" for name in PURPOSES]
+        table.add_row(one.scheduler, f"{one.rps:,.1f}", share, *spent)
     table.add_row("any runtime, at most", f"{found.bound_rps:,.1f}", "100%" if found.bound_rps else "-")
     return table
 
@@ -144,6 +148,10 @@ def _lines(found: "CoresReport") -> list[str]:
     lines.append(
         f"{found.quantile:.1%} of {found.queries:,} Poisson queries in time, {len(found.bound_rps_by_seed)} seeds; "
         "layer times are those without interference."
+    )
+    lines.append(
+        "Idle, inefficient, standing, lost: core-time beside what queries in time need at least, in queries/s that it "
+        "would carry."
     )
     lines.append(
         "The bound is proven at the rates that its bisection tried; that no greater rate is carried either is assumed."

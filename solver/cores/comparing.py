@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..model.cores_report import Carried, CoresReport, ModelOnCores
+from ..model.cores_report import Carried, CoresReport, CoresSpent, ModelOnCores
 from ..model.errors import InputError
 from ..model.layer_times import LayeredModel
 from ..runtime.progress import report
 from .blocks import spent, whole
 from .chain import chain_of
 from .core_time import least_core_time
-from .offline_bound import least_work
+from .offline_bound import LeastWork, least_work
 from .qps import Draw, carried_rps, offline_rps
 from .quotas import Quotas, quotas_of
-from .runtimes.timetable import Machine, Timetable
-from .schedulers.scheduler import Scheduler
+from .runtimes.timetable import Machine, Span, Timetable
+from .schedulers.scheduler import Runtime, Scheduler
+from .spent_cores import SpentCores, spent_cores
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,15 @@ def compared(
         runtime = scheduler.start(tables, shares, machine)
         found = tuple(round(carried_rps(runtime, draw, trial.quantile), 3) for draw in draws)
         mean = sum(found) / len(found)
-        rows.append(
-            Carried(scheduler=scheduler.name, rps=mean, rps_by_seed=found, of_bound=mean / bound if bound else None)
+        spent_on = [_spent_on(runtime, draw, rps, work, machine) for draw, rps in zip(draws, found, strict=True) if rps]
+        row = Carried(
+            scheduler=scheduler.name,
+            rps=mean,
+            rps_by_seed=found,
+            of_bound=mean / bound if bound else None,
+            spent=_mean(spent_on) if spent_on else None,
         )
+        rows.append(row)
     return CoresReport(
         cores=machine.cores,
         grow_ms=machine.grow_ms,
@@ -74,6 +81,21 @@ def compared(
         bound_rps=bound,
         bound_rps_by_seed=tuple(bounds),
     )
+
+
+def _spent_on(runtime: Runtime, draw: Draw, rps: float, work: Sequence[LeastWork], machine: Machine) -> SpentCores:
+    """Returns what cores did at a rate, in queries/s."""
+    spans: list[Span] = []
+    trace = draw.trace(rps)
+    ends = runtime(trace, spans=spans)
+    if ends is None:
+        raise RuntimeError("a run without a limit on late queries has no end")
+    return spent_cores(spans, ends, trace, work, machine.cores).in_queries_per_s(trace, work, machine.cores)
+
+
+def _mean(found: Sequence[SpentCores]) -> CoresSpent:
+    names = CoresSpent.model_fields
+    return CoresSpent(**{name: round(sum(getattr(one, name) for one in found) / len(found), 3) for name in names})
 
 
 def _facts(quotas: Quotas) -> ModelOnCores:

@@ -19,6 +19,20 @@ class ModelOnCores(Record):
     steps: int = Field(ge=0, description="steps to more cores that were measured")
 
 
+class CoresSpent(Record):
+    """
+    What the cores did at the rate that a scheduler carries, in queries/s: core-time over what a query needs at least.
+
+    The five add up to what the cores would carry if none of their time were idle or wasted.
+    """
+
+    needed: float = Field(ge=0, description="what queries in time need at least")
+    inefficient: float = Field(description="what queries in time ran beyond that, on more cores at once")
+    standing: float = Field(ge=0, description="cores of queries that stood still after they were given more")
+    lost: float = Field(ge=0, description="work on queries that were late, or let go")
+    idle: float = Field(description="cores that nobody had")
+
+
 class Carried(Record):
     """What one scheduler carries."""
 
@@ -26,6 +40,7 @@ class Carried(Record):
     rps: float = Field(ge=0, description="queries/s, mean over the seeds")
     rps_by_seed: tuple[float, ...]
     of_bound: float | None = Field(ge=0, description="part of the bound; null: the bound is 0")
+    spent: CoresSpent | None = Field(default=None, description="mean over the seeds; null: it carries nothing")
 
 
 class CoresReport(Record):

@@ -121,8 +121,8 @@ def test_the_rate_that_is_carried_is_found_by_bisection():
     assert share_in_time(runtime, rate * 1.006, 15, 1, 300) < 0.95
 
 
-@pytest.mark.parametrize(("slo_ms", "rate_rps"), [(15, 247), (10, 161)])
+@pytest.mark.parametrize(("slo_ms", "rate_rps"), [(15, 257), (10, 167)])
 def test_cores_by_the_time_left_carry_half_as_much_again_as_veltair(slo_ms, rate_rps):
-    """Rates 70 and 103 % above VELTAIR's; 256 and 167 were found. A prototype that changes anywhere had 255 and 165."""
+    """Rates 77 and 111 % above VELTAIR's; 265 and 172 were found. A prototype that changes anywhere had 255 and 165."""
     shares = [share_in_time(runtime_of("by-time-left", slo_ms), rate_rps, slo_ms, seed) for seed in (1, 2, 3)]
     assert sum(shares) / 3 >= 0.95, shares

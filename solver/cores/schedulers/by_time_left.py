@@ -2,8 +2,10 @@
 Cores by the time that is left: earliest deadline first, each on the fewest cores that keep its deadline, then the rest.
 
     let go      whoever cannot end in time, not even on its fastest count
-    least       by earliest deadline: the least count with left (+ standstill) <= time left, as far as cores suffice;
-                a query that none suffices for keeps at most what it has
+    put off     by earliest deadline, whoever has most work left of those so far, as long as what they need until their
+                deadlines is more than the cores can do by the last of these
+    least       by earliest deadline, who is put off last: the least count with left (+ standstill) <= time left, as far
+                as cores suffice; a query that none suffices for keeps at most what it has
     short       such a query, by earliest deadline, takes all that is left up to its fastest count: it begins early on
                 few cores, which are the efficient ones, and gets more when others end
     spare       unit by unit to the query that runs and loses least efficiency: greatest c left(c) / (c' left(c'))
@@ -11,6 +13,11 @@ Cores by the time that is left: earliest deadline first, each on the fewest core
 Unlike quotas, which are fixed when a query comes, the time left grows less where a query has waited and more where it
 ran ahead; and cores are taken from whoever can spare them, between two layers. Few cores are the efficient ones, so
 each query has no more than it needs while others wait, and all that is idle while none does.
+
+Putting off is Moore's and Hodgson's way to the fewest late jobs on one machine (J. M. Moore, Management Science 15(1),
+1968), with core-time in place of time. Where cores are short, earliest deadline first alone leaves each query to the
+last moment, when many cores do little; so a few are given up for the others. Who is put off still gets what is left
+over, and is taken up again when there is room.
 """
 
 from collections.abc import Sequence
@@ -19,17 +26,20 @@ from ..runtimes.between_layers import WAITS, Choice, Seen
 from ..runtimes.timetable import CLOCK_MS, Machine
 from .scheduler import ruling_scheduler
 
+USABLE = 0.95
+"""Part of the cores that counts on what queries need: the rest stands idle for want of whole counts that fit."""
+
 
 class ByTimeLeft:
     """The rule; it knows nothing of what will come."""
 
-    def choose(self, queries: Sequence[Seen], machine: Machine, now_ms: float) -> Choice:  # noqa: ARG002
+    def choose(self, queries: Sequence[Seen], machine: Machine, now_ms: float) -> Choice:
         late = frozenset(one.query for one in queries if _is_late(one))
         able = sorted((one for one in queries if one.query not in late), key=lambda one: one.deadline_ms)
         counts: dict[int, int] = {}
         short = []
         free = machine.cores
-        for one in able:
+        for one in _in_order(able, machine, now_ms):
             count, is_enough = _least(one, free, machine.grow_ms)
             if not is_enough:
                 short.append(one)
@@ -49,6 +59,25 @@ class ByTimeLeft:
 def _is_late(one: Seen) -> bool:
     """Says whether no count ends a query in time; what it has now needs no standstill."""
     return one.from_ms + one.model.fastest[one.layer] > one.deadline_ms + CLOCK_MS
+
+
+def _in_order(able: Sequence[Seen], machine: Machine, now_ms: float) -> list[Seen]:
+    """Returns queries by their deadlines, who is put off behind the others; `able` is by deadline."""
+    kept: list[tuple[float, Seen]] = []
+    put_off = []
+    needed = 0.0
+    for one in able:
+        count, _ = _least(one, machine.cores, machine.grow_ms)
+        core_ms = one.model.counts[count] * one.left_ms(count, machine.grow_ms) if count > WAITS else 0.0
+        kept.append((core_ms, one))
+        needed += core_ms
+        while kept and needed > USABLE * machine.cores * (one.deadline_ms - now_ms):
+            longest = max(range(len(kept)), key=lambda number: kept[number][0])
+            core_ms, other = kept.pop(longest)
+            needed -= core_ms
+            put_off.append(other)
+    put_off.sort(key=lambda one: one.deadline_ms)
+    return [*(one for _, one in kept), *put_off]
 
 
 def _least(one: Seen, free: int, grow_ms: float) -> tuple[int, bool]:
