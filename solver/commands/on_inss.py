@@ -1,6 +1,5 @@
 """The commands for models that share given GPUs as InSS has it: what schedulers carry, and training the learned one."""
 
-from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +9,7 @@ import typer
 
 from ..model.errors import Finding, InputError
 from .exit_codes import Exit
+from .inss_tables import episodes_table, report_lines, schedulers_table
 from .output import display, is_stdout, say, write_json
 from .searching import searching
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..inss.learning.training import Evaluated, Training
     from ..inss.schedulers.scheduler import Scheduler
     from ..model.inss_problem import InssProblem
-    from ..model.inss_report import InssCarried, InssEpisode, InssReport
+    from ..model.inss_report import InssEpisode
 
 MOST_TASKS, MOST_SECONDS, MOST_EPISODES = 200_000, 2_000, 100_000
 
@@ -64,15 +64,20 @@ def inss(
         int,
         typer.Option(min=0, max=MOST_SECONDS, help="Also let rates change for so long, as in training; 0: do not."),
     ] = 0,
+    search_seconds: Annotated[
+        float, typer.Option(min=0.1, max=86_400, help="For the exact planner, where there are more than 12 models.")
+    ] = 20.0,
     seed: Annotated[int, typer.Option(min=0, max=2**31, help="Of what is drawn.")] = 1,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the report as JSON; `-`: to stdout instead of the tables.")
     ] = None,
 ) -> None:
-    """Show the requests/s that InSS' schedulers could carry on given GPUs, and the most that any can, proven."""
+    """Show the requests/s that InSS' schedulers could carry on given GPUs, and a proven limit of what any can."""
     import numpy as np
 
     from ..inss.comparing import compared
+    from ..inss.exact.effort import Effort
+    from ..inss.exact.most_capacity import refuse_unproven
     from ..inss.latency import latencies_of
     from ..inss.learning.environment import Setting
     from ..inss.schedulers.scheduler import Task
@@ -80,27 +85,32 @@ def inss(
     from ..model.inss_report import InssReport
 
     problem = read_inss_problem(path)
+    if seconds:
+        refuse_unproven(problem, str(path), "--seconds")
     setting = Setting(latencies_of(problem))
     chosen = _schedulers(names, _actor_file(start, problem), setting)
     latencies = setting.latencies
     counts = 1 / latencies.solo_rps if weights is Weights.SOLO else np.ones(setting.models)
     with searching("deciding"):
-        task = Task(latencies, latencies.rates_rps, counts, spare, seed)
+        task = Task(latencies, latencies.rates_rps, counts, spare, seed, Effort(search_seconds))
         exact, rows = compared(chosen, task, tasks)
         episodes = tuple(_episodes(setting, _actor_file(start, problem), seconds, seed)) if seconds else ()
+    known = exact is not None and exact.decision is not None
     found = InssReport(
-        problem=problem.name, spare=spare, weights=weights.value, exact_weighted=None if exact is None else exact.value,
+        problem=problem.name, spare=spare, weights=weights.value,
+        exact_weighted=exact.value if exact is not None and known else None,
+        limit_weighted=None if exact is None else exact.limit,
         schedulers=tuple(rows), seconds=seconds, episodes=episodes,
     )  # fmt: skip
     if json_file is not None:
         write_json(found.model_dump(mode="json"), json_file)
     if not is_stdout(json_file):
-        display(_table(found))
+        display(schedulers_table(found))
         if episodes:
-            display(_episode_table(found))
-    for line in _lines(problem, found):
+            display(episodes_table(found))
+    for line in report_lines(problem, found):
         say(line)
-    if exact is None:
+    if not known:
         raise typer.Exit(Exit.NO_PLAN)
 
 
@@ -127,6 +137,7 @@ def train_inss(
     ] = None,
 ) -> None:
     """Train InSS' learned scheduler for one set of models and GPUs: soft actor-critic, on one core."""
+    from ..inss.exact.most_capacity import refuse_unproven
     from ..inss.latency import latencies_of
     from ..inss.learning.actor_file import write_actor
     from ..inss.learning.checkpoint import read_checkpoint, write_checkpoint
@@ -142,6 +153,7 @@ def train_inss(
             raise InputError([Finding(name, "", "is `-`; what is trained needs a file")])
     problem = read_inss_problem(path)
     refuse_no_walk(problem, str(path))
+    refuse_unproven(problem, str(path), "a training's line")
     setting, walk = Setting(latencies_of(problem)), walk_of(problem)
     training = begun(setting, Learning(hidden=hidden, gamma=gamma), seed)
     if keep is not None and keep.exists():
@@ -214,76 +226,6 @@ def _episodes(setting: "Setting", actor: Path | None, seconds: int, seed: int) -
                 way=way, reward=one.reward, late_share=one.late_share, normalised=one.normalised,
                 capacity_rps=one.capacity_rps,
             )  # fmt: skip
-
-
-def _table(found: "InssReport") -> object:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("scheduler", no_wrap=True)
-    for title in ("capacity, req/s", "of the optimum", "late, full batches", "late, sent early"):
-        table.add_column(title, justify="right")
-    table.add_column("status")
-    for one in found.schedulers:
-        cells = [
-            "-" if one.capacity_rps is None else f"{one.capacity_rps:,.0f}",
-            "-" if one.of_exact is None else f"{one.of_exact:.1%}",
-            "-" if one.late_full is None else f"{one.late_full:.1%}",
-            "-" if one.late_early is None else f"{one.late_early:.1%}",
-        ]
-        table.add_row(one.scheduler, *cells, f"{one.status.value}{_misses(one)}")
-    return table
-
-
-def _misses(one: "InssCarried") -> str:
-    """Returns of how many models each limit is missed; which ones are in the report."""
-    missed = Counter(limit for row in one.served for limit in row.missed)
-    return f" ({', '.join(f'{limit} of {count}' for limit, count in missed.items())})" if missed else ""
-
-
-def _episode_table(found: "InssReport") -> object:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column(f"over {found.seconds:,} s", no_wrap=True)
-    for title in ("reward", "late", "sum of h/H", "capacity, req/s"):
-        table.add_column(title, justify="right")
-    for one in found.episodes:
-        table.add_row(
-            one.way, f"{one.reward:.2f}", f"{one.late_share:.2%}", f"{one.normalised:.2f}", f"{one.capacity_rps:,.0f}"
-        )
-    return table
-
-
-def _lines(problem: "InssProblem", found: "InssReport") -> list[str]:
-    from ..inss.fitting import running_error
-
-    lines = []
-    for one in problem.models:
-        if (error := running_error(one.running)) is not None:
-            lines.append(
-                f"{one.model}: running times by {one.running.method}, off its {error.points} points by "
-                f"{error.median:.1%} (median), at most {error.max:.1%}."
-            )
-        missing = [
-            what
-            for what, is_missing in (
-                ("L2 use", one.l2_per_percent == 0 and one.l2_offset == 0),
-                ("cache_sensitivity", one.cache_sensitivity == 0),
-                ("kernels", one.kernels == 0),
-                ("memory", one.memory_mib == 0 and one.memory_mib_per_item == 0),
-            )
-            if is_missing
-        ]
-        if missing:
-            lines.append(f"{one.model}: nothing is said of {', '.join(missing)}; taken to be 0.")
-    if found.exact_weighted is None:
-        lines.append(f"Proven: no placement, units and batches keep every limit at {found.spare:g} times the rates.")
-    lines.append(
-        "Capacity is what batches could carry, not what is served. It keeps (b - 1)/rate + latency within its SLO; "
-        "Poisson tasks come unevenly, and the late ones are counted."
-    )
-    return lines
 
 
 def _exact_line(line: "Evaluated | None") -> str:

@@ -10,14 +10,15 @@ from ..performance.interference.prediction import Floats
 from ..runtime.progress import report
 from .batch_queue import dispatched_early, full_batches, poisson_arrivals
 from .decision import Decision, Judged, judged
-from .exact.partition import Exact, best_partition
+from .exact.most_capacity import most_capacity
+from .exact.partition import Exact
 from .schedulers.exact import EXACT
 from .schedulers.scheduler import Scheduler, Task
 
 
 def compared(schedulers: Sequence[Scheduler], task: Task, tasks: int) -> tuple[Exact | None, list[InssCarried]]:
     """
-    Returns the optimum (None: proven, no decision keeps all limits) and a row for each scheduler, best first.
+    Returns the exact planner's answer (None: proven, no decision keeps all limits) and a row a scheduler, best first.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ def compared(schedulers: Sequence[Scheduler], task: Task, tasks: int) -> tuple[E
         Poisson tasks of each model that are simulated.
     """
     report("the exact optimum")
-    exact = best_partition(task.latencies, task.rates_rps, weights=task.weights, spare=task.spare)
+    exact = most_capacity(task.latencies, task.rates_rps, task.effort, weights=task.weights, spare=task.spare)
     rows = []
     for scheduler in schedulers:
         report(scheduler.name)
@@ -40,7 +41,7 @@ def _row(
     name: str, task: Task, decision: Decision | None, exact: Exact | None, tasks: int, *, is_exact: bool
 ) -> InssCarried:
     if decision is None:
-        status = Status.INFEASIBLE if is_exact else Status.NONE_FOUND
+        status = Status.INFEASIBLE if is_exact and exact is None else Status.NONE_FOUND
         return InssCarried(
             scheduler=name, status=status, capacity_rps=None, weighted=None, of_exact=None, late_full=None,
             late_early=None, served=(),
@@ -48,13 +49,14 @@ def _row(
     verdict = judged(task.latencies, decision, task.rates_rps, task.spare)
     weighted = float(task.weights @ verdict.capacity_rps)
     full, early = _late(task, decision, verdict, tasks)
-    status = Status.VIOLATING if not verdict.holds else Status.OPTIMAL if is_exact else Status.FEASIBLE
+    proven = is_exact and exact is not None and exact.is_optimal
+    status = Status.VIOLATING if not verdict.holds else Status.OPTIMAL if proven else Status.FEASIBLE
     return InssCarried(
         scheduler=name,
         status=status,
         capacity_rps=float(verdict.capacity_rps.sum()),
         weighted=weighted,
-        of_exact=None if exact is None else weighted / exact.value,
+        of_exact=None if exact is None else weighted / exact.limit,
         late_full=full,
         late_early=early,
         served=tuple(_served(task, decision, verdict, i) for i in range(len(task.rates_rps))),

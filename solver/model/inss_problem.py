@@ -15,9 +15,9 @@ from .profile import Provenance
 MOST_BATCH = 32
 """The greatest batch that InSS decides (Algorithm 1, line 3)."""
 
-MOST_GPUS = 32
-MOST_MODELS = 12
-"""More have too many sets for the exact planner, which every report has as its line."""
+MOST_GPUS = 1_000
+MOST_MODELS = 1_000
+"""Above twelve the exact planner proves a limit only; above these its tables take gigabytes."""
 
 RunningMethod = Literal["least-squares", "local-regression"]
 

@@ -31,7 +31,7 @@ class InssCarried(Record):
     status: Status
     capacity_rps: float | None = Field(description="of all models; null: it found no decision")
     weighted: float | None = Field(description="the same with the weights")
-    of_exact: float | None = Field(description="part of the exact optimum's weighted capacity; null: there is none")
+    of_exact: float | None = Field(description="weighted capacity as part of `limit_weighted`; null: there is none")
     late_full: float | None = Field(description="share of Poisson tasks that are late where batches wait to be full")
     late_early: float | None = Field(description="the same where a batch leaves in time for its oldest task")
     served: tuple[InssServed, ...]
@@ -54,7 +54,11 @@ class InssReport(Record):
     spare: float = Field(gt=0, description="capacity over each rate that is asked for")
     weights: Literal["equal", "solo"]
     exact_weighted: float | None = Field(
-        description="proven: no decision that keeps all limits has more; null: no decision keeps them"
+        description="of the best decision that keeps all limits, as far as is known; null: none was found"
+    )
+    limit_weighted: float | None = Field(
+        description="proven: no decision that keeps all limits has more; the optimum where it is `exact_weighted`; "
+        "null: proven, no decision keeps them"
     )
     schedulers: tuple[InssCarried, ...]
     seconds: int = Field(ge=0)

@@ -153,3 +153,8 @@ def test_other_simulators_are_left_out_where_they_are_not_installed(benchmark):
     """Whether they are or not, our own rows are there."""
     lines = benchmark("simulators", "--requests", 2000, "--services", 2)
     assert {row[1] for row in rows(lines)} >= {"sliceplan", "sliceplan, 2 services", "SimPy"}
+
+
+def test_columns_print_a_row_for_each_size(benchmark):
+    lines = benchmark("inss_columns", "--sizes", "14:3", "--seeds", 1, "--seconds", 0.2)
+    assert [row[:3] for row in rows(lines)] == [["14", "6", "0"]]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import yaml
-from problems.inss_instances import six_models
+from problems.inss_instances import alike, six_models
 from support.command_line import assert_refused, sliceplan
 
 from sliceplan.solver.model.inss_report import InssReport
@@ -57,6 +57,21 @@ def test_what_no_decision_keeps_is_proven():
     assert done.returncode == 1, done.stderr
     assert "Proven: no placement, units and batches keep every limit at 90 times the rates" in done.stderr
     assert "infeasible" in done.stdout
+
+
+def test_beyond_twelve_models_a_limit_is_proven(tmp_path):
+    path, report = tmp_path / "many.json", tmp_path / "report.json"
+    path.write_text(alike(16, (3, 3), seed=0).model_dump_json(exclude_none=True))
+    done = sliceplan("inss", path, *FEW, "--search-seconds", "1.5", "--json", report)
+    assert done.returncode == 0, done.stderr
+    found = InssReport.model_validate(json.loads(report.read_text()))
+    (exact,) = (row for row in found.schedulers if row.scheduler == "exact")
+    assert exact.status == "feasible"
+    assert found.exact_weighted == pytest.approx(exact.weighted)
+    assert found.exact_weighted < found.limit_weighted
+    assert "Proven: no decision carries over" in done.stderr
+    for words in (("inss", path, "--seconds", "10"), ("train-inss", path, "-o", tmp_path / "a.npz")):
+        assert_refused(sliceplan(*words), "has 16 models", "takes exact plans, of at most 12 models")
 
 
 def test_a_training_writes_an_actor_and_goes_on(tmp_path):

@@ -1,11 +1,11 @@
 """The exact optimum against all placements, units and batches; its sizes; and what it finds for InSS' six models."""
 
-import random
 from itertools import combinations, product
 
 import numpy as np
 import pytest
-from problems.inss_instances import random_inss_problem, six_models
+from oracles.inss_decisions import best_of_all
+from problems.inss_instances import alike, random_inss_problem, six_models
 
 from sliceplan.solver.inss.decision import Decision, judged
 from sliceplan.solver.inss.exact.partition import best_partition
@@ -14,67 +14,6 @@ from sliceplan.solver.inss.exact.unit_vectors import unit_vectors
 from sliceplan.solver.inss.latency import latencies_of
 from sliceplan.solver.inss.rates import walk_of
 from sliceplan.solver.runtime.progress import listening
-
-
-def batch_ms(problem, gpu, residents, i):
-    """Returns the times of model i's batches beside the others; residents: model -> units. From the formula alone."""
-    one = problem.models[i]
-    share = {j: min(u * gpu.unit_percent, 100) for j, u in residents.items()}
-    others = sum(
-        max(0, problem.models[j].l2_per_percent * share[j] + problem.models[j].l2_offset) for j in residents if j != i
-    )
-    m = len(residents)
-    crowd = m * gpu.crowd_ms_per_kernel + gpu.crowd_offset_ms_per_kernel if m > 1 else 0
-    c, p = one.running.linear, share[i] * gpu.computing_power
-    for b in range(1, one.most_batch + 1):
-        run = c[0] + c[1] * b + c[2] * b / p + c[3] / p
-        sent = (one.input_bytes + one.output_bytes) * b / gpu.pcie_bytes_per_ms
-        yield b, sent + one.scheduling_ms + crowd * one.kernels + run * (1 + one.cache_sensitivity * others)
-
-
-def best_on(problem, gpu, models, spare):
-    """Returns the most that one GPU carries of these models, or None: every vector of units, every batch."""
-    best = None
-    for units in product(range(1, gpu.units + 1), repeat=len(models)):
-        if sum(units) > gpu.units:
-            continue
-        residents = dict(zip(models, units, strict=True))
-        choices = []
-        for i in models:
-            one = problem.models[i]
-            choices.append(
-                [
-                    (1000 * b / t, one.memory_mib + one.memory_mib_per_item * b)
-                    for b, t in batch_ms(problem, gpu, residents, i)
-                    if (b - 1) * 1000 / one.rate_rps + t <= one.slo_ms and 1000 * b / t >= spare * one.rate_rps
-                ]
-            )
-        for chosen in product(*choices):
-            if sum(memory for _, memory in chosen) <= gpu.memory_mib:
-                value = sum(rps for rps, _ in chosen)
-                best = value if best is None else max(best, value)
-    return best
-
-
-def best_of_all(problem, spare):
-    """Returns the most that the GPUs carry, or None: every placement."""
-    kinds = [gpu for gpu in problem.gpus for _ in range(gpu.count)]
-    known = {}
-    best = None
-    for places in product(range(len(kinds)), repeat=len(problem.models)):
-        total = 0.0
-        for k, gpu in enumerate(kinds):
-            models = tuple(i for i, place in enumerate(places) if place == k)
-            if not models:
-                continue
-            if (gpu.type, models) not in known:
-                known[gpu.type, models] = best_on(problem, gpu, models, spare)
-            if known[gpu.type, models] is None:
-                break
-            total += known[gpu.type, models]
-        else:
-            best = total if best is None else max(best, total)
-    return best
 
 
 def test_the_optimum_is_the_best_of_all_decisions():
@@ -87,7 +26,7 @@ def test_the_optimum_is_the_best_of_all_decisions():
             assert found is None, seed
             continue
         feasible += 1
-        assert found.value == pytest.approx(expected, rel=1e-9), seed
+        assert found.value == found.limit == pytest.approx(expected, rel=1e-9), seed
         verdict = judged(latencies, found.decision, latencies.rates_rps, spare)
         assert verdict.holds, (seed, verdict.missed)
         assert verdict.capacity_rps.sum() == pytest.approx(found.value, rel=1e-9)
@@ -120,29 +59,6 @@ def test_unit_vectors_are_all_there_are():
     found = {tuple(one) for one in unit_vectors(9, least).tolist()}
     assert found == {u for u in product(range(1, 10), repeat=3) if sum(u) <= 9 and all(np.array(u) >= least)}
     assert len(unit_vectors(5, least)) == 0
-
-
-def alike(count, gpus, seed):
-    """Returns a problem of so many models that are like the six, each a little other."""
-    draw = random.Random(seed)
-    problem = six_models(gpus=gpus)
-    models = []
-    for i in range(count):
-        one, factor = problem.models[i % 6], draw.uniform(0.7, 1.4)
-        k = one.running.rational
-        models.append(
-            one.model_copy(
-                update={
-                    "model": f"{one.model}-{i}",
-                    "rate_rps": one.rate_rps * draw.uniform(0.6, 1.5),
-                    "slo_ms": one.slo_ms * draw.uniform(0.8, 1.4),
-                    "running": one.running.model_copy(
-                        update={"rational": (*(factor * x for x in k[:3]), k[3], factor * k[4])}
-                    ),
-                }
-            )
-        )
-    return problem.model_copy(update={"models": tuple(models)})
 
 
 @pytest.mark.parametrize(("models", "gpus"), [(8, (3, 2)), (12, (4, 4))])

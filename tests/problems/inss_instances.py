@@ -75,3 +75,26 @@ def random_inss_problem(seed, *, models=3, types=2):
         for i in range(models)
     ]
     return InssProblem.model_validate({"name": f"drawn-{seed}", "gpus": gpus, "models": rows, "provenance": PROVENANCE})
+
+
+def alike(count, gpus, seed):
+    """Returns a problem of so many models that are like the six, each a little other."""
+    draw = random.Random(seed)
+    problem = six_models(gpus=gpus)
+    models = []
+    for i in range(count):
+        one, factor = problem.models[i % 6], draw.uniform(0.7, 1.4)
+        k = one.running.rational
+        models.append(
+            one.model_copy(
+                update={
+                    "model": f"{one.model}-{i}",
+                    "rate_rps": one.rate_rps * draw.uniform(0.6, 1.5),
+                    "slo_ms": one.slo_ms * draw.uniform(0.8, 1.4),
+                    "running": one.running.model_copy(
+                        update={"rational": (*(factor * x for x in k[:3]), k[3], factor * k[4])}
+                    ),
+                }
+            )
+        )
+    return problem.model_copy(update={"models": tuple(models)})

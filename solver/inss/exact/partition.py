@@ -29,11 +29,18 @@ from .set_values import NEVER, Asked, SetValue, optimistic, set_value, upper_bou
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """The optimum."""
+    """The best decision that was found, and the limit of all."""
 
     value: float
-    """Weighted requests/s."""
-    decision: Decision
+    """Weighted requests/s; -inf: none was found."""
+    decision: Decision | None
+    limit: float
+    """Proven: no decision has more; equal to the value where that is the optimum."""
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no decision has more."""
+        return self.limit <= self.value
 
 
 @dataclass(eq=False)
@@ -153,4 +160,4 @@ def _assembled(chosen: list[tuple[int, int, int]], known: _Known, count: int) ->
             models, best = members(subset), known.found[kind, subset]
             gpu[models], units[models], batch[models] = k, best.units, best.batch
             value += best.value
-    return Exact(value, Decision(gpu, units, batch))
+    return Exact(value, Decision(gpu, units, batch), value)

@@ -23,6 +23,7 @@ together, the best that do are found by a search over all of them (`_within_memo
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -56,8 +57,19 @@ class Asked:
     weights: Floats
     spare: float
 
+    @cached_property
+    def worst(self) -> float:
+        """More than any model counts."""
+        latencies = self.latencies
+        least = min(float(tables.running[tables.running > 0].min()) for tables in latencies.types)
+        return float(self.weights.max()) * 1000 * latencies.batches / least
+
     def worth(self, models: Ints, ms: Floats, kind: int) -> Floats:
-        """Returns w_i h_i, -inf where a limit is not kept; ms and what is returned: shape (..., model, batch)."""
+        """Returns w_i h_i beside the others' least memory; ms and what is returned: shape (..., model, batch)."""
+        return self.worth_within(models, ms, self._room(models, kind))
+
+    def worth_within(self, models: Ints, ms: Floats, room: Floats) -> Floats:
+        """Returns w_i h_i, -inf where a limit is not kept; `room`: shape (model,), MiB."""
         latencies = self.latencies
         sizes = np.arange(1, latencies.batches + 1, dtype=np.float64)
         rates = self.rates_rps[models][:, None]
@@ -67,7 +79,7 @@ class Asked:
         keeps = waits + ms <= latencies.slo_ms[models][:, None] * (1 + ROUNDING)
         keeps &= capacity >= self.spare * rates * (1 - ROUNDING)
         keeps &= sizes <= latencies.most_batch[models][:, None]
-        keeps &= self.memory(models) <= self._room(models, kind)[:, None]
+        keeps &= self.memory(models) <= room[:, None]
         found: Floats = np.where(keeps, self.weights[models][:, None] * capacity, NEVER)
         return found
 
@@ -126,12 +138,12 @@ def set_value(asked: Asked, kind: int, models: Sequence[int] | Ints) -> SetValue
     for start in range(0, len(order), AT_ONCE):
         if bounds[order[start]] <= best.value:
             break
-        best = _best_of(asked, kind, who, vectors[order[start : start + AT_ONCE]], best)
+        best = best_of(asked, kind, who, vectors[order[start : start + AT_ONCE]], best)
     return best
 
 
-def _best_of(asked: Asked, kind: int, models: Ints, vectors: Ints, best: SetValue) -> SetValue:
-    """Returns the best of these vectors, or the one that is known if none is better."""
+def best_of(asked: Asked, kind: int, models: Ints, vectors: Ints, best: SetValue) -> SetValue:
+    """Returns the best of these vectors of units, shape (vector, model), or the one that is known if none is better."""
     tables, latencies = asked.latencies.types[kind], asked.latencies
     l2 = tables.l2[models, vectors - 1]
     slower = 1 + latencies.sensitivity[models] * (l2.sum(axis=1, keepdims=True) - l2)

@@ -1,14 +1,14 @@
 """`exact`: the optimum, with proof (solver/inss/exact)."""
 
 from ..decision import Decision
-from ..exact.partition import best_partition
+from ..exact.most_capacity import most_capacity
 from .scheduler import Scheduler, Task
 
 
 def exact(task: Task) -> Decision | None:
-    """Returns the best decision; None: proven, there is none that keeps all limits."""
-    found = best_partition(task.latencies, task.rates_rps, weights=task.weights, spare=task.spare)
+    """Returns the best decision; None: none was found that keeps all limits."""
+    found = most_capacity(task.latencies, task.rates_rps, task.effort, weights=task.weights, spare=task.spare)
     return None if found is None else found.decision
 
 
-EXACT = Scheduler("exact", "most capacity, proven", exact)
+EXACT = Scheduler("exact", "most capacity, with the limit of all", exact)

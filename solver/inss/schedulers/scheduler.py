@@ -1,13 +1,14 @@
 """What a scheduler is asked and what it answers; and what several of them do alike."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...performance.interference.prediction import Floats
 from ..batch_decision import normalised, scan
 from ..decision import Decision, batch_times
+from ..exact.effort import Effort
 from ..latency import Ints, Latencies
 from ..task_latency import assembled
 
@@ -24,6 +25,8 @@ class Task:
     spare: float = 1.0
     """Capacity over each rate."""
     seed: int = 1
+    effort: Effort = field(default_factory=lambda: Effort(20.0))
+    """Of the exact planner, where models are too many for a proof."""
 
     @property
     def gpu_units(self) -> Ints:
