@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..extensions import node_scripts
-from ..formats.exports.registry import TARGETS
+from ..formats.exports.registry import TARGETS, of_gpus
 from ..formats.exports.target import Export, Options, Target
 from ..model.errors import Finding, InputError
 from ..model.plan import Plan
@@ -13,7 +13,7 @@ def _node_scripts(plan: Plan, options: Options) -> Export:
     return Export({f"{node}.sh": script for node, script in node_scripts()(plan, options.source).items()})
 
 
-COMMANDS = Target("commands", "a plain shell script a node: exact placements", _node_scripts)
+COMMANDS = Target("commands", "a plain shell script a node: exact placements", of_gpus(_node_scripts))
 
 
 def export_formats() -> dict[str, Target]:

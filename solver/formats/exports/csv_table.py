@@ -10,7 +10,7 @@ import io
 
 from ...model.plan import Plan
 from ..cells import Cell, no_formula
-from .planned_gpus import known_gpus
+from .planned_gpus import legal_gpus
 from .target import Export, Options
 
 COLUMNS = (
@@ -34,6 +34,8 @@ COLUMNS = (
     "duty_cycle_ms",
     "basis",
     "turns",
+    "cores",
+    "first_core",
 )
 """The columns in their order, which later versions only add to."""
 
@@ -44,10 +46,8 @@ def export(plan: Plan, options: Options) -> Export:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     free = 0
-    for gpu in known_gpus(plan, options.source):
-        planned = gpu.planned
-        for part in gpu.parts:
-            one = part.partition
+    for planned in legal_gpus(plan, options.source):
+        for number, one in enumerate(planned.partitions):
             free += not one.serves
             for served in one.serves:
                 row: tuple[Cell, ...] = (
@@ -57,9 +57,9 @@ def export(plan: Plan, options: Options) -> Export:
                     planned.id,
                     planned.gpu,
                     planned.sharing,
-                    part.number,
+                    number,
                     one.mig_profile,
-                    one.start,
+                    one.start if one.cores is None else None,
                     one.sm_percent,
                     served.workload,
                     served.batch,
@@ -71,6 +71,8 @@ def export(plan: Plan, options: Options) -> Export:
                     one.duty_cycle_ms,
                     served.basis,
                     one.turns,
+                    one.cores,
+                    None if one.cores is None else one.start,
                 )
                 writer.writerow([no_formula(cell) for cell in row])
     warnings = (f"Partitions that are kept free have no row: {free}.",) if free else ()

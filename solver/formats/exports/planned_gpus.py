@@ -12,7 +12,11 @@ from ...model.plan import Partition, Plan, PlannedGpu
 NO_CPUS = (
     "this format knows GPUs only",
     "systemd-cores, docker-cores and kubernetes-cores export the CPUs; plan the GPUs and the CPUs as two problems to "
-    "export the GPUs",
+    "export the GPUs in this one",
+)
+
+CPUS_APART = (
+    "The CPUs of the plan are not in these files: export them by systemd-cores, docker-cores or kubernetes-cores."
 )
 
 
@@ -60,12 +64,26 @@ def known_gpus(plan: Plan, source: str) -> tuple[KnownGpu, ...]:
     InputError
         If the plan has no GPUs, or says of one what cannot be; all findings at once.
     """
+    legal = legal_gpus(plan, source)
+    if findings := [Finding(source, *wrong) for wrong in no_cpus(plan, *NO_CPUS)]:
+        raise InputError(grouped(findings))
+    catalogue = load_catalogue()
+    return tuple(_known(gpu, catalogue[gpu.gpu]) for gpu in legal)
+
+
+def legal_gpus(plan: Plan, source: str) -> tuple[PlannedGpu, ...]:
+    """Returns the GPUs and CPUs of a plan; raises InputError as `known_gpus`, but for there being CPUs."""
     if not plan.gpus:
         raise InputError([Finding(source, "gpus", f"is empty (status {plan.status}); there is nothing to export")])
-    catalogue = load_catalogue()
-    if findings := [Finding(source, *wrong) for wrong in (*wrong_gpus(plan), *no_cpus(plan, *NO_CPUS))]:
+    if findings := [Finding(source, *wrong) for wrong in wrong_gpus(plan)]:
         raise InputError(grouped(findings))
-    return tuple(_known(gpu, catalogue[gpu.gpu]) for gpu in plan.gpus)
+    return plan.gpus
+
+
+def without_cpus(plan: Plan) -> Plan:
+    """Returns the plan with its GPUs only; as it is where it has none, so that a format refuses it."""
+    gpus = tuple(gpu for gpu in plan.gpus if gpu.sharing != "cores")
+    return plan.model_copy(update={"gpus": gpus}) if gpus else plan
 
 
 def gpus_by_node(plan: Plan, source: str) -> dict[str, tuple[KnownGpu, ...]]:

@@ -18,17 +18,35 @@ def _lazy(module: str) -> Exporter:
     return export
 
 
+def of_gpus(exporter: Exporter) -> Exporter:
+    """Returns an exporter that takes the GPUs of a plan, and says that its CPUs are left."""
+
+    def export(plan: Plan, options: Options) -> Export:
+        from .planned_gpus import CPUS_APART, without_cpus
+
+        gpus = without_cpus(plan)
+        made = exporter(gpus, options)
+        left = (CPUS_APART,) if len(gpus.gpus) < len(plan.gpus) else ()
+        return Export(made.files, (*made.warnings, *left))
+
+    return export
+
+
 TARGETS = {
     target.name: target
     for target in (
         Target("json", "the plan itself", _lazy("plan_itself")),
-        Target("mig-parted", "mig-parted config, one a node: counts only", _lazy("mig_parted_config")),
-        Target("mig-parted-checkpoint", "for `nvidia-mig-parted restore`: placements", _lazy("mig_parted_checkpoint")),
-        Target("node-labels", "kubectl lines that select a node's configurations", _lazy("node_labels")),
-        Target("mig-manager", "the MIG manager's ConfigMap: counts only", _lazy("mig_manager")),
-        Target("device-plugin", "the device plugin's ConfigMap: equal MPS shares", _lazy("device_plugin")),
-        Target("deployments", "Kubernetes Deployments on what the plugin offers", _lazy("deployments")),
-        Target("dra", "DRA claims; with --image, Deployments too", _lazy("dra_claims")),
+        Target("mig-parted", "mig-parted config, one a node: counts only", of_gpus(_lazy("mig_parted_config"))),
+        Target(
+            "mig-parted-checkpoint",
+            "for `nvidia-mig-parted restore`: placements",
+            of_gpus(_lazy("mig_parted_checkpoint")),
+        ),
+        Target("node-labels", "kubectl lines that select a node's configurations", of_gpus(_lazy("node_labels"))),
+        Target("mig-manager", "the MIG manager's ConfigMap: counts only", of_gpus(_lazy("mig_manager"))),
+        Target("device-plugin", "the device plugin's ConfigMap: equal MPS shares", of_gpus(_lazy("device_plugin"))),
+        Target("deployments", "Kubernetes Deployments on what the plugin offers", of_gpus(_lazy("deployments"))),
+        Target("dra", "DRA claims; with --image, Deployments too", of_gpus(_lazy("dra_claims"))),
         Target("triton", "a config.pbtxt a model; takes --problem", _lazy("triton")),
         Target("http-routes", "HTTPRoutes with the plan's weights, and Services", _lazy("http_routes")),
         Target("nginx", "NGINX upstreams with the plan's weights", _lazy("nginx")),

@@ -1,5 +1,7 @@
 """Cores of a plan as systemd, Docker and Kubernetes take them: the very CPUs of the host, or a refusal."""
 
+import csv
+import io
 import os
 import re
 import shutil
@@ -12,6 +14,7 @@ from stand_ins.lscpu import lscpu
 from support.exported import assert_golden, changed, demo, exported
 
 from sliceplan.solver.formats.exports.assign import NodeSupply, assign
+from sliceplan.solver.formats.exports.planned_gpus import CPUS_APART
 from sliceplan.solver.formats.host_cores import cpu_list, parse_host_cores
 from sliceplan.solver.model.errors import InputError
 
@@ -222,8 +225,29 @@ def test_gpus_beside_the_cpus_stay_apart():
     plan = on_cores(*PARTS, gpus=2)
     made = exported("docker-cores", plan, images=IMAGES, hosts={"n1": parse_host_cores(lscpu()[0], "n1")})
     assert any("GPUs of the plan are not in these files" in one for one in made.warnings)
-    with pytest.raises(InputError, match="systemd-cores, docker-cores and kubernetes-cores export the CPUs"):
-        exported("mig-parted", plan)
+    gpus = changed(demo(), lambda data: data.update(gpus=[{**one, "node": "n1"} for one in data["gpus"][:2]]))
+    for name in ("mig-parted", "node-labels", "mig-manager", "deployments", "dra"):
+        made, alone = exported(name, plan, images=IMAGES), exported(name, gpus, images=IMAGES)
+        assert made.files == alone.files
+        assert made.warnings == (*alone.warnings, CPUS_APART)
+    for name in ("mig-parted", "nginx", "triton"):
+        with pytest.raises(InputError, match="systemd-cores, docker-cores and kubernetes-cores export the CPUs"):
+            exported(name, on_cores(*PARTS) if name == "mig-parted" else plan)
+
+
+def test_the_table_has_gpus_and_cores():
+    (text,) = exported("csv", on_cores(*PARTS, gpus=1)).files.values()
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    cores = [
+        (row["gpu_id"], row["workload"], row["cores"], row["first_core"]) for row in rows if row["sharing"] == "cores"
+    ]
+    assert cores == [
+        ("EPYC-9654/0", "ranker", "4", "0"),
+        ("EPYC-9654/0", "ranker", "4", "4"),
+        ("EPYC-9654/0", "Avatars", "16", "8"),
+        ("EPYC-9654/1", "spam", "2", "24"),
+    ]
+    assert {(row["cores"], row["start_memory_slice"] != "") for row in rows if row["sharing"] == "mig"} == {("", True)}
 
 
 def test_a_node_is_given_its_gpus_and_its_cpus():
