@@ -18,7 +18,7 @@ from sliceplan.app.screens.what_if import screen as what_if
 from sliceplan.app.screens.will_it_hold import screen as will_it_hold
 from sliceplan.app.screens.words import screen as words
 from sliceplan.app.screens.workloads import screen as workloads
-from sliceplan.app.session.current import BROKEN_LINK, current_session
+from sliceplan.app.session.current import BROKEN_LINK, NOT_KEPT, current_session
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import NEXT, lead_to
 from sliceplan.app.session.session import Session
@@ -85,6 +85,11 @@ def draw_page() -> None:
     if (broken := BROKEN_LINK.of(session)) is not None:
         why = listed(broken.splitlines())
         st.error(f"The link could not be opened, so this is the usual page.\n\n{why}")
+    if NOT_KEPT.of(session) and not session.past:
+        st.warning(
+            "The work that this address names is not here: the planner was started again since, or it is somebody "
+            "else's. This is the usual page; what was saved is in *History*."
+        )
     st.title("sliceplan" if chosen is pages[0] else chosen.title)
     chosen.run()
     make_jobs_soon()

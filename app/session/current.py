@@ -21,13 +21,19 @@ WORK = "work"
 BROKEN_LINK = Kept[str]("link.broken")
 """Where a session keeps what was wrong with the link that it was to open."""
 
+NOT_KEPT = Kept[bool]("work.not_kept")
+"""Where a session keeps that the address names one that this server does not have."""
+
 
 def current_session(user: str) -> Session:
     """Returns the session; after a reload of the browser, as it was before. Nobody gets somebody else's."""
     state = st.session_state
     if "session" not in state or state.session.user != user:
-        kept = KEPT.copy_of(st.query_params.get(WORK, ""), user)
-        state.session = _opened(user) or kept or opening_session(user)
+        named = st.query_params.get(WORK, "")
+        linked, kept = _opened(user), KEPT.copy_of(named, user)
+        state.session = linked or kept or opening_session(user)
+        if named and linked is None and kept is None:
+            NOT_KEPT.keep(state.session, True)
         state.session.editor += 1
         state.token = KEPT.keep(state.session)
     if st.query_params.get(WORK) != state.token:

@@ -1,0 +1,29 @@
+"""The server goes away under an open page, and comes back."""
+
+import pytest
+from playwright.sync_api import expect
+from support.browser_walk import look
+from support.page_server import free_port, running_page
+
+pytestmark = pytest.mark.browser
+
+SAID = "element => getComputedStyle(element.querySelector(':scope > div'), '::after').content"
+
+
+def test_a_page_says_that_its_server_is_gone_and_connects_again_when_it_is_back(window, tmp_path):
+    port = free_port()
+    page = window.new_page()
+    gone = page.get_by_role("dialog", name="Connection error")
+    not_kept = page.get_by_text("The work that this address names is not here")
+    with running_page(tmp_path, port=port) as address:
+        page.goto(f"{address}/words")
+        expect(page.get_by_role("heading", name="Words", level=1)).to_be_visible(timeout=30_000)
+        expect(not_kept).to_have_count(0)
+    expect(gone).to_be_visible(timeout=60_000)
+    assert "connects again by itself" in gone.evaluate(SAID)
+    look(page, "33-connection-lost")
+    with running_page(tmp_path, port=port):
+        expect(gone).to_have_count(0, timeout=60_000)
+        expect(not_kept).to_be_visible()
+        expect(page.get_by_role("heading", name="Words", level=1)).to_be_visible()
+    page.close()
