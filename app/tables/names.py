@@ -9,6 +9,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+import pandas as pd
+
 MOST_LETTERS = 63
 
 ACCEPTED = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -38,6 +40,15 @@ def accepted_names(written: Iterable[str]) -> dict[str, str]:
         taken.add(unique)
         found[name] = unique
     return found
+
+
+def with_accepted_names(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Returns a table of services with names that a problem may have, and what is called otherwise; none stays none."""
+    renamed = accepted_names(name for name in table["name"] if isinstance(name, str) and name.strip())
+    if not renamed:
+        return table, {}
+    names = [renamed.get(name, name) if isinstance(name, str) else name for name in table["name"]]
+    return table.assign(name=pd.Series(names, table.index, table["name"].dtype)), renamed
 
 
 def told(renamed: dict[str, str]) -> str:

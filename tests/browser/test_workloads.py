@@ -101,12 +101,13 @@ def test_cells_of_a_spreadsheet_are_pasted_into_the_cells_of_the_table(page, add
         page.wait_for_timeout(100)
     # What a screen reader is told of the cells is as of the last move.
     expect(page.locator("#glide-cell-4-1").last).to_have_text("320")
-    paste(page, "more-thumbs\tresnet50\t50\t200\r\nmore-tags\tvgg16\t60\t250\r\n")
+    paste(page, "más thumbs\tresnet50\t50\t200\r\nmore-tags\tvgg16\t60\t250\r\n")
+    expect(page.get_by_text("'más thumbs' is called mas-thumbs")).to_be_visible()
     with page.expect_download() as table:
         press(page, "Services as CSV")
     rows = [line.split(",")[:4] for line in table.value.path().read_text().splitlines()[1:]]
     assert len(rows) == 10
     assert [row[2:] for row in rows[:3]] == [["2200.0", "310.0"], ["111.0", "320.0"], ["620.0", "300.0"]]
-    assert rows[8:] == [["more-thumbs", "resnet50", "50.0", "200.0"], ["more-tags", "vgg16", "60.0", "250.0"]]
+    assert rows[8:] == [["mas-thumbs", "resnet50", "50.0", "200.0"], ["more-tags", "vgg16", "60.0", "250.0"]]
     press(page, "Solve")
     expect(sidebar(page).get_by_text("proven cheapest")).to_be_visible()

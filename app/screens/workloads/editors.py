@@ -23,6 +23,7 @@ from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import redo, state, undo
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.tables.edits import with_edits
+from sliceplan.app.tables.names import told, with_accepted_names
 from sliceplan.app.tables.problem import INTEGERS
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.base import Name
@@ -33,7 +34,6 @@ from sliceplan.solver.model.problem import FleetEntry, Settings, Sharing, Worklo
 
 SETTINGS_IN_A_ROW = 4
 NAME: FieldInfo = get_args(Name)[1]
-NAME_PATTERN: str = next(rule.pattern for rule in NAME.metadata if hasattr(rule, "pattern"))
 
 LEAST = 1e-6
 """The least that a cell takes where the model wants more than 0."""
@@ -85,8 +85,11 @@ def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
 
     def note() -> None:
         # Called before the script runs, so that all of the page shows what the tables state now, at once.
-        edited: dict[str, Any] = {name: with_edits(frame, st.session_state[key])}
-        note_edit(session, number, **edited)
+        note_edit(session, number, **{name: edited()[0]})
+
+    def edited() -> tuple[pd.DataFrame, dict[str, str]]:
+        after = with_edits(frame, st.session_state[key])
+        return with_accepted_names(after) if name == "workloads" else (after, {})
 
     st.data_editor(
         frame,
@@ -98,6 +101,9 @@ def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
         placeholder="",
         on_change=note,
     )
+    renamed = edited()[1]
+    if renamed:
+        st.info(literal(f"In a problem, {told(renamed)}."))
 
 
 def edit_prices(session: Session) -> None:
@@ -236,8 +242,7 @@ def _workload_columns(session: Session, frame: pd.DataFrame) -> dict[str, Any]:
     return {
         "name": column.TextColumn(
             "name",
-            help=f"unique name of the service: {NAME.description}",
-            validate=NAME_PATTERN,
+            help=f"unique name of the service: {NAME.description}; another becomes one, and the page says which",
             max_chars=63,
         ),
         "model": column.SelectboxColumn("model", options=models, help=fields["model"].description),

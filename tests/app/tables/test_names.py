@@ -1,11 +1,12 @@
 """Names as people write them: those that a problem takes stay, all others become one, and no two the same."""
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from sliceplan.app.tables.names import accepted_names, told
+from sliceplan.app.tables.names import accepted_names, told, with_accepted_names
 from sliceplan.app.tables.pasted import read_table
 from sliceplan.solver.model.base import Name
 
@@ -52,3 +53,12 @@ def test_a_pasted_table_says_what_it_calls_otherwise_and_leaves_what_stands_twic
     assert list(read.rows["name"]) == ["my-search-2", "my-search", "u691c-u7d22", "A", "A"]
     assert "'my search' is called my-search-2" in read.notes[0]
     assert "and 2 more likewise" in told({str(i): str(i) for i in range(5)})
+
+
+def test_names_typed_into_the_table_become_names_of_a_problem_and_missing_ones_stay_missing():
+    table = pd.DataFrame({"name": ["検索", "shop", None, "", "my shop"], "rate_rps": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    named, renamed = with_accepted_names(table)
+    assert list(named["name"].fillna("none")) == ["u691c-u7d22", "shop", "none", "", "my-shop"]
+    assert named["rate_rps"].equals(table["rate_rps"])
+    assert renamed == {"検索": "u691c-u7d22", "my shop": "my-shop"}
+    assert table["name"][0] == "検索"
