@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from sliceplan.app.access.identity import Identity
 from sliceplan.app.jobs.jobs import make_jobs_soon
 from sliceplan.app.screens.compare import screen as compare
 from sliceplan.app.screens.fragmentation import screen as fragmentation
@@ -18,7 +19,7 @@ from sliceplan.app.screens.what_if import screen as what_if
 from sliceplan.app.screens.will_it_hold import screen as will_it_hold
 from sliceplan.app.screens.words import screen as words
 from sliceplan.app.screens.workloads import screen as workloads
-from sliceplan.app.session.current import BROKEN_LINK, NOT_KEPT, current_session
+from sliceplan.app.session.current import BROKEN_LINK, NOT_KEPT, RESTORED, current_session, note_draft
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import NEXT, lead_to
 from sliceplan.app.session.session import Session
@@ -47,6 +48,18 @@ def draw_page() -> None:
     if identity is None:
         return
     session = current_session(identity.user)
+    try:
+        _draw(session, identity)
+    finally:
+        note_draft(session)
+
+
+@st.fragment(run_every=3600.0)
+def _draw_again_when_connected_again() -> None:
+    """Draws nothing; Streamlit's program in the browser asks for the page again only where something runs by itself."""
+
+
+def _draw(session: Session, identity: Identity) -> None:
     none_is_open(session)
 
     def page(show: Screen, title: str, path: str, icon: str, *, default: bool = False) -> StreamlitPage:
@@ -79,6 +92,7 @@ def draw_page() -> None:
         show_actions(session)
         choose_picture_format(session)
         show_identity(identity)
+        _draw_again_when_connected_again()
     following = NEXT.taken(session)
     if following is not None and following != chosen.url_path:
         st.switch_page(next(one for one in pages if one.url_path == following))
@@ -90,6 +104,8 @@ def draw_page() -> None:
             "The work that this address names is not here: the planner was started again since, or it is somebody "
             "else's. This is the usual page; what was saved is in *History*."
         )
+    if RESTORED.of(session) and not session.past:
+        st.info("The planner was started again. This is what you worked on; undo begins here.")
     st.title("sliceplan" if chosen is pages[0] else chosen.title)
     chosen.run()
     make_jobs_soon()

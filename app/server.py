@@ -5,6 +5,7 @@ All of the page is loaded before it listens: nobody who opens the page waits for
 """
 
 import os
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from sliceplan.app.access.guarding import Guard
 from sliceplan.app.access.policy import read_access
 from sliceplan.app.access.starting import ACCESS
 from sliceplan.app.access.uploads import uploads_of_streamlit
+from sliceplan.app.session.drafts import keep_drafts
+from sliceplan.app.store.drafts import drafts_folder
+from sliceplan.app.store.errors import StoreError
 
 
 def guard_the_server() -> None:
@@ -30,8 +34,15 @@ def guard_the_server() -> None:
     starlette_app.create_streamlit_middleware = guarded
 
 
+def keep_work_beyond_restarts() -> None:
+    """Has drafts written beside the store; where it has a wrong address, which the page tells, there are none."""
+    with suppress(StoreError):
+        keep_drafts(drafts_folder())
+
+
 if __name__ == "__main__":
     import_module("sliceplan.app.page")
     import_module("sliceplan.app.jobs.demo_plan").plan_the_demo()
     guard_the_server()
+    keep_work_beyond_restarts()
     main(prog_name="streamlit")

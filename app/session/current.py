@@ -1,5 +1,6 @@
 """The session of the browser that a script run belongs to."""
 
+import secrets
 from contextlib import suppress
 
 import streamlit as st
@@ -10,6 +11,7 @@ from sliceplan.app.profiles.known import known_profiles
 from sliceplan.solver.model.errors import SliceplanError
 
 from .deep_link import opened_session
+from .drafts import drafts
 from .kept import Kept
 from .links import FIELDS
 from .session import OpenJob, Result, Session, tables_of
@@ -25,12 +27,19 @@ NOT_KEPT = Kept[bool]("work.not_kept")
 """Where a session keeps that the address names one that this server does not have."""
 
 
+RESTORED = Kept[bool]("work.restored")
+"""Where a session keeps that it is from before a restart of the server."""
+
+
 def current_session(user: str) -> Session:
     """Returns the session; after a reload of the browser, as it was before. Nobody gets somebody else's."""
     state = st.session_state
     if "session" not in state or state.session.user != user:
         named = st.query_params.get(WORK, "")
         linked, kept = _opened(user), KEPT.copy_of(named, user)
+        if named and linked is None and kept is None and (kept := _of_draft(named, user)) is not None:
+            RESTORED.keep(kept, True)
+            kept.editor = secrets.randbelow(1 << 30)  # no widget is one that the browser remembers
         state.session = linked or kept or opening_session(user)
         if named and linked is None and kept is None:
             NOT_KEPT.keep(state.session, True)
@@ -53,6 +62,21 @@ def _opened(user: str) -> Session | None:
         session = new_session(user)
         BROKEN_LINK.keep(session, str(error))
         return session
+
+
+def _of_draft(token: str, user: str) -> Session | None:
+    """Returns the session that was kept beyond a restart of the server."""
+    kept = drafts()
+    return None if kept is None else kept.session_of(token, user)
+
+
+def note_draft(session: Session) -> None:
+    """Keeps what somebody changed or planned beyond a restart of the server, if this one keeps drafts."""
+    kept = drafts()
+    answer = session.answer
+    is_own = bool(session.past) or RESTORED.is_there(session) or (answer is not None and answer.plan is not demo_plan())
+    if kept is not None and is_own and "token" in st.session_state:
+        kept.note(st.session_state.token, session)
 
 
 def new_session(user: str) -> Session:
