@@ -7,7 +7,7 @@ import typer
 
 from .exit_codes import Exit
 from .inputs import known_profiles
-from .options import ProblemArgument, ProfilesOption
+from .options import GapOption, ProblemArgument, ProfilesOption
 from .output import display, is_stdout, say, write_json
 from .searching import searching
 
@@ -35,6 +35,7 @@ def follow(
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds for each plan; default: the problem's own.")
     ] = None,
+    gap: GapOption = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the requests that are drawn.")] = 1,
     profiles: ProfilesOption = None,
     json_file: Annotated[
@@ -52,7 +53,9 @@ def follow(
     parsed = read_problem(problem, known)
     arrivals, periods = requests_of(path, parsed, seed)
     with searching(f"following {len(parsed.workloads)} services"):
-        found = followed(parsed, arrivals, periods, chosen, planner=planner, profiles=known, time_limit_s=time_limit)
+        found = followed(
+            parsed, arrivals, periods, chosen, planner=planner, profiles=known, time_limit_s=time_limit, gap=gap
+        )
     if json_file is not None:
         write_json(found.model_dump(mode="json"), json_file)
     if not is_stdout(json_file) and found.policies:

@@ -30,6 +30,7 @@ def followed(
     planner: str = "exact",
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
+    gap: float | None = None,
 ) -> FollowingReport:
     """
     Returns what policies cost and miss; those that an interruption comes before are named.
@@ -38,7 +39,7 @@ def followed(
     ----------
     arrivals_ms
         Of each service of the problem, ascending, within the periods (requests.py).
-    time_limit_s
+    time_limit_s, gap
         Of each plan; None: the problem's own.
 
     Raises
@@ -46,9 +47,10 @@ def followed(
     InputError
         If the problem or the planner refers to something unknown.
     """
+    plan_for = _planning(problem, planner, profiles, time_limit_s, gap)
     rows: list[Followed] = []
     for policy in policies:
-        row = _row(problem, arrivals_ms, periods, policy, _planning(problem, planner, profiles, time_limit_s))
+        row = _row(problem, arrivals_ms, periods, policy, plan_for)
         if _is_interrupted():
             break
         rows.append(row)
@@ -65,7 +67,11 @@ def followed(
 
 
 def _planning(
-    problem: Problem, planner: str, profiles: Sequence[Profile] | None, time_limit_s: float | None
+    problem: Problem,
+    planner: str,
+    profiles: Sequence[Profile] | None,
+    time_limit_s: float | None,
+    gap: float | None,
 ) -> Callable[[Floats], Plan | None]:
     """Returns how plans are made; the rates of one plan are not planned a second time."""
     known: dict[tuple[float, ...], Plan | None] = {}
@@ -84,6 +90,7 @@ def _planning(
                 planner,
                 profiles=profiles,
                 time_limit_s=time_limit_s,
+                gap=gap,
             )
             known[key] = plan if _serves_all(plan, problem) else None
         return known[key]
