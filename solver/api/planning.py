@@ -10,7 +10,7 @@ A time limit counts from the call. It holds for all that the call searches; what
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..model.plan import Plan, Prices
+from ..model.plan import Plan, Start
 from ..model.problem import Problem
 from ..model.profile import Profile
 from ..planners import registry
@@ -25,7 +25,7 @@ def solve(
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
     gap: float | None = None,
-    start: Plan | Prices | None = None,
+    start: Start = None,
     on_plan: OnPlan | None = None,
     source: str | None = None,
 ) -> Plan:
@@ -57,8 +57,5 @@ def solve(
     WrongPlanError
         If the plan does not hold.
     """
-    task = task_of(problem, profiles, time_limit_s, source, gap)
-    plan = start if isinstance(start, Plan) else None
-    prices = start.prices if isinstance(start, Plan) else start
-    task = replace(task, resolved=replace(task.resolved, known_prices=prices, known_plan=plan))
+    task = replace(task_of(problem, profiles, time_limit_s, source, gap), start=start)
     return planned(task, registry.planner_named(planner), on_plan=on_plan)

@@ -107,7 +107,7 @@ def _run_and_checked(task: Task, planner: Planner, known: Gpus, on_plan: OnPlan 
     elif reasons := planner.refuses(resolved):
         plan = assembly.refused(resolved, "; ".join(reasons) + _instead(resolved), planner=planner.name)
     else:
-        search = partial(_searched, planner, resolved, task.left_s)
+        search = partial(_searched, planner, task)
         watch = None if on_plan is None else Watch(partial(_so_far, task, planner, started), on_plan, _not_shown)
         plan = best_so_far(search, partial(_given_up, task, planner), deadline=task.deadline, watch=watch)
     if not plan.gpus and (gpus := known()):
@@ -115,14 +115,15 @@ def _run_and_checked(task: Task, planner: Planner, known: Gpus, on_plan: OnPlan 
     return _finished(task, planner, _timed(_as_stated(plan, task), started))
 
 
-def _searched(planner: Planner, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
+def _searched(planner: Planner, task: Task) -> Plan:
     """Returns what a planner finds; one with a latency rule of its own plans by that, if it serves everything."""
+    resolved, time_limit_s = task.resolved, task.left_s
     if not planner.own_rule:
-        return planner.plan(resolved, time_limit_s=time_limit_s)
+        return planner.plan_from(resolved, task.start, time_limit_s=time_limit_s)
     own = resolved.with_rule(Execution(resolved.problem.settings.slo_fraction))
     if impossible := unservable(own):
         return assembly.without_plan(resolved, impossible, planner=planner.name, search=assembly.HEURISTIC_DONE)
-    return planner.plan(own, time_limit_s=time_limit_s)
+    return planner.plan_from(own, task.start, time_limit_s=time_limit_s)
 
 
 def _so_far(task: Task, planner: Planner, started: float, plan: Plan) -> Plan | None:

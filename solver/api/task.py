@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from ..formats.profile_files import shipped_profiles
+from ..model.plan import Start
 from ..model.problem import Problem
 from ..model.profile import Profile
 from ..performance.resolve import ResolvedProblem, resolve
@@ -22,6 +23,8 @@ class Task:
     """As stated."""
     deadline: float
     """As time.monotonic() has it."""
+    start: Start = None
+    """Where the search begins."""
     cost_without: Mapping[str, float | None] = field(default_factory=dict)
     """What the planner's plan costs without standby processes (`shadow`), without free partitions (`insurance`)."""
 

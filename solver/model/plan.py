@@ -294,3 +294,7 @@ class Plan(Record):
         max_length=100,
         description="program and version that made it, as `sliceplan 0.2.0`; null: a plan of before 0.2.0",
     )
+
+
+Start = Plan | Prices | None
+"""Where a search begins: a plan of a similar problem, or its slice prices; None: at nothing."""

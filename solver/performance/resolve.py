@@ -18,7 +18,6 @@ from ..model.cpu import Cpu
 from ..model.errors import Finding, InputError
 from ..model.hardware import Gpu, MigGeometry, MigProfile
 from ..model.parsing import closest, grouped
-from ..model.plan import Plan, Prices
 from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
 from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
 from ..model.profile import Profile
@@ -141,10 +140,6 @@ class ResolvedProblem:
     """By which operating points are chosen: the problem's, or that of a planner with one of its own."""
     max_processes: int
     """Of one workload in one partition."""
-    known_prices: Prices | None = None
-    """Slice prices of a similar problem, to start from; None: none are known."""
-    known_plan: Plan | None = None
-    """A plan of a similar problem, to start from; None: none is known."""
     gap: float = 0.0
     """(cost - bound) / bound with which an exact search may end."""
 

@@ -21,7 +21,7 @@ from ..exact.mig.spare_capacity import SpareRules, spare_rules
 from ..exact.shared_capacity.answer import most_capacity_shared
 from ..exact.shedding.shortfall import shortfall
 from ..model.counted import asks_for_capacity
-from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Unserved
+from ..model.plan import Bound, Plan, Prices, Search, SizePrice, Start, Unserved
 from ..model.problem import Sharing
 from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import Floats
@@ -81,15 +81,18 @@ class Exact(Planner):
             yield f"{self.name} {objective} only where no partitions are kept free ({SPARE_SETTINGS})"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        return self.plan_from(resolved, None, time_limit_s=time_limit_s)
+
+    def plan_from(self, resolved: ResolvedProblem, start: Start, *, time_limit_s: float) -> Plan:
         if asks_for_capacity(resolved.problem):
             return self._plan_capacity(resolved, time_limit_s)
         rules = spare_rules(resolved.problem.settings)
         if rules is not None:
-            return self._plan_with_spares(resolved, rules, time_limit_s)
+            return self._plan_with_spares(resolved, rules, start, time_limit_s)
         if resolved.mps:
-            return self._plan_shared(resolved, time_limit_s)
+            return self._plan_shared(resolved, start, time_limit_s)
         if is_by_set(resolved.problem.settings):
-            return self._plan_for_sets(resolved, time_limit_s)
+            return self._plan_for_sets(resolved, start, time_limit_s)
 
         deadline = time.monotonic() + time_limit_s
 
@@ -97,7 +100,7 @@ class Exact(Planner):
             search = partial(Search, time_limit_s=time_limit_s, solver=first.answer.solver)
             offer(lambda stopped: self._assembled(resolved, first, search(stopped=stopped)))
 
-        solved = solve_by_prices(resolved, on_answer=offered, time_limit_s=time_limit_s)
+        solved = solve_by_prices(resolved, start=start, on_answer=offered, time_limit_s=time_limit_s)
         answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == StopReason.INFEASIBLE:
@@ -162,7 +165,9 @@ class Exact(Planner):
         )
         return plan.model_copy(update={"prices": _prices(resolved, solved.price, solved.rent, {})})
 
-    def _plan_with_spares(self, resolved: ResolvedProblem, rules: SpareRules, time_limit_s: float) -> Plan:
+    def _plan_with_spares(
+        self, resolved: ResolvedProblem, rules: SpareRules, start: Start, time_limit_s: float
+    ) -> Plan:
         """Plans with partitions that are kept free."""
         deadline = time.monotonic() + time_limit_s
 
@@ -170,7 +175,7 @@ class Exact(Planner):
             search = partial(Search, time_limit_s=time_limit_s, solver=first.answer.solver)
             offer(lambda stopped: self._assembled_with_spares(resolved, first, search(stopped=stopped)))
 
-        solved = solve_with_spares(resolved, rules, on_answer=offered, time_limit_s=time_limit_s)
+        solved = solve_with_spares(resolved, rules, start=start, on_answer=offered, time_limit_s=time_limit_s)
         answer = solved.answer
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.stopped == StopReason.INFEASIBLE:
@@ -190,7 +195,7 @@ class Exact(Planner):
             search=search,
         )
 
-    def _plan_for_sets(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
+    def _plan_for_sets(self, resolved: ResolvedProblem, start: Start, time_limit_s: float) -> Plan:
         """Plans what the partitions of a service carry together."""
 
         def assembled(found: SetAnswer, stopped: StopReason) -> Plan:
@@ -199,6 +204,7 @@ class Exact(Planner):
 
         found = solve_for_sets(
             resolved,
+            start=start,
             on_answer=lambda first: offer(lambda stopped: assembled(first, stopped)),
             time_limit_s=time_limit_s,
         )
@@ -211,7 +217,7 @@ class Exact(Planner):
         unserved = tuple(Unserved(workload=one.name, reason=why) for one in resolved.problem.workloads)
         return plan.model_copy(update={"unserved": unserved})
 
-    def _plan_shared(self, resolved: ResolvedProblem, time_limit_s: float) -> Plan:
+    def _plan_shared(self, resolved: ResolvedProblem, start: Start, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""
         deadline = time.monotonic() + time_limit_s
 
@@ -220,7 +226,7 @@ class Exact(Planner):
             offer(lambda stopped: self._assembled_fleet(resolved, first, search(stopped=stopped)))
 
         known = within_limits(resolved, placed_on_each(resolved))
-        answer = solve_mixed_fleet(resolved, hosted, known, on_answer=offered, time_limit_s=time_limit_s)
+        answer = solve_mixed_fleet(resolved, hosted, known, start=start, on_answer=offered, time_limit_s=time_limit_s)
         search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None and answer.stopped != StopReason.TIME_LIMIT:
             bound = _bound(resolved, answer.cost_bound, answer.method)

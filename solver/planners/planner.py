@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..model.plan import Plan
+from ..model.plan import Plan, Start
 from ..model.problem import ObjectiveName, Sharing
 from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
@@ -79,3 +79,7 @@ class Planner(Protocol):
         `refuses` having had nothing to say. `runtime_s` and `metrics` are filled in by the caller.
         """
         ...
+
+    def plan_from(self, resolved: ResolvedProblem, start: Start, *, time_limit_s: float) -> Plan:
+        """Returns a plan as `plan` does, by a search that begins at a similar problem's plan or slice prices."""
+        return self.plan(resolved, time_limit_s=time_limit_s)

@@ -1,7 +1,6 @@
 """What services cost: the shares add up, and the prices say what small changes do."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -149,8 +148,8 @@ def test_an_earlier_plan_gives_the_prices_to_start_from_for_gpus_under_mps_too()
     problem = example_problems()["igniter"]
     first = solve(problem)
     assert first.prices.shared
-    resolved = replace(resolve(problem, shipped_profiles()), known_prices=first.prices)
+    resolved = resolve(problem, shipped_profiles())
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
-    prices = known_prices(resolved, sizes)
+    prices = known_prices(resolved, first.prices, sizes)
     assert list(prices[len(sizes) :]) == list(first.prices.shared.values())
     assert solve(problem, start=first).cost_per_hour == first.cost_per_hour

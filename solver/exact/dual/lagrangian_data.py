@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...model.plan import Plan, Start
 from ...performance.alone import alone_on
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
@@ -86,15 +87,15 @@ def most_to_pay(resolved: ResolvedProblem) -> float:
     return most + float(alone[np.isfinite(alone)].sum() + (allowed[beside, 0] * dearest).sum())
 
 
-def known_covers(resolved: ResolvedProblem, sizes: Ints) -> Ints | None:
-    """Returns the partitions of these sizes that the known plan has for each workload; None: no plan is known."""
-    if resolved.known_plan is None:
+def known_covers(resolved: ResolvedProblem, start: Start, sizes: Ints) -> Ints | None:
+    """Returns the partitions of these sizes that the plan to begin with has for each workload; None: there is none."""
+    if not isinstance(start, Plan):
         return None
     row = {workload.name: w for w, workload in enumerate(resolved.problem.workloads)}
     of_size = [resolved.sizes[k] for k in sizes]
     column = {(size.gpu, size.kind): k for k, size in enumerate(of_size)}
     covers = np.zeros((len(row), len(of_size)), dtype=np.int64)
-    for gpu in resolved.known_plan.gpus:
+    for gpu in start.gpus:
         for partition in gpu.partitions:
             k = column.get((gpu.gpu, partition.kind)) if partition.sm_percent is None else None
             for served in partition.serves:
@@ -104,12 +105,13 @@ def known_covers(resolved: ResolvedProblem, sizes: Ints) -> Ints | None:
     return covers
 
 
-def known_prices(resolved: ResolvedProblem, sizes: Ints) -> Floats | None:
-    """Returns the known prices of these sizes and of the GPUs under MPS; None: some are not known."""
-    if resolved.known_prices is None:
+def known_prices(resolved: ResolvedProblem, start: Start, sizes: Ints) -> Floats | None:
+    """Returns the prices to begin with of these sizes and of the GPUs under MPS; None: some are not known."""
+    prices_of = start.prices if isinstance(start, Plan) else start
+    if prices_of is None:
         return None
-    known = {(one.gpu, one.mig_profile): one.usd_per_hour for one in resolved.known_prices.sizes}
+    known = {(one.gpu, one.mig_profile): one.usd_per_hour for one in prices_of.sizes}
     of_size = [resolved.sizes[k] for k in sizes]
     prices = [known.get((size.gpu, size.kind)) for size in of_size]
-    prices += [resolved.known_prices.shared.get(gpu) for gpu in resolved.mps]
+    prices += [prices_of.shared.get(gpu) for gpu in resolved.mps]
     return None if None in prices else np.array(prices, dtype=np.float64)

@@ -20,6 +20,7 @@ from math import floor
 
 import numpy as np
 
+from ...model.plan import Start
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
@@ -83,21 +84,24 @@ class DecomposedAnswer:
 def solve_by_prices(
     resolved: ResolvedProblem,
     *,
+    start: Start = None,
     any_plan: bool = False,
     on_answer: Callable[[DecomposedAnswer], None] = lambda _: None,
     time_limit_s: float,
 ) -> DecomposedAnswer:
     """
-    Solves the MIG cutting stock; the module says how. Starts from the problem's known prices, if it has some.
+    Solves the MIG cutting stock; the module says how.
 
     Parameters
     ----------
+    start
+        Where it begins.
     any_plan
         Whether any plan that keeps the counts of GPUs will do, whatever it costs.
     on_answer
         Called with the bound as soon as it is proven, and with each plan before the search for a better one.
     """
-    search = _Search(resolved, any_plan, on_answer, time.monotonic() + time_limit_s)
+    search = _Search(resolved, start, any_plan, on_answer, time.monotonic() + time_limit_s)
     if not search.find_prices():
         answer = CuttingStockAnswer(
             StopReason.INFEASIBLE, "slice prices: the bound passes the cost of all GPUs", *NOTHING
@@ -121,11 +125,13 @@ class _Search:
     def __init__(
         self,
         resolved: ResolvedProblem,
+        start: Start,
         any_plan: bool,
         on_answer: Callable[[DecomposedAnswer], None],
         deadline: float,
     ) -> None:
         self._resolved, self._any_plan, self._on_answer, self._deadline = resolved, any_plan, on_answer, deadline
+        self._start = start
         self._patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
         self._sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
         self._supply = supply_of(resolved, self._patterns, self._sizes)
@@ -134,7 +140,7 @@ class _Search:
         self._small = len(self.demands.least) <= MOST_FOR_SLICES and not any_plan
         self._known = None
         if MOST_FOR_SLICES < len(self.demands.least) <= MOST_FOR_KNOWN_COVERS:  # with fewer, fewest slices count more
-            self._known = known_covers(resolved, self._sizes)
+            self._known = known_covers(resolved, start, self._sizes)
         self.best: ChosenCovers | None = None
         self.bound = 0.0
 
@@ -147,8 +153,8 @@ class _Search:
         """Finds prices, and what they prove; returns whether there may be a plan."""
         most = most_to_pay(self._resolved)
         prices_by = time.monotonic() + PRICES_TIME * (self._deadline - time.monotonic())
-        start = known_prices(self._resolved, self._sizes)
-        self._priced = best_prices(self.demands, self._supply, start=start, enough=most, deadline=prices_by)
+        known = known_prices(self._resolved, self._start, self._sizes)
+        self._priced = best_prices(self.demands, self._supply, start=known, enough=most, deadline=prices_by)
         self._late = time.monotonic() > prices_by
         self._most_steps = floor(most / self._steps.step) + 1
         if self._priced.bound > most * (1 + 1e-6):

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...allocation.allocated import AllocatedGpu, MpsGpu, Resident
+from ...model.plan import Start
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..cost_lattice import NO_GAP, cost_lattice
@@ -83,13 +84,14 @@ class PricedPlan:
     cost: float
 
 
-def fleet_prices(resolved: ResolvedProblem, *, deadline: float) -> FleetPrices:
-    """Returns prices and their bound; `deadline` as time.monotonic() has it."""
+def fleet_prices(resolved: ResolvedProblem, *, start: Start = None, deadline: float) -> FleetPrices:
+    """Returns prices, looked for from `start` on, and their bound; `deadline` as time.monotonic() has it."""
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
     supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
     most = most_to_pay(resolved)
-    priced = best_prices(demands, supply, start=known_prices(resolved, sizes), enough=most, deadline=deadline)
+    known = known_prices(resolved, start, sizes)
+    priced = best_prices(demands, supply, start=known, enough=most, deadline=deadline)
     bound = np.inf if priced.bound > most * (1 + 1e-6) else cost_lattice(resolved).next_cost(priced.bound)
     return FleetPrices(priced, bound, patterns, sizes, supply, demands)
 

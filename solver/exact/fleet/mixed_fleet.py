@@ -14,6 +14,7 @@ from itertools import chain
 from math import inf
 
 from ...allocation.allocated import AllocatedGpu
+from ...model.plan import Start
 from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
@@ -42,6 +43,7 @@ def solve_mixed_fleet(
     place: Place = lambda _: (),
     known: Iterable[Sequence[AllocatedGpu]] = (),
     *,
+    start: Start = None,
     on_answer: Callable[[FleetAnswer], None] = lambda _: None,
     time_limit_s: float,
 ) -> FleetAnswer:
@@ -56,12 +58,14 @@ def solve_mixed_fleet(
     known
         Plans that serve every workload and keep every limit, found by other ways when they are asked for: after the
         bound and the first plan. The answer is no dearer than any of them.
+    start
+        Where the search for prices begins.
     on_answer
         Called with the bound, then with each plan before the search for a better one.
     """
     deadline = time.monotonic() + time_limit_s
     workloads = len(resolved.required_rps)
-    prices = fleet_prices(resolved, deadline=time.monotonic() + PRICING * time_limit_s)
+    prices = fleet_prices(resolved, start=start, deadline=time.monotonic() + PRICING * time_limit_s)
     if prices.bound == inf:
         return FleetAnswer(StopReason.INFEASIBLE, SOLVER, None, PRICES, None)
     bound = prices.bound, PRICES

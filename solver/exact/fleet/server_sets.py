@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...model.plan import Start
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.latency_rules.any_router import AnyRouter
@@ -64,14 +65,18 @@ class SetAnswer:
 
 
 def solve_for_sets(
-    resolved: ResolvedProblem, *, on_answer: Callable[[SetAnswer], None] = lambda _: None, time_limit_s: float
+    resolved: ResolvedProblem,
+    *,
+    start: Start = None,
+    on_answer: Callable[[SetAnswer], None] = lambda _: None,
+    time_limit_s: float,
 ) -> SetAnswer:
     """
     Solves it as the module says. `on_answer` is called with the bound, and with each plan before a better one.
 
-    The problem's rule is that of turns.
+    The problem's rule is that of turns. Each search begins at `start`.
     """
-    search = _Search(resolved, on_answer, time.monotonic() + time_limit_s)
+    search = _Search(resolved, start, on_answer, time.monotonic() + time_limit_s)
     search.plan_in_turns(TURNS_TIME * time_limit_s)
     if search.prove(BOUND_TIME * time_limit_s):
         search.plan_by_kind()
@@ -81,10 +86,13 @@ def solve_for_sets(
 class _Search:
     """The best plan so far, and the bound."""
 
-    def __init__(self, resolved: ResolvedProblem, on_answer: Callable[[SetAnswer], None], deadline: float) -> None:
+    def __init__(
+        self, resolved: ResolvedProblem, start: Start, on_answer: Callable[[SetAnswer], None], deadline: float
+    ) -> None:
         rule = resolved.rule
         assert isinstance(rule, Percentile)
         self._resolved, self._rule, self._on_answer, self._deadline = resolved, rule, on_answer, deadline
+        self._start = start
         self._best: SetAnswer | None = None
         self._cost: float | None = None
         self._relaxed: DecomposedAnswer | None = None
@@ -94,7 +102,8 @@ class _Search:
     def prove(self, time_limit_s: float) -> bool:
         """Finds the bound, and a plan if the relaxation's holds; returns whether there may be a plan."""
         points = self._resolved.with_rule(AnyRouter(self._rule.shared))
-        self._relaxed = solve_by_prices(points, time_limit_s=max(min(time_limit_s, self._left_s), LEAST_S))
+        left_s = max(min(time_limit_s, self._left_s), LEAST_S)
+        self._relaxed = solve_by_prices(points, start=self._start, time_limit_s=left_s)
         self._bound = self._relaxed.answer.cost_bound
         self._limited |= self._relaxed.answer.stopped is StopReason.TIME_LIMIT
         if self._best is None and self._relaxed.answer.stopped is StopReason.INFEASIBLE:
@@ -107,7 +116,7 @@ class _Search:
         """Plans by what partitions carry in weighted turns."""
         if not self._resolved.capacity_rps.any(axis=1).all():
             return
-        solved = solve_by_prices(self._resolved, time_limit_s=time_limit_s)
+        solved = solve_by_prices(self._resolved, start=self._start, time_limit_s=time_limit_s)
         self._limited |= solved.answer.stopped is StopReason.TIME_LIMIT
         self._take(self._resolved, solved)
 
@@ -124,7 +133,7 @@ class _Search:
             in_turns = np.flatnonzero((failures >= FAILURES) & self._resolved.capacity_rps.any(axis=1))
             asked[in_turns] = required[in_turns]
             points = replace(_with_rows(kind, self._resolved, in_turns), required_rps=asked)
-            solved = solve_by_prices(points, time_limit_s=self._left_s)
+            solved = solve_by_prices(points, start=self._start, time_limit_s=self._left_s)
             cost, partitions = cost_of(points, solved.answer), solved.answer.partitions
             if cost is None or partitions is None or (self._cost is not None and cost >= self._cost * (1 - NO_GAP)):
                 return

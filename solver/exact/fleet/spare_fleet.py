@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ...model.plan import Start
 from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
@@ -43,6 +44,7 @@ def solve_with_spares(
     resolved: ResolvedProblem,
     rules: SpareRules,
     *,
+    start: Start = None,
     any_plan: bool = False,
     on_answer: Callable[[SpareAnswer], None] = lambda _: None,
     time_limit_s: float,
@@ -52,13 +54,16 @@ def solve_with_spares(
 
     Parameters
     ----------
+    start
+        Where the search without free partitions begins.
     any_plan
         Whether any plan that keeps the counts of GPUs will do, whatever it costs.
     on_answer
         Called with the bound as soon as it is proven, and with the plan that is built.
     """
     deadline = time.monotonic() + time_limit_s
-    without = solve_by_prices(resolved, any_plan=any_plan, time_limit_s=FOR_PRICES * time_limit_s)
+    prices_s = FOR_PRICES * time_limit_s
+    without = solve_by_prices(resolved, start=start, any_plan=any_plan, time_limit_s=prices_s)
     if without.answer.stopped == StopReason.INFEASIBLE:
         return SpareAnswer(without.answer, without.method)
     best = SpareAnswer(
