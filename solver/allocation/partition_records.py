@@ -62,16 +62,16 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     of them are loaded equally; where that is no sum, to what they carry beside each other.
     """
     cut, serves = figures.size != SHARED, figures.workload != SPARE
-    own = np.flatnonzero(cut & serves)
+    own, shared = np.flatnonzero(cut & serves), np.flatnonzero(~cut)
     capacity = np.zeros(figures.size.size)
     capacity[own] = resolved.capacity_rps[figures.workload[own], figures.size[own]]
+    capacity[shared] = _allowed_rps(resolved, resolved.rule, figures.workload[shared], figures.residents)
     together = np.zeros(figures.size.size)
     if is_by_set(resolved.problem.settings):
-        together[own] = _together(resolved, figures.workload[own], figures.size[own])
-        carries = np.bincount(figures.workload[own], together[own], resolved.required_rps.size) > 0
-        capacity[own] = np.where(carries[figures.workload[own]], together[own], capacity[own])
-    shared = np.flatnonzero(~cut)
-    capacity[shared] = _allowed_rps(resolved, resolved.rule, figures.workload[shared], figures.residents)
+        rows = np.concatenate([own, shared])
+        together[rows] = _together(resolved, figures, own, rows)
+        carries = np.bincount(figures.workload[rows], together[rows], resolved.required_rps.size) > 0
+        capacity[rows] = np.where(carries[figures.workload[rows]], together[rows], capacity[rows])
     rate = np.zeros(figures.size.size)
     rate[serves] = _rates(resolved, figures.workload[serves], capacity[serves])
 
@@ -82,7 +82,7 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     order = np.argsort(first)
     alone, alike = own[first[order]], np.argsort(order)[alike]
     records = _served_alone(resolved, figures.workload[alone], figures.size[alone], rate[alone], together[alone])
-    beside = _served_beside(resolved, figures.workload[shared], figures.residents, rate[shared])
+    beside = _served_beside(resolved, figures.workload[shared], figures.residents, rate[shared], together[shared])
     served: list[tuple[Served, ...]] = [()] * figures.size.size
     of_record = list(zip(records, strict=True))
     for row, record in zip(own.tolist(), alike.tolist(), strict=True):
@@ -114,17 +114,23 @@ def _rates(resolved: ResolvedProblem, workload: Ints, capacity_rps: Floats) -> F
     return np.where(enough[workload], np.minimum(capacity_rps, rate), rate)
 
 
-def _together(resolved: ResolvedProblem, workload: Ints, size: Ints) -> Floats:
-    """Returns what partitions carry beside the others of their workloads, shape (partition,)."""
-    of, settings = (workload, size), resolved.problem.settings
+def _together(resolved: ResolvedProblem, figures: Figures, own: Ints, rows: Ints) -> Floats:
+    """
+    Returns what partitions carry beside the others of their workloads, shape (row,).
+
+    `rows`: those of partitions that are one workload's own, `own`, then the shares under MPS.
+    """
+    of = figures.workload[own], figures.size[own]
+    shares = _points_of(figures.residents)
     points = OperatingPoints(
-        resolved.batch[of],
-        resolved.processes[of],
-        resolved.latency_ms[of],
-        resolved.throughput_rps[of],
-        np.full(workload.size, np.nan),
+        np.concatenate([resolved.batch[of], shares.batch]),
+        np.concatenate([resolved.processes[of], shares.processes]),
+        np.concatenate([resolved.latency_ms[of], shares.latency_ms]),
+        np.concatenate([resolved.throughput_rps[of], shares.capacity_rps]),
+        np.full(rows.size, np.nan),
     )
-    return carried_together(percentile_in_turns(settings), points, workload, resolved.asked)
+    rule = percentile_in_turns(resolved.problem.settings)
+    return carried_together(rule, points, figures.workload[rows], resolved.asked)
 
 
 def _served_alone(
@@ -198,20 +204,29 @@ def _allowed_rps(
     throughput = np.array([resident.capacity_rps for resident in residents], dtype=np.float64)
     if isinstance(rule, Execution):
         return throughput
-    points = OperatingPoints(
+    return rule.greatest_rps(_points_of(residents), resolved.asked.of(workload))
+
+
+def _points_of(residents: Sequence[ResidentFigures]) -> OperatingPoints:
+    """Returns the operating points of shares under MPS."""
+    return OperatingPoints(
         np.array([resident.batch for resident in residents], dtype=np.int64),
         np.ones(len(residents), dtype=np.int64),
         np.array([resident.latency_ms for resident in residents], dtype=np.float64),
-        throughput,
+        np.array([resident.capacity_rps for resident in residents], dtype=np.float64),
         np.full(len(residents), np.nan),
     )
-    return rule.greatest_rps(points, resolved.asked.of(workload))
 
 
 def _served_beside(
-    resolved: ResolvedProblem, workload: Ints, residents: Sequence[ResidentFigures], rate_rps: Floats
+    resolved: ResolvedProblem,
+    workload: Ints,
+    residents: Sequence[ResidentFigures],
+    rate_rps: Floats,
+    together_rps: Floats,
 ) -> list[Served]:
-    """Returns the records of what shares under MPS serve."""
+    """Returns the records of what shares under MPS serve; `together_rps`: as `_together`."""
+    points = _points_of(residents)
     served = [resolved.problem.workloads[w] for w in workload.tolist()]
     pairs = list(zip(served, residents, strict=True))
     return records_of(
@@ -225,25 +240,22 @@ def _served_beside(
         basis=[resolved.profiles[one.model, resident.gpu].basis("mps") for one, resident in pairs],
         causes_ms=[resident.causes_ms for resident in residents],
         memory_mib=[_memory_mib(resolved, resident.gpu, one) for one, resident in pairs],
-        promised_rps=_promised_beside(resolved, workload, residents),
+        promised_rps=_promised_beside(resolved, workload, residents, together_rps),
         dispatch_after_ms=_dispatch_after_ms(
-            resolved,
-            workload,
-            np.array([resident.batch for resident in residents], dtype=np.int64),
-            np.ones(len(residents), dtype=np.int64),
-            np.array([resident.latency_ms for resident in residents], dtype=np.float64),
-            np.array([resident.capacity_rps for resident in residents], dtype=np.float64),
+            resolved, workload, points.batch, points.processes, points.latency_ms, points.capacity_rps
         ),
     )
 
 
 def _promised_beside(
-    resolved: ResolvedProblem, workload: Ints, residents: Sequence[ResidentFigures]
+    resolved: ResolvedProblem, workload: Ints, residents: Sequence[ResidentFigures], together_rps: Floats
 ) -> Sequence[float | None]:
     """Returns the same as `_promised_rps` of shares under MPS."""
     rule = rule_of(resolved.problem.settings)
     if isinstance(rule, Execution):
         return [None] * len(residents)
+    if is_by_set(resolved.problem.settings):
+        return list(together_rps.tolist())
     return list(_allowed_rps(resolved, rule, workload, residents).tolist())
 
 

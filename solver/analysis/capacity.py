@@ -6,9 +6,10 @@ Headroom
     same partitions carry them, and the same are kept free. So f is found by bisection between a factor for which there
     is a plan and one for which a bound proves that there is none; both are reported, and they are as close as PRECISION
     unless time ran out.
-Shedding
-    The services to leave out at least value, so that the rest fits: max sum_w value_w s_w over the constraints of
-    the cutting stock (exact/shedding/most_valuable.py), by branch and bound with its dual bound.
+
+Where what a service's partitions carry is no sum, limits are those of a looser problem (performance/loosest.py), which
+has a plan wherever this one has; and what fits is what sets of partitions were found to hold
+(exact/fleet/server_sets.py), or do in weighted turns. There both may stay apart.
 """
 
 import time
@@ -24,18 +25,21 @@ from ..exact.fleet.decomposition import solve_by_prices
 from ..exact.fleet.first_fleet import first_fleet
 from ..exact.fleet.fleet_by_prices import fleet_prices
 from ..exact.fleet.mixed_fleet import solve_mixed_fleet
+from ..exact.fleet.server_sets import solve_for_sets
 from ..exact.fleet.spare_fleet import solve_with_spares
 from ..exact.mig.decoding import cut_gpus
 from ..exact.mig.spare_capacity import spare_rules
-from ..exact.shedding.most_valuable import MostValuable, most_valuable
 from ..model.counted import require_counts
 from ..model.problem import Problem
 from ..model.stop_reason import StopReason
+from ..performance.latency_rules.server_sets import is_by_set
+from ..performance.loosest import loosest
 from ..performance.resolve import ResolvedProblem
-from ..performance.unservable import unservable
+from ..performance.unservable import unservable, unservable_by_sums
 from ..planners.igniter import hosted, placed_on_each, within_limits
 from ..runtime.interruption import offer
 from ..runtime.progress import report
+from .known_gpus import NOTHING, KnownGpus
 
 PRECISION = 1e-5
 """How close the proven limit comes to the factor, as a part of it."""
@@ -49,28 +53,14 @@ GLANCE = 0.05
 Outcome = Literal["fits", "too_much", "unknown"]
 
 
-Gpus = Callable[[], Sequence[AllocatedGpu]]
-"""Builds GPUs that serve what is asked for, at no matter what cost."""
-
-
 @dataclass(frozen=True, eq=False)
 class GrowthLimits:
     """A factor for which there is a plan, and one for which there is none; None: not found."""
 
     fits: float | None = None
     too_much: float | None = None
-    gpus: Gpus = list
+    gpus: KnownGpus = NOTHING
     """For the factor that fits."""
-
-
-@dataclass(frozen=True, eq=False)
-class LeastShed:
-    """The workloads to leave out, and the proven least value that any choice loses."""
-
-    left_out: list[int]
-    least: float
-    gpus: Gpus = list
-    """For the others, numbered without those that are left out."""
 
 
 def growth_limits(resolved: ResolvedProblem, *, time_limit_s: float) -> GrowthLimits:
@@ -84,8 +74,9 @@ def growth_limits(resolved: ResolvedProblem, *, time_limit_s: float) -> GrowthLi
     """
     require_counts(resolved.problem)
     deadline = time.monotonic() + time_limit_s
-    first = _first_factor(resolved, deadline) if resolved.mps else 1.0
-    return _bisected(lambda factor: _outcome(resolved, factor, deadline), deadline, first)
+    if is_by_set(resolved.problem.settings):
+        return _growth_of_sets(resolved, deadline)
+    return _growth_by_sums(resolved, deadline)
 
 
 def short_of(resolved: ResolvedProblem, factor: float) -> str | None:
@@ -100,57 +91,74 @@ def scaled(problem: Problem, factor: float) -> Problem:
     return problem.model_copy(update={"workloads": workloads})
 
 
-def everything_shed(resolved: ResolvedProblem) -> LeastShed:
-    """Returns the choice that fits any fleet, and the value of the workloads that nothing can serve."""
-    hopeless = {item.workload for item in unservable(resolved)}
-    workloads = resolved.problem.workloads
-    return LeastShed(list(range(len(workloads))), sum(w.worth for w in workloads if w.name in hopeless))
+def _growth_by_sums(resolved: ResolvedProblem, deadline: float, *, loose: bool = False) -> GrowthLimits:
+    """
+    Returns the limits where a plan is a cover.
+
+    `loose`: of the looser problem; only what is too much is of use then, and `fits` is what was not proven to be so.
+    """
+    first = _first_factor(loosest(resolved) if loose else resolved, deadline) if resolved.mps else 1.0
+    if not loose:
+        return _bisected(lambda factor: _outcome(resolved, factor, deadline), deadline, first, _all_of_it)
+    return _bisected(lambda factor: _not_excluded(resolved, factor, deadline), deadline, first, _only_too_much)
 
 
-def least_value_to_shed(resolved: ResolvedProblem, *, time_limit_s: float) -> LeastShed:
-    """Returns the workloads to leave out at least value; offers the best choice so far."""
-    workloads = resolved.problem.workloads
-    hopeless = {item.workload for item in unservable(resolved)}
-    kept = [w for w, workload in enumerate(workloads) if workload.name not in hopeless]
-    lost = [w for w, workload in enumerate(workloads) if workload.name in hopeless]
-    sure = sum(workloads[w].worth for w in lost)
-    if not kept:
-        return LeastShed(lost, sure)
-    total = sum(workloads[w].worth for w in kept)
+def _growth_of_sets(resolved: ResolvedProblem, deadline: float) -> GrowthLimits:
+    """Returns what the looser problem proves to be too much, and what sets of partitions are found to hold."""
+    now = time.monotonic()
+    proven = _growth_by_sums(resolved, now + (deadline - now) / 2, loose=True)
 
-    def answer(found: MostValuable) -> LeastShed:
-        served = {kept[i] for i in found.served}
-        left_out = [w for w in range(len(workloads)) if w not in served]
-        return LeastShed(left_out, sure + max(0.0, total - found.most), found.gpus)
+    def shown(limits: GrowthLimits) -> GrowthLimits:
+        return replace(limits, too_much=proven.too_much)
 
-    servable = resolved.restricted_to(kept)
-
-    def offered(found: MostValuable) -> None:
-        report(f"shed: {len(found.served)} of {len(workloads)} workloads fit so far")
-        offer(lambda _: answer(found))
-
-    found = most_valuable(
-        servable,
-        known=placed_on_each(servable),
-        on_answer=offered,
-        time_limit_s=time_limit_s,
-    )
-    return answer(found)
+    return shown(_bisected(lambda factor: _held(resolved, factor, deadline), deadline, proven.fits or 1.0, shown))
 
 
-def _outcome(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple[Outcome, Gpus]:
-    """Tells whether the rates fit when they are a factor times as great, and on which GPUs."""
+def _all_of_it(limits: GrowthLimits) -> GrowthLimits:
+    return limits
+
+
+def _only_too_much(limits: GrowthLimits) -> GrowthLimits:
+    return GrowthLimits(too_much=limits.too_much)
+
+
+def _not_excluded(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple[Outcome, KnownGpus]:
+    """Tells whether a factor times the rates is proven to be too much; else it is taken for what fits."""
+    found, _ = _outcome(resolved, factor, deadline, loose=True)
+    return ("too_much" if found == "too_much" else "fits"), NOTHING
+
+
+def _held(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple[Outcome, KnownGpus]:
+    """Tells whether a plan is found whose sets hold a factor times the rates; else that is taken for too much."""
     grown = resolved.at_rates(resolved.required_rps * factor)
     if unservable(grown):
-        return "too_much", list
+        return "too_much", NOTHING
+    if not unservable_by_sums(grown):
+        found, gpus = _outcome(resolved, factor, deadline)
+        if found == "fits":
+            return found, gpus
+    if resolved.mps:
+        return "too_much", NOTHING
+    sets = solve_for_sets(grown, any_plan=True, time_limit_s=max(deadline - time.monotonic(), 0.05) / 2)
+    return ("fits", KnownGpus(sets.gpus, sets.points)) if sets.has_plan else ("too_much", NOTHING)
+
+
+def _outcome(
+    resolved: ResolvedProblem, factor: float, deadline: float, *, loose: bool = False
+) -> tuple[Outcome, KnownGpus]:
+    """Tells whether the rates fit when they are a factor times as great, and on which GPUs; by sums."""
+    grown = resolved.at_rates(resolved.required_rps * factor)
+    grown = loosest(grown) if loose else grown
+    if unservable_by_sums(grown):
+        return "too_much", NOTHING
     left = max(deadline - time.monotonic(), 0.05) / 2
     if resolved.mps:
         for plan in chain(_first_plans(grown, deadline), within_limits(grown, placed_on_each(grown))):
-            return "fits", partial(list, plan)
+            return "fits", KnownGpus(partial(list, plan))
         found = solve_mixed_fleet(grown, hosted, time_limit_s=left)
         if found.gpus is not None:
-            return "fits", partial(list, found.gpus)
-        return "too_much" if found.stopped == StopReason.INFEASIBLE else "unknown", list
+            return "fits", KnownGpus(partial(list, found.gpus))
+        return "too_much" if found.stopped == StopReason.INFEASIBLE else "unknown", NOTHING
     rules = spare_rules(resolved.problem.settings)
     if rules is None:
         answer = solve_by_prices(grown, any_plan=True, time_limit_s=left).answer
@@ -158,8 +166,8 @@ def _outcome(resolved: ResolvedProblem, factor: float, deadline: float) -> tuple
         answer = solve_with_spares(grown, rules, any_plan=True, time_limit_s=left).answer
     if answer.patterns is not None and answer.partitions is not None:
         spares = None if answer.spares is None else answer.spares.free
-        return "fits", partial(cut_gpus, grown, answer.patterns, answer.partitions, spares)
-    return "too_much" if answer.stopped == StopReason.INFEASIBLE else "unknown", list
+        return "fits", KnownGpus(partial(cut_gpus, grown, answer.patterns, answer.partitions, spares))
+    return "too_much" if answer.stopped == StopReason.INFEASIBLE else "unknown", NOTHING
 
 
 def _first_plans(resolved: ResolvedProblem, deadline: float) -> Iterator[Sequence[AllocatedGpu]]:
@@ -193,12 +201,21 @@ def _first_factor(resolved: ResolvedProblem, deadline: float) -> float:
     return found
 
 
-def _bisected(outcome: Callable[[float], tuple[Outcome, Gpus]], deadline: float, first: float = 1.0) -> GrowthLimits:
-    """Closes in on the greatest factor that fits; where a trial stays unknown, only from below."""
+def _bisected(
+    outcome: Callable[[float], tuple[Outcome, KnownGpus]],
+    deadline: float,
+    first: float,
+    shown: Callable[[GrowthLimits], GrowthLimits],
+) -> GrowthLimits:
+    """
+    Closes in on the greatest factor that fits; where a trial stays unknown, only from below.
+
+    `shown`: what of the limits is said to whoever interrupts.
+    """
     limits = GrowthLimits()
     tried, step = first, 2.0
     while limits.fits is None or limits.too_much is None:
-        found, limits = _tried(outcome, tried, limits)
+        found, limits = _tried(outcome, tried, limits, shown)
         if found == "unknown":
             break
         if not SMALLEST < tried < LARGEST or time.monotonic() > deadline:
@@ -209,14 +226,17 @@ def _bisected(outcome: Callable[[float], tuple[Outcome, Gpus]], deadline: float,
     ceiling = limits.too_much if limits.too_much is not None and found != "unknown" else tried
     while limits.fits is not None and ceiling / limits.fits > 1 + PRECISION and time.monotonic() < deadline:
         tried = (limits.fits * ceiling) ** 0.5
-        found, limits = _tried(outcome, tried, limits)
+        found, limits = _tried(outcome, tried, limits, shown)
         if found != "fits":
             ceiling = tried
     return limits
 
 
 def _tried(
-    outcome: Callable[[float], tuple[Outcome, Gpus]], factor: float, limits: GrowthLimits
+    outcome: Callable[[float], tuple[Outcome, KnownGpus]],
+    factor: float,
+    limits: GrowthLimits,
+    shown: Callable[[GrowthLimits], GrowthLimits],
 ) -> tuple[Outcome, GrowthLimits]:
     """Returns what a trial gave, and the limits with it, which it offers to whoever interrupts."""
     found, gpus = outcome(factor)
@@ -225,5 +245,5 @@ def _tried(
     elif found == "too_much":
         limits = replace(limits, too_much=factor if limits.too_much is None else min(limits.too_much, factor))
     report(f"headroom: {factor:.5g} times the rates: {found.replace('_', ' ')}")
-    offer(lambda _: limits)
+    offer(lambda _: shown(limits))
     return found, limits

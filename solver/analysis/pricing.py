@@ -14,6 +14,9 @@ A share of a GPU under MPS costs its part of the price of all of the GPU. What a
 on its GPU (exact/mps/fluid_shares.py), so what neighbours cost it is in the rest that is spread.
 
 A changed rate or SLO is priced at today's prices: exact while the change is small beside the fleet.
+
+Where what a service's partitions carry is no sum, covers are those of the looser problem that proves the bound
+(performance/loosest.py): what a service costs at least, and not always what it can be had for.
 """
 
 from collections.abc import Sequence
@@ -27,6 +30,7 @@ from ..model.price_report import PriceReport, ServiceCost
 from ..model.problem import Problem
 from ..model.profile import Profile
 from ..performance.interference.prediction import Floats, Ints
+from ..performance.loosest import loosest
 from ..performance.resolve import ResolvedProblem, resolve
 
 CHANGE = 0.1
@@ -40,7 +44,7 @@ def price_report(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> P
     """Returns the cost of every service; None: the plan has no slice prices, or no GPUs."""
     if plan.prices is None or plan.cost_per_hour is None:
         return None
-    resolved = resolve(problem, profiles)
+    resolved = loosest(resolve(problem, profiles))
     price = prices_of(resolved, plan.prices)
     sizes = _priced_sizes(resolved, price)
     paid = _paid(resolved, plan, plan.prices)
@@ -92,6 +96,7 @@ def least_costs(resolved: ResolvedProblem, price: Floats, rate: float = 1.0) -> 
 
     `price` is that of `prices_of`.
     """
+    resolved = loosest(resolved)
     sizes = _priced_sizes(resolved, price)
     demands = _demands(resolved, sizes, rate)
     can = (demands.part > 0).any(axis=1)

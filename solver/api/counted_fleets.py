@@ -5,14 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ..analysis.capacity import (
-    GrowthLimits,
-    everything_shed,
-    growth_limits,
-    least_value_to_shed,
-    scaled,
-    short_of,
-)
+from ..analysis.capacity import GrowthLimits, growth_limits, scaled, short_of
+from ..analysis.leaving_out import everything_shed, least_value_to_shed
 from ..metrics.capacity_report import capacity_report
 from ..model.capacity_report import CapacityReport, HeadroomReport, Shed, ShedReport
 from ..model.counted import require_counts

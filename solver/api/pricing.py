@@ -13,7 +13,7 @@ from ..model.price_report import PriceReport
 from ..model.problem import Problem
 from ..model.profile import Profile
 from ..runtime.interruption import best_so_far, interruptible_by
-from .running import exact, planned, refuse_sets
+from .running import exact, planned
 from .task import Task, task_of
 
 FOR_SERVICES = 0.1
@@ -37,7 +37,6 @@ def price(
     """
     require_cost(problem, "what services cost is known of the cheapest plan", source)
     task = task_of(problem, profiles, time_limit_s, source, gap)
-    refuse_sets(problem, source)
     if problem.settings.keeps_spares:
         message = "keeps partitions free; slice prices are known for fleets without such partitions"
         raise InputError([Finding(source or problem.name, "settings", message)])

@@ -12,7 +12,7 @@ from typing import Any
 from ..allocation import assembly
 from ..allocation.allocated import AllocatedGpu
 from ..analysis.by_objective import by_objective
-from ..analysis.capacity import Gpus
+from ..analysis.known_gpus import NOTHING, KnownGpus
 from ..model.collector import collector_paused
 from ..model.errors import Finding, InputError, described
 from ..model.plan import Plan, Search, Status
@@ -21,7 +21,7 @@ from ..model.stop_reason import StopReason
 from ..performance.latency_rules.execution import Execution
 from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem, resolve
-from ..performance.unservable import unservable
+from ..performance.unservable import unservable, unservable_by_sums
 from ..planners import registry
 from ..planners.exact import unproven
 from ..planners.planner import Planner
@@ -48,8 +48,7 @@ def exact() -> Planner:
 
 
 def refuse_unplannable(task: Task, source: str | None) -> None:
-    """Raises InputError if the exact planner does not plan what is asked for here, or no sum says what fits."""
-    refuse_sets(task.resolved.problem, source)
+    """Raises InputError if the exact planner does not plan what is asked for here."""
     if reasons := exact().refuses(task.resolved):
         raise InputError([Finding(source or task.resolved.problem.name, "settings", reason) for reason in reasons])
 
@@ -64,7 +63,7 @@ def refuse_sets(problem: Problem, source: str | None) -> None:
         raise InputError([Finding(source or problem.name, "settings.dispatch", message)])
 
 
-def planned(task: Task, planner: Planner, known: Gpus = list, on_plan: OnPlan | None = None) -> Plan:
+def planned(task: Task, planner: Planner, known: KnownGpus = NOTHING, on_plan: OnPlan | None = None) -> Plan:
     """
     Runs a planner, measures its plan, verifies it and says what its standby processes and free partitions cost.
 
@@ -94,12 +93,12 @@ def _cost_without(changes: Mapping[str, Any], task: Task, planner: Planner) -> f
     return _verified(replace(task, resolved=resolved, deadline=task.part(FOR_COMPARING)), planner).cost_per_hour
 
 
-def _verified(task: Task, planner: Planner, known: Gpus = list, on_plan: OnPlan | None = None) -> Plan:
+def _verified(task: Task, planner: Planner, known: KnownGpus = NOTHING, on_plan: OnPlan | None = None) -> Plan:
     with collector_paused():
         return _run_and_checked(task, planner, known, on_plan)
 
 
-def _run_and_checked(task: Task, planner: Planner, known: Gpus, on_plan: OnPlan | None) -> Plan:
+def _run_and_checked(task: Task, planner: Planner, known: KnownGpus, on_plan: OnPlan | None) -> Plan:
     started = time.perf_counter()
     resolved = task.resolved
     if impossible := unservable(resolved):
@@ -110,18 +109,24 @@ def _run_and_checked(task: Task, planner: Planner, known: Gpus, on_plan: OnPlan 
         search = partial(_searched, planner, task)
         watch = None if on_plan is None else Watch(partial(_so_far, task, planner, started), on_plan, _not_shown)
         plan = best_so_far(search, partial(_given_up, task, planner), deadline=task.deadline, watch=watch)
-    if not plan.gpus and (gpus := known()):
-        plan = _of_known(resolved, plan, gpus)
+    if not plan.gpus and (gpus := known.build()):
+        plan = _of_known(_with_points_of(known, resolved), plan, gpus)
     return _finished(task, planner, _timed(_as_stated(plan, task), started))
 
 
 def _searched(planner: Planner, task: Task) -> Plan:
-    """Returns what a planner finds; one with a latency rule of its own plans by that, if it serves everything."""
+    """
+    Returns what a planner finds.
+
+    One with a latency rule of its own plans by that, and one that adds up by what partitions carry in weighted turns,
+    if that serves everything.
+    """
     resolved, time_limit_s = task.resolved, task.left_s
-    if not planner.own_rule:
+    settings = resolved.problem.settings
+    if not planner.own_rule and (planner.deals_by_state or not is_by_set(settings)):
         return planner.plan_from(resolved, task.start, time_limit_s=time_limit_s)
-    own = resolved.with_rule(Execution(resolved.problem.settings.slo_fraction))
-    if impossible := unservable(own):
+    own = resolved.with_rule(Execution(settings.slo_fraction)) if planner.own_rule else resolved
+    if impossible := unservable_by_sums(own):
         return assembly.without_plan(resolved, impossible, planner=planner.name, search=assembly.HEURISTIC_DONE)
     return planner.plan_from(own, task.start, time_limit_s=time_limit_s)
 
@@ -138,6 +143,13 @@ def _not_shown(error: BaseException) -> None:
 
 def _timed(plan: Plan, started: float) -> Plan:
     return plan.model_copy(update={"runtime_s": round(time.perf_counter() - started, 6)})
+
+
+def _with_points_of(known: KnownGpus, resolved: ResolvedProblem) -> ResolvedProblem:
+    """Returns a problem with the operating points that known GPUs run."""
+    if known.points is None:
+        return resolved
+    return replace(known.points, problem=resolved.problem, required_rps=resolved.required_rps)
 
 
 def _of_known(resolved: ResolvedProblem, plan: Plan, gpus: Sequence[AllocatedGpu]) -> Plan:

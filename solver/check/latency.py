@@ -25,6 +25,9 @@ from .violation import RELATIVE
 
 Times = TypeVar("Times", float, Floats)
 
+BY_STATE = ("least_expected", "central")
+"""Ways to deal requests with which what partitions are promised is no sum."""
+
 BISECTIONS = 60
 
 LEAST_THETA = 1e-300
@@ -121,7 +124,7 @@ def promised_together(settings: Settings, served: OnPartitions, service: Ints, i
     in_turns_rps
         Shape (row,): as `promised_rps` gives it.
     """
-    if settings.latency != "percentile" or settings.dispatch not in ("least_expected", "central"):
+    if settings.latency != "percentile" or settings.dispatch not in BY_STATE:
         return in_turns_rps
     found = in_turns_rps.copy()
     order = np.argsort(service, kind="stable")

@@ -22,7 +22,7 @@ from ..model.profile import Quality
 from ..model.sharing import cores_named
 from ..performance.prediction import Prediction
 from .basis import BasisOf
-from .latency import OnPartitions, execution_may_take_ms, held_ms, promise_in_words, promised_rps, promised_together
+from .latency import OnPartitions, execution_may_take_ms, held_ms, promise_in_words, promised_rps
 from .turns import wrong_rounds
 from .violation import NOT_AT_ANY_RATE, RELATIVE, Violation, close_arrays
 
@@ -40,7 +40,13 @@ FAR_TOO_MANY = 10**6
 
 
 def wrong_partitions(
-    problem: Problem, plan: Plan, columns: PlanColumns, partitions: Ints, predict: Predict, basis_of: BasisOf
+    problem: Problem,
+    plan: Plan,
+    columns: PlanColumns,
+    partitions: Ints,
+    predict: Predict,
+    basis_of: BasisOf,
+    together_rps: Floats | None = None,
 ) -> Iterator[tuple[int, Violation]]:
     """
     Yields what is wrong with some partitions of a plan, each with the index of its partition.
@@ -49,6 +55,8 @@ def wrong_partitions(
     ----------
     partitions
         Indices of existing MIG instances, of GPUs that are used whole, and of cores of CPUs.
+    together_rps
+        Shape (served,): what each is promised beside the others of its service; None: what it is by itself.
     """
     judged = np.zeros(len(columns.partitions), dtype=np.bool_)
     judged[partitions] = True
@@ -68,7 +76,7 @@ def wrong_partitions(
     points = _points(columns, rows, predict, basis_of)
     promised_rps, dispatch_ms = np.full((2, *rows.shape), np.nan)
     if problem.settings.latency != "execution":
-        promised_rps, dispatch_ms = _promised(problem, columns, rows, points)
+        promised_rps, dispatch_ms = _promised(problem, columns, rows, points, together_rps)
     rules = _rules(problem, columns, rows, points, promised_rps)
     for row, message in _broken([*rules, _wrong_hold(columns, rows, points, dispatch_ms)]):
         partition = int(columns.partition[rows[row]])
@@ -212,7 +220,9 @@ def _stated(columns: PlanColumns, rows: Ints, field: str) -> Floats:
     return np.array(stated, dtype=np.float64)  # None becomes nan
 
 
-def _promised(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points") -> tuple[Floats, Floats]:
+def _promised(
+    problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points", together_rps: Floats | None
+) -> tuple[Floats, Floats]:
     """
     Returns what the problem's promise takes of the operating points, both of shape (row,).
 
@@ -231,8 +241,10 @@ def _promised(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Poin
         asked.quantile[own],
         asked.rate_rps[own],
     )
-    in_turns = promised_rps(problem.settings, served, _stated(columns, rows, "promised_rps")[there])
-    found[there] = promised_together(problem.settings, served, own, in_turns)
+    if together_rps is None:
+        found[there] = promised_rps(problem.settings, served, _stated(columns, rows, "promised_rps")[there])
+    else:
+        found[there] = together_rps[rows[there]]
     held[there] = held_ms(problem.settings, served)
     return found, held
 

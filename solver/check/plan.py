@@ -32,6 +32,7 @@ from .partitions import Predict, wrong_partitions
 from .prices import wrong_gpu_prices, wrong_slice_prices
 from .shares import wrong_shares
 from .spares import wrong_spares
+from .together import promised_beside_others
 from .totals import wrong_totals
 from .violation import Violation, close_arrays
 from .words import wrong_violations, wrong_warnings
@@ -64,7 +65,7 @@ def check(
     found += _wrong_gpus(problem, plan, columns, by_key, point)
     if plan.status not in WITHOUT_PLAN:
         found += _wrong_rates(problem, columns)
-        found += wrong_spares(problem, plan, by_key)
+        found += wrong_spares(problem, plan, by_key, columns)
     if all(one.excess is not None for one in found):
         # What is said of a plan that is right, or misses SLOs only.
         found += [
@@ -106,6 +107,7 @@ def _wrong_gpus(
     if any(plan.gpus[example].sharing == "mps" for example in columns.example.tolist()):
         workloads = {workload.name: workload for workload in problem.workloads}
     cuts = plan.metrics.gpus if plan.metrics is not None and len(plan.metrics.gpus) == len(plan.gpus) else ()
+    together_rps = promised_beside_others(problem, columns)
     judged = np.zeros(len(plan.gpus), dtype=np.bool_)
     unjudged: list[int] = []
     # GPUs that are divided alike are looked at once, all of them that are right in one step.
@@ -127,7 +129,9 @@ def _wrong_gpus(
             found += _of_each(plan, columns, members, 0, f"{gpu.gpu} is not in the catalogue")
         elif gpu.sharing == "mps":
             for g in members.tolist():
-                wrong = wrong_shares(problem, workloads, plan.gpus[g], facts, profiles, cuts[g] if cuts else None)
+                own_rps = None if together_rps is None else together_rps[columns.served_on(g)]
+                cut = cuts[g] if cuts else None
+                wrong = wrong_shares(problem, workloads, plan.gpus[g], facts, profiles, cut, own_rps)
                 found += [(int(columns.first[g]), 0, violation) for violation in wrong]
         elif gpu.sharing == "exclusive":
             if _is_whole(gpu):
@@ -150,7 +154,8 @@ def _wrong_gpus(
     of_partition = judged[columns.gpu]
     of_partition[unjudged] = False
     partitions, basis_of = np.flatnonzero(of_partition), bases(profiles)
-    found += [(i, 0, wrong) for i, wrong in wrong_partitions(problem, plan, columns, partitions, predict, basis_of)]
+    of_partitions = wrong_partitions(problem, plan, columns, partitions, predict, basis_of, together_rps)
+    found += [(i, 0, wrong) for i, wrong in of_partitions]
     found.sort(key=itemgetter(0, 1))
     return [violation for _, _, violation in found]
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from ..metrics.plan_columns import Floats
 from ..model.hardware import Gpu
 from ..model.interference import Interference
 from ..model.plan import GpuCut, Partition, PlannedGpu, Served
@@ -32,8 +33,18 @@ def wrong_shares(
     facts: Gpu,
     profiles: Mapping[tuple[str, str], Profile],
     cut: GpuCut | None = None,
+    together_rps: Floats | None = None,
 ) -> Iterator[Violation]:
-    """Yields what is wrong with a GPU under MPS; `cut`: what the plan's metrics say of it, None: nothing."""
+    """
+    Yields what is wrong with a GPU under MPS.
+
+    Parameters
+    ----------
+    cut
+        What the plan's metrics say of it; None: nothing.
+    together_rps
+        What its residents are promised beside the others of their services; None: what each is by itself.
+    """
     known_here = [
         profile.interference if owner and (profile := profiles.get((owner.model, gpu.gpu))) else None
         for partition in gpu.partitions
@@ -72,7 +83,8 @@ def wrong_shares(
         if problem.settings.latency == "execution":
             yield from _broken_slo(problem, gpu.id, owner, one, figure_ms, figure_rps)
         else:
-            yield from _broken_promise(problem, gpu.id, owner, one, figure_ms, figure_rps)
+            together = None if together_rps is None else float(together_rps[i])
+            yield from _broken_promise(problem, gpu.id, owner, one, figure_ms, figure_rps, together)
 
 
 def _wrong_prediction(where: str, one: Served, figures: SharedPrediction, i: int) -> Iterator[Violation]:
@@ -199,7 +211,13 @@ def _broken_slo(
 
 
 def _broken_promise(
-    problem: Problem, gpu_id: str, owner: Workload, served: Served, latency_ms: float, capacity_rps: float
+    problem: Problem,
+    gpu_id: str,
+    owner: Workload,
+    served: Served,
+    latency_ms: float,
+    capacity_rps: float,
+    together_rps: float | None,
 ) -> Iterator[Violation]:
     """Requests wait for batches that take as long as beside neighbours that are always busy (latency.py)."""
     settings = problem.settings
@@ -208,7 +226,7 @@ def _broken_promise(
     figures = (served.batch, 1, latency_ms, capacity_rps, owner.slo_ms, quantile, whole_rps)
     stated = np.nan if served.promised_rps is None else served.promised_rps
     asked = OnPartitions(*(np.array([float(figure)]) for figure in figures))
-    promised = float(promised_rps(settings, asked, np.array([stated]))[0])
+    promised = float(promised_rps(settings, asked, np.array([stated]))[0]) if together_rps is None else together_rps
     where = f"{gpu_id} {served.workload}"
     if served.promised_rps is None or not close(promised, served.promised_rps):
         message = (

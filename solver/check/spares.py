@@ -16,13 +16,14 @@ from math import ceil, comb
 
 import numpy as np
 
-from ..metrics.plan_columns import Floats
+from ..metrics.plan_columns import Floats, PlanColumns
 from ..model.catalogue import load_catalogue
 from ..model.plan import Plan
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from ..performance.prediction import predict_batches
 from .latency import OnPartitions, execution_may_take_ms, promised_rps
+from .together import promised_in_turns
 from .violation import RELATIVE, Violation
 
 MOST_CASES = 2_000
@@ -47,13 +48,15 @@ Points = Callable[[str, tuple[int, ...] | None, float | None, Size], OnSize]
 """Of a model, its batch sizes and memory on a size."""
 
 
-def wrong_spares(problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str], Profile]) -> Iterator[Violation]:
+def wrong_spares(
+    problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str], Profile], columns: PlanColumns
+) -> Iterator[Violation]:
     """Yields every case of trouble that the free partitions of a plan do not meet."""
     settings = problem.settings
     if settings.spare_gpu_loss:
         yield from _unmet_losses(plan)
     if settings.spare_services and settings.spare_rate:
-        yield from _unmet_rates(problem, plan, profiles)
+        yield from _unmet_rates(problem, plan, profiles, columns)
 
 
 def _unmet_losses(plan: Plan) -> Iterator[Violation]:
@@ -72,18 +75,35 @@ def _unmet_losses(plan: Plan) -> Iterator[Violation]:
                 )
 
 
-def _unmet_rates(problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str], Profile]) -> Iterator[Violation]:
-    settings, free = problem.settings, _free(plan)
-    points = _points_of(problem, profiles)
-    capacity: defaultdict[str, float] = defaultdict(float)
+def _carried(plan: Plan) -> defaultdict[str, float]:
+    """Returns what the partitions of each service are promised in all."""
+    carried: defaultdict[str, float] = defaultdict(float)
     for gpu in plan.gpus:
         for partition in gpu.partitions:
             for served in partition.serves:
-                capacity[served.workload] += served.carries_rps
+                carried[served.workload] += served.carries_rps
+    return carried
+
+
+def _unmet_rates(
+    problem: Problem, plan: Plan, profiles: Mapping[tuple[str, str], Profile], columns: PlanColumns
+) -> Iterator[Violation]:
+    """
+    Yields which services cannot all have more rate at once.
+
+    Where what partitions carry is no sum, a service's own and those that come to it count as in weighted turns, which
+    better routers keep too; or its own are enough by what they carry together, whatever comes to them.
+    """
+    settings, free = problem.settings, _free(plan)
+    points = _points_of(problem, profiles)
+    capacity = _carried(plan)
+    in_turns = promised_in_turns(problem, columns)
     needs: dict[str, Need] = {}
-    for workload in problem.workloads:
+    for w, workload in enumerate(problem.workloads):
         wanted = workload.rate_rps * (1 + settings.headroom) * (1 + settings.spare_rate)
         missing = wanted * (1 - RELATIVE) - capacity[workload.name]
+        if missing > 0 and in_turns is not None:
+            missing = wanted * (1 - RELATIVE) - float(in_turns[columns.workload == w].sum())
         if missing > 0:
             rates = ((size, _best_rps(problem, workload, size, points)) for size in free)
             needs[workload.name] = Need(missing, tuple((size, rate) for size, rate in rates if rate > 0))

@@ -73,6 +73,12 @@ class PlanColumns:
         serves = np.bincount(self.partition, minlength=len(duty_cycles)) > 0
         return np.asarray([one is not None for one in duty_cycles] & serves)
 
+    def served_on(self, gpu: int) -> slice:
+        """Returns the rows of what one GPU serves; `gpu`: its position in the plan."""
+        ends = np.array([self.first[gpu], self.first[gpu] + len(self.gpus[gpu].partitions)])
+        start, stop = np.searchsorted(self.partition, ends).tolist()
+        return slice(start, stop)
+
     @property
     def served_kind(self) -> Ints:
         """Shape (served,): kind of the partition that serves it."""

@@ -8,7 +8,7 @@ that is what `ResolvedProblem.capacity_rps` says, and beside neighbours under MP
 round d it carries b / d and takes d + l, where l <= d; alone the same batch carries b / l and takes 2 l. So r
 partitions carry at most r T, and where T is 0, or max_replicas T is less than its rate, no plan serves it. Rates are
 compared to 1e-9 of themselves, as everywhere. Where a router knows every server's state, a partition counts for what
-none exceeds with any router (latency_rules/any_router.py).
+none exceeds with any router (loosest.py).
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,8 @@ import numpy as np
 from ..model.plan import Unserved
 from .alone import Alone, alone_on
 from .interference.prediction import Floats
-from .latency_rules.any_router import AnyRouter
-from .latency_rules.percentile import Percentile
 from .latency_rules.rule import TOLERANCE
-from .latency_rules.server_sets import is_by_set
+from .loosest import loosest
 from .resolve import ResolvedProblem, usable_points
 
 
@@ -32,7 +30,11 @@ def unservable(resolved: ResolvedProblem) -> list[Unserved]:
 
     Each may be one of those that need more rate at once, whose free partitions count as replicas too.
     """
-    resolved = _loosest(resolved)
+    return unservable_by_sums(loosest(resolved))
+
+
+def unservable_by_sums(resolved: ResolvedProblem) -> list[Unserved]:
+    """Returns the same of plans in which partitions count for what the problem's own rule says of each."""
     largest = resolved.capacity_rps.max(axis=1, initial=0.0)
     alone = {gpu: alone_on(mps, resolved.limit_ms) for gpu, mps in resolved.mps.items()}
     for on_gpu in alone.values():
@@ -57,14 +59,6 @@ def unservable(resolved: ResolvedProblem) -> list[Unserved]:
             )
             found.append(Unserved(workload=workload.name, reason=reason))
     return found
-
-
-def _loosest(resolved: ResolvedProblem) -> ResolvedProblem:
-    """Returns the problem with what no partition exceeds, where what partitions carry together is no sum."""
-    rule = resolved.rule
-    if isinstance(rule, Percentile) and is_by_set(resolved.problem.settings):
-        return resolved.with_rule(AnyRouter(rule.shared))
-    return resolved
 
 
 def alone_in_tables(resolved: ResolvedProblem) -> Floats:

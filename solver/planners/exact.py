@@ -29,6 +29,7 @@ from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
 from ..runtime.interruption import offer
 from .exact_capacity import NO_BOUND, capacity_plan, not_shared_capacity, with_capacity
+from .exact_shared_sets import solve_shared_sets
 from .igniter import hosted, placed_on_each, within_limits
 from .planner import SPARE_SETTINGS, Planner, cpus_of
 
@@ -86,13 +87,14 @@ class Exact(Planner):
     def plan_from(self, resolved: ResolvedProblem, start: Start, *, time_limit_s: float) -> Plan:
         if asks_for_capacity(resolved.problem):
             return self._plan_capacity(resolved, time_limit_s)
-        rules = spare_rules(resolved.problem.settings)
+        by_set, rules = is_by_set(resolved.problem.settings), spare_rules(resolved.problem.settings)
+        if resolved.mps:
+            plan_shared = self._plan_shared_for_sets if by_set else self._plan_shared
+            return plan_shared(resolved, start, time_limit_s)
+        if by_set:
+            return self._plan_for_sets(resolved, start, time_limit_s)
         if rules is not None:
             return self._plan_with_spares(resolved, rules, start, time_limit_s)
-        if resolved.mps:
-            return self._plan_shared(resolved, start, time_limit_s)
-        if is_by_set(resolved.problem.settings):
-            return self._plan_for_sets(resolved, start, time_limit_s)
 
         deadline = time.monotonic() + time_limit_s
 
@@ -200,7 +202,10 @@ class Exact(Planner):
 
         def assembled(found: SetAnswer, stopped: StopReason) -> Plan:
             search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=found.solved.answer.solver)
-            return self._assembled(found.points, found.solved, search).model_copy(update={"prices": None})
+            if resolved.problem.settings.keeps_spares:
+                solved = SpareAnswer(found.solved.answer, found.solved.method)
+                return self._assembled_with_spares(found.points, solved, search)
+            return self._assembled(found.points, found.solved, search)
 
         found = solve_for_sets(
             resolved,
@@ -214,8 +219,7 @@ class Exact(Planner):
             return plan
         proven = answer.stopped == StopReason.INFEASIBLE
         why = "too few GPUs for all workloads, however requests are dealt" if proven else NO_SETS
-        unserved = tuple(Unserved(workload=one.name, reason=why) for one in resolved.problem.workloads)
-        return plan.model_copy(update={"unserved": unserved})
+        return _none_found(plan, resolved, why)
 
     def _plan_shared(self, resolved: ResolvedProblem, start: Start, time_limit_s: float) -> Plan:
         """Plans a fleet of which some GPUs may be shared by MPS."""
@@ -233,6 +237,16 @@ class Exact(Planner):
             return self._without_plan(resolved, search, deadline, placed_on_each(resolved), bound)
         return self._assembled_fleet(resolved, answer, search)
 
+    def _plan_shared_for_sets(self, resolved: ResolvedProblem, start: Start, time_limit_s: float) -> Plan:
+        """Plans the same where what a service's partitions carry is no sum."""
+        deadline = time.monotonic() + time_limit_s
+        points, answer = solve_shared_sets(resolved, start, time_limit_s=time_limit_s)
+        search = Search(stopped=answer.stopped, time_limit_s=time_limit_s, solver=answer.solver)
+        if answer.stopped == StopReason.INFEASIBLE:
+            return self._without_plan(points, search, deadline)
+        plan = self._assembled_fleet(points, answer, search)
+        return plan if plan.gpus or answer.stopped == StopReason.TIME_LIMIT else _none_found(plan, resolved)
+
     def _assembled_fleet(self, resolved: ResolvedProblem, answer: FleetAnswer, search: Search) -> Plan:
         bound = _bound(resolved, answer.cost_bound, answer.method)
         if answer.gpus is None:
@@ -246,6 +260,12 @@ class Exact(Planner):
         )
         prices = None if answer.prices is None else _fleet_prices_of(resolved, answer.prices)
         return plan.model_copy(update={"prices": prices})
+
+
+def _none_found(plan: Plan, resolved: ResolvedProblem, why: str = NO_SETS) -> Plan:
+    """Returns an answer without a plan that says why, of all services."""
+    unserved = tuple(Unserved(workload=one.name, reason=why) for one in resolved.problem.workloads)
+    return plan.model_copy(update={"unserved": unserved})
 
 
 def unproven(

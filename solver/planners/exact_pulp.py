@@ -24,6 +24,7 @@ class ExactPulp(Planner):
 
     sharing: tuple[Sharing, ...] = ("mig", "exclusive")
     objectives = ("cost",)
+    proves_sums = True
     name = "exact-pulp"
     source = "interval packing of MIG instances as an integer program, CBC through PuLP"
 

@@ -40,7 +40,10 @@ class Planner(Protocol):
     """Of which problems it plans. A heuristic's plan is measured by any; what proves least cost answers that alone."""
 
     deals_by_state: bool = False
-    """Whether it plans what a service's partitions carry together, where that is no sum."""
+    """Whether it plans what a service's partitions carry together, where that is no sum; else it plans as for weighted
+    turns there, whose plans hold with better routers too."""
+    proves_sums: bool = False
+    """Whether what it proves adds up what partitions carry, so that it has nothing to say where that is no sum."""
 
     takes_turns: bool = False
     """Whether it lets services take turns on partitions, and plans no problem that forbids it."""
@@ -62,7 +65,7 @@ class Planner(Protocol):
         if (objective := resolved.problem.settings.objective) not in self.objectives:
             known = " or ".join(self.objectives)
             reasons.append(f"{self.name} does not look for most {objective} (settings.objective: {known})")
-        if is_by_set(resolved.problem.settings) and not (self.deals_by_state or self.own_rule):
+        if is_by_set(resolved.problem.settings) and self.proves_sums:
             reasons.append(
                 f"{self.name} adds up what a service's partitions carry, which is no sum with settings.dispatch: "
                 f"{resolved.problem.settings.dispatch}"

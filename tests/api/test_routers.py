@@ -53,6 +53,7 @@ def test_where_routers_do_not_matter_or_are_not_planned_that_is_said():
     workloads = [{"model": "resnet50", "rate_rps": 100, "slo_ms": 90}]
     with pytest.raises(InputError, match="promises the same however requests are dealt"):
         plans_by_router(problem_of(workloads))
-    spare = plans_by_router(problem_of(workloads, latency="percentile", spare_gpu_loss=True))
-    assert [row.dispatch for row in spare.rows] == ["random", "weighted_round_robin"]
-    assert spare.left_out == "with partitions that are kept free"
+    shared = [{"gpu": "V100-SXM2-16GB", "sharing": ["mps"]}]
+    by_rules = plans_by_router(problem_of(workloads, fleet=shared, latency="percentile", mps_rules="igniter"))
+    assert [row.dispatch for row in by_rules.rows] == ["random", "weighted_round_robin"]
+    assert by_rules.left_out.startswith("on GPUs under MPS (V100-SXM2-16GB) by mps_rules: igniter")

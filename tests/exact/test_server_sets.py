@@ -1,89 +1,16 @@
-"""
-Plans for what partitions carry together: every set of a small service by enumeration, and what is refused.
-
-The oracle tries every number of partitions of each kind, and judges each set by the formula, one number at a time.
-"""
-
-import math
-from itertools import product
+"""Plans for what partitions carry together: against every set of a small service, simulated, and what is refused."""
 
 import pytest
-from oracles.mig_oracle import fewest_gpus
-from oracles.promise_scalar import greatest_rps
+from oracles.server_sets_oracle import few_points, fewest
 from problems.instances import problem_of, random_problem
 
-from sliceplan.solver.api import SimulationSettings, compare, headroom, price, replan, simulate, solve
+from sliceplan.solver.api import SimulationSettings, compare, replan, simulate, solve
 from sliceplan.solver.check import check
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
-from sliceplan.solver.model.profile import MeasuredPoint, Profile, Provenance
 
-SLICES = {"1g.10gb": 1, "2g.20gb": 2, "3g.40gb": 3}
 BY_STATE = {"latency": "percentile", "dispatch": "least_expected"}
-
-
-def few_points():
-    """Returns a profile with three sizes and two batch sizes; larger partitions are a bit less than as fast."""
-    points = []
-    for (size, slices), batch in product(SLICES.items(), (2, 8)):
-        ms = (2 + 1.7 * batch) / slices**0.9
-        points.append(
-            MeasuredPoint(mig_profile=size, batch=batch, processes=1, latency_ms=ms, throughput_rps=1000 * batch / ms)
-        )
-    made_up = Provenance(source="tests", method="made up")
-    return Profile(model="resnet50", gpu="A100-80GB", provenance=made_up, points=tuple(points))
-
-
-def carried(kinds, counts, rate, slo_ms):
-    """Returns what a set carries; `kinds`: (batch, T)."""
-    left = forming = largest = full = in_turns = 0.0
-    for (b, t), count in zip(kinds, counts, strict=True):
-        if not count:
-            continue
-        if 2 * t > slo_ms:
-            return 0.0
-        left += count * b * (slo_ms / t - 1)
-        forming += count * max(0.0, 0.93 * b - 4.2)
-        largest, full = max(largest, b), full + count * 1000 * b / t
-        in_turns += count * in_turn(b, t, slo_ms, rate)
-    left -= max(forming, 0.7 * (largest - 1))
-    if left <= 0:
-        return in_turns
-    theta = math.log(100) / left
-    return max(in_turns, full * min(0.97, max(0.0, theta / math.expm1(theta) - 0.025)))
-
-
-KNOWN = {}
-
-
-def in_turn(b, t, slo_ms, rate):
-    key = b, t, slo_ms, rate
-    if key not in KNOWN:
-        KNOWN[key] = greatest_rps(b, t, slo_ms, 0.99, rate, by_turns=True)
-    return KNOWN[key]
-
-
-def fewest(profile, rate, slo_ms, most):
-    """Returns how many GPUs the best set takes that carries a rate; None: more than `most`."""
-    points = [p for p in profile.points if 2 * p.latency_ms <= slo_ms]
-    kinds = [(p.batch, max(p.latency_ms, 1000 * p.batch / p.throughput_rps)) for p in points]
-    kinds_ok = [(p, kind) for p, kind in zip(points, kinds, strict=True) if 2 * kind[1] <= slo_ms]
-    names = tuple(sorted(SLICES))
-    best = None
-    ranges = [range(7 * most // SLICES[p.mig_profile] + 1) for p, _ in kinds_ok]
-    for counts in product(*ranges):
-        slices = sum(n * SLICES[p.mig_profile] for n, (p, _) in zip(counts, kinds_ok, strict=True))
-        if not 0 < slices <= 7 * most:
-            continue
-        if carried([kind for _, kind in kinds_ok], counts, rate, slo_ms) < rate:
-            continue
-        of_size = dict.fromkeys(names, 0)
-        for n, (p, _) in zip(counts, kinds_ok, strict=True):
-            of_size[p.mig_profile] += n
-        gpus = fewest_gpus("A100-80GB", names, tuple((name, n) for name, n in sorted(of_size.items()) if n))
-        best = gpus if best is None else min(best, gpus)
-    return best if best is not None and best <= most else None
 
 
 @pytest.mark.parametrize("slo_ms", [24, 40, 90])
@@ -122,7 +49,7 @@ def test_plans_of_many_services_hold_and_cost_less_than_with_turns():
         plan = plans[dispatch]
         assert check(at[dispatch], plan, shipped_profiles()) == []
         assert plan.bound.cost_per_hour <= plan.cost_per_hour
-        assert (plan.promise.dispatch, plan.prices) == (dispatch, None)
+        assert plan.promise.dispatch == dispatch
         report = simulate(at[dispatch], plan, SimulationSettings(requests=1_500))
         assert report.dispatch == dispatch
         assert all(service.holds != "no" for service in report.services)
@@ -134,27 +61,29 @@ def test_more_than_a_set_carries_is_found_and_judged_by_the_set():
     more = problem.model_copy(update={"workloads": (problem.workloads[0].model_copy(update={"rate_rps": 3000 * 1.3}),)})
     carries = sum(one.promised_rps for gpu in plan.gpus for part in gpu.partitions for one in part.serves)
     assert carries >= 3000
-    published = compare(more, ["parvagpu", "exact-pulp"]).rows
+    published = compare(more, ["parvagpu", "best-split", "exact-pulp"]).rows
     assert published[0].status in (Status.FEASIBLE, Status.VIOLATING)
-    assert published[1].status is Status.REFUSED
-    assert "adds up what a service's partitions carry" in published[1].unserved[0].reason
+    assert published[1].status is Status.FEASIBLE
+    assert check(more, published[1], shipped_profiles()) == []
+    assert published[2].status is Status.REFUSED
+    assert "adds up what a service's partitions carry" in published[2].unserved[0].reason
 
 
 @pytest.mark.parametrize(
     "asked",
     [
-        lambda problem: headroom(problem),
-        lambda problem: price(problem),
         lambda problem: replan(problem, solve(problem)),
-        lambda problem: solve(problem.model_copy(update={"fleet": problem.fleet[:0] + mps_fleet()})),
-        lambda problem: solve(with_settings(problem, spare_gpu_loss=True)),
+        lambda problem: solve(problem.model_copy(update={"fleet": mps_fleet()})),
         lambda problem: solve(with_settings(problem, objective="capacity")),
     ],
-    ids=["headroom", "price", "replan", "mps", "spares", "objective"],
+    ids=["replan", "mps by igniter's rules", "objective"],
 )
 def test_what_sums_are_needed_for_is_refused_with_the_way_out(asked):
     problem = problem_of(
-        [{"model": "resnet50", "rate_rps": 300, "slo_ms": 90}], fleet=[{"gpu": "A100-80GB", "count": 2}], **BY_STATE
+        [{"model": "resnet50", "rate_rps": 300, "slo_ms": 90}],
+        fleet=[{"gpu": "A100-80GB", "count": 2}],
+        mps_rules="igniter",
+        **BY_STATE,
     )
     with pytest.raises(InputError, match="weighted_round_robin"):
         asked(problem)

@@ -47,6 +47,8 @@ class MostValuable:
     """Proven: no workloads that the fleet can serve are worth more."""
     gpus: Callable[[], Sequence[AllocatedGpu]] = list
     """Builds GPUs that serve them; workloads are numbered among the served ones."""
+    points: ResolvedProblem | None = None
+    """Whose operating points the GPUs run, with the served workloads only; None: those of the problem."""
 
 
 def most_valuable(

@@ -74,10 +74,9 @@ def not_by_set(problem: Problem) -> Iterator[str]:
     """Yields where routers that know every partition's state are not planned, of what a problem with one asks for."""
     if not is_by_set(problem.settings):
         return
-    if shared := [entry.gpu for entry in problem.fleet if "mps" in entry.sharing]:
-        yield f"on GPUs under MPS ({few(shared)})"
-    if problem.settings.keeps_spares:
-        yield "with partitions that are kept free"
+    shared = [entry.gpu for entry in problem.fleet if "mps" in entry.sharing]
+    if shared and problem.settings.mps_rules == "igniter":
+        yield f"on GPUs under MPS ({few(shared)}) by mps_rules: igniter, which say what a resident gets by itself"
     if problem.settings.objective != "cost":
         yield f"for most {problem.settings.objective}"
 
