@@ -35,7 +35,7 @@ NAMES: Mapping[Table, Mapping[str, tuple[str, ...]]] = {
         "count": ("count", "number", "gpus", "gpucount", "quantity", "available", "howmany"),
         "price_per_hour": ("priceperhour", "price", "cost", "costperhour", "pricehour", "hourlyprice"),
         "price_factor": ("pricefactor", "factor"),
-        "sharing": ("sharing", "mode", "modes", "division"),
+        "sharing": ("sharing", "mode", "modes", "division", "dividedby"),
         "nodes": ("nodes", "node", "hosts", "hostnames"),
     },
     "workloads": {
@@ -43,13 +43,13 @@ NAMES: Mapping[Table, Mapping[str, tuple[str, ...]]] = {
         "model": ("model", "network", "modelname", "dnn"),
         "rate_rps": ("rate", "requestrate", "requests", "load", "traffic", "throughput", "arrivalrate"),
         "slo_ms": ("slo", "latency", "latencyslo", "slolatency", "deadline", "latencytarget", "target", "maxlatency"),
-        "min_replicas": ("minreplicas", "leastreplicas", "minpartitions"),
-        "max_replicas": ("maxreplicas", "mostreplicas", "maxpartitions", "replicas"),
+        "min_replicas": ("minreplicas", "leastreplicas", "minpartitions", "leastpartitions"),
+        "max_replicas": ("maxreplicas", "mostreplicas", "maxpartitions", "mostpartitions", "replicas"),
         "batch_sizes": ("batchsizes", "batchsize", "batch", "batches"),
         "gpus": ("gpus", "gpu", "gputypes", "gputype", "allowedgpus"),
         "memory_mib": ("memory", "mem", "gpumemory"),
         "value": ("value", "worth", "priority", "weight"),
-        "slo_quantile": ("sloquantile", "quantile", "percentile"),
+        "slo_quantile": ("sloquantile", "quantile", "percentile", "partwithinslo"),
     },
 }
 """What a column may be called: letters and digits only, small, without its unit."""

@@ -14,7 +14,7 @@ from sliceplan.solver.wording.capacity import capacity_lines
 def why_not_known(problem: Problem) -> str | None:
     """Returns why it is not known what GPUs could carry at most; None: it is found on being asked."""
     if asks_for_capacity(problem):
-        return "what the plan itself says: its objective is most requests/s"
+        return "what the plan itself says: it aims for most requests"
     settings = problem.settings
     if any("mps" in entry.sharing for entry in problem.fleet) and not (
         all(entry.sharing == ("mps",) for entry in problem.fleet)

@@ -38,7 +38,7 @@ def show_next_questions(session: Session, answer: Answer) -> None:
         st.button("Will it hold, request by request?", key="ask_hold", on_click=lead_to, args=(session, "will-it-hold"))
         _ask(session, answer, ROOM, "How much more traffic fits on these GPUs?", room_to_grow)
         _ask(session, answer, MOST, "What could they carry at most?", most_carried, why_not_known(answer.problem))
-        kept = "every GPU may be used where the objective is most requests/s" if answer.plan.capacity else None
+        kept = "every GPU may be used where most requests are the aim" if answer.plan.capacity else None
         _ask(session, answer, LESS, "Whom to leave out for one GPU less?", one_gpu_less, kept)
         st.button("What if?", key="ask_what_if", on_click=lead_to, args=(session, "what-if"))
     report = simulation_of(session, answer.plan)

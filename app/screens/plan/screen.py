@@ -6,6 +6,7 @@ from sliceplan.app.charts.latency_budget import budget_chart, worst_first
 from sliceplan.app.charts.shades import COLOUR_BY, ColourBy
 from sliceplan.app.screens.plan.downloads import offer_plan
 from sliceplan.app.session.session import Session
+from sliceplan.app.tables.labels import SETTINGS
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
 from sliceplan.app.widgets.choosing import choose_one, choose_some, choose_whether
 from sliceplan.app.widgets.improving import plan_so_far, show_that_it_improves
@@ -142,9 +143,10 @@ def _show_budgets(session: Session, problem: Problem, plan: Plan, chosen: GpuFil
         most = choose_one(session, "plan.budgets", f"Services, of {len(figures):,}, the tightest first", counts)
     show_picture(session, budget_chart(figures[:most]), "latency_budgets")
     settings = problem.settings
-    part, why = part_of_slo(settings.latency, settings.slo_fraction), f"latency: {settings.latency}"
+    part = part_of_slo(settings.latency, settings.slo_fraction)
+    promise = SETTINGS["latency"].choices[settings.latency]
     st.caption(
-        f"Of each SLO, a batch may take {part:.0%} ({why}); the rest is kept for "
+        f"Of each SLO, a batch may take {part:.0%} (promised: {promise}); the rest is kept for "
         "requests that wait for their batch or in the queue. A service's slowest partition counts. Where services "
         "share a GPU by MPS, the parts show what neighbours add."
     )

@@ -9,6 +9,7 @@ from sliceplan.app.jobs.what_if_calls import mix_of
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.app.tables.labels import LABELS
 from sliceplan.app.tables.what_if import candidate_table, candidates, mix_table
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.outdated import warn_if_outdated
@@ -67,9 +68,9 @@ def _chosen_fleet(session: Session, problem: Problem) -> list[FleetEntry]:
                 "price per hour",
                 format="$%.2f",
                 min_value=0.01,
-                help=FleetEntry.model_fields["price_per_hour"].description,
+                help=LABELS["fleet"]["price_per_hour"].meaning,
             ),
-            "sharing": column.TextColumn("sharing", help=FleetEntry.model_fields["sharing"].description),
+            "sharing": column.TextColumn("sharing", help=LABELS["fleet"]["sharing"].meaning),
         },
     )
     CANDIDATES.keep(session, (problem, frame))

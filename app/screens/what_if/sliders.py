@@ -4,6 +4,7 @@ import streamlit as st
 
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.app.tables.labels import SETTINGS
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.price_book import GpuPrice
@@ -99,7 +100,14 @@ def _factor(label: str, value: float, key: str, text: str | None) -> float:
 def _headroom(label: str, value: float, key: str) -> float:
     percent = round(100 * value, 6)
     found = st.slider(
-        f"{label}, %", 0.0, max(100.0, percent), percent, 5.0, format="%g %%", key=key, help=_described("headroom")
+        f"{label}, %",
+        0.0,
+        max(100.0, percent),
+        percent,
+        5.0,
+        format="%g %%",
+        key=key,
+        help=SETTINGS["headroom"].meaning,
     )
     return value if found == percent else found / 100
 

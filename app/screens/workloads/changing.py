@@ -5,16 +5,15 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from pydantic.fields import FieldInfo
 
 from sliceplan.app.session.problem_state import state
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.catalogue import free_name
+from sliceplan.app.tables.labels import LABELS
 from sliceplan.app.tables.pasted import Table
 from sliceplan.app.tables.problem import FLOATS, INTEGERS, typed
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.model.problem import FleetEntry, Workload
 
 FIELDS: dict[Table, tuple[tuple[str, str], ...]] = {
     "fleet": (("count", "How many GPUs"), ("price_per_hour", "Price, USD per hour"), ("sharing", "Divided by")),
@@ -49,14 +48,14 @@ def change_row(session: Session, table: Table) -> None:
 
 def _ask(table: Table, name: str, label: str, cell: Any, row: int) -> Any:
     """Returns what stands in a cell's field; None: it is empty."""
-    field: FieldInfo = (FleetEntry if table == "fleet" else Workload).model_fields[name]
+    meaning = LABELS[table][name].meaning
     key = f"{table}_{name}_of_{row}"
     missing = pd.isna(cell)
     if name in INTEGERS:
-        return st.number_input(label, value=None if missing else int(cell), step=1, key=key, help=field.description)
+        return st.number_input(label, value=None if missing else int(cell), step=1, key=key, help=meaning)
     if name in FLOATS:
-        return st.number_input(label, value=None if missing else float(cell), key=key, help=field.description)
-    return st.text_input(label, "" if missing else str(cell), key=key, help=field.description) or None
+        return st.number_input(label, value=None if missing else float(cell), key=key, help=meaning)
+    return st.text_input(label, "" if missing else str(cell), key=key, help=meaning) or None
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

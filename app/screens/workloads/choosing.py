@@ -11,6 +11,7 @@ from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import state
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.catalogue import ModelFacts, catalogue_table, free_name, model_facts, models_table, on_fleet
+from sliceplan.app.tables.labels import LABELS
 from sliceplan.app.tables.problem import typed
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.memo import made_once
@@ -18,7 +19,7 @@ from sliceplan.app.widgets.tables import show_table
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.price_book import DEFAULT_BOOK, load_price_books
 from sliceplan.solver.model.prices import book_named
-from sliceplan.solver.model.problem import FleetEntry, Sharing, Workload
+from sliceplan.solver.model.problem import Sharing
 from sliceplan.solver.performance.latency_rules.execution import least_slo_ms
 from sliceplan.solver.performance.latency_rules.rules import part_of_slo
 
@@ -37,7 +38,7 @@ def add_gpus(session: Session) -> None:
     if not free:
         st.info("All GPU types of the catalogue are in the fleet.")
         return
-    chosen = st.selectbox("GPU type", free, key="gpu_to_add", help=FleetEntry.model_fields["gpu"].description)
+    chosen = st.selectbox("GPU type", free, key="gpu_to_add", help=LABELS["fleet"]["gpu"].meaning)
     gpu = load_catalogue()[chosen]
     models = sorted({facts.model for facts in _facts(session) if facts.gpu == chosen})
     kinds = sorted({kind for facts in _facts(session) if facts.gpu == chosen for kind in facts.sharing})
@@ -55,7 +56,7 @@ def add_gpus(session: Session) -> None:
         value=None,
         placeholder="as many as needed",
         key="gpu_count",
-        help=FleetEntry.model_fields["count"].description,
+        help=LABELS["fleet"]["count"].meaning,
     )
     known = book.price(chosen)
     price = price_at.number_input(
@@ -64,7 +65,7 @@ def add_gpus(session: Session) -> None:
         value=None,
         key="gpu_price",
         placeholder=f"{known.usd_per_gpu_hour:g}" if known else "must be stated",
-        help=FleetEntry.model_fields["price_per_hour"].description,
+        help=LABELS["fleet"]["price_per_hour"].meaning,
     )
     usual = ["mig"] if "mig" in kinds else kinds or ["mig" if gpu.mig else "exclusive"]
     sharing = sharing_at.multiselect(
@@ -72,7 +73,7 @@ def add_gpus(session: Session) -> None:
         get_args(Sharing),
         default=usual,
         key=f"gpu_sharing_{chosen}",
-        help=FleetEntry.model_fields["sharing"].description,
+        help=LABELS["fleet"]["sharing"].meaning,
     )
     lacks = [
         what
@@ -95,7 +96,7 @@ def add_service(session: Session) -> None:
         st.info("No model is profiled for the fleet as it stands. Add GPUs first; the dialog says which have profiles.")
         return
     models = list(dict.fromkeys(one.model for one in facts))
-    model = st.selectbox("Model", models, key="model_to_add", help=Workload.model_fields["model"].description)
+    model = st.selectbox("Model", models, key="model_to_add", help=LABELS["workloads"]["model"].meaning)
     known = [one for one in facts if one.model == model]
     show_table(models_table(known).drop(columns="model"), "known_models")
     name_at, rate_at, slo_at = st.columns(3)
@@ -105,14 +106,14 @@ def add_service(session: Session) -> None:
         free_name(model, names),
         key=f"service_name_{model}",
         max_chars=63,
-        help=Workload.model_fields["name"].description,
+        help=LABELS["workloads"]["name"].meaning,
     )
     rate = rate_at.number_input(
         "Requests per second",
         min_value=0.01,
         value=100.0,
         key="service_rate",
-        help=Workload.model_fields["rate_rps"].description,
+        help=LABELS["workloads"]["rate_rps"].meaning,
     )
     least = least_slo_ms(min(one.least_ms for one in known), _part_of_slo(session))
     slo = slo_at.number_input(
@@ -120,7 +121,7 @@ def add_service(session: Session) -> None:
         min_value=0.01,
         value=float(f"{max(4 * least, 1):.2g}"),
         key=f"service_slo_{model}",
-        help=Workload.model_fields["slo_ms"].description,
+        help=LABELS["workloads"]["slo_ms"].meaning,
     )
     if slo < least:
         st.warning(f"No partition is that quick: with the settings as they are, at least {least:.3g} ms are needed.")

@@ -1,5 +1,5 @@
 """
-The editors of fleet, services and settings: each edit is in the session before the page is drawn again.
+The editors of name, fleet, services and prices: each edit is in the session before the page is drawn again.
 
 An undo, or a problem that is opened, puts new editors in the place of the old ones. The browser may send once more what
 stood in the old ones, with a press that comes before it has drawn the new ones; that is no edit of what is there now.
@@ -13,7 +13,7 @@ begun twice by a double click.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import pandas as pd
 import streamlit as st
@@ -23,16 +23,17 @@ from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import redo, state, undo
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.tables.edits import with_edits
+from sliceplan.app.tables.labels import LABELS
 from sliceplan.app.tables.names import told, with_accepted_names
+from sliceplan.app.tables.pasted import Table
 from sliceplan.app.tables.problem import INTEGERS
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.base import Name
 from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
 from sliceplan.solver.model.prices import prices_of
-from sliceplan.solver.model.problem import FleetEntry, Settings, Sharing, Workload
+from sliceplan.solver.model.problem import FleetEntry, Sharing, Workload
 
-SETTINGS_IN_A_ROW = 4
 NAME: FieldInfo = get_args(Name)[1]
 
 LEAST = 1e-6
@@ -41,7 +42,7 @@ LEAST = 1e-6
 
 def edit_name(session: Session) -> None:
     """Draws the problem's name, and undo and redo."""
-    start, number = _start_of(session), session.editor
+    start, number = start_of(session), session.editor
     key = f"name_{number}"
 
     def note() -> None:
@@ -77,11 +78,11 @@ def edit_name(session: Session) -> None:
     )
 
 
-def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
+def edit_table(session: Session, name: Table) -> None:
     """Draws one of the tables for editing."""
     number = session.editor
     key = f"{name}_{number}"
-    frame: pd.DataFrame = getattr(_start_of(session), name)
+    frame: pd.DataFrame = getattr(start_of(session), name)
 
     def note() -> None:
         # Called before the script runs, so that all of the page shows what the tables state now, at once.
@@ -95,7 +96,7 @@ def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
         frame,
         key=key,
         num_rows="dynamic",
-        column_config=_fleet_columns(frame) if name == "fleet" else _workload_columns(session, frame),
+        column_config=columns_of(session, name),
         hide_index=True,
         width="stretch",
         placeholder="",
@@ -108,7 +109,7 @@ def edit_table(session: Session, name: Literal["fleet", "workloads"]) -> None:
 
 def edit_prices(session: Session) -> None:
     """Draws the choice of the price book, and what the fleet's GPUs cost by it."""
-    start, number = _start_of(session), session.editor
+    start, number = start_of(session), session.editor
     books = {**load_price_books(), **{book.name: book for book in start.price_books}}
     named = start.prices or DEFAULT_BOOK
     key = f"prices_{number}"
@@ -125,7 +126,7 @@ def edit_prices(session: Session) -> None:
         options.index(named),
         key=key,
         on_change=note,
-        help="the price book for GPUs without a price of their own in the table; for reserved or spot: price_factor",
+        help="the price book for GPUs without a price of their own in the table; for reserved or spot: *Price factor*",
     )
     told.caption(_paid(session, books))
 
@@ -145,64 +146,13 @@ def _paid(session: Session, books: Mapping[str, PriceBook]) -> str:
     return f"{whose}. {', '.join(costs)}"
 
 
-WORDS: dict[str, dict[str, str]] = {
-    "objective": {"cost": "Fewest dollars", "capacity": "Most requests/s on these GPUs"},
-    "capacity_weights": {"equal": "every request/s alike", "solo": "by what one GPU carries of it alone"},
-}
-"""What a setting's values are called where their names say too little."""
-
-
-def edit_settings(session: Session) -> None:
-    """Draws the settings of the problem."""
-    settings, number = _start_of(session).settings, session.editor
-    with st.expander("Settings"):
-        columns: list[Any] = []
-        for name, field in Settings.model_fields.items():
-            columns = columns or list(st.columns(SETTINGS_IN_A_ROW))
-            column = columns.pop(0)
-            value = settings[name]
-            key = f"{name}_{number}"
-            told: dict[str, Any] = {
-                "help": field.description,
-                "key": key,
-                "on_change": _note_setting,
-                "args": (session, number, name, key),
-            }
-            if options := get_args(field.annotation):
-                words = WORDS.get(name, {})
-                column.selectbox(
-                    name,
-                    options,
-                    options.index(value),
-                    format_func=lambda one, words=words: words.get(one, one),
-                    **told,
-                )
-            elif isinstance(value, bool):
-                column.checkbox(name, value=value, **told)
-            else:
-                column.number_input(name, value=value, **_written(value), **told)
-            if name == "slo_fraction" and session.tables.settings["latency"] != "execution":
-                column.caption("No part of what is promised here: only published planners go by it.")
-
-
-def _written(value: float) -> dict[str, Any]:
-    """Returns the step of a setting's field, and how its number is written: with all of its digits."""
-    if isinstance(value, int):
-        return {"step": 1}
-    return {"step": 0.01 if value < 0.1 else 0.05 if value < 1 else 5.0, "format": "%g"}
-
-
-def _note_setting(session: Session, number: int, name: str, key: str) -> None:
-    note_edit(session, number, settings={**session.tables.settings, name: st.session_state[key]})
-
-
 def note_edit(session: Session, number: int, **edited: Any) -> None:
     """Notes fields of the tables as an editor of that number has them; nothing if another is in its place by now."""
     if number == session.editor:
         state(session, replace(session.tables, **edited))
 
 
-def _start_of(session: Session) -> Tables:
+def start_of(session: Session) -> Tables:
     """Returns the tables that the editors began with: a widget's edits are kept as changes to these."""
     kept = st.session_state
     if kept.get("editor_start", (None,))[0] != session.editor:
@@ -211,50 +161,36 @@ def _start_of(session: Session) -> Tables:
     return start
 
 
-def _fleet_columns(frame: pd.DataFrame) -> dict[str, Any]:
-    fields = FleetEntry.model_fields
+def columns_of(session: Session, name: Table) -> dict[str, Any]:
+    """Returns how the columns of one of the tables are called, explained and typed into."""
+    frame: pd.DataFrame = getattr(start_of(session), name)
+    fields = (FleetEntry if name == "fleet" else Workload).model_fields
+    types = _fleet_types(frame) if name == "fleet" else _service_types(session, frame)
+    found: dict[str, Any] = {}
+    for key, label in LABELS[name].items():
+        kind, options = types.get(key) or (st.column_config.NumberColumn, _limits_of(key, fields[key]))
+        found[key] = kind(label.text, help=label.meaning, **options)
+    return found
+
+
+def _fleet_types(frame: pd.DataFrame) -> dict[str, tuple[Any, dict[str, Any]]]:
     column = st.column_config
     return {
-        "gpu": column.SelectboxColumn(
-            "gpu",
-            options=_options([*load_catalogue(), *load_cpus()], frame["gpu"]),
-            help=f"{fields['gpu'].description}; or a CPU type, with sharing: cores",
-        ),
-        "count": _number("count", fields["count"]),
-        "price_per_hour": _number("price_per_hour", fields["price_per_hour"], "$%.2f"),
-        "price_factor": _number("price_factor", fields["price_factor"]),
-        "sharing": column.TextColumn(
-            "sharing", help=fields["sharing"].description, validate=_list_of("|".join(get_args(Sharing)))
-        ),
-        "nodes": column.TextColumn(
-            "nodes",
-            help="named nodes and their GPUs, as gpu-node-1:4, gpu-node-2:4",
-            validate=_list_of(r"[A-Za-z0-9._-]+\s*:\s*\d+"),
-        ),
+        "gpu": (column.SelectboxColumn, {"options": _options([*load_catalogue(), *load_cpus()], frame["gpu"])}),
+        "sharing": (column.TextColumn, {"validate": _list_of("|".join(get_args(Sharing)))}),
+        "nodes": (column.TextColumn, {"validate": _list_of(r"[A-Za-z0-9._-]+\s*:\s*\d+")}),
     }
 
 
-def _workload_columns(session: Session, frame: pd.DataFrame) -> dict[str, Any]:
-    fields = Workload.model_fields
+def _service_types(session: Session, frame: pd.DataFrame) -> dict[str, tuple[Any, dict[str, Any]]]:
     column = st.column_config
     models = _options(sorted({profile.model for profile in profiles_of(session)}), frame["model"])
-    numbers = ("rate_rps", "slo_ms", "min_replicas", "max_replicas", "memory_mib", "value", "slo_quantile")
+    types = "|".join([*load_catalogue(), *load_cpus()]).replace(".", r"\.")
     return {
-        "name": column.TextColumn(
-            "name",
-            help=f"unique name of the service: {NAME.description}; another becomes one, and the page says which",
-            max_chars=63,
-        ),
-        "model": column.SelectboxColumn("model", options=models, help=fields["model"].description),
-        **{name: _number(name, fields[name]) for name in numbers},
-        "batch_sizes": column.TextColumn(
-            "batch_sizes", help=fields["batch_sizes"].description, validate=_list_of(r"\d+")
-        ),
-        "gpus": column.TextColumn(
-            "gpus",
-            help=fields["gpus"].description,
-            validate=_list_of("|".join([*load_catalogue(), *load_cpus()]).replace(".", r"\.")),
-        ),
+        "name": (column.TextColumn, {"max_chars": 63}),
+        "model": (column.SelectboxColumn, {"options": models}),
+        "batch_sizes": (column.TextColumn, {"validate": _list_of(r"\d+")}),
+        "gpus": (column.TextColumn, {"validate": _list_of(types)}),
     }
 
 
@@ -263,12 +199,10 @@ def _options(known: Iterable[str], used: "pd.Series[Any]") -> list[str]:
     return list(dict.fromkeys([*known, *used.dropna()]))
 
 
-def _number(name: str, field: FieldInfo, form: str | None = None) -> Any:
+def _limits_of(name: str, field: FieldInfo) -> dict[str, Any]:
     least, most = _limits(field.metadata)
-    step = 1 if name in INTEGERS else None
-    return st.column_config.NumberColumn(
-        name, help=field.description, min_value=least, max_value=most, step=step, format=form
-    )
+    form = "$%.2f" if name == "price_per_hour" else None
+    return {"min_value": least, "max_value": most, "step": 1 if name in INTEGERS else None, "format": form}
 
 
 def _limits(metadata: Sequence[Any]) -> tuple[float | None, float | None]:

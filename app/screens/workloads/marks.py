@@ -6,6 +6,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.tables.labels import LABELS, in_words
+from sliceplan.app.tables.pasted import Table
 from sliceplan.app.tables.problem import MARK
 from sliceplan.app.widgets.tables import show_table
 
@@ -13,8 +15,8 @@ MOST_SHOWN = 50
 WRONG = "background-color: #F8D0C8; color: black"
 
 
-def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str, name: str) -> None:
-    """Shows the rows that have a mark, numbered as in the table `name` above; nothing if all are right."""
+def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str, table: Table, name: str) -> None:
+    """Shows the rows that have a mark, numbered as in the table above; nothing if all are right. `name`: the place."""
     wrong = [i for i, mark in enumerate(marks) if mark]
     if not wrong:
         return
@@ -26,7 +28,7 @@ def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str, name: str) 
     shown = [name for i, name in enumerate(rows.columns) if i == 0 or any(name in bad for bad in columns)]
     cells = rows[shown].astype("object").map(_text)
     cells.insert(0, "row", [str(i + 1) for i in wrong])
-    cells[MARK] = [marks[i] for i in wrong]
+    cells[MARK] = [in_words(marks[i], table) for i in wrong]
     cells = cells.reset_index(drop=True)
 
     def red(row: "pd.Series[Any]") -> list[str]:
@@ -35,7 +37,11 @@ def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str, name: str) 
     show_table(
         cells.style.apply(red, axis="columns"),
         f"wrong_{name}",
-        columns={"row": st.column_config.TextColumn(width=50), MARK: st.column_config.TextColumn(width="large")},
+        columns={
+            **{name: st.column_config.TextColumn(label.text) for name, label in LABELS[table].items()},
+            "row": st.column_config.TextColumn(width=50),
+            MARK: st.column_config.TextColumn(width="large"),
+        },
     )
 
 

@@ -11,6 +11,7 @@ from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import state, stated
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.session.uploaded import MOST_MIB, text_of
+from sliceplan.app.tables.labels import LABELS
 from sliceplan.app.tables.pasted import Pasted, Table, read_table
 from sliceplan.app.tables.problem import marks_of, typed
 from sliceplan.app.widgets.dialogs import dialog
@@ -62,10 +63,11 @@ def paste_table(session: Session, table: Table) -> None:
     for note in read.notes:
         st.caption(literal(note))
     old: pd.DataFrame = getattr(session.tables, table)
-    show_marks(read.rows, _marks(session, table, read), "must be looked at", "pasted")
+    show_marks(read.rows, _marks(session, table, read), "must be looked at", table, "pasted")
     show_table(
         read.rows[list(read.columns)],
         "pasted_rows",
+        columns={name: st.column_config.Column(LABELS[table][name].text) for name in read.columns},
         placeholder="",
         height=240 if len(read.rows) > 6 else "content",
     )

@@ -10,6 +10,7 @@ from sliceplan.app.screens.workloads.save_bar import saved_bar
 from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import findings_of
 from sliceplan.app.session.session import Session
+from sliceplan.app.tables.labels import in_words
 from sliceplan.app.tables.pasted import Table, csv_text
 from sliceplan.app.tables.problem import elsewhere, marks_in
 from sliceplan.app.widgets.estimating import offer_estimates
@@ -21,9 +22,10 @@ from sliceplan.solver.formats.problem_files import dump_problem
 from .beginning import choose_beginning
 from .changing import change_row
 from .choosing import add_gpus, add_service
-from .editors import edit_name, edit_prices, edit_settings, edit_table
+from .editors import columns_of, edit_name, edit_prices, edit_table
 from .marks import show_marks
 from .pasting import paste_table
+from .settings import edit_settings
 
 
 def show(session: Session) -> None:
@@ -36,7 +38,7 @@ def show(session: Session) -> None:
     choose_beginning(session)
     edit_name(session)
     for text in elsewhere(findings_of(session)):
-        st.error(literal(text))
+        st.error(literal(in_words(text)))
     tables = session.tables
 
     _show_table(
@@ -91,8 +93,8 @@ def _show_table(
         edit_table(session, name)
     if not table.empty:
         with st.container(key=f"cards_{name}"):
-            show_cards(table, {})
-    show_marks(table, marks_in(findings_of(session), name, table), "cannot be used", name)
+            show_cards(table, columns_of(session, name))
+    show_marks(table, marks_in(findings_of(session), name, table), "cannot be used", name, name)
     adding, pasting, changing, download = st.columns(4)
     label, ask = add
     if adding.button(label, key=f"add_{name}", width="stretch"):

@@ -59,6 +59,12 @@ def test_what_weighs_dollars_says_so(page, name, words):
 
 
 def test_the_objective_is_a_choice_in_words(page):
-    choice = switch(page, "workloads").selectbox(key=f"objective_{page.session_state['session'].editor}")
-    assert choice.options == ["Fewest dollars", "Most requests/s on these GPUs"]
-    assert choice.value == "capacity"
+    stated = switch(page, "workloads")
+    session = stated.session_state["session"]
+    choice = stated.selectbox(key=f"objective_{session.editor}")
+    assert (choice.label, choice.value) == ("What to aim for", "capacity")
+    assert choice.options == ["Fewest dollars", "Most requests on these GPUs"]
+    choice.set_value("cost").run()
+    assert session.problem.settings.capacity_weights == "equal"  # nothing is weighed where dollars are the aim
+    assert stated.selectbox(key=f"capacity_weights_{session.editor}").disabled
+    assert not stated.error
