@@ -11,6 +11,7 @@ from sliceplan.solver.metrics.cost_breakdown import CostBreakdown
 from sliceplan.solver.model.judged import judged
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.summary import missed_slos
 
 VERDICTS = {
@@ -38,6 +39,7 @@ COLUMNS = [
     "planner",
     "verdict",
     "cost per hour",
+    "per month",
     "could carry",
     "gap",
     "GPUs",
@@ -72,6 +74,7 @@ def comparison_table(
                 "planner": plan.planner,
                 "verdict": DISPUTED if plan.planner in comparison.disputes else verdict(plan, gap),
                 "cost per hour": plan.cost_per_hour,
+                "per month": None if plan.cost_per_hour is None else plan.cost_per_hour * HOURS_A_MONTH,
                 "could carry": None if plan.capacity is None else plan.capacity.value,
                 "gap": None if gap is None else 100 * gap,
                 "GPUs": plan.gpus_used if plan.gpus else None,
@@ -85,7 +88,7 @@ def comparison_table(
     columns = [column for column in COLUMNS if column != "could carry" or comparison.objective != COST]
     frame = pd.DataFrame(rows, columns=columns)
     floats, counts = (
-        ["cost per hour", "could carry", "gap", "worst miss", "time (s)", *WASTED],
+        ["cost per hour", "per month", "could carry", "gap", "worst miss", "time (s)", *WASTED],
         ["GPUs", "missed SLOs", "placed otherwise"],
     )
     kinds = {**dict.fromkeys(floats, "float64"), **dict.fromkeys(counts, "Int64")}

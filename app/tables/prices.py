@@ -4,6 +4,7 @@ import pandas as pd
 
 from sliceplan.solver.model.plan import Prices
 from sliceplan.solver.model.price_report import PriceReport
+from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 
 
 def size_table(prices: Prices) -> pd.DataFrame:
@@ -29,6 +30,7 @@ def service_table(report: PriceReport) -> pd.DataFrame:
         {
             "service": service.workload,
             "per hour": service.usd_per_hour,
+            "per month": service.usd_per_hour * HOURS_A_MONTH,
             "per million requests": service.usd_per_million_requests,
             "+10 % rate": service.rate_up_usd_per_hour,
             "-10 % SLO": service.slo_down_usd_per_hour,

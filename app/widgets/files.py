@@ -32,13 +32,13 @@ def dated_name(problem: str, what: str, made_on: date | None = None) -> str:
     problem
         The problem's name.
     what
-        What the file is, with its ending: `plan.json` gives `demo-plan-2026-03-01.json`. Without an ending there is
-        none in the name.
+        What the file is, with its ending: `plan.json`, or `demo.plan.json`, gives `demo-plan-2026-03-01.json`.
+        Without an ending there is none in the name.
     made_on
         None: today, in UTC.
     """
     of = NOT_IN_NAMES.sub("-", problem).strip("-.") or "problem"
-    kind = PurePath(what)
+    kind = PurePath(what.removeprefix(f"{problem}."))
     return f"{of}-{kind.stem}-{made_on or datetime.now(UTC).date():%Y-%m-%d}{kind.suffix}"
 
 

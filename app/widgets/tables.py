@@ -12,6 +12,8 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
+from sliceplan.app.tables.labels import LABELS
+from sliceplan.app.tables.pasted import Table
 from sliceplan.solver.model.errors import printable
 
 MOST_CARDS = 40
@@ -40,6 +42,11 @@ def show_table(
     with st.container(key=f"cards_{name}"):
         show_cards(table if isinstance(table, pd.DataFrame) else _data(table), columns or {})
     return drawn
+
+
+def heads_of(table: Table) -> dict[str, Any]:
+    """Returns the column configuration of services, or of a fleet, that are only read: their words as heads."""
+    return {name: st.column_config.Column(label.text, help=label.meaning) for name, label in LABELS[table].items()}
 
 
 def show_cards(frame: pd.DataFrame, columns: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ def test_a_stranger_sees_an_answer_and_has_a_plan_of_their_own_in_four_steps(pag
     cells = dialog.get_by_role("textbox", name="Cells of a spreadsheet")
     cells.fill(CELLS.format(slo="soon"))
     cells.press("Control+Enter")
-    expect(dialog.get_by_text("row 1: slo_ms")).to_be_visible()
+    expect(dialog.get_by_text("row 1: SLO (ms)")).to_be_visible()
     cells.fill(CELLS.format(slo="200"))
     cells.press("Control+Enter")
     dialog.get_by_role("button", name="Plan 2 services").click()

@@ -227,6 +227,7 @@ def _table(
         "planners_table",
         columns={
             "cost per hour": column.NumberColumn("cost per hour", format="$%.2f"),
+            "per month": column.NumberColumn("per month", format="$%.0f", help="of 730 hours"),
             "could carry": column.NumberColumn(
                 "could carry", format="%.3f", help=f"within the SLOs, all together: {compared.objective.unit}"
             ),
@@ -351,6 +352,7 @@ def _show_prices(session: Session) -> None:
         "service_prices",
         columns={
             "per hour": usd("per hour", help="its share of the plan's cost; all shares add up to it"),
+            "per month": st.column_config.NumberColumn("per month", format="$%.0f", help="of 730 hours"),
             "per million requests": usd("per million requests"),
             "+10 % rate": usd("+10 % rate", help="what 10 % more requests would add per hour"),
             "-10 % SLO": usd("-10 % SLO", help="what an SLO shorter by 10 % would add; empty: nothing could serve it"),

@@ -24,6 +24,7 @@ from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.defragmentation_report import DefragmentationReport, DefragmentationStep
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Metrics, Plan, PlannedGpu, Status
+from sliceplan.solver.model.words import counted
 from sliceplan.solver.what_if.defragmentation import defragmentation
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 
@@ -77,24 +78,30 @@ def _chosen(session: Session) -> Answer | None:
 
 
 def _show_metrics(plan: Plan, metrics: Metrics) -> None:
-    slack, holes, compute, memory = st.columns(4)
+    idle, holes = metrics.internal_slack or 0, metrics.external_fragmentation or 0
+    st.header(f"{1 - (1 - idle) * (1 - holes):.0%} of what {counted(plan.gpus_used, 'GPU')} could compute is idle")
+    slack, free, compute, memory = st.columns(4)
     slack.metric(
-        "Internal slack", f"{metrics.internal_slack or 0:.1%}", help="part of the SMs in slices and shares that idles"
+        "Idle in partitions",
+        f"{idle:.1%}",
+        help="internal slack: the part of the SMs of partitions that their rates leave idle",
     )
-    holes.metric(
-        "External fragmentation",
-        f"{metrics.external_fragmentation or 0:.1%}",
-        help="part of the SMs in no slice or share",
+    free.metric(
+        "In no partition", f"{holes:.1%}", help="external fragmentation: the part of all SMs that no partition has"
     )
     if any(gpu.sharing == "mig" for gpu in plan.gpus):
         compute.metric(
-            "Wasted compute slices", metrics.wasted_compute_slices, help="free, but out of any profile's reach"
+            "Compute slices out of reach",
+            metrics.wasted_compute_slices,
+            help="free, but no profile can use them, next to what is there",
         )
-        memory.metric("Wasted memory slices", metrics.wasted_memory_slices, help="free, but out of any profile's reach")
+        memory.metric(
+            "Memory slices out of reach", metrics.wasted_memory_slices, help="free, but no profile can use them"
+        )
 
 
 def _show_map(session: Session, plan: Plan, metrics: Metrics) -> None:
-    st.header("Slot map")
+    st.header("Where the room is")
     only_room = choose_whether(session, "fragmentation.room", "Only GPUs with something free")
     gpus = _with_room(plan, metrics) if only_room else plan.gpus
     if not gpus:

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
@@ -18,7 +19,7 @@ from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 
-from ...widgets.files import offer_file
+from ...widgets.files import dated_name, offer_file
 from ...widgets.memo import made_once
 from ...widgets.texts import listed, literal
 from .stacks import BY_NAME, STACKS, Stack
@@ -215,6 +216,14 @@ def _listed_gpus(plan: Plan, files: tuple[tuple[str, bytes], ...]) -> tuple[Gpus
     return found, names
 
 
+def on_first_node(step: str, plan: Plan, file: str) -> str:
+    """Returns a step of a stack with the names of the plan's own file, of its first node and of the GPUs there."""
+    node = next((gpu.node for gpu in plan.gpus if gpu.node is not None), None)
+    there = Counter(gpu.gpu for gpu in plan.gpus if gpu.node == node and gpu.sharing != "cores")
+    gpus = " ".join(f"--gpus {kind}:{count}" for kind, count in there.items())
+    return step.replace("{file}", file).replace("{node}", node or "NODE").replace("{gpus}", gpus)
+
+
 def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]) -> None:
     """Draws the files, and what to know of them before they are applied."""
     if plan.violations:
@@ -235,7 +244,9 @@ def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]
         offer_file(label, partial(zipped, files), problem.name, f"{stack.slug}.zip", key="take_export", width="content")
     if stack.how:
         st.markdown("**How to apply them.** Nothing of it was tried on a cluster or on hardware.")
-        st.markdown("\n".join(f"{number}. {step}" for number, step in enumerate(stack.how, 1)))
+        first = dated_name(problem.name, PurePath(next(iter(files))).name)
+        steps = [on_first_node(step, plan, first) for step in stack.how]
+        st.markdown("\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)))
     if stack.not_said:
         st.markdown("**What these files cannot say**")
         st.markdown("\n".join(f"- {one}" for one in stack.not_said))

@@ -15,7 +15,7 @@ class Stack:
     """Of `sliceplan export`, in the order in which they are applied."""
     gives: str
     how: tuple[str, ...]
-    """Steps to apply the files."""
+    """Steps to apply the files; {file}, {node} and {gpus} stand for the first file, the first node and its GPUs."""
     not_said: tuple[str, ...]
     """What of a plan it cannot hold."""
 
@@ -67,6 +67,23 @@ STACKS = (
             "For plans that change while services run, `sliceplan-agent` does the same with a journal and a way back.",
         ),
         ("Images, ports and restarts of your services.", "Weights between the replicas of a service: add a router."),
+    ),
+    Stack(
+        "sliceplan's own agent on the machines",
+        "agent",
+        ("json",),
+        "The plan itself. The agent on each node cuts its GPUs and starts its services by it, step by step, with a way "
+        "back to what was there before.",
+        (
+            "To see it at work without a GPU: `sliceplan-agent simulate node.json {gpus}`, then "
+            "`sliceplan-agent apply --unsigned {file} --node {node} --device simulated:node.json --state state`.",
+            "For real nodes, once: `sliceplan-agent keygen -o signer`. The key stays where plans are signed, "
+            "`signer.pub` goes into the nodes' `trusted_keys`.",
+            "`sliceplan sign {file} --key signer -o signed.json`, to where the nodes' `agent.yaml` looks for it.",
+            "On each node: `sliceplan-agent apply --config agent.yaml` shows the steps, asks, and carries them out "
+            "(with `--dry-run` it only shows them); `sliceplan-agent rollback --config agent.yaml` goes back.",
+        ),
+        ("How services are started, and where: that stands in the agent's own `agent.yaml`.",),
     ),
     Stack(
         "mig-parted on the machines",

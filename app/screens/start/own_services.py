@@ -13,12 +13,13 @@ from sliceplan.app.session.problem_state import stated
 from sliceplan.app.session.session import Session, Tables, open_problem
 from sliceplan.app.session.uploaded import MOST_MIB, text_of, uploaded_problem
 from sliceplan.app.tables.catalogue import ModelFacts, model_facts
+from sliceplan.app.tables.labels import in_words
 from sliceplan.app.tables.pasted import read_table
 from sliceplan.app.tables.problem import FLEET_COLUMNS, WORKLOAD_COLUMNS, typed
 from sliceplan.app.widgets.actions import ask, solve_now
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.memo import made_once
-from sliceplan.app.widgets.tables import show_table
+from sliceplan.app.widgets.tables import heads_of, show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import Problem, Settings
@@ -70,13 +71,16 @@ def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None
     if not text.strip():
         return
     read = read_table(text, "workloads", {"model": models})
-    wrong = [*read.problems, *(f"row {i + 1}: {mark}" for i, mark in enumerate(read.marks) if mark)]
+    wrong = [
+        *read.problems,
+        *(f"row {i + 1}: {in_words(mark, 'workloads')}" for i, mark in enumerate(read.marks) if mark),
+    ]
     if wrong:
         _say_wrong(wrong)
         return
     for note in read.notes:
         st.caption(literal(note))
-    show_table(read.rows[list(read.columns)].head(MOST_SHOWN), "own_rows")
+    show_table(read.rows[list(read.columns)].head(MOST_SHOWN), "own_rows", columns=heads_of("workloads"))
     _offer_rows(session, gpu, known, read.rows)
 
 
@@ -111,8 +115,9 @@ def _offer(session: Session, problem: Problem, count: int, key: str = "own_plan"
 
 
 def _in_row(text: str) -> str:
-    """Returns a finding with the row that its reader sees, as `row 2: model ...` for `workloads[1].model ...`."""
-    return re.sub(r"^workloads\[(\d+)\]\.?", lambda found: f"row {int(found[1]) + 1}: ", text)
+    """Returns a finding with the row that its reader sees, as `row 2: Model ...` for `workloads[1].model ...`."""
+    found = re.fullmatch(r"workloads\[(\d+)\]\.?(.*)", text, re.DOTALL)
+    return in_words(text) if found is None else f"row {int(found[1]) + 1}: {in_words(found[2].strip(), 'workloads')}"
 
 
 def _say_wrong(texts: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.what_if.changes import description
+from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.reasons import reasons
 from sliceplan.solver.wording.summary import plan_summary
 
@@ -141,7 +142,8 @@ def _show_figures(base: Answer, shown: Answer) -> None:
         "off",
         help="no plan for this problem costs less per hour",
     )
-    st.caption(f"Beside the problem as it is: {literal(plan_summary(old, old.gap))}.")
+    monthly = "" if new.cost_per_hour is None else f"${new.cost_per_hour * HOURS_A_MONTH:,.0f} per month of 730 hours. "
+    st.caption(literal(f"{monthly}Beside the problem as it is: {plan_summary(old, old.gap)}."))
 
 
 def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:

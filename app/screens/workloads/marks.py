@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from sliceplan.app.tables.labels import LABELS, in_words
+from sliceplan.app.tables.labels import in_words
 from sliceplan.app.tables.pasted import Table
 from sliceplan.app.tables.problem import MARK
-from sliceplan.app.widgets.tables import show_table
+from sliceplan.app.widgets.tables import heads_of, show_table
 
 MOST_SHOWN = 50
 WRONG = "background-color: #F8D0C8; color: black"
@@ -38,7 +38,7 @@ def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str, table: Tabl
         cells.style.apply(red, axis="columns"),
         f"wrong_{name}",
         columns={
-            **{name: st.column_config.TextColumn(label.text) for name, label in LABELS[table].items()},
+            **heads_of(table),
             "row": st.column_config.TextColumn(width=50),
             MARK: st.column_config.TextColumn(width="large"),
         },

@@ -11,11 +11,10 @@ from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import state, stated
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.session.uploaded import MOST_MIB, text_of
-from sliceplan.app.tables.labels import LABELS
 from sliceplan.app.tables.pasted import Pasted, Table, read_table
 from sliceplan.app.tables.problem import marks_of, typed
 from sliceplan.app.widgets.dialogs import dialog
-from sliceplan.app.widgets.tables import show_table
+from sliceplan.app.widgets.tables import heads_of, show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.errors import InputError
@@ -67,7 +66,7 @@ def paste_table(session: Session, table: Table) -> None:
     show_table(
         read.rows[list(read.columns)],
         "pasted_rows",
-        columns={name: st.column_config.Column(LABELS[table][name].text) for name in read.columns},
+        columns=heads_of(table),
         placeholder="",
         height=240 if len(read.rows) > 6 else "content",
     )

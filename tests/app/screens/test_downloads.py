@@ -2,17 +2,22 @@
 
 import io
 import json
+import re
+import shlex
 import subprocess
 import sys
 import zipfile
 
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
+from support.command_line import sliceplan_agent
 
 from sliceplan.app.screens.plan.exporting import zipped
 from sliceplan.app.screens.plan.stacks import BY_NAME, STACKS
 from sliceplan.app.session.session import Answer
+from sliceplan.app.widgets.files import dated_name
 from sliceplan.solver.api import export_formats, solve
+from sliceplan.solver.formats.plan_files import dump_plan
 
 DEMO = shop()
 
@@ -68,6 +73,24 @@ def test_what_one_runs_gives_all_its_files_how_to_apply_them_and_what_they_canno
     assert {name.split("/")[0] for name in offered} == {"mig-manager", "node-labels", "deployments"}
     assert "`device-plugin` cannot be written" in texts(page.warning)
     assert not page.error
+
+
+def test_the_agent_s_stack_says_what_brings_a_simulated_node_to_the_plan(tmp_path, monkeypatch):
+    page = solved()
+    page.selectbox(key="take_stack").set_value("sliceplan's own agent on the machines").run()
+    said = texts(page.markdown)
+    monkeypatch.chdir(tmp_path)
+    commands = [shlex.split(one) for one in re.findall(r"`(sliceplan-agent [^`]*)`", said) if "--config" not in one]
+    (plan_file,) = re.findall(r"--unsigned (\S+)", said)
+    assert plan_file == dated_name("demo", "plan.json")
+    (tmp_path / plan_file).write_text(dump_plan(page.session_state["session"].answer.plan))
+    simulate, apply, _ = commands
+    assert simulate[3:] == ["--gpus", "A100-80GB:3"]
+    for command in (simulate, [*apply, "--yes"]):
+        done = sliceplan_agent(*command[1:])
+        assert done.returncode == 0, done.stderr
+    status = sliceplan_agent("status", *apply[apply.index("--node") :])
+    assert "3g.40gb" in status.stdout
 
 
 def test_images_are_asked_for_where_pods_need_them():

@@ -15,6 +15,7 @@ DAY = date(2026, 3, 1)
     [
         ("demo", "plan.json", "demo-plan-2026-03-01.json"),
         ("demo", "defragmented-plan.json", "demo-defragmented-plan-2026-03-01.json"),
+        ("demo", "demo.plan.json", "demo-plan-2026-03-01.json"),
         ("demo", "fleet", "demo-fleet-2026-03-01"),
         ("v1.2", "report.html", "v1.2-report-2026-03-01.html"),
         ("Київ 東京", "plan.json", "Київ-東京-plan-2026-03-01.json"),
