@@ -5,8 +5,9 @@ How long the page takes for what a person waits for: a pasted table, a problem w
 
 In headless Chromium, each time in a new tab. Prints the seconds from a table being in its dialog to what is said of its
 rows, and from taking it to the page being still; from *Solve* with too few GPUs to the ways out, tried and offered; and
-from *Compare these* to the last planner's row. Medians and the longest of `--repeats` after a first one that is left
-out. Times are this machine's, whatever else runs on it.
+from *Compare* to the last planner's row. Of `--repeats` after a first one that is left out, the least wall time, the
+median, and the least CPU time of server, workers and browser together. Wall times are this machine's, whatever else
+runs on it; the least is nearest to those of a machine that does nothing else.
 """
 
 import argparse
@@ -16,13 +17,15 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from playwright.sync_api import Browser, Page
 from problems.instances import random_problem
+from processor_time import cpu_of_descendants_s
 from ran_on import RANDOM, needs_chromium, say_what_it_ran_on
 from support.browser_walk import await_stillness
 from support.chromium import running_chromium
@@ -46,10 +49,9 @@ def main() -> None:
     say_what_it_ran_on(RANDOM)
     with tempfile.TemporaryDirectory() as folder, running_page(folder) as address, running_chromium() as browser:
 
-        def measured(what: str, once: Callable[[Browser, str], list[float]]) -> None:
+        def measured(what: str, once: Callable[[Browser, str], list[Took]]) -> None:
             times = list(zip(*[once(browser, address) for _ in range(asked.repeats + 1)][1:], strict=True))
-            said = "; ".join(f"{statistics.median(own):.2f} s, at worst {max(own):.2f}" for own in times)
-            print(f"load {os.getloadavg()[0]:.1f}; {what}: {said}", flush=True)
+            print(f"load {os.getloadavg()[0]:.1f}; {what}: {'; '.join(map(shown, times))}", flush=True)
 
         measured(f"{asked.rows:,} rows looked at, and taken", lambda *on: pasted_s(*on, asked.rows))
         measured(
@@ -59,58 +61,84 @@ def main() -> None:
         measured(f"all planners, {asked.compared:,} services", lambda *on: compared_s(*on, asked.compared))
 
 
-def pasted_s(browser: Browser, address: str, rows: int) -> list[float]:
-    """Returns the seconds until a pasted table is looked at, and until it is the problem's."""
+@dataclass(frozen=True)
+class Took:
+    """What one wait took."""
+
+    wall_s: float
+    cpu_s: float
+    """Of all processes that this one has begun: server, workers and browser."""
+
+
+class Stopwatch:
+    """Runs from when it is made."""
+
+    def __init__(self) -> None:
+        self.began = (time.perf_counter(), cpu_of_descendants_s())
+
+    def took(self) -> Took:
+        """Returns what was taken until now."""
+        return Took(time.perf_counter() - self.began[0], cpu_of_descendants_s() - self.began[1])
+
+
+def shown(times: Sequence[Took]) -> str:
+    """Returns the least and the median of some waits."""
+    walls, cpus = [one.wall_s for one in times], [one.cpu_s for one in times]
+    return f"least {min(walls):.2f} s (CPU {min(cpus):.2f} s), median {statistics.median(walls):.2f} s"
+
+
+def pasted_s(browser: Browser, address: str, rows: int) -> list[Took]:
+    """Returns what a pasted table takes until it is looked at, and until it is the problem's."""
     table = ["service\tmodel\trps\tslo (ms)"]
-    table += [f"{one.name}\t{one.model}\t{one.rate_rps:g}\t{one.slo_ms:g}" for one in random_problem(rows).workloads]
+    table += [f"{one.name}\t{one.model}\t{one.rate_rps:g}\t{one.slo_ms:g}" for one in random_problem(rows, 1).workloads]
     page = opened(browser, address)
     page.get_by_role("button", name="Paste services", exact=True).click()
     cells = page.get_by_role("dialog").get_by_role("textbox", name="Cells")
     cells.fill("\n".join(table))
-    began = time.perf_counter()
+    watch = Stopwatch()
     cells.press("Control+Enter")
     take = page.get_by_role("dialog").get_by_role("button", name=re.compile(r"^Replace the 8 with [\d,]+ rows?"))
     take.wait_for()
-    looked_at = time.perf_counter() - began
+    looked_at = watch.took()
     await_stillness(page)
-    began = time.perf_counter()
+    watch = Stopwatch()
     take.click()
     page.get_by_role("dialog").wait_for(state="detached")
     await_stillness(page)
-    taken = time.perf_counter() - began
+    taken = watch.took()
     page.context.close()
     return [looked_at, taken]
 
 
-def infeasible_s(browser: Browser, address: str, services: int) -> list[float]:
-    """Returns the seconds from *Solve* to ways out of too few GPUs."""
-    problem = random_problem(services)
+def infeasible_s(browser: Browser, address: str, services: int) -> list[Took]:
+    """Returns what it takes from *Solve* to ways out of too few GPUs."""
+    problem = random_problem(services, 1)
     (entry,) = problem.fleet
     page = with_problem(
         browser, address, problem.model_copy(update={"fleet": (entry.model_copy(update={"count": services // 60}),)})
     )
-    began = time.perf_counter()
+    watch = Stopwatch()
     page.get_by_role("button", name="Solve", exact=True).click()
     page.get_by_role("button", name=re.compile("^Add [0-9,]+ ")).first.wait_for()
-    seconds = time.perf_counter() - began
+    taken = watch.took()
     page.context.close()
-    return [seconds]
+    return [taken]
 
 
-def compared_s(browser: Browser, address: str, services: int) -> list[float]:
-    """Returns the seconds from *Compare these* until nothing is left to come."""
-    page = with_problem(browser, address, random_problem(services))
+def compared_s(browser: Browser, address: str, services: int) -> list[Took]:
+    """Returns what it takes from *Compare* until nothing is left to come."""
+    page = with_problem(browser, address, random_problem(services, 1))
     page.get_by_role("link", name="Compare", exact=True).click()
-    start = page.get_by_role("button", name="Compare these", exact=True)
-    start.wait_for()
+    page.get_by_role("heading", name="Compare", level=1).wait_for()
+    start = page.get_by_role("button", name="Compare", exact=True)
     await_stillness(page)
-    began = time.perf_counter()
+    watch = Stopwatch()
     start.click()
     page.get_by_role("button", name="Use its plan", exact=True).wait_for()
     page.get_by_role("button", name="Stop", exact=True).wait_for(state="detached")
-    seconds = time.perf_counter() - began
+    taken = watch.took()
     page.context.close()
-    return [seconds]
+    return [taken]
 
 
 def with_problem(browser: Browser, address: str, problem: Problem) -> Page:
