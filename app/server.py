@@ -41,8 +41,8 @@ def keep_work_beyond_restarts() -> None:
 
 
 if __name__ == "__main__":
+    import_module("sliceplan.app.jobs.demo_plan").plan_the_demo()  # by a worker, while the page is loaded here
     import_module("sliceplan.app.page")
-    import_module("sliceplan.app.jobs.demo_plan").plan_the_demo()
     guard_the_server()
     keep_work_beyond_restarts()
     main(prog_name="streamlit")

@@ -164,6 +164,10 @@ class Jobs:
             cancel = job.cancel
         cancel()
 
+    def warm_up(self) -> None:
+        """Has all workers start that have not been started yet."""
+        self._pool.start_all()
+
     def _new(self, user: str, kind: str, title: str, of: int = 1) -> Job:
         with self._changing:
             for old in outdated(self._jobs.values(), self._limits):
@@ -268,21 +272,21 @@ _making = threading.Lock()
 
 
 def shared_jobs() -> Jobs:
-    """Returns the jobs of this process; its workers begin to import the solvers when it is first called."""
+    """Returns the jobs of this process; a first worker begins to import the solvers when it is first called."""
     with _making:
         return _shared_jobs()
 
 
 @cache
 def make_jobs_soon() -> None:
-    """Has the workers load the solvers while the first user looks at the page, and not when a job waits for them."""
-    later = threading.Timer(BROWSER_LOADS_S, shared_jobs)
+    """Has all workers load the solvers while the first user looks at the page, and not when a job waits for them."""
+    later = threading.Timer(BROWSER_LOADS_S, lambda: shared_jobs().warm_up())
     later.daemon = True
     later.start()
 
 
 @cache
 def _shared_jobs() -> Jobs:
-    pool = WorkerPool(max(LEAST_WORKERS, cores() + KEPT_FREE), kept_free=KEPT_FREE)
+    pool = WorkerPool(max(LEAST_WORKERS, cores() + KEPT_FREE), kept_free=KEPT_FREE, at_once=1)
     atexit.register(pool.kill)
     return Jobs(pool)

@@ -13,7 +13,7 @@ class Label:
 
     text: str
     meaning: str
-    choices: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
     """Its values, where they are names -> what they are called."""
 
 
@@ -137,6 +137,11 @@ SETTINGS: Mapping[str, Label] = {
 
 ONLY_OF_FILES = re.compile(r"\w+_\w+")
 """Names that are no words of English, so that each place where one stands means the field."""
+
+
+def texts_of(table: Table) -> dict[str, str]:
+    """Returns what each column of a table is called."""
+    return {name: label.text for name, label in LABELS[table].items()}
 
 
 def in_words(text: str, table: Table | None = None) -> str:

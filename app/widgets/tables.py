@@ -12,8 +12,6 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from sliceplan.app.tables.labels import LABELS
-from sliceplan.app.tables.pasted import Table
 from sliceplan.solver.model.errors import printable
 
 MOST_CARDS = 40
@@ -44,9 +42,9 @@ def show_table(
     return drawn
 
 
-def heads_of(table: Table) -> dict[str, Any]:
-    """Returns the column configuration of services, or of a fleet, that are only read: their words as heads."""
-    return {name: st.column_config.Column(label.text, help=label.meaning) for name, label in LABELS[table].items()}
+def heads_of(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the column configuration of a table that is only read; `texts`: what each column is called."""
+    return {name: st.column_config.Column(text) for name, text in texts.items()}
 
 
 def show_cards(frame: pd.DataFrame, columns: Mapping[str, Any]) -> None:

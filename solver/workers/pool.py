@@ -49,15 +49,22 @@ class WorkerPool(Executor):
         How many of them wait for users of whom nothing runs.
     preload
         What each process imports and calls before its first call, as `module:function`.
+    at_once
+        How many start now; the others with `start_all`, or as soon as more calls wait than these can serve. None: all.
     """
 
-    def __init__(self, number: int, *, kept_free: int = 0, preload: Sequence[str] = SOLVER) -> None:
+    def __init__(
+        self, number: int, *, kept_free: int = 0, preload: Sequence[str] = SOLVER, at_once: int | None = None
+    ) -> None:
         self.number = number
+        self._at_once = number if at_once is None else min(at_once, number)
+        self._all_may_start = threading.Event()
         self._preload = preload
         self._turns: Turns[tuple[Call, Lane]] = Turns(number, kept_free)
         self._calls: weakref.WeakSet[Call] = weakref.WeakSet()
-        self._workers = [Worker(preload) for _ in range(number)]
-        self._is_killed = False
+        self._workers: list[Worker | None] = [Worker(preload) for _ in range(self._at_once)]
+        self._workers += [None] * (number - self._at_once)
+        self._is_shut = self._is_killed = False
         self._threads = [
             threading.Thread(target=self._serve, args=(i,), name=f"worker-{i}", daemon=True) for i in range(number)
         ]
@@ -75,11 +82,18 @@ class WorkerPool(Executor):
     def add(self, lane: "Lane", call: Call) -> None:
         """Queues a call of a user; RuntimeError if the pool is shut down."""
         self._calls.add(call)
-        self._turns.add(lane.user, (call, lane))
+        if self._turns.add(lane.user, (call, lane)) > self._at_once:
+            self.start_all()
+
+    def start_all(self) -> None:
+        """Starts the processes that have not been started yet, without waiting for them."""
+        self._all_may_start.set()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends the processes after their calls; `cancel_futures` cancels those that wait and stops those that run."""
+        self._is_shut = True
         self._turns.close()
+        self.start_all()  # which ends the threads that wait for it
         if cancel_futures:
             for call in list(self._calls):
                 call.cancel()
@@ -89,32 +103,42 @@ class WorkerPool(Executor):
 
     def kill(self) -> None:
         """Ends the processes at once; what runs fails, and what waits is cancelled."""
-        self._is_killed = True
+        self._is_shut = self._is_killed = True
         self._turns.close()
+        self.start_all()
         for call in list(self._calls):
             call.cancel()
         for worker in self._workers:
-            worker.kill()
+            if worker is not None:
+                worker.kill()
         for thread in self._threads:
             thread.join(KILL_S)
 
     def _serve(self, place: int) -> None:
+        if place >= self._at_once:
+            self._all_may_start.wait()
+        worker = self._workers[place]
+        if worker is None:
+            if self._is_shut:
+                return
+            worker = self._workers[place] = Worker(self._preload)
         while (turn := self._turns.take()) is not None:
             user, (call, lane) = turn
-            self._renew(place)
+            worker = self._renewed(place, worker)
             if call.set_running_or_notify_cancel():
-                _run(self._workers[place], call, lane)
+                _run(worker, call, lane)
             self._turns.done(user)
             del call, lane, turn
-            self._renew(place)  # now, so that it is warm when the next call comes
-        self._workers[place].close()
+            worker = self._renewed(place, worker)  # now, so that it is warm when the next call comes
+        worker.close()
 
-    def _renew(self, place: int) -> None:
-        """Replaces a worker that serves no further call."""
-        if not self._workers[place].is_usable:
-            self._workers[place].close()
+    def _renewed(self, place: int, worker: Worker) -> Worker:
+        """Returns the worker, or another in the place of one that serves no further call."""
+        if not worker.is_usable:
+            worker.close()
             if not self._is_killed:
-                self._workers[place] = Worker(self._preload)
+                worker = self._workers[place] = Worker(self._preload)
+        return worker
 
 
 def _run(worker: Worker, call: Call, lane: "Lane") -> None:

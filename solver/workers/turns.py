@@ -32,13 +32,14 @@ class Turns(Generic[Item]):
         self._is_closed = False
         self._changed = threading.Condition()
 
-    def add(self, user: str, item: Item) -> None:
-        """Lets a call wait; RuntimeError if nothing is served any more."""
+    def add(self, user: str, item: Item) -> int:
+        """Lets a call wait, and returns how many wait or run; RuntimeError if nothing is served any more."""
         with self._changed:
             if self._is_closed:
                 raise RuntimeError("the workers are shut down")
             self._waiting.setdefault(user, deque()).append(item)
             self._changed.notify_all()
+            return sum(map(len, self._waiting.values())) + self._running.total()
 
     def take(self) -> tuple[str, Item] | None:
         """Waits for the next call and returns it with its user; None: closed, and no call is left."""

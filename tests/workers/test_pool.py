@@ -133,6 +133,27 @@ def test_a_process_is_kept_unless_a_search_that_was_given_up_still_runs_in_it(mo
         assert searching.result(WAIT_S) in ("best so far", "nothing")
 
 
+def test_the_others_start_when_more_calls_wait_than_the_first_can_serve(monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    with WorkerPool(2, preload=(), at_once=1) as pool:
+        assert pool.submit(abs, -1).result(WAIT_S) == 1
+        assert pool.submit(abs, -2).result(WAIT_S) == 2
+        waiting = pool.submit(worker_calls.wait_for, tmp_path / "go")
+        assert pool.submit(abs, -3).result(WAIT_S) == 3
+        assert waiting.running()
+        (tmp_path / "go").touch()
+        assert waiting.result(WAIT_S) is None
+
+
+def test_a_pool_of_which_not_all_have_started_ends():
+    with WorkerPool(3, preload=(), at_once=1) as pool:
+        assert pool.submit(abs, -1).result(WAIT_S) == 1
+    killed = WorkerPool(2, preload=(), at_once=1)
+    killed.kill()
+    with pytest.raises(RuntimeError):
+        killed.submit(abs, -1)
+
+
 def test_a_listener_that_fails_fails_its_call_and_no_other(monkeypatch):
     def on_report(text):
         raise ValueError(text)

@@ -144,7 +144,7 @@ def _show_budgets(session: Session, problem: Problem, plan: Plan, chosen: GpuFil
     show_picture(session, budget_chart(figures[:most]), "latency_budgets")
     settings = problem.settings
     part = part_of_slo(settings.latency, settings.slo_fraction)
-    promise = SETTINGS["latency"].choices[settings.latency]
+    promise = SETTINGS["latency"].values[settings.latency]
     st.caption(
         f"Of each SLO, a batch may take {part:.0%} (promised: {promise}); the rest is kept for "
         "requests that wait for their batch or in the queue. A service's slowest partition counts. Where services "

@@ -13,7 +13,7 @@ from sliceplan.app.session.problem_state import stated
 from sliceplan.app.session.session import Session, Tables, open_problem
 from sliceplan.app.session.uploaded import MOST_MIB, text_of, uploaded_problem
 from sliceplan.app.tables.catalogue import ModelFacts, model_facts
-from sliceplan.app.tables.labels import in_words
+from sliceplan.app.tables.labels import in_words, texts_of
 from sliceplan.app.tables.pasted import read_table
 from sliceplan.app.tables.problem import FLEET_COLUMNS, WORKLOAD_COLUMNS, typed
 from sliceplan.app.widgets.actions import ask, solve_now
@@ -80,7 +80,7 @@ def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None
         return
     for note in read.notes:
         st.caption(literal(note))
-    show_table(read.rows[list(read.columns)].head(MOST_SHOWN), "own_rows", columns=heads_of("workloads"))
+    show_table(read.rows[list(read.columns)].head(MOST_SHOWN), "own_rows", columns=heads_of(texts_of("workloads")))
     _offer_rows(session, gpu, known, read.rows)
 
 

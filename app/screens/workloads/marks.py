@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from sliceplan.app.tables.labels import in_words
+from sliceplan.app.tables.labels import in_words, texts_of
 from sliceplan.app.tables.pasted import Table
 from sliceplan.app.tables.problem import MARK
 from sliceplan.app.widgets.tables import heads_of, show_table
@@ -38,7 +38,7 @@ def show_marks(frame: pd.DataFrame, marks: Sequence[str], says: str, table: Tabl
         cells.style.apply(red, axis="columns"),
         f"wrong_{name}",
         columns={
-            **heads_of(table),
+            **heads_of(texts_of(table)),
             "row": st.column_config.TextColumn(width=50),
             MARK: st.column_config.TextColumn(width="large"),
         },

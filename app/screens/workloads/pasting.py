@@ -11,6 +11,7 @@ from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import state, stated
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.session.uploaded import MOST_MIB, text_of
+from sliceplan.app.tables.labels import texts_of
 from sliceplan.app.tables.pasted import Pasted, Table, read_table
 from sliceplan.app.tables.problem import marks_of, typed
 from sliceplan.app.widgets.dialogs import dialog
@@ -66,7 +67,7 @@ def paste_table(session: Session, table: Table) -> None:
     show_table(
         read.rows[list(read.columns)],
         "pasted_rows",
-        columns=heads_of(table),
+        columns=heads_of(texts_of(table)),
         placeholder="",
         height=240 if len(read.rows) > 6 else "content",
     )

@@ -42,7 +42,7 @@ def _ask(place: Any, session: Session, name: str, label: Label, value: Any, numb
             label.text,
             options,
             options.index(value),
-            format_func=label.choices.__getitem__,
+            format_func=label.values.__getitem__,
             disabled=name == "capacity_weights" and session.tables.settings["objective"] != "capacity",
             **told,
         )

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 from problems.instances import ROOT, random_problem
@@ -80,8 +81,9 @@ def test_a_cancelled_solve_has_its_best_plan_so_far(jobs):
 
 def test_the_workers_of_the_page_start_by_themselves_a_moment_after_the_first_visit(monkeypatch):
     begun = []
+    warm = SimpleNamespace(warm_up=lambda: begun.append(threading.current_thread()))
     monkeypatch.setattr(server_jobs, "BROWSER_LOADS_S", 0.01)
-    monkeypatch.setattr(server_jobs, "shared_jobs", lambda: begun.append(threading.current_thread()))
+    monkeypatch.setattr(server_jobs, "shared_jobs", lambda: warm)
     server_jobs.make_jobs_soon.__wrapped__()
     wait_until(lambda: begun)
     assert begun != [threading.current_thread()]

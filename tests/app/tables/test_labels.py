@@ -15,7 +15,7 @@ EVERY = [*SETTINGS.values(), *(label for labels in LABELS.values() for label in 
 def test_every_setting_and_each_of_its_values_has_words():
     assert set(SETTINGS) == set(Settings.model_fields)
     for name, label in SETTINGS.items():
-        assert set(label.choices) == set(get_args(Settings.model_fields[name].annotation)), name
+        assert set(label.values) == set(get_args(Settings.model_fields[name].annotation)), name
 
 
 def test_every_column_has_words_in_the_order_of_the_table():
@@ -24,7 +24,7 @@ def test_every_column_has_words_in_the_order_of_the_table():
 
 @pytest.mark.parametrize("label", EVERY, ids=lambda label: label.text)
 def test_no_label_or_meaning_has_a_name_of_the_files(label):
-    for text in (label.text, label.meaning, *label.choices.values()):
+    for text in (label.text, label.meaning, *label.values.values()):
         assert text
         assert re.findall(r"\w_\w|`", text) == []
 
