@@ -16,9 +16,10 @@ from ..model.problem import Problem
 from ..performance.interference.prediction import Floats, Ints
 from ..simulation.batching.as_planned import AsPlanned
 from ..simulation.dispatch.weighted_round_robin import WeightedRoundRobin
-from ..simulation.queues import Queues, server_table
-from ..simulation.run import of_requests
+from ..simulation.queues import Queues
+from ..simulation.run import by_queue, of_requests
 from ..simulation.server import Server, servers_of
+from ..simulation.server_table import server_table
 from .counting import PERIOD_MS
 from .epochs import Epoch
 
@@ -50,8 +51,8 @@ def latencies_ms(problem: Problem, arrivals_ms: Sequence[Floats], epochs: Sequen
     policy = AsPlanned()
     rules = [policy.rule(server, slo) for server, slo in zip(servers, slo_ms, strict=True)]
     queues = Queues(server_table(servers, rules), np.arange(len(servers)), times[order], first, first + sizes)
-    queues.advance(np.arange(len(servers)))
-    _, ended = of_requests(queues, queues.batches())
+    queues.send_all(np.arange(len(servers)))
+    _, ended = of_requests(queues, by_queue(queues.batches(), len(first)))
     latency = np.empty(len(times))
     latency[order] = ended[: len(times)] - times[order]
     return np.split(latency, np.cumsum([len(own) for own in arrivals_ms])[:-1])

@@ -16,7 +16,8 @@ from math import inf
 import numpy as np
 
 from ..performance.interference.prediction import Floats, Ints
-from .queues import ServerTable, come_by
+from .queues import come_by
+from .server_table import ServerTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,51 +13,14 @@ decrease, as neither f nor the arrivals do; so requests are served in their orde
 when its processes are free.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from ..performance.interference.prediction import Floats, Ints
-from .batching.rule import BatchRule
-from .server import Server
-
-
-@dataclass(frozen=True, eq=False)
-class ServerTable:
-    """Servers with their rules, as arrays; sizes and times of batches of one server after those of the other."""
-
-    batch: Ints
-    least: Ints
-    delay_ms: Floats
-    slack_ms: Floats
-    round_ms: Floats
-    slot_ms: Floats
-    after_ms: Floats
-    processes: Ints
-    table: Ints
-    """Where each server's rows of `sizes` and `batch_ms` begin."""
-    sizes: Ints
-    batch_ms: Floats
-
-
-def server_table(servers: Sequence[Server], rules: Sequence[BatchRule]) -> ServerTable:
-    """Returns the arrays of servers and of their rules."""
-    rows = np.array([server.batch + 1 for server in servers])
-    return ServerTable(
-        batch=rows - 1,
-        least=np.array([rule.least for rule in rules]),
-        delay_ms=np.array([rule.delay_ms for rule in rules]),
-        slack_ms=np.array([rule.slack_ms for rule in rules]),
-        round_ms=np.array([server.round_ms for server in servers]),
-        slot_ms=np.array([server.slot_ms for server in servers]),
-        after_ms=np.array([server.after_ms for server in servers]),
-        processes=np.array([server.processes for server in servers]),
-        table=np.cumsum(rows) - rows,
-        sizes=np.concatenate([rule.sizes for rule in rules]),
-        batch_ms=np.concatenate([server.batch_ms for server in servers]),
-    )
+from .ahead import LEAST_AT_ONCE, Sent, in_rows, kinds_of, one_at_a_time
+from .server_table import ServerTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +33,10 @@ class Batches:
     size: Ints
     start_ms: Floats
     end_ms: Floats
+
+    def of(self, rows: Ints) -> "Batches":
+        """Returns some of them, in the order given."""
+        return Batches(self.queue[rows], self.first[rows], self.size[rows], self.start_ms[rows], self.end_ms[rows])
 
 
 class Queues:
@@ -100,7 +67,8 @@ class Queues:
         """Shape (queue, process): until when it executes, which with turns is before it is free again."""
         self.running = np.zeros(used.shape, dtype=np.int64)
         """Shape (queue, process): size of its latest batch."""
-        self._sent: list[tuple[Ints, Ints, Ints, Floats, Floats]] = []
+        self._first = first
+        self._sent: list[Sent] = []
         self._number_sent = 0
         self._latest = np.full(len(server), -1)
         """Shape (queue,): number of its latest batch, in the order in which all were sent."""
@@ -176,6 +144,18 @@ class Queues:
                 among, process, start = among[goes], process[goes], start[goes]
             if among.size:
                 self.send(among, process, start)
+
+    def send_all(self, among: Ints) -> None:
+        """Sends all batches of queues of which none was sent, and whose requests are all known."""
+        single, in_row = (kind[self.server[among]] for kind in kinds_of(self._table))
+        single &= self.known[among] - self.head[among] >= LEAST_AT_ONCE
+        known = self._table, self.server, self.times, self._first, self.known
+        for send, own in ((one_at_a_time, single), (in_rows, in_row & ~single)):
+            for batches in send(*known, among[own]):
+                self._sent.append(batches)
+                self._number_sent += len(batches[0])
+            self.head[among[own]] = self.known[among[own]]
+        self.advance(among[~(single | in_row)])
 
     def in_flight(self, among: Ints, now: Floats) -> Ints:
         """Returns how many requests of each queue wait or are executed; `now`: shape (queue,)."""

@@ -18,7 +18,7 @@ from ..model.simulation_report import (
     Verdict,
 )
 from ..performance.interference.prediction import Floats
-from .intervals import CLOCK_MS, METHOD, Estimate, estimate, quantile, share_within
+from .intervals import CLOCK_MS, METHOD, Estimate, estimate, in_place, quantile, share_within
 from .promised import planned_for, promised_quantile
 from .sections import Section, Usage, added
 from .service import Service
@@ -72,14 +72,11 @@ def _service(
 ) -> SimulatedService:
     sections = [section for ours, _ in counted for section in ours]
     usage = added([one for _, one in counted])
-    latencies = [
-        np.sort(np.concatenate([section.latency_ms for section in sections if section.number == number]))
-        for number in sorted({section.number for section in sections})
-    ]
-    together = np.sort(np.concatenate(latencies))
-    waiting = sum(section.waiting for section in sections)
-    served = together[: np.searchsorted(together, inf)]
     quantiles = sorted({*PERCENTILES, service.quantile})
+    latencies = [in_place(own, quantiles) for own in _of_each_section(sections)]
+    together = in_place(np.concatenate(latencies), quantiles)
+    waiting = sum(section.waiting for section in sections)
+    served = together[together < inf]
     estimates = {share: estimate(latencies, quantile(share), together) for share in quantiles}
     in_time = estimate(latencies, share_within(service.slo_ms), together)
     wait_ms = sum(section.wait_ms for section in sections) / len(served) if served.size else None
@@ -116,6 +113,14 @@ def _service(
     )
 
 
+def _of_each_section(sections: Sequence[Section]) -> list[Floats]:
+    """Returns the latencies of each section, of all runs that are of it."""
+    own: dict[int, list[Floats]] = {}
+    for section in sections:
+        own.setdefault(section.number, []).append(section.latency_ms)
+    return [np.concatenate(own[number]) for number in sorted(own)]
+
+
 def _known(figure: float) -> float | None:
     return figure if isfinite(figure) else None
 
@@ -150,7 +155,7 @@ def _histogram(latencies: Floats, slo_ms: float) -> tuple[LatencyBin, ...]:
     if not latencies.size:
         return ()
     edges = slo_ms * np.arange(1, 2 * BINS_TO_SLO + 1) / BINS_TO_SLO
-    below = np.searchsorted(latencies, edges + CLOCK_MS, side="right")
+    below = [np.count_nonzero(latencies <= edge) for edge in edges + CLOCK_MS]
     shares = np.diff(below, prepend=0, append=len(latencies)) / len(latencies)
     return tuple(
         LatencyBin(up_to_ms=edge, share=float(share))

@@ -15,7 +15,8 @@ from .dispatch.central import Central
 from .dispatch.dealing import Dealing, DealsAhead, server_facts
 from .neighbours.paces import Residents
 from .neighbours.shared_gpus import advance_beside_neighbours
-from .queues import Batches, Queues, server_table
+from .queues import Batches, Queues
+from .server_table import server_table
 from .service import Service
 
 
@@ -80,16 +81,18 @@ def simulate_runs(
             _dealt(services[s], dealing, random, times)
             for (s, _), random, times in zip(numbers, randoms, arrivals, strict=True)
         ]
-        sizes = np.concatenate([np.bincount(to + 1, minlength=n + 1)[1:] for to, n in zip(dealt, of_run, strict=True)])
+        divided = [_by_server(to, n, len(at)) for to, n, at in zip(dealt, of_run, arrivals, strict=True)]
+        numbers_of, sizes = [number for number, _ in divided], np.concatenate([of_each for _, of_each in divided])
         first = np.cumsum(sizes) - sizes
-        numbers_of = [np.argsort(to, kind="stable") for to in dealt]  # server by server, after those that none takes
-        arrivals = [at[number] for at, number in zip(arrivals, numbers_of, strict=True)]
+        arrivals = [
+            at if to is None else at[number] for at, number, to in zip(arrivals, numbers_of, dealt, strict=True)
+        ]
         taken = [int(sizes[q : q + n].sum()) for q, n in zip(first_queue, of_run, strict=False)]
         times = np.concatenate([at[len(at) - number :] for at, number in zip(arrivals, taken, strict=True)])
         queues = Queues(table, server, times, first, first + sizes)
         gpus = [servers[i].gpu for i in server.tolist()]
         alone = np.array([residents is None or gpu not in residents for gpu in gpus])
-        queues.advance(np.flatnonzero(alone))
+        queues.send_all(np.flatnonzero(alone))
         if residents is not None:
             partitions = np.array([servers[i].partition for i in server.tolist()])
             replication = np.repeat(np.array([number for _, number in numbers]), of_run)
@@ -112,6 +115,12 @@ def simulate_runs(
         placed = [all_placed[bounds[run] : bounds[run + 1]] for run in range(len(numbers))]
         numbers_of = [np.arange(len(times)) for times in arrivals]
     return _runs(queues, first, ends_ms, first_queue, numbers_of, arrivals, placed)
+
+
+def _in_groups(group: Ints, number: int) -> Ints:
+    """Returns the places of each group's members, group by group; few groups are sorted digit by digit."""
+    found: Ints = np.argsort(group.astype(np.uint16) if number < 1 << 16 else group, kind="stable")
+    return found
 
 
 def _arrivals(
@@ -167,10 +176,21 @@ def _from_one_queue(
     return runs
 
 
-def _dealt(service: Service, dealing: DealsAhead, random: np.random.Generator, times: Floats) -> Ints:
-    """Returns the server of each request, -1: none is left; after a failure the weights are those of the others."""
-    if len(service.servers) == 1 and service.ends_ms[0] == inf:
-        return np.zeros(len(times), dtype=np.int64)
+def _by_server(to: Ints | None, servers: int, number: int) -> tuple[Ints, Ints]:
+    """Returns the numbers of requests, of those that no server takes first, and how many each server takes."""
+    if to is None:
+        return np.arange(number), np.array([number])
+    return _in_groups(to + 1, servers + 1), np.bincount(to + 1, minlength=servers + 1)[1:]
+
+
+def _dealt(service: Service, dealing: DealsAhead, random: np.random.Generator, times: Floats) -> Ints | None:
+    """
+    Returns the server of each request, -1: none is left; after a failure the weights are those of the others.
+
+    None: all go to the only one.
+    """
+    if len(service.servers) == 1 and service.never_fails:
+        return None
     weights = np.array([server.weight for server in service.servers])
     ends, begins = np.array(service.ends_ms), np.array(service.there_from_ms)
     moments = [0.0, *sorted({float(one) for one in (*ends, *begins) if 0 < one < inf}), inf]
@@ -203,46 +223,61 @@ def _runs(
         Place of each of a run's requests in the times of the queues, -1: no server takes it; or one place after the
         other, for the last of the run's requests, and no server takes the others.
     """
-    batches = queues.batches()
+    batches = by_queue(queues.batches(), len(first))
     started, ended = of_requests(queues, batches)
     lost = np.flatnonzero(ends_ms < inf)
     for queue in lost.tolist():  # what a GPU has not completed when it fails is lost with it
         own = slice(first[queue], queues.known[queue])
         ended[own] = np.where(ended[own] <= ends_ms[queue], ended[own], inf)
     sent = batches.start_ms < inf
-    order = np.flatnonzero(sent)[np.argsort(batches.queue[sent], kind="stable")]
-    of_queue = np.searchsorted(batches.queue[order], np.arange(len(first) + 1))
-    length = _queue_lengths(queues, batches, first, order, of_queue)
+    batches = batches if sent.all() else batches.of(np.flatnonzero(sent))
+    of_queue = np.searchsorted(batches.queue, np.arange(len(first) + 1))
+    length = _queue_lengths(queues, batches, first, of_queue)
+    end = np.minimum(batches.end_ms, ends_ms[batches.queue]) if lost.size else batches.end_ms
     runs = []
     for run, (number, times, places) in enumerate(zip(numbers, arrivals, placed, strict=True)):
         own = slice(of_queue[first_queue[run]], of_queue[first_queue[run + 1]])
-        mine = order[own]
-        end = batches.end_ms[mine]
         runs.append(
             Run(
                 number=number,
                 arrived_ms=times,
                 started_ms=_of_run(started, places, len(times)),
                 ended_ms=_of_run(ended, places, len(times)),
-                batch_server=batches.queue[mine] - first_queue[run],
-                batch_size=batches.size[mine],
-                batch_start_ms=batches.start_ms[mine],
-                batch_end_ms=np.minimum(end, ends_ms[batches.queue[mine]]),
+                batch_server=batches.queue[own] - first_queue[run],
+                batch_size=batches.size[own],
+                batch_start_ms=batches.start_ms[own],
+                batch_end_ms=end[own],
                 queue_length=length[own],
             )
         )
     return runs
 
 
+def by_queue(batches: Batches, queues: int) -> Batches:
+    """Returns batches queue by queue, those of each in the order in which they were sent."""
+    if (batches.queue[1:] >= batches.queue[:-1]).all():
+        return batches
+    return batches.of(_in_groups(batches.queue, queues))
+
+
 def of_requests(queues: Queues, batches: Batches) -> tuple[Floats, Floats]:
-    """Returns when the batch of each place started and ended, nan: it was never sent; and inf for a place -1."""
-    started = np.full(len(queues.times), np.nan)
+    """
+    Returns when the batch of each place started and ended, nan: it was never sent; and inf for a place -1.
+
+    `batches`: queue by queue.
+    """
+    last = len(queues.times) - 1
+    size = batches.size
+    starts, ends = (
+        of if of.size == last else np.repeat(of, size) for of in (batches.start_ms, batches.end_ms)
+    )  # as many batches as places are of one request each
+    if starts.size == last:  # all were sent, and the places of queues follow each other
+        return np.append(starts, inf), np.append(ends, inf)
+    started = np.full(last + 1, np.nan)
     started[-1] = inf
     ended = started.copy()
-    before = np.cumsum(batches.size) - batches.size
-    places = np.repeat(batches.first - before, batches.size) + np.arange(int(batches.size.sum()))
-    started[places] = np.repeat(batches.start_ms, batches.size)
-    ended[places] = np.repeat(batches.end_ms, batches.size)
+    places = np.repeat(batches.first - (np.cumsum(size) - size), size) + np.arange(int(size.sum()))
+    started[places], ended[places] = starts, ends
     return started, ended
 
 
@@ -252,11 +287,11 @@ def _of_run(figures: Floats, places: Ints | slice, number: int) -> Floats:
     return found if len(found) == number else np.concatenate([np.full(number - len(found), inf), found])
 
 
-def _queue_lengths(queues: Queues, batches: Batches, first: Ints, order: Ints, of_queue: Ints) -> Ints:
-    """Returns how many requests of its queue waited when each batch started; `order`: the batches queue by queue."""
-    length = np.empty(len(order), dtype=np.int64)
-    for queue, (begin, end) in enumerate(pairwise(of_queue)):
-        own = order[begin:end]
-        come = np.searchsorted(queues.times[first[queue] : queues.known[queue]], batches.start_ms[own], side="right")
-        length[begin:end] = come + first[queue] - batches.first[own]
+def _queue_lengths(queues: Queues, batches: Batches, first: Ints, of_queue: Ints) -> Ints:
+    """Returns how many requests of its queue waited when each batch started; `batches`: queue by queue."""
+    length = np.empty(len(batches.queue), dtype=np.int64)
+    for queue, (begin, end) in enumerate(pairwise(of_queue.tolist())):
+        own = queues.times[first[queue] : queues.known[queue]]
+        length[begin:end] = own.searchsorted(batches.start_ms[begin:end], side="right") + first[queue]
+    length -= batches.first
     return length

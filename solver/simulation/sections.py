@@ -7,7 +7,7 @@ Recorded arrivals come once: their requests are divided in the order of their ar
 """
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 
 import numpy as np
 
@@ -46,6 +46,10 @@ class Usage:
 
 def sections_of(service: Service, run: Run, number: int) -> list[Section]:
     """Returns the requests of a run in the sections that they are of; `number`: of the replication."""
+    if service.runs > 1 and len(service.servers) == 1 and service.never_fails:
+        return [
+            _section(number % SECTIONS, run, slice(int(run.arrived_ms.searchsorted(service.counted_from_ms)), None))
+        ]
     lost = (run.ended_ms == inf) & (run.started_ms != inf)
     counted = (run.arrived_ms >= service.counted_from_ms) | lost
     if service.runs > 1:
@@ -54,8 +58,10 @@ def sections_of(service: Service, run: Run, number: int) -> list[Section]:
     return [_section(i, run, part) for i, part in enumerate(np.array_split(order, SECTIONS))]
 
 
-def _section(number: int, run: Run, chosen: Ints | np.ndarray) -> Section:
+def _section(number: int, run: Run, chosen: Ints | np.ndarray | slice) -> Section:
     started, ended, arrived = run.started_ms[chosen], run.ended_ms[chosen], run.arrived_ms[chosen]
+    if isfinite(ended.sum()):  # all were served
+        return Section(number, ended - arrived, float((started - arrived).sum()), 0)
     known = ~np.isnan(ended)
     served = ended < inf
     return Section(
@@ -69,12 +75,11 @@ def _section(number: int, run: Run, chosen: Ints | np.ndarray) -> Section:
 def usage_of(service: Service, run: Run) -> Usage:
     """Returns what a service's servers did in a run."""
     begin, number = service.counted_from_ms, len(service.servers)
-    there = np.clip(np.minimum(service.ends_ms, service.until_ms) - np.maximum(service.there_from_ms, begin), 0.0, None)
     busy = np.minimum(run.batch_end_ms, service.until_ms) - np.maximum(run.batch_start_ms, begin)
     counted = run.batch_start_ms >= begin
     return Usage(
-        counted_ms=there,
-        busy_ms=np.bincount(run.batch_server, weights=np.clip(busy, 0.0, None), minlength=number).astype(np.float64),
+        counted_ms=service.counted_of_each_ms,
+        busy_ms=np.bincount(run.batch_server, np.maximum(busy, 0.0), number).astype(np.float64),
         batches=np.bincount(run.batch_size[counted]),
         longest_queue=int(run.queue_length[counted].max(initial=0)),
     )

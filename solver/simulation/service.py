@@ -2,8 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import inf
 from zlib import crc32
 
+import numpy as np
+
+from ..performance.interference.prediction import Floats
 from .arrivals.process import ArrivalProcess
 from .server import Server
 
@@ -36,7 +41,18 @@ class Service:
         """When each server is there."""
         return self.begins_ms or [0.0] * len(self.servers)
 
-    @property
+    @cached_property
+    def counted_of_each_ms(self) -> Floats:
+        """Shape (server,): how much of the time that is counted each server is there."""
+        end, begin = np.minimum(self.ends_ms, self.until_ms), np.maximum(self.there_from_ms, self.counted_from_ms)
+        return np.asarray(np.maximum(end - begin, 0.0))
+
+    @cached_property
+    def never_fails(self) -> bool:
+        """Whether no server is lost."""
+        return min(self.ends_ms) == inf
+
+    @cached_property
     def key(self) -> int:
         """Number from which its random numbers follow, whatever other services there are."""
         return crc32(self.name.encode())

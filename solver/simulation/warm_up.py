@@ -15,7 +15,8 @@ them, so a replication also warms up for the rounds after which one would be fou
 PHASE_ROUNDS. What is left of it is on the careful side.
 
 Replications go on beside each other, so many short ones take less time than a few long ones (queues.py), as long as
-most of each is counted. So there are as many as leave at most WARM_UP of what is counted to warm up.
+most of each is counted. So there are as many as leave at most WARM_UP of what is counted to warm up. Where requests go
+one at a time, no step is shared (ahead.py), and few long ones are quicker.
 """
 
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ WARM_UP, MOST = 0.2, 4.0
 LEAST_REQUESTS = 200
 """Of a replication that are counted, if there is more than one for a section."""
 
-MOST_OF_A_SECTION = 20
+MOST_OF_A_SECTION, FEW_OF_A_SECTION = 20, 2
 """Replications."""
 
 
@@ -66,7 +67,8 @@ def replications(
     needed = RELAXATIONS * (_relaxation_ms(servers, gap_ms, arrivals, dealing) + BATCHES * longest)
     wished = max(needed, *(_phases_ms(server, 1000 / gap_ms) for server in servers))
     shortest = max(wished / WARM_UP, LEAST_REQUESTS * gap_ms)
-    number = SECTIONS * int(min(max(total_ms / (SECTIONS * shortest), 1), MOST_OF_A_SECTION))
+    most = FEW_OF_A_SECTION if all(server.batch == 1 for server in servers) else MOST_OF_A_SECTION
+    number = SECTIONS * int(min(max(total_ms / (SECTIONS * shortest), 1), most))
     counted = total_ms / number
     warm_up = min(wished, MOST * counted)
     if not arrivals.is_random:  # whole gaps, so that even arrivals are counted from one of them on

@@ -120,6 +120,23 @@ def test_requests_that_are_dealt_ahead_are_served_as_event_by_event(dealing):
         assert_same_paths(run, started, ended)
 
 
+@pytest.mark.parametrize("processes", [1, 2, 3])
+@pytest.mark.parametrize(("batch", "load"), [(1, 0.3), (1, 0.95), (1, 1.2), (5, 0.9), (32, 0.8), (33, 0.8)])
+def test_one_queue_is_served_as_event_by_event_by_each_way_to_advance_it(processes, batch, load):
+    random = np.random.default_rng([processes, batch, int(10 * load)])
+    times = np.full(batch + 1, 7.3)
+    times[0] = 0.0
+    server = Server("g", 0, batch, processes, times, 1.0)
+    arrivals = np.cumsum(random.exponential(1000 / server.capacity_rps / load, 700))
+    arrivals[100:600:5] = arrivals[99:599:5]  # some come at once
+    _, run = paths(arrivals, [server], WeightedRoundRobin(), Greedy())
+    assert_same_paths(run, *plain_simulation(arrivals.tolist(), [plain(server, {})], lambda *_: 0))
+    assert int(run.batch_size.sum()) == 700
+    taken = np.concatenate([[0], np.cumsum(run.batch_size)[:-1]])
+    come = [np.count_nonzero(arrivals <= at) for at in run.batch_start_ms]
+    assert run.queue_length.tolist() == (come - taken).tolist()
+
+
 @pytest.mark.parametrize(
     ("dealing", "choose"),
     [(LeastLoaded(), least_in_flight), (LeastExpected(), least_expected)],
