@@ -21,31 +21,14 @@ file, the rest to stderr.
 import os
 import sys
 import traceback
-from collections.abc import Callable
-from typing import Annotated, NoReturn
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
+from typer.core import TyperGroup
 
-from .commands import (
-    capacity,
-    exporting,
-    following,
-    importing,
-    listing,
-    live_state,
-    measuring,
-    moving,
-    on_cores,
-    on_inss,
-    page,
-    planning,
-    pricing,
-    reviewing,
-    scenarios,
-    signing,
-    simulating,
-    sweeping,
-)
 from .commands.destinations import looking_first
 from .commands.exit_codes import Exit
 from .commands.standard_output import minding_its_output
@@ -53,49 +36,86 @@ from .model.errors import InputError, MissingExtraError, SliceplanError, printab
 from .runtime.interruption import runs_on
 from .starting import INTERRUPTED
 
+
+class _Named(Mapping[str, Any]):
+    """The commands by name, each imported when it is asked for: all of them take as long as a small plan."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _alone(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Commands(TyperGroup):
+    """All commands."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{**given, "commands": _Named()})
+
+
+@cache
+def _alone(name: str) -> Any:
+    """Returns a command as a command line of its own."""
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(name)(minding_its_output(looking_first(command_named(name))))
+    return typer.main.get_command(alone)
+
+
 app = typer.Typer(
     name="sliceplan",
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "solve": planning.solve,
-    "compare": planning.compare,
-    "price": pricing.price,
-    "sweep": sweeping.sweep,
-    "scenarios": scenarios.scenarios,
-    "capacity": capacity.capacity,
-    "headroom": capacity.headroom,
-    "shed": capacity.shed,
-    "check": reviewing.check,
-    "simulate": simulating.simulate,
-    "follow": following.follow,
-    "cores": on_cores.cores,
-    "inss": on_inss.inss,
-    "train-inss": on_inss.train_inss,
-    "show": reviewing.show,
-    "transition": moving.transition,
-    "replan": moving.replan,
-    "planners": listing.planners,
-    "gpus": listing.gpus,
-    "cpus": listing.cpus,
-    "price-books": listing.price_books,
-    "profiles": listing.list_profiles,
-    "import-profile": importing.import_profile,
-    "import-measurements": measuring.import_measurements,
-    "estimate-profile": importing.estimate_profile,
-    "import-state": live_state.import_state,
-    "check-catalogue": live_state.check_catalogue,
-    "assign": exporting.assign,
-    "sign": signing.sign,
-    "export": exporting.export,
-    "schema": listing.schema,
-    "ui": page.ui,
+COMMANDS = {
+    "solve": "planning.solve",
+    "compare": "planning.compare",
+    "price": "pricing.price",
+    "sweep": "sweeping.sweep",
+    "scenarios": "scenarios.scenarios",
+    "capacity": "capacity.capacity",
+    "headroom": "capacity.headroom",
+    "shed": "capacity.shed",
+    "check": "reviewing.check",
+    "simulate": "simulating.simulate",
+    "follow": "following.follow",
+    "cores": "on_cores.cores",
+    "inss": "on_inss.inss",
+    "train-inss": "on_inss.train_inss",
+    "show": "reviewing.show",
+    "transition": "moving.transition",
+    "replan": "moving.replan",
+    "planners": "listing.planners",
+    "gpus": "listing.gpus",
+    "cpus": "listing.cpus",
+    "price-books": "listing.price_books",
+    "profiles": "listing.list_profiles",
+    "import-profile": "importing.import_profile",
+    "import-measurements": "measuring.import_measurements",
+    "estimate-profile": "importing.estimate_profile",
+    "import-state": "live_state.import_state",
+    "check-catalogue": "live_state.check_catalogue",
+    "assign": "exporting.assign",
+    "sign": "signing.sign",
+    "export": "exporting.export",
+    "schema": "listing.schema",
+    "ui": "page.ui",
 }
-for _name, _command in COMMANDS.items():
-    app.command(_name)(minding_its_output(looking_first(_command)))
+"""Names in the order of --help, with the module of commands/ and the function in it."""
+
+
+def command_named(name: str) -> Callable[..., None]:
+    """Returns the function of a command."""
+    module, function = COMMANDS[name].split(".")
+    return cast(Callable[..., None], getattr(import_module(f".commands.{module}", __package__), function))
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem, resolve
 from ..performance.unservable import unservable, unservable_by_sums
 from ..planners import registry
-from ..planners.exact import unproven
+from ..planners.exact_plans.answers import unproven
 from ..planners.planner import Planner
 from ..runtime.interruption import Stopped, Watch, best_so_far
 from ..runtime.progress import report

@@ -13,7 +13,7 @@ import pytest
 from problems.instances import ROOT
 from support.command_line import assert_refused, sliceplan
 
-from sliceplan.solver.cli import COMMANDS
+from sliceplan.solver.cli import COMMANDS, command_named
 from sliceplan.solver.commands.destinations import FILES, FOLDERS
 from sliceplan.solver.formats.text_files import hindrance, write_text, write_texts
 from sliceplan.solver.model.errors import InputError
@@ -179,8 +179,8 @@ def test_every_path_that_a_command_takes_is_known_to_be_read_or_written():
     """A new option that writes must be named as such, or its file would be taken for one that is read."""
     known = {"problem", "plan", "old", "new", "path", "paths", "profiles", "start", "running", "services", "uuids"}
     known |= {"key", "access", *FILES, *FOLDERS}
-    for name, command in COMMANDS.items():
-        for parameter in inspect.signature(command).parameters.values():
+    for name in COMMANDS:
+        for parameter in inspect.signature(command_named(name)).parameters.values():
             if "Path" in str(parameter.annotation):
                 assert parameter.name in known, (name, parameter.name)
 

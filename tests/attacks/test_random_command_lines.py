@@ -11,7 +11,7 @@ from support.command_line import assert_refused, sliceplan
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.planners.exact import _bound
+from sliceplan.solver.planners.exact_plans.answers import bound_of
 
 PLAN = ROOT / "plans" / "demo.plan.json"
 
@@ -67,7 +67,7 @@ def test_a_node_whose_name_is_none_is_refused_in_a_sentence(file, name):
 def test_a_bound_that_says_nothing_is_none(cost, bound):
     """A search that was ended at its very beginning failed on the negative bound of its solver."""
     resolved = resolve(example_problems()["demo"], shipped_profiles())
-    assert _bound(resolved, cost, "test").cost_per_hour == bound
+    assert bound_of(resolved, cost, "test").cost_per_hour == bound
 
 
 @pytest.mark.parametrize("limit", ["1e999", "inf", "nan", "1e10", "-1"])

@@ -23,7 +23,7 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Bound, Search, Status
 from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.planners import exact
+from sliceplan.solver.planners.exact_plans import of_shares
 from sliceplan.solver.wording.plain_words import in_plain_words
 from sliceplan.solver.wording.reasons import reasons
 from sliceplan.solver.wording.summary import plan_summary
@@ -148,7 +148,7 @@ def test_the_ends_of_the_exact_search_under_mps_are_told_apart(monkeypatch, stop
     few = table_3(mps_rules="igniter")
     few = few.model_copy(update={"fleet": (few.fleet[0].model_copy(update={"count": 4}),)})
     answer = FleetAnswer(stopped, "stub", 1.0, "stub", None)
-    monkeypatch.setattr(exact, "solve_mixed_fleet", lambda *_, **__: answer)
+    monkeypatch.setattr(of_shares, "solve_mixed_fleet", lambda *_, **__: answer)
     plan = solve(few)
     assert (plan.status, exit_code(plan)) == (status, code)
     assert plan.bound == Bound(cost_per_hour=1.0, gpus=plan.bound.gpus, method="stub")

@@ -21,7 +21,7 @@ from sliceplan.solver.exact.shedding.most_valuable import most_valuable
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Search
 from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.planners.exact import unproven
+from sliceplan.solver.planners.exact_plans.answers import unproven
 from sliceplan.solver.planners.igniter import placed_on_each
 
 SHIPPED = shipped_profiles()

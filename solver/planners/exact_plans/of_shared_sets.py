@@ -13,17 +13,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..allocation.allocated import AllocatedGpu
-from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble
-from ..exact.fleet.fleet_answer import FleetAnswer, price_of
-from ..exact.fleet.mixed_fleet import solve_mixed_fleet
-from ..exact.proof import ended
-from ..model.plan import Start
-from ..model.stop_reason import StopReason
-from ..performance.loosest import loosest
-from ..performance.resolve import ResolvedProblem
-from ..performance.unservable import unservable_by_sums
-from .igniter import hosted, placed_on_each, within_limits
+from ...allocation.allocated import AllocatedGpu
+from ...allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble
+from ...exact.fleet.fleet_answer import FleetAnswer, price_of
+from ...exact.fleet.mixed_fleet import solve_mixed_fleet
+from ...exact.proof import ended
+from ...model.plan import Start
+from ...model.stop_reason import StopReason
+from ...performance.loosest import loosest
+from ...performance.resolve import ResolvedProblem
+from ...performance.unservable import unservable_by_sums
+from ..igniter import hosted, placed_on_each, within_limits
+from .answers import NAME
 
 LOOSER = "of a looser problem, in which partitions count for what none exceeds with any router"
 
@@ -60,7 +61,7 @@ def solve_shared_sets(
 def holds_together(resolved: ResolvedProblem, gpus: Sequence[AllocatedGpu]) -> bool:
     """Tells whether what partitions carry beside each other is enough for every service."""
     carried = {workload.name: 0.0 for workload in resolved.problem.workloads}
-    plan = assemble(resolved, gpus, planner="exact", bound=UNKNOWN_BOUND, search=HEURISTIC_DONE)
+    plan = assemble(resolved, gpus, planner=NAME, bound=UNKNOWN_BOUND, search=HEURISTIC_DONE)
     for served in (one for gpu in plan.gpus for partition in gpu.partitions for one in partition.serves):
         carried[served.workload] += served.carries_rps
     return bool((np.array(list(carried.values())) >= resolved.required_rps * (1 - 1e-9)).all())

@@ -1,0 +1,68 @@
+"""Most requests/s that the GPUs that there are could carry."""
+
+import time
+from functools import partial
+
+from ...allocation.allocated import AlikeGpus, AllocatedGpu
+from ...allocation.assembly import UNKNOWN_BOUND, assemble, without_plan
+from ...exact.capacity.answer import METHOD, MostCapacity, most_capacity
+from ...exact.capacity.most_requests import solo_capacity
+from ...exact.mig.decoding import alike_gpus
+from ...exact.shared_capacity import answer as shared_capacity
+from ...model.judged import capacity_of
+from ...model.plan import Plan, Search, Start
+from ...model.stop_reason import StopReason
+from ...performance.resolve import ResolvedProblem
+from ...runtime.interruption import offer
+from ..igniter import hosted, placed_on_each, within_limits
+from .answers import NAME, without
+
+PROVEN, UNDER_MPS = (UNKNOWN_BOUND.model_copy(update={"method": method}) for method in (METHOD, shared_capacity.METHOD))
+
+NO_BOUND = UNKNOWN_BOUND.model_copy(update={"method": "none: nothing was proven of the most that could be carried"})
+
+
+def plan_capacity(resolved: ResolvedProblem, _: Start, time_limit_s: float) -> Plan:
+    """Returns the plan that could carry most, and a limit that no plan exceeds."""
+    deadline = time.monotonic() + time_limit_s
+
+    def offered(first: MostCapacity) -> None:
+        search = partial(Search, time_limit_s=time_limit_s, solver=first.solver)
+        offer(lambda stopped: _of_capacity(resolved, first, search(stopped=stopped)))
+
+    if resolved.mps:
+        known = within_limits(resolved, placed_on_each(resolved))
+        most_capacity_shared = shared_capacity.most_capacity_shared
+        found = most_capacity_shared(resolved, hosted, known, on_answer=offered, time_limit_s=time_limit_s)
+    else:
+        found = most_capacity(resolved, on_answer=offered, time_limit_s=time_limit_s)
+    search = Search(stopped=found.stopped, time_limit_s=time_limit_s, solver=found.solver)
+    if found.value is None and found.stopped is not StopReason.TIME_LIMIT:
+        placed = placed_on_each(resolved) if resolved.mps else ()
+        return with_capacity(resolved, without(resolved, search, deadline, placed, NO_BOUND), found)
+    return _of_capacity(resolved, found, search)
+
+
+def _of_capacity(resolved: ResolvedProblem, found: MostCapacity, search: Search) -> Plan:
+    """Returns the plan that could carry most, with its limit; without GPUs: none was found."""
+    bound = UNDER_MPS if resolved.mps else PROVEN
+    gpus: list[AllocatedGpu | AlikeGpus] = [*found.shared]
+    if found.partitions is not None:
+        gpus += alike_gpus(resolved, found.patterns, found.partitions)
+    if gpus:
+        plan = assemble(resolved, gpus, planner=NAME, bound=bound, search=search)
+    else:
+        plan = without_plan(resolved, (), planner=NAME, search=search, bound=bound)
+    return with_capacity(resolved, plan, found)
+
+
+def with_capacity(resolved: ResolvedProblem, plan: Plan, found: MostCapacity | None = None) -> Plan:
+    """Returns a plan with what it could carry, and what is proven of all plans; None: nothing is."""
+    settings = resolved.problem.settings
+    solo = None
+    if settings.capacity_weights == "solo" and plan.gpus:
+        names = [workload.name for workload in resolved.problem.workloads]
+        solo = dict(zip(names, solo_capacity(resolved).tolist(), strict=True))
+    limit, one_more = (None, {}) if found is None else (found.limit, found.one_more)
+    capacity = capacity_of(plan, settings.capacity_weights, solo, limit=limit, one_more=one_more)
+    return plan.model_copy(update={"capacity": capacity})

@@ -1,0 +1,23 @@
+"""Of which problems under MPS the exact planner does not look for most capacity."""
+
+from collections.abc import Iterator
+
+from ...performance.resolve import ResolvedProblem
+
+MOST_SERVICES = 200
+"""Under MPS: prices of more have no time to settle."""
+
+
+def not_shared_capacity(resolved: ResolvedProblem) -> Iterator[str]:
+    """Yields why most capacity is not looked for on a fleet with GPUs under MPS, each reason the rest of a sentence."""
+    settings, services = resolved.problem.settings, len(resolved.problem.workloads)
+    if others := [entry.gpu.name for entry in resolved.fleet if entry.sharing != {"mps"}]:
+        yield f"on fleets under mps alone, or without it; {', '.join(others)} may be divided otherwise too"
+    if settings.latency != "execution":
+        yield f"under mps for settings.latency: execution only; it is {settings.latency}"
+    if settings.mps_rules != "free":
+        yield f"under mps for settings.mps_rules: free only; they are {settings.mps_rules}"
+    if settings.shadow_percent:
+        yield f"under mps without standby processes only; settings.shadow_percent is {settings.shadow_percent:g}"
+    if services > MOST_SERVICES:
+        yield f"under mps of up to {MOST_SERVICES} services; there are {services:,}"
