@@ -122,7 +122,7 @@ def _paid(resolved: ResolvedProblem, plan: Plan, prices: Prices) -> Floats:
     paid = np.zeros(len(number))
     for gpu in plan.gpus:
         for partition in gpu.partitions:
-            price = known.get((gpu.gpu, partition.mig_profile), 0.0)
+            price = known.get((gpu.gpu, partition.kind), 0.0)
             if partition.sm_percent is not None:
                 price = per_percent.get(gpu.gpu, 0.0) * partition.sm_percent
             for served in partition.serves:

@@ -116,8 +116,8 @@ def _tuning(served: Served) -> tuple[int, int, float]:
 
 
 def _size(partition: Partition) -> str:
-    if partition.mig_profile is not None:
-        return partition.mig_profile
+    if partition.kind is not None:
+        return partition.kind
     return "whole" if partition.sm_percent is None else f"{partition.sm_percent:g} %"
 
 

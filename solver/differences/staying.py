@@ -24,4 +24,4 @@ def staying(old: PlannedGpu, new: PlannedGpu) -> tuple[frozenset[int], frozenset
 
 def _kind(partition: Partition) -> object:
     serves = tuple(sorted((served.workload, served.batch, served.processes) for served in partition.serves))
-    return partition.mig_profile, partition.start, partition.sm_percent, serves
+    return partition.kind, partition.start, partition.sm_percent, serves

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from problems.cpu_draws import drawn_problem, small_cpus
 from problems.instances import problem_of, problems, random_problem, scenario_problem, second_type, two_type_problem
 
 from sliceplan.solver.api import compare, price, solve
@@ -153,3 +154,17 @@ def test_an_earlier_plan_gives_the_prices_to_start_from_for_gpus_under_mps_too()
     prices = known_prices(resolved, first.prices, sizes)
     assert list(prices[len(sizes) :]) == list(first.prices.shared.values())
     assert solve(problem, start=first).cost_per_hour == first.cost_per_hour
+
+
+def test_services_on_cores_pay_for_their_partitions():
+    """Property: of drawn problems on CPUs, and on GPUs beside them."""
+    reports = 0
+    with small_cpus():
+        for seed in range(12):
+            plan, report = price(drawn_problem(seed), profiles=[])
+            if report is not None:
+                reports += 1
+                assert sum(one.usd_per_hour for one in report.services) == pytest.approx(plan.cost_per_hour)
+                assert report.unattributed_usd_per_hour >= -1e-6
+                assert report.unattributed_usd_per_hour < plan.cost_per_hour
+    assert reports > 3

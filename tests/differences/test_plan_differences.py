@@ -3,9 +3,12 @@
 from problems.instances import ROOT
 from problems.shop import shop_plan
 
+from sliceplan.solver.api import solve
 from sliceplan.solver.differences.plans import Place, difference
+from sliceplan.solver.differences.staying import staying
 from sliceplan.solver.differences.wording import describe_plans
 from sliceplan.solver.formats.plan_files import read_plan
+from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.plan import Plan
 
 DEMO = shop_plan()
@@ -94,3 +97,17 @@ def test_other_nodes_are_no_difference_where_nodes_do_not_count():
 
     assert difference(DEMO, edited(DEMO, swap)).moved
     assert not difference(DEMO, edited(DEMO, swap), with_nodes=False)
+
+
+def test_partitions_of_cpus_differ_by_their_cores():
+    plan = solve(example_problems()["cpus"])
+    cpu = next(gpu for gpu in plan.gpus if gpu.sharing == "cores")
+    first, *others = cpu.partitions
+    wider = cpu.model_copy(update={"partitions": (first.model_copy(update={"cores": first.cores + 1}), *others)})
+    assert staying(cpu, cpu) == (frozenset(range(len(cpu.partitions))),) * 2
+    assert 0 not in staying(cpu, wider)[0]
+    more = plan.model_copy(update={"gpus": tuple(wider if gpu is cpu else gpu for gpu in plan.gpus)})
+    found = difference(plan, more)
+    sizes = {size for gpu, size in found.partitions if gpu == cpu.gpu}
+    assert sizes == {f"{first.cores} cores", f"{first.cores + 1} cores"}
+    assert first.serves[0].workload in {one.workload for one in found.moved}
