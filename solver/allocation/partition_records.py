@@ -13,6 +13,7 @@ import numpy as np
 from ..model.base import records_of
 from ..model.plan import Partition, Served
 from ..model.problem import Workload
+from ..model.rounding import RELATIVE
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.latency_rules.assembly import held_ms
 from ..performance.latency_rules.execution import Execution
@@ -59,7 +60,9 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     Returns the partitions with the rates that they take.
 
     A workload's rate is split over its partitions in proportion to what they carry under the latency rule, so that all
-    of them are loaded equally; where that is no sum, to what they carry beside each other.
+    of them are loaded equally; where that is no sum, to what they carry beside each other. Where that is too little, as
+    with planners of a rule of their own, it is what their rule allows that counts: they miss a promise, and nobody gets
+    more than its throughput.
     """
     cut, serves = figures.size != SHARED, figures.workload != SPARE
     own, shared = np.flatnonzero(cut & serves), np.flatnonzero(~cut)
@@ -70,8 +73,9 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     if is_by_set(resolved.problem.settings):
         rows = np.concatenate([own, shared])
         together[rows] = _together(resolved, figures, own, rows)
-        carries = np.bincount(figures.workload[rows], together[rows], resolved.required_rps.size) > 0
-        capacity[rows] = np.where(carries[figures.workload[rows]], together[rows], capacity[rows])
+        carried = np.bincount(figures.workload[rows], together[rows], resolved.required_rps.size)
+        is_enough = carried >= resolved.required_rps * (1 - RELATIVE)
+        capacity[rows] = np.where(is_enough[figures.workload[rows]], together[rows], capacity[rows])
     rate = np.zeros(figures.size.size)
     rate[serves] = _rates(resolved, figures.workload[serves], capacity[serves])
 

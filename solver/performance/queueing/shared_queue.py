@@ -35,6 +35,9 @@ LEAST_SLACK = 2.0
 
 TOLERANCE = 1e-9
 
+GREATEST_THETA = 700.0
+"""Beyond it e^theta is no number, and the load is next to nothing."""
+
 
 def greatest_shared_loads(batch: Ints, processes: Ints, slack: Floats, quantile: Floats, every: Floats) -> Floats:
     """
@@ -60,7 +63,7 @@ def greatest_shared_loads(batch: Ints, processes: Ints, slack: Floats, quantile:
 def load_of_backlog(left: Floats, quantile: Floats) -> Floats:
     """Returns theta / (e^theta - 1), the load at which a backlog of so many requests, `left`, has the chance 1 - q."""
     theta = -np.log1p(-np.maximum(quantile, LEAST_MEASURED)) / np.where(left > 0, left, 1.0)
-    return np.asarray(theta / np.expm1(theta))
+    return np.asarray(theta / np.expm1(np.minimum(theta, GREATEST_THETA)))
 
 
 def margins(quantile: Floats) -> Floats:
