@@ -74,14 +74,15 @@ class TurnsPlanner(Planner):
         for gpus in range(least, most + 1):
             placed = self.placed(services, gpus)
             if placed is not None:
-                found = [_gpu(entry, lets) for lets in placed if any(let.tasks for let in lets)]
-                return list(_over_limits(resolved, self.name, found)) or found
+                found = [gpu for gpu in (_gpu(entry, lets) for lets in placed) if gpu.rounds]
+                return list(_over_limits(resolved, self.name, found, self.interferes)) or found
         reason = f"{self.name} finds no place for all of it on up to {most} x {entry.gpu.name}; others may"
         return [Unserved(workload=workload.name, reason=reason) for workload in resolved.problem.workloads]
 
     def _most(self, services: Services, entry: FleetType) -> int:
-        """Returns how many GPUs are tried: twice what each service would fill by itself."""
-        enough = 2 * sum(1 + ceil(rate / max(best_rps(services, i), 1e-9)) for i, rate in enumerate(services.rate_rps))
+        """Returns how many GPUs are tried: twice what each service would fill by itself, late or not."""
+        carried = [best_rps(services, i) or late_rps(services, i) for i in range(len(services.rate_rps))]
+        enough = 2 * sum(1 + ceil(rate / own) for rate, own in zip(services.rate_rps, carried, strict=True) if own)
         limits = (enough, entry.available, self.most_gpus)
         return min(limit for limit in limits if limit is not None)
 
@@ -136,6 +137,11 @@ def best_rps(services: Services, service: int) -> float:
     return max((rate + best.get(100 - share, 0.0) for share, rate in best.items()), default=0.0)
 
 
+def late_rps(services: Services, service: int) -> float:
+    """Returns the most that a service carries on a whole GPU if it may miss its SLO; 0: nothing is known there."""
+    return max(1000 * b / services.latency_ms[service][100][b] for b in range(1, LARGEST + 1))
+
+
 def fewest(services: Services) -> int:
     """Returns how many GPUs are needed if each service used its part of a GPU fully: what is tried first."""
     parts = 0.0
@@ -171,20 +177,20 @@ def _use(table: SoloTable, shares: Sequence[float]) -> Use:
 
 
 def _gpu(entry: FleetType, lets: Sequence[Gpulet]) -> RoundsGpu:
-    rounds = [
-        Round(let.share, tuple(Turn(task.service, task.batch) for task in let.tasks), let.cycle_ms)
-        for let in lets
-        if let.tasks
-    ]
-    return RoundsGpu(entry.gpu.name, tuple(rounds))
+    """Returns a GPU without the tasks whose batch was lowered to nothing (repairs.py): they have no turn."""
+    turns = [(let, tuple(Turn(task.service, task.batch) for task in let.tasks if task.batch)) for let in lets]
+    return RoundsGpu(entry.gpu.name, tuple(Round(let.share, own, let.cycle_ms) for let, own in turns if own))
 
 
-def _over_limits(resolved: ResolvedProblem, planner: str, gpus: Sequence[RoundsGpu]) -> Iterator[Unserved]:
+def _over_limits(
+    resolved: ResolvedProblem, planner: str, gpus: Sequence[RoundsGpu], knows_neighbours: bool
+) -> Iterator[Unserved]:
     """Yields the workloads whose limits on replicas do not hold, or that get nothing at all."""
     replicas = Counter(turn.workload for gpu in gpus for share in gpu.rounds for turn in share.turns)
     for w, workload in enumerate(resolved.problem.workloads):
         if replicas[w] == 0:
-            reason = f"{planner} gives it nothing: it drops what is left of a rate below 15 req/s"
+            lowered = ", and lowers batches for neighbours to nothing" if knows_neighbours else ""
+            reason = f"{planner} gives it nothing: it drops what is left of a rate below 15 req/s{lowered}"
             yield Unserved(workload=workload.name, reason=reason)
         elif not workload.min_replicas <= replicas[w] <= (workload.max_replicas or replicas[w]):
             limits = f"{workload.min_replicas} to {workload.max_replicas or 'any number'}"

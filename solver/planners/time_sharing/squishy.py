@@ -8,7 +8,8 @@ Squishy bin packing (Nexus, SOSP 2019, sec. 6.1), on bins that are whole GPUs or
 
 The paper leaves open: a service too slow to wait for a batch (2 l(1) > SLO) has no bins of its own; one without a
 residual batch goes with b = 1 and the cycle SLO - l(1), if that is no less than l(1), else no plan is found; where l(b)
-is more than its cycle it saturates a bin. The published GPU counts of gpu-lets' paper are of a port that is not public.
+is more than its cycle it saturates a bin, if it can have bins of its own. The published GPU counts of gpu-lets' paper
+are of a port that is not public.
 """
 
 from dataclasses import dataclass
@@ -78,6 +79,8 @@ def _split(services: Services, share: float, service: int, rate: float) -> tuple
         return None
     batch = batch or 1
     if latency[batch] > cycle:
+        if not most:
+            return None
         batch, cycle = most, latency[most]
     return own, _Residue(service, left, cycle, latency[batch] / cycle)
 
