@@ -92,7 +92,8 @@ class Place:
         path = os.pathsep.join([str(self.folder / "site"), str(self.tree / "tests")])
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        return {**os.environ, "PYTHONPATH": path, "CI": "1", "TMPDIR": str(home)}
+        published = {"SLICEPLAN_REFERENCE": str(ROOT.parent / "shared" / "reference")}  # beside the tree, not the copy
+        return {**published, **os.environ, "PYTHONPATH": path, "CI": "1", "TMPDIR": str(home)}
 
     def pytest(
         self, arguments: Sequence[str], *, plugins: Sequence[str] = (), cpu_s: float | None = None, **more: str

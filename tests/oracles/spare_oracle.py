@@ -22,7 +22,7 @@ def fits(problem, profiles=None):
     program = pulp.LpProblem("oracle", pulp.LpMinimize)
     gpus = [(entry, i) for entry in resolved.fleet for i in range(entry.available)]
     sizes, workloads = range(len(resolved.sizes)), range(len(problem.workloads))
-    used, free = {}, {}
+    used, free, more_of = {}, {}, {}
     for g, (entry, _) in enumerate(gpus):
         places = []
         for k in sizes:
@@ -53,6 +53,7 @@ def fits(problem, profiles=None):
             program += pulp.lpSum(partitions(w)) <= workload.max_replicas
         if settings.spare_services:
             extra = [program.add_variable(f"e_{w}_{k}", 0, cat="Integer") for k in sizes]
+            more_of |= {(w, k): extra[k] for k in sizes}
             more = [float(resolved.capacity_rps[w, k]) / required * extra[k] for k in sizes]
             program += pulp.lpSum([*carried, *more]) >= 1 + settings.spare_rate
             if workload.max_replicas is not None:
@@ -61,7 +62,7 @@ def fits(problem, profiles=None):
     at_once = min(settings.spare_services, len(workloads))
     for services in combinations(workloads, at_once) if at_once else ():
         for k in sizes:
-            program += pulp.lpSum(program.variablesDict()[f"e_{w}_{k}"] for w in services) <= kept[k]
+            program += pulp.lpSum(more_of[w, k] for w in services) <= kept[k]
     for g in range(len(gpus)) if settings.spare_gpu_loss else ():
         for k in sizes:
             if (g, k) in free:

@@ -28,9 +28,11 @@ def enumerated(latency, slo_ms, slots_kept):
                     yield carried
 
 
-def fewest(latency, slo_ms, rate, divisions, most):
+def fewest(latency, slo_ms, rate, divisions, most, slots_kept=True):
     """Returns the fewest GPUs that serve the rates, all combinations of contents tried; None: more than `most`."""
-    by_share = {share: [np.minimum(one, rate) for one in enumerated(latency[share], slo_ms, True)] for share in latency}
+    by_share = {
+        share: [np.minimum(one, rate) for one in enumerated(own, slo_ms, slots_kept)] for share, own in latency.items()
+    }
     of_gpu = []
     for division in divisions:
         for chosen in product(*([*by_share[share], np.zeros(len(rate))] for share in division)):
