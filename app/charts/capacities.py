@@ -65,6 +65,6 @@ def capacity_chart(comparison: Comparison) -> go.Figure:
             "range": [0, greatest * ROOM],
             "fixedrange": True,
         },
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True},
     )
     return figure

@@ -61,7 +61,7 @@ def gap_chart(comparison: Comparison) -> go.Figure:
         barmode="overlay",
         showlegend=False,
         height=110 + ROW_HEIGHT * len(order),
-        margin={"l": 10, "r": 240 if broken else 150, "t": 30, "b": 40},
+        margin={"l": 10, "r": 150, "t": 30, "b": 40},
         xaxis={"title": "cost above the proven bound (%)", "range": _range(known, broken), "fixedrange": True},
         yaxis={
             "autorange": "reversed",
@@ -92,7 +92,8 @@ def _add_broken(figure: go.Figure, broken: Sequence[tuple[Plan, float]]) -> None
         figure.add_annotation(
             x=max(gap, 0.0),
             y=plan.planner,
-            text=f"does not hold: {_missing(plan)},<br>for ${plan.cost_per_hour:,.2f} per hour",
+            text=f"${plan.cost_per_hour:,.2f}, does not hold:<br>{_missing(plan, in_short=True)}",
+            align="left",
             showarrow=False,
             xanchor="left",
             xshift=4,
@@ -107,10 +108,11 @@ def _range(known: Sequence[tuple[str, float]], broken: Sequence[tuple[Plan, floa
     return (lowest - 0.02 * (highest - lowest) if lowest else 0.0, highest)
 
 
-def _missing(plan: Plan) -> str:
+def _missing(plan: Plan, *, in_short: bool = False) -> str:
     missed = missed_slos(plan)
     if not missed:
         return "gives away more than there is"
     worst = max(missed.values())
     excess = f"{worst:.0%}" if worst >= 0.01 else f"{worst:.1%}"
-    return f"{len(missed)} service{'' if len(missed) == 1 else 's'} late, by up to {excess}"
+    services = "" if in_short else " service" if len(missed) == 1 else " services"
+    return f"{len(missed)}{services} late, by up to {excess}"

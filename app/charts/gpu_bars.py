@@ -20,7 +20,7 @@ MOST_ROWS = 24
 MOST_DRAWN = 1000
 """GPUs in one picture; more are no picture but a wallpaper, and slow."""
 CELL_HEIGHT = 19
-LEGEND_PX = 66
+LEGEND_PX = 72
 """Of a legend at most; beyond three rows it scrolls."""
 CELL = 0.95
 """Part of a grid's cell that its GPU takes; the rest is the gap to the next one."""

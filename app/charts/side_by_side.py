@@ -171,7 +171,7 @@ def _bars(pieces: Sequence[_Piece], name: str, colours: Mapping[str, str], axis:
         insidetextanchor="middle",
         textangle=0,
         textfont={"color": [text for _, text in looks]},
-        constraintext="none",
+        constraintext="inside",
         customdata=[piece.hover for piece in pieces],
         hovertemplate="%{customdata}<extra></extra>",
     )

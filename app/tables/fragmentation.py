@@ -22,8 +22,8 @@ def fragmentation_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFr
             "could still be added": _addable(cut.addable) if sharing[cut.id] == "mig" else None,
             "free compute slices": cut.free_compute_slices,
             "free memory slices": cut.free_memory_slices,
-            "wasted compute slices": cut.wasted_compute_slices,
-            "wasted memory slices": cut.wasted_memory_slices,
+            "compute out of reach": cut.wasted_compute_slices,
+            "memory out of reach": cut.wasted_memory_slices,
             "free share (%)": cut.free_percent,
             "power (W)": cut.power_demand_w,
             "clock (MHz)": cut.frequency_mhz,
@@ -31,7 +31,7 @@ def fragmentation_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFr
         for cut in (metrics.gpus if metrics else ())
     ]
     frame = pd.DataFrame(rows)
-    slices = {name: "Int64" for name in frame.columns if name.endswith("slices")}
+    slices = {name: "Int64" for name in frame.columns if name.endswith(("slices", "reach"))}
     return frame.astype(slices).dropna(axis="columns", how="all")
 
 

@@ -12,8 +12,12 @@ from sliceplan.solver.model.errors import printable
 
 from .files import dated_name
 
-FLEET = "fleet"
-"""The name of the picture whose legend stands below it on a phone."""
+LEGEND_BELOW = {"fleet": "cards_legend", "what-if-fleet": "legend"}
+"""
+Pictures whose legend stands below them, with the beginning of its container's key.
+
+Of the first it does on a phone only, where page.css shows `cards_`.
+"""
 
 FORMAT = Kept[Literal["svg", "png"]]("pictures.format")
 """Where the session keeps the chosen file format."""
@@ -53,10 +57,10 @@ def show_picture(session: Session, figure: go.Figure, name: str, *, can_pick: bo
 
 
 def _legend_below(figure: go.Figure, name: str) -> None:
-    """Draws the legend of a fleet's picture in words below it, for a phone, where page.css takes the picture's away."""
+    """Draws the legend of a fleet's picture in words below it, where page.css takes the picture's own away."""
     known = [(trace.name, trace.marker.color[0]) for trace in figure.data if trace.name and _is_sample(trace)]
-    if name == FLEET and known:
-        with st.container(key=f"cards_legend_{name}"):
+    if name in LEGEND_BELOW and known:
+        with st.container(key=f"{LEGEND_BELOW[name]}_{name}"):
             swatches = (
                 f'<li><span style="background:{escape(colour)}"></span>{escape(printable(what))}</li>'
                 for what, colour in known

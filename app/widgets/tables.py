@@ -89,6 +89,8 @@ def _shown(value: Any, column: Any) -> str:
     if isinstance(value, pd.Timestamp):
         return f"{value:%Y-%m-%d %H:%M}"
     form = (column.get("type_config") or {}).get("format") if isinstance(column, Mapping) else None
+    if form == "dollar":
+        return f"${value:,.2f}"
     if form and "%" in form and isinstance(value, int | float):
         return str(form % value)
     return f"{value:,.6g}" if isinstance(value, float) else str(value)

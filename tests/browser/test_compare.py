@@ -17,7 +17,7 @@ def test_planners_that_ignore_interference_miss_slos_and_another_ones_plan_is_ta
     # Proven within milliseconds, whatever the time limit; what takes long is a busy machine.
     proven = page.get_by_role("heading", name="Proven: no plan costs less than $18.36 per hour")
     expect(proven).to_be_visible(timeout=60_000)
-    expect(page.locator(".js-plotly-plot").get_by_text("does not hold: 4 services late").first).to_be_visible()
+    expect(page.locator(".js-plotly-plot").get_by_text("4 late, by up to").first).to_be_visible()
     expect(page.get_by_text("ffd does not hold").first).to_be_visible()
     look(page, "compare-igniter")
     with page.expect_download() as file:

@@ -113,7 +113,7 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
 
 
 def _show_comparison(session: Session, problem: Problem, compared: Comparison, facts: dict[str, PlannerFacts]) -> None:
-    warn_if_outdated(session, problem)
+    warn_if_outdated(session, problem, "compare again")
     breakdowns = made_once("compare.waste", (compared,), lambda: _breakdowns(problem, compared))
     exact = next((plan for plan in compared.plans if plan.planner == "exact" and plan.gpus), None)
     differences = made_once("compare.differences", (compared,), lambda: _differences(compared, exact))
@@ -227,7 +227,7 @@ def _table(
         "planners_table",
         columns={
             "cost per hour": column.NumberColumn("cost per hour", format="$%.2f"),
-            "per month": column.NumberColumn("per month", format="$%.0f", help="of 730 hours"),
+            "per month": column.NumberColumn("per month", format="dollar", help="of 730 hours"),
             "could carry": column.NumberColumn(
                 "could carry", format="%.3f", help=f"within the SLOs, all together: {compared.objective.unit}"
             ),
@@ -352,7 +352,7 @@ def _show_prices(session: Session) -> None:
         "service_prices",
         columns={
             "per hour": usd("per hour", help="its share of the plan's cost; all shares add up to it"),
-            "per month": st.column_config.NumberColumn("per month", format="$%.0f", help="of 730 hours"),
+            "per month": st.column_config.NumberColumn("per month", format="dollar", help="of 730 hours"),
             "per million requests": usd("per million requests"),
             "+10 % rate": usd("+10 % rate", help="what 10 % more requests would add per hour"),
             "-10 % SLO": usd("-10 % SLO", help="what an SLO shorter by 10 % would add; empty: nothing could serve it"),

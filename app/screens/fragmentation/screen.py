@@ -91,12 +91,14 @@ def _show_metrics(plan: Plan, metrics: Metrics) -> None:
     )
     if any(gpu.sharing == "mig" for gpu in plan.gpus):
         compute.metric(
-            "Compute slices out of reach",
+            "Compute out of reach",
             metrics.wasted_compute_slices,
-            help="free, but no profile can use them, next to what is there",
+            help="compute slices that are free, but that no profile can use next to what is there",
         )
         memory.metric(
-            "Memory slices out of reach", metrics.wasted_memory_slices, help="free, but no profile can use them"
+            "Memory out of reach",
+            metrics.wasted_memory_slices,
+            help="memory slices that are free, but that no profile can use next to what is there",
         )
 
 

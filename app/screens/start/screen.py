@@ -10,6 +10,7 @@ from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.texts import literal
+from sliceplan.app.widgets.words import meaning
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
@@ -97,7 +98,7 @@ def _show_answer(session: Session, answer: Answer) -> None:
     problem, plan = answer.problem, answer.plan
     hourly = plan.cost_per_hour
     alone = made_once("start.alone", (problem,), lambda: without_sharing(problem))
-    demo = "An example, solved: " if problem.name in EXAMPLES else ""
+    demo = "An example, solved: " if problem == _examples().get(problem.name) else ""
     st.header(literal(_headline(demo, problem, plan.gpus_used, None if alone is None else len(alone.gpus))))
     cost, simple, saved = st.columns(3)
     cost.metric("It costs", _usd(hourly), _monthly(hourly), delta_color="off", delta_arrow="off")
@@ -114,8 +115,12 @@ def _show_answer(session: Session, answer: Answer) -> None:
         saved.metric(
             "Sharing saves", f"{less / alone.cost_per_hour:.0%}", _monthly(less), delta_color="off", delta_arrow="off"
         )
-    st.markdown(f"**How good that is:** {literal(in_plain_words(problem, plan).proof)}")
-    st.markdown(f"**What is promised:** {literal(promise_in_words(plan.promise))}.")
+    else:
+        simple.metric(
+            "Without sharing", "no plan", help="none with whole GPUs for each service was found on this fleet"
+        )
+    st.markdown(f"**How good that is:** {literal(in_plain_words(problem, plan).proof)}", help=meaning("proven least"))
+    st.markdown(f"**What is promised:** {literal(promise_in_words(plan.promise))}.", help=meaning("promise"))
     drawn = plan.gpus[:MOST_DRAWN]
     show_picture(session, made_once("start.fleet", (plan, problem), lambda: fleet_chart(plan, problem, drawn)), "fleet")
     left = len(plan.gpus) - len(drawn)
