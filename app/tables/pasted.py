@@ -40,9 +40,12 @@ NAMES: Mapping[Table, Mapping[str, tuple[str, ...]]] = {
     },
     "workloads": {
         "name": ("name", "service", "workload", "servicename", "id"),
-        "model": ("model", "network", "modelname", "dnn"),
+        "model": ("model", "network", "modelname", "dnn", "architecture"),
         "rate_rps": ("rate", "requestrate", "requests", "load", "traffic", "throughput", "arrivalrate"),
-        "slo_ms": ("slo", "latency", "latencyslo", "slolatency", "deadline", "latencytarget", "target", "maxlatency"),
+        "slo_ms": (
+            *("slo", "latency", "latencyslo", "slolatency", "deadline", "latencytarget", "target", "maxlatency"),
+            *("p99", "p99latency", "latencyp99", "p99slo", "responsetime"),
+        ),
         "min_replicas": ("minreplicas", "leastreplicas", "minpartitions", "leastpartitions"),
         "max_replicas": ("maxreplicas", "mostreplicas", "maxpartitions", "mostpartitions", "replicas"),
         "batch_sizes": ("batchsizes", "batchsize", "batch", "batches"),

@@ -40,7 +40,9 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
     """Draws the choice of what one runs, what its forms need, and their files; or why they cannot hold the plan."""
     names = [*(stack.name for stack in STACKS), BY_NAME]
     kept = STACK.of(session)
-    with st.expander("For what you run: Kubernetes, Docker, Triton, routers, scripts", expanded=kept is not None):
+    with st.expander(
+        "For what you run: Kubernetes, Docker, Triton, a router, sliceplan's own agent", expanded=kept is not None
+    ):
         chosen = st.selectbox(
             "What do you run?",
             names,
@@ -67,7 +69,7 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
         made = made_once("export", (problem, plan, tuple(formats), nodes, images, uuids, rest), make)
         _show_refused(made)
         if done := {name: export for name, export in made.items() if isinstance(export, Export)}:
-            _show(problem, plan, stack, done)
+            _show(problem, _placed_or_as_it_is(plan, nodes), stack, done)
 
 
 def _any_of(formats: Sequence[str], some: Sequence[str]) -> bool:
@@ -179,8 +181,7 @@ def _made(
     rest: Rest,
 ) -> Export | InputError:
     try:
-        supplies = [parse_supply(part.strip()) for part in nodes.split(",") if part.strip()]
-        placed = assign(plan, supplies) if supplies else plan
+        placed = _placed(plan, nodes)
         lines = [line.strip() for line in images.splitlines() if line.strip()]
         listed, driver_names = _listed_gpus(placed, uuids)
         options = Options(
@@ -194,6 +195,19 @@ def _made(
         return export_formats()[name].export(placed, options)
     except InputError as error:
         return error
+
+
+def _placed(plan: Plan, nodes: str) -> Plan:
+    """Returns the plan on the nodes that were typed; InputError if it does not fit there or they cannot be read."""
+    supplies = [parse_supply(part.strip()) for part in nodes.split(",") if part.strip()]
+    return assign(plan, supplies) if supplies else plan
+
+
+def _placed_or_as_it_is(plan: Plan, nodes: str) -> Plan:
+    try:
+        return _placed(plan, nodes)
+    except InputError:
+        return plan
 
 
 def _listed_gpus(plan: Plan, files: tuple[tuple[str, bytes], ...]) -> tuple[Gpus, Gpus]:
@@ -242,6 +256,8 @@ def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]
     else:
         label = f"Download {len(files)} files (zip)"
         offer_file(label, partial(zipped, files), problem.name, f"{stack.slug}.zip", key="take_export", width="content")
+    if any("{node}" in step for step in stack.how) and all(gpu.node is None for gpu in plan.gpus):
+        st.warning("The plan names no nodes yet. Say above which there are, each with its GPUs, as `gpu-node-1:8`.")
     if stack.how:
         st.markdown("**How to apply them.** Nothing of it was tried on a cluster or on hardware.")
         first = dated_name(problem.name, PurePath(next(iter(files))).name)

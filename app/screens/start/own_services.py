@@ -13,7 +13,7 @@ from sliceplan.app.session.problem_state import stated
 from sliceplan.app.session.session import Session, Tables, open_problem
 from sliceplan.app.session.uploaded import MOST_MIB, text_of, uploaded_problem
 from sliceplan.app.tables.catalogue import ModelFacts, model_facts
-from sliceplan.app.tables.labels import in_words, texts_of
+from sliceplan.app.tables.labels import LABELS, in_words, texts_of
 from sliceplan.app.tables.pasted import read_table
 from sliceplan.app.tables.problem import FLEET_COLUMNS, WORKLOAD_COLUMNS, typed
 from sliceplan.app.widgets.actions import ask, solve_now
@@ -28,6 +28,9 @@ from sliceplan.solver.model.promise import NEW_SETTINGS
 SAMPLE = "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t200\nphotos\tvgg16\t80\t250"
 
 NAME = "my-services"
+
+NEEDED = ("name", "model", "rate_rps", "slo_ms")
+"""Columns without which there is no service."""
 
 MOST_SHOWN = 8
 """Things to put right that are listed."""
@@ -80,6 +83,11 @@ def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None
         return
     for note in read.notes:
         st.caption(literal(note))
+    if missing := [LABELS["workloads"][name].text for name in NEEDED if name not in read.columns]:
+        _say_wrong(
+            [f"no column is called {' or '.join(missing)}, or by a usual name of that; the example above has all"]
+        )
+        return
     show_table(read.rows[list(read.columns)].head(MOST_SHOWN), "own_rows", columns=heads_of(texts_of("workloads")))
     _offer_rows(session, gpu, known, read.rows)
 

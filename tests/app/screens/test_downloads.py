@@ -115,6 +115,15 @@ def test_a_plan_without_nodes_is_given_some():
     assert not page.error
 
 
+def test_a_plan_for_the_agent_is_given_nodes_by_who_takes_it():
+    page = solved("parvagpu-s1")
+    page.selectbox(key="take_stack").set_value("sliceplan's own agent on the machines").run()
+    assert "names no nodes yet" in texts(page.warning)
+    page.text_input(key="take_nodes").set_value("a:64").run()
+    assert "names no nodes yet" not in texts(page.warning)
+    assert "--node a --device" in texts(page.markdown)
+
+
 def test_uuids_are_asked_for_where_a_checkpoint_names_gpus():
     page = chosen(solved(), "mig-parted-checkpoint")
     assert "has no UUID of GPU 0, 1, 2 of gpu-node-1" in texts(page.error)
