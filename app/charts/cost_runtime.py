@@ -8,6 +8,7 @@ from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.plan import Plan, Status
 
 from .colours import MISSES, PALETTE
+from .legends import legend_on_top, room_px
 from .point_labels import OFF_PX, Label, highest_of, with_sides
 
 LEAST_S = 1e-4
@@ -56,8 +57,8 @@ def cost_runtime_chart(comparison: Comparison) -> go.Figure:
         )
     figure.update_layout(
         height=420,
-        margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
+        margin={"l": 10, "r": 10, "t": room_px(4, 2), "b": 40},
+        legend=legend_on_top(),
         xaxis={"title": "time to plan (s, logarithmic)", "type": "log", "fixedrange": True, "dtick": "D2"},
         yaxis={"title": "USD per hour", "range": [0, highest], "fixedrange": True, "tickprefix": "$"},
     )

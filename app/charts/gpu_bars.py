@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from sliceplan.solver.model.plan import PlannedGpu
 
 from .colours import MISSES
+from .legends import legend_on_top, room_px
 
 ROW_HEIGHT = 46
 MOST_ROWS = 24
@@ -20,8 +21,6 @@ MOST_ROWS = 24
 MOST_DRAWN = 1000
 """GPUs in one picture; more are no picture but a wallpaper, and slow."""
 CELL_HEIGHT = 19
-LEGEND_PX = 72
-"""Of a legend at most; beyond three rows it scrolls."""
 CELL = 0.95
 """Part of a grid's cell that its GPU takes; the rest is the gap to the next one."""
 GAP = 0.0016
@@ -81,18 +80,9 @@ def gpu_bars(
     figure.update_layout(
         barmode="overlay",
         hovermode="closest",
-        height=60 + (30 * (1 + len(legend) // 6) if legend else 0) + height * len(rows),
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        legend={
-            "orientation": "h",
-            "yanchor": "bottom",
-            "y": 1.01,
-            "x": 0,
-            # On a phone it stands below in words, and all that it is given here is left blank.
-            "maxheight": LEGEND_PX,
-            "itemclick": False,
-            "itemdoubleclick": False,
-        },
+        height=50 + room_px(len(legend)) + height * len(rows),
+        margin={"l": 10, "r": 10, "t": room_px(len(legend)), "b": 10},
+        legend=legend_on_top(itemclick=False, itemdoubleclick=False),
         xaxis={"visible": False, "range": [0, columns], "fixedrange": True},
         yaxis={
             "range": [len(rows) - 0.4, -0.6],

@@ -8,6 +8,7 @@ from sliceplan.solver.metrics.layouts import layouts
 from sliceplan.solver.model.plan import Plan
 
 from .colours import PALETTE
+from .legends import legend_on_top, room_px
 
 MOST_ROWS = 12
 """Kinds of GPUs that have a bar of their own; the rest share one."""
@@ -40,10 +41,10 @@ def layout_chart(base: Plan, changed: Plan) -> go.Figure:
             hovertemplate="%{y}<br>%{x} GPUs<extra>" + name + "</extra>",
         )
     figure.update_layout(
-        height=90 + 38 * len(names),
-        margin={"l": 10, "r": 40, "t": 10, "b": 10},
+        height=80 + room_px(2, 1) + 38 * len(names),
+        margin={"l": 10, "r": 40, "t": room_px(2, 1), "b": 10},
         bargap=0.25,
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "traceorder": "normal"},
+        legend=legend_on_top(traceorder="normal"),
         # No tick stands for a part of a GPU.
         xaxis={"title": "GPUs", "fixedrange": True, "rangemode": "tozero", "dtick": 1 if most <= FEW else None},
         yaxis={"autorange": "reversed", "fixedrange": True, "automargin": True},

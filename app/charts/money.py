@@ -8,6 +8,7 @@ from sliceplan.solver.metrics.cost_breakdown import CostBreakdown
 from sliceplan.solver.model.plan import Plan, Status
 
 from .colours import PALETTE
+from .legends import legend_on_top, room_px
 
 PARTS = (
     ("useful", "useful work", PALETTE[2], ""),
@@ -44,9 +45,9 @@ def money_chart(plans: Sequence[Plan], breakdowns: Mapping[str, CostBreakdown]) 
         )
     figure.update_layout(
         barmode="stack",
-        height=110 + ROW_HEIGHT * len(own),
-        margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "traceorder": "normal"},
+        height=80 + room_px(5, 2) + ROW_HEIGHT * len(own),
+        margin={"l": 10, "r": 10, "t": room_px(5, 2), "b": 40},
+        legend=legend_on_top(traceorder="normal"),
         xaxis={"title": "USD per hour", "tickprefix": "$", "fixedrange": True},
         yaxis={"autorange": "reversed", "fixedrange": True},
     )

@@ -20,6 +20,7 @@ from sliceplan.solver.performance.prediction import predict
 from sliceplan.solver.performance.saturating import batch_time_ms
 
 from .colours import PALETTE
+from .legends import legend_at_the_foot, room_px
 
 Figure = Literal["latency", "throughput"]
 
@@ -250,8 +251,8 @@ def _powers(most: int) -> list[int]:
 def _layout(x: str, y: str) -> dict[str, Any]:
     return {
         "height": HEIGHT,
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
-        "legend": {"orientation": "h", "yanchor": "top", "y": -0.22, "x": 0},
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 40 + room_px(6, 2)},
+        "legend": legend_at_the_foot(),
         "xaxis": {"title": x, "fixedrange": True},
         "yaxis": {"title": y, "fixedrange": True, "rangemode": "tozero", "automargin": True},
         "hovermode": "closest",

@@ -7,6 +7,7 @@ from sliceplan.solver.model.words import short_status
 from sliceplan.solver.what_if.steps import description
 
 from .colours import PALETTE
+from .legends import legend_on_top, room_px
 
 COST, PROVEN = PALETTE[0], "rgba(230, 159, 0, 0.35)"
 
@@ -81,8 +82,8 @@ def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[CostStep, ..
     _add_notes(figure, axis, points, steps)
     figure.update_layout(
         height=430,
-        margin={"l": 10, "r": 20, "t": 10, "b": 10},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
+        margin={"l": 10, "r": 20, "t": room_px(4, 2), "b": 10},
+        legend=legend_on_top(),
         xaxis={"title": axis_title(axis), "range": _padded(axis.values)},
         # Without points no scale is known.
         yaxis={"title": "USD per hour", "tickprefix": "$", "rangemode": "tozero", "showticklabels": bool(points)},

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from sliceplan.solver.model.sweep_report import Sensitivity
 
 from .colours import PALETTE
+from .legends import legend_on_top, room_px
 
 LESS, MORE = PALETTE[4], PALETTE[5]
 WORDS = {"rate": "rate of {}", "slo": "SLO of {}", "price": "price of {}"}
@@ -39,10 +40,10 @@ def tornado_chart(effects: Sequence[Sensitivity], change: float) -> go.Figure:
     figure.add_vline(x=0, line={"width": 1, "color": PALETTE[7]})
     figure.update_layout(
         barmode="overlay",
-        height=110 + 28 * len(names),
-        margin={"l": 10, "r": 70, "t": 10, "b": 10},
+        height=80 + room_px(2, 1) + 28 * len(names),
+        margin={"l": 10, "r": 70, "t": room_px(2, 1), "b": 10},
         bargap=0.3,
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "traceorder": "normal"},
+        legend=legend_on_top(traceorder="normal"),
         xaxis={"title": "change of the cost, USD per hour", "tickprefix": "$", "fixedrange": True}
         | {"range": [min(ends) - room, max(ends) + room]},
         yaxis={"autorange": "reversed", "fixedrange": True, "automargin": True},
