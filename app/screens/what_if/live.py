@@ -147,29 +147,42 @@ def _show_figures(base: Answer, shown: Answer) -> None:
 
 
 def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
+    """Draws what can be done; callbacks, as a job that ends while a press arrives draws the page anew and loses it."""
     adopt, reset, link = st.columns(3)
     idle = changes.is_empty
-    if adopt.button(
+    adopt.button(
         "Adopt as the problem",
         key="what_if_adopt",
         disabled=idle or not is_current(session, shown),
         width="stretch",
         help="The tables then state these changes; undo has the earlier ones.",
-    ):
-        open_problem(session, shown.problem, session.saved_as)
-        session.results["solve"] = Result(shown.problem, shown.plan)
-        set_changes(session, WhatIf())
-        st.rerun()
-    if reset.button("Reset", key="what_if_reset", disabled=idle, width="stretch"):
-        set_changes(session, WhatIf())
-        CHOSEN.forget(session)
-        st.rerun()
+        on_click=_adopt,
+        args=(session, shown),
+    )
+    reset.button("Reset", key="what_if_reset", disabled=idle, width="stretch", on_click=_reset, args=(session,))
     problem = session.problem
     if problem is None:
         return
-    if link.button("Link", key="what_if_link", width="stretch", help="An address that reopens this what-if"):
-        want_link(session, problem, changes)
+    link.button(
+        "Link",
+        key="what_if_link",
+        width="stretch",
+        help="An address that reopens this what-if",
+        on_click=want_link,
+        args=(session, problem, changes),
+    )
     show_link(session, problem, changes)
+
+
+def _adopt(session: Session, shown: Answer) -> None:
+    open_problem(session, shown.problem, session.saved_as)
+    session.results["solve"] = Result(shown.problem, shown.plan)
+    set_changes(session, WhatIf())
+
+
+def _reset(session: Session) -> None:
+    set_changes(session, WhatIf())
+    CHOSEN.forget(session)
 
 
 def _show_moves(effect: _Effect) -> None:
