@@ -17,6 +17,7 @@ from importlib import import_module
 from types import FrameType
 from typing import TextIO
 
+from .runtime.frame_room import with_frame_room
 from .runtime.interruption import GivenUpError
 
 IMPORTING = "<frozen importlib"
@@ -64,11 +65,11 @@ def sliceplan() -> None:
     main = started("sliceplan.solver.cli")
     keep_output_ours()
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return main()  # whoever started it wants none
+        return with_frame_room(main)  # whoever started it wants none
     signal.signal(signal.SIGINT, interrupted)
     sys.unraisablehook = _unraisable
     try:
-        return main()
+        return with_frame_room(main)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is written; Python's own end has no place for exceptions
 
@@ -94,4 +95,4 @@ def _unraisable(error: "sys.UnraisableHookArgs") -> None:
 
 def sliceplan_agent() -> None:
     """Runs `sliceplan-agent`."""
-    started("sliceplan.agent.cli")()
+    with_frame_room(started("sliceplan.agent.cli"))

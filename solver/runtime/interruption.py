@@ -25,6 +25,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from ..model.stop_reason import StopReason
 from .deadline import until
+from .frame_room import with_frame_room
 
 Answer = TypeVar("Answer")
 
@@ -186,7 +187,7 @@ class _Running(Generic[Answer]):
 
     def _run(self) -> None:
         with suppress(GivenUpError):  # at whatever line it comes
-            self._work()
+            with_frame_room(self._work)
 
     def _work(self) -> None:
         _offers.set(self.offers)

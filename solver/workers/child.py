@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
 
+from ..runtime.frame_room import with_frame_room
 from ..runtime.interruption import interruptible_by, runs_on
 from ..runtime.progress import Listener, Watcher, listening, watching
 
@@ -93,4 +94,4 @@ def _pickled(kind: str, content: Any) -> bytes:
 
 
 if __name__ == "__main__":
-    main()
+    with_frame_room(main)
