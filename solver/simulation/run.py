@@ -155,6 +155,7 @@ def _from_one_queue(
     places = np.repeat(sent.first - before, sent.size) + np.arange(int(sent.size.sum()))
     started[places], ended[places] = np.repeat(sent.start_ms, sent.size), np.repeat(sent.end_ms, sent.size)
     order = np.argsort(sent.run, kind="stable")
+    order = order[sent.start_ms[order] < inf]
     of_run = np.searchsorted(sent.run[order], np.arange(len(numbers) + 1))
     runs = []
     for run, ((s, _), times) in enumerate(zip(numbers, arrivals, strict=True)):

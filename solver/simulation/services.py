@@ -12,7 +12,6 @@ from ..model.problem import GREATEST_QUANTILE, LEAST_QUANTILE, Problem, Workload
 from ..model.rounding import RELATIVE
 from .arrivals.bursts import Bursts
 from .arrivals.trace import Trace
-from .batching.deferred import Deferred
 from .dispatch.central import Central
 from .promised import quantile_of
 from .server import BatchTimes, Server, servers_of
@@ -148,9 +147,6 @@ def _wrong_for_one_queue(plan: Plan, settings: SimulationSettings) -> Iterator[F
     """Yields what is not simulated where the requests of a service wait in one queue."""
     if settings.failures_s:
         yield Finding("dispatch", "central", "is not simulated with a GPU that fails; expected another dispatch")
-    if isinstance(settings.policy, Deferred):
-        message = "is not simulated with batching deferred, which drops requests of each partition's queue; expected "
-        yield Finding("dispatch", "central", f"{message}another batching")
     if any(partition.duty_cycle_ms is not None for gpu in plan.gpus for partition in gpu.partitions):
         yield Finding("dispatch", "central", "is not simulated where services take turns; expected another dispatch")
 

@@ -119,28 +119,47 @@ def plain_simulation(arrivals, servers, choose):
 
 def plain_central(arrivals, servers):
     """
-    Returns the same as `plain_simulation` where all requests wait in one queue, and free processes take what waits.
+    Returns the same as `plain_simulation` where all requests wait in one queue.
 
+    Free processes take what waits, or wait for more of it; a request that none of them can take in time is dropped.
     `servers`: in the order in which their processes are asked.
     """
     started, ended = [WAITING] * len(arrivals), [WAITING] * len(arrivals)
     waiting, coming, now = [], 0, -inf
     while coming < len(arrivals) or waiting:
-        ends = [end for server in servers for end in server.busy_until if end > now]
-        if coming < len(arrivals):
-            ends.append(arrivals[coming])
-        now = min(ends)
+        moments = [end for server in servers for end in server.busy_until]
+        moments += [arrivals[waiting[0]] + server.delay for server in servers if waiting]
+        moments = [moment for moment in moments if moment > now] + arrivals[coming : coming + 1]
+        now = min(moments, default=inf)
+        if now == inf:
+            return started, ended
         while coming < len(arrivals) and arrivals[coming] == now:
             waiting.append(coming)
             coming += 1
-        for server in servers:
-            for process in range(server.processes):
-                if server.busy_until[process] <= now and waiting:
-                    batch, waiting = waiting[: server.batch], waiting[server.batch :]
-                    server.busy_until[process] = now + server.times[len(batch)]
-                    for request in batch:
-                        started[request], ended[request] = now, now + server.times[len(batch)]
+        while _one_goes(now, arrivals, servers, waiting, started, ended):
+            pass
     return started, ended
+
+
+def _one_goes(now, arrivals, servers, waiting, started, ended):
+    """Drops a request that waits, or lets a process take a batch; returns whether it did."""
+    if not waiting:
+        return False
+    oldest = arrivals[waiting[0]]
+    if all(oldest + server.slack < end for server in servers for end in server.busy_until):
+        started[waiting[0]] = ended[waiting.pop(0)] = DROPPED
+        return True
+    for server in servers:
+        for process, end in enumerate(server.busy_until):
+            wants = len(waiting) >= server.least or now >= oldest + server.delay
+            if end <= now and wants and oldest + server.slack >= end:
+                batch = waiting[: server.batch]
+                del waiting[: server.batch]
+                server.busy_until[process] = now + server.times[len(batch)]
+                for request in batch:
+                    started[request], ended[request] = now, now + server.times[len(batch)]
+                return True
+    return False
 
 
 def least_in_flight(servers, now, _):

@@ -1,10 +1,12 @@
 """
-Batches that go as late as the SLO allows, as in Symphony (2024), here for each partition's queue by itself.
+Batches that go as late as the SLO allows, as in Symphony (2024): over all partitions of a service, dealt centrally.
 
 A batch goes when it is full, or when its oldest request has just time left to be executed with a full batch. A request
 that has no such time left when a process falls free is dropped: Symphony drops it too, so that it takes no time from
 those that can still be served. Where the SLO is shorter than one execution, nothing is in time: then batches go at once
-and nothing is dropped. Symphony forms batches over all replicas of a model before it chooses one; that is not modelled.
+and nothing is dropped. Symphony forms batches over all replicas of a model before it chooses one, which is one central
+queue here (dispatch central); with any other dispatch each partition does so by itself. It knows which GPU takes which
+batch when all of them are alike; of unlike ones the first that can start takes the batch.
 """
 
 from dataclasses import dataclass
