@@ -14,18 +14,39 @@ for what they do at that rate, which is no less than at R, so that the claim is 
 
 from dataclasses import replace
 
+import numpy as np
+
+from .interference.prediction import Floats
 from .latency_rules.any_router import AnyRouter
 from .latency_rules.percentile import Percentile
 from .latency_rules.server_sets import is_by_set
 from .resolve import ResolvedProblem
 
+ANY_RPS = 1e12
+"""A rate of a service at which a partition counts for as much as at any: its load is the greatest there is."""
+
 
 def loosest(resolved: ResolvedProblem) -> ResolvedProblem:
     """Returns the problem with what no partition exceeds."""
-    rule = resolved.rule
     settings = resolved.problem.settings
-    if not isinstance(rule, Percentile) or not is_by_set(settings):
-        return resolved
     required = resolved.required_rps
-    more = required * (1 + settings.spare_rate) if settings.spare_services else required
-    return replace(replace(resolved, required_rps=more).with_rule(AnyRouter(rule.shared)), required_rps=required)
+    return _counted_at(resolved, required * (1 + settings.spare_rate) if settings.spare_services else required)
+
+
+def loosest_at_any_rate(resolved: ResolvedProblem) -> ResolvedProblem:
+    """
+    Returns the problem with what no partition exceeds at any rate of its service.
+
+    What partitions of a plan are promised together may be more than their service's rate; it is what they would hold at
+    that rate, so that the claim is one of that.
+    """
+    return _counted_at(resolved, np.full(resolved.required_rps.shape, ANY_RPS))
+
+
+def _counted_at(resolved: ResolvedProblem, rate_rps: Floats) -> ResolvedProblem:
+    """Returns the problem with what no partition exceeds at some rates; what is asked for stays."""
+    rule = resolved.rule
+    if not isinstance(rule, Percentile) or not is_by_set(resolved.problem.settings):
+        return resolved
+    at_rates = replace(resolved, required_rps=rate_rps).with_rule(AnyRouter(rule.shared))
+    return replace(at_rates, required_rps=resolved.required_rps)

@@ -9,11 +9,11 @@ from itertools import product
 import pytest
 from oracles import igniter_scalar
 from oracles.promise_scalar import greatest_rps
-from oracles.server_sets_oracle import carried, few_points, fewest, gpus_of, in_turn, sets_that_carry
+from oracles.server_sets_oracle import NAMES, SLICES, carried, few_points, fewest, gpus_of, in_turn, sets_that_carry
 from problems.igniter_instances import COEFFICIENTS, FLEET, GPU, MODELS, table_3
 from problems.instances import problem_of
 
-from sliceplan.solver.api import headroom, price, shed, solve
+from sliceplan.solver.api import capacity, headroom, price, shed, solve
 from sliceplan.solver.check import check
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
@@ -124,6 +124,26 @@ def test_no_bound_under_mps_excludes_what_residents_carry_together(model, slo_ms
         for t in [igniter_scalar.predict(GPU, [(COEFFICIENTS[model], b, 100.0)])[0].latency_ms]
     )
     assert in_turns < best * 1.001
+
+
+@pytest.mark.parametrize("slo_ms", [24, 90])
+def test_no_set_carries_more_than_is_proven_of_most_capacity(slo_ms):
+    asked = services((100, slo_ms, {}), count=1)
+    plan = capacity(asked, profiles=[PROFILE]).plan
+    points = [point for point in PROFILE.points if 2 * point.latency_ms <= slo_ms]
+    kinds = [(point.batch, point.latency_ms) for point in points]
+    most = 0.0
+    for counts in product(range(8), repeat=len(kinds)):
+        slices = sum(n * SLICES[point.mig_profile] for n, point in zip(counts, points, strict=True))
+        if slices <= 7:
+            of_size = dict.fromkeys(NAMES, 0)
+            for n, point in zip(counts, points, strict=True):
+                of_size[point.mig_profile] += n
+            if gpus_of(tuple(of_size.values())) <= 1:
+                most = max(most, carried(kinds, counts, 100, slo_ms))
+    stated = plan.capacity
+    assert stated.value * (1 - 1e-9) <= most <= stated.limit * (1 + 1e-9)
+    assert stated.value > 0.8 * most
 
 
 def test_neighbours_mixed_fleets_prices_and_what_is_left_out_are_answered_by_sets():

@@ -74,7 +74,7 @@ def test_more_than_a_set_carries_is_found_and_judged_by_the_set():
     [
         lambda problem: replan(problem, solve(problem)),
         lambda problem: solve(problem.model_copy(update={"fleet": mps_fleet()})),
-        lambda problem: solve(with_settings(problem, objective="capacity")),
+        lambda problem: solve(with_settings(problem, objective="capacity", capacity_weights="solo")),
     ],
     ids=["replan", "mps by igniter's rules", "objective"],
 )

@@ -77,8 +77,8 @@ def not_by_set(problem: Problem) -> Iterator[str]:
     shared = [entry.gpu for entry in problem.fleet if "mps" in entry.sharing]
     if shared and problem.settings.mps_rules == "igniter":
         yield f"on GPUs under MPS ({few(shared)}) by mps_rules: igniter, which say what a resident gets by itself"
-    if problem.settings.objective != "cost":
-        yield f"for most {problem.settings.objective}"
+    if problem.settings.objective == "capacity" and problem.settings.capacity_weights == "solo":
+        yield "for most capacity with capacity_weights: solo, as what a GPU carries alone is no sum either (equal is)"
 
 
 def asked_by(problem: Problem, rate_rps: Floats) -> Asked:

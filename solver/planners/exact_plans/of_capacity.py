@@ -12,10 +12,13 @@ from ...exact.shared_capacity import answer as shared_capacity
 from ...model.judged import capacity_of
 from ...model.plan import Plan, Search, Start
 from ...model.stop_reason import StopReason
+from ...performance.latency_rules.server_sets import is_by_set
+from ...performance.loosest import loosest
 from ...performance.resolve import ResolvedProblem
 from ...runtime.interruption import offer
 from ..igniter import hosted, placed_on_each, within_limits
 from .answers import NAME, without
+from .capacity_of_sets import most_capacity_of_sets
 
 PROVEN, UNDER_MPS = (UNKNOWN_BOUND.model_copy(update={"method": method}) for method in (METHOD, shared_capacity.METHOD))
 
@@ -35,11 +38,12 @@ def plan_capacity(resolved: ResolvedProblem, _: Start, time_limit_s: float) -> P
         most_capacity_shared = shared_capacity.most_capacity_shared
         found = most_capacity_shared(resolved, hosted, known, on_answer=offered, time_limit_s=time_limit_s)
     else:
-        found = most_capacity(resolved, on_answer=offered, time_limit_s=time_limit_s)
+        find = most_capacity_of_sets if is_by_set(resolved.problem.settings) else most_capacity
+        found = find(resolved, on_answer=offered, time_limit_s=time_limit_s)
     search = Search(stopped=found.stopped, time_limit_s=time_limit_s, solver=found.solver)
     if found.value is None and found.stopped is not StopReason.TIME_LIMIT:
         placed = placed_on_each(resolved) if resolved.mps else ()
-        return with_capacity(resolved, without(resolved, search, deadline, placed, NO_BOUND), found)
+        return with_capacity(resolved, without(loosest(resolved), search, deadline, placed, NO_BOUND), found)
     return _of_capacity(resolved, found, search)
 
 
