@@ -52,7 +52,9 @@ def compare(
     chosen = [registry.planner_named(name) for name in dict.fromkeys(planners or planners_for(problem))]
     task = task_of(problem, profiles, time_limit_s, source, gap)
     rows = _rows(task, chosen, search_s, on_row)
-    disputed = disputes([row for row in rows if isinstance(row, Plan)])
+    rules_are_fixed = problem.settings.mps_rules != "free"
+    keeping = [planner.name for planner in chosen if not (rules_are_fixed and planner.own_batches)]
+    disputed = disputes([row for row in rows if isinstance(row, Plan) and row.planner in keeping])
     stand = [_as_it_stands(row, disputed) for row in rows]
     plans = [row for row in stand if isinstance(row, Plan)]
     not_run = tuple(planner.name for planner in chosen[len(rows) :])

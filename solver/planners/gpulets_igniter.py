@@ -43,6 +43,7 @@ class GpuletsIgniter(Planner):
     sharing: tuple[Sharing, ...] = ("mps",)
     own_rule = True
     own_model = True
+    own_batches = True
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         missing = [_without_table(resolved, gpu) for gpu in resolved.mps]

@@ -42,6 +42,7 @@ class Gslice(Planner):
     sharing: tuple[Sharing, ...] = ("mps",)
     own_rule = True
     own_model = True
+    own_batches = True
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         return cheapest_single_type(resolved, self.name, _place, self.sharing)

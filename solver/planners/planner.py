@@ -31,6 +31,9 @@ class Planner(Protocol):
     own_rule: bool = False
     """Whether it keeps the latency rule of its paper, execution, whatever the problem promises: then its plan may miss
     what is promised."""
+    own_batches: bool = False
+    """Whether it chooses batch sizes and replicas by rules of its own, also where `settings.mps_rules` fixes them: then
+    its plan says nothing of the plans that these rules allow."""
     keeps_spares: bool = False
     """Whether it plans partitions that are kept free."""
     searches_on: bool = False

@@ -34,6 +34,7 @@ class Stub(Planner):
     source: str = "a test"
     sharing: tuple[str, ...] = ("mig", "mps", "exclusive")
     own_model: bool = False
+    own_batches: bool = False
 
     def plan(self, resolved, **_):
         answer = self.answer(resolved) if callable(self.answer) else self.answer
@@ -290,3 +291,14 @@ def test_every_row_has_the_same_fields_in_json(stub):
     stub(RuntimeError("no"))
     rows = compare(DEMO, ["exact", "stub"]).as_data()["planners"]
     assert set(rows[0]) == set(rows[1])
+
+
+def test_what_chooses_batches_by_rules_of_its_own_disputes_nothing_where_they_are_fixed(stub):
+    """iGniter's rules fix batch sizes, which `check` does not look at: such a plan is none of those that they allow."""
+    unserved = [Unserved(workload=IGNITER.workloads[0].name, reason="no rule serves it")]
+    search = Search(stopped="infeasible", time_limit_s=None, solver=None)
+    stub(lambda resolved: without_plan(resolved, unserved, planner="stub", search=search))
+    for rules, own_batches, is_disputed in (("igniter", True, False), ("igniter", False, True), ("free", True, True)):
+        problem = IGNITER.model_copy(update={"settings": IGNITER.settings.model_copy(update={"mps_rules": rules})})
+        stub(solve(problem, "igniter").model_copy(update={"planner": "other"}), "other", own_batches=own_batches)
+        assert bool(compare(problem, ["stub", "other"]).disputes) == is_disputed
