@@ -53,9 +53,9 @@ class DaemonDefaults:
 class MpsDaemons:
     """The MPS daemons below one folder."""
 
-    def __init__(self, root: Path, defaults: DaemonDefaults | None = None) -> None:
+    def __init__(self, root: Path, defaults: DaemonDefaults) -> None:
         self._root = root
-        self._defaults = defaults or DaemonDefaults()
+        self._defaults = defaults
 
     def folder(self, slot: Slot) -> str:
         """Returns the folder of a slot's daemon."""

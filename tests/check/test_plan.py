@@ -238,3 +238,10 @@ def test_a_plan_that_breaks_a_limit_of_its_problem_is_found_out(problem, message
     plan = Plan.model_validate(PLAN).model_copy(update={"problem": reference(problem)})
     found = check(problem, plan, shipped_profiles())
     assert any(message in str(violation) for violation in found), found
+
+
+def test_of_another_problem_only_that_is_said():
+    """Nothing of it can be judged; that its services are others would be said of each of them."""
+    fewer = problem_of(WORKLOADS[:1], fleet=FLEET)
+    (only,) = check(fewer, Plan.model_validate(PLAN), shipped_profiles())
+    assert "answers the problem" in only.message

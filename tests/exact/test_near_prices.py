@@ -167,3 +167,8 @@ def test_an_end_that_cbc_may_not_have_is_an_error(monkeypatch):
     prices, rates = D5
     with pytest.raises(RuntimeError, match="CBC ended with Solution is Unbounded"):
         solve(problem_with(prices, rates), "exact-pulp", profiles=PROFILES)
+
+
+@pytest.mark.parametrize(("unit", "unsure"), [(1, 0), (1000, 1)])
+def test_a_proof_in_rounded_units_is_one_unit_unsure_and_one_in_steps_is_not(unit, unsure):
+    assert interval_packing._Prices([3000, 5000], Fraction(1, 100), unit).unsure == unsure

@@ -5,7 +5,7 @@ import os
 import pytest
 from support.system_calls import fault, text_of, watched
 
-from sliceplan.agent.files.durable_files import NotWrittenError, write_durably
+from sliceplan.agent.files.durable_files import NotWrittenError, make_folder, write_durably
 
 
 @pytest.fixture
@@ -84,3 +84,12 @@ def test_a_link_in_place_of_the_file_aside_is_not_written_through(tmp_path):
     assert (tmp_path / "victim").read_text() == "theirs"
     assert (tmp_path / "a").read_text() == "new"
     assert not (tmp_path / "a").is_symlink()
+
+
+def test_folders_that_are_made_are_written_by_nobody_else(tmp_path):
+    before = os.umask(0)
+    try:
+        make_folder(tmp_path / "b" / "c")
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "b", tmp_path / "b" / "c")] == [0o755, 0o755]

@@ -22,7 +22,7 @@ from sliceplan.agent.model.steps import CreateInstance, StopService
 from sliceplan.agent.transition.applied import read_applied
 from sliceplan.agent.transition.applying import apply_transition, discard, resume, undo
 from sliceplan.agent.transition.checkpoint import read_checkpoint
-from sliceplan.agent.transition.journal import Done, Intended, read_journal, unfinished
+from sliceplan.agent.transition.journal import Done, Failed, Intended, read_journal, unfinished
 from sliceplan.agent.transition.preflight import plan_transition
 from sliceplan.agent.transition.session import Patience, Session
 from sliceplan.agent.transition.state_folder import StateFolder
@@ -168,6 +168,23 @@ def test_a_failure_is_rolled_back_and_names_the_step_the_error_and_its_number(no
         "GPU 0: empty 3g.40gb at 0: GPU 0: insufficient resources (NVML_ERROR_INSUFFICIENT_RESOURCES, 23)"
     )
     assert differences(node.state(), TWO) == []
+
+
+def test_a_step_that_failed_is_in_the_journal_with_the_reason_before_anything_is_undone(
+    node, session_of, folder, monkeypatch
+):
+    """Of a transition that is stopped then, who takes it up knows that its last step did not succeed."""
+    node.inject(Injection(2, "insufficient_resources"))
+    apply, journals = node.apply, []
+
+    def watched(step, timeout_s):
+        journals.append(read_journal(folder))
+        apply(step, timeout_s)
+
+    monkeypatch.setattr(node, "apply", watched)
+    outcome = bring(session_of(node), OTHER)
+    (failed,) = (line for line in journals[2] if isinstance(line, Failed))
+    assert outcome.reason == f"{failed.step}: {failed.reason}"
 
 
 def test_a_step_that_timed_out_but_was_carried_out_counts_as_done(node, session_of, folder):

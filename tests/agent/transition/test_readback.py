@@ -4,7 +4,7 @@ import dataclasses
 
 from sliceplan.agent.model.live import LiveGpu, LiveInstance
 from sliceplan.agent.model.node import Slot
-from sliceplan.agent.model.steps import CreateInstance
+from sliceplan.agent.model.steps import CreateComputeInstance, CreateInstance
 from sliceplan.agent.transition.readback import broken_promise
 
 BYSTANDER = LiveInstance(start=0, profile="3g.40gb", gi_id=1, ci_ids=(0,), uuid="MIG-1")
@@ -29,3 +29,9 @@ def test_an_instance_that_no_step_is_about_keeps_its_uuid():
 def test_an_instance_that_no_step_is_about_stays():
     gone = {0: dataclasses.replace(after(BYSTANDER)[0], instances=after(BYSTANDER)[0].instances[1:])}
     assert broken_promise(STEP, {0: BEFORE}, gone, KNOWN) == "3g.40gb at 0 is gone, and no step is about it"
+
+
+def test_a_compute_instance_that_is_not_there_is_named():
+    step = CreateComputeInstance(gpu_index=0, start=4, profile="3g.40gb")
+    said = broken_promise(step, {0: BEFORE}, after(BYSTANDER), KNOWN)
+    assert said == "3g.40gb at 4 has no compute instance of its full size"

@@ -49,6 +49,7 @@ def judged(seed):
         known = 0.0 if first is None else first.capacity(resolved, np.array(weights))
         sharper = cover_limit(resolved, np.array(weights), relaxed, known, time_limit_s=5)
         assert sharper.at(counts) >= float(strict) * (1 - SAME)
+        assert sharper.at(counts) <= price_limit(resolved, np.array(weights), relaxed).at(counts) * (1 + SAME)
     if answer.stopped is StopReason.INFEASIBLE:
         assert strict is None
         return "infeasible"
@@ -58,6 +59,8 @@ def judged(seed):
     if strict is not None:
         assert answer.limit >= float(strict) * (1 - SAME)
         assert found >= strict * (1 - Fraction(SAME))
+        if answer.stopped is StopReason.PROVED:
+            assert answer.limit <= float(found) * (1 + SAME)
     return "most"
 
 

@@ -83,3 +83,10 @@ def test_prices_that_nobody_pays_bound_nothing():
     alone = {"g": {100: np.array([10.0, 20.0])}}
     assert cost_bound(np.zeros(2), np.ones(2), alone, {"g": ((100,),)}, {"g": 3.0}) == 0.0
     assert cost_bound(np.array([1.0, 0.0]), np.array([25.0, 1.0]), alone, {"g": ((100,),)}, {"g": 3.0}) == 7.5
+
+
+def test_what_nothing_earns_costs_nothing_that_is_proven():
+    divisions, usd = {"g": ((100,),)}, {"g": 2.0}
+    alone = {"g": {100: np.array([0.0, 50.0])}}
+    assert cost_bound(np.array([1.0, 0.0]), np.array([5.0, 5.0]), alone, divisions, usd) == 0.0
+    assert cost_bound(np.array([0.0, 1.0]), np.array([5.0, 100.0]), alone, divisions, usd) == 4.0

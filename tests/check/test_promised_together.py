@@ -1,0 +1,49 @@
+"""What `check` says that partitions carry, written a second time: against the planners' formulas, on drawn sets."""
+
+import numpy as np
+import pytest
+from problems.instances import problem_of
+
+from sliceplan.solver.check.latency import OnPartitions, held_ms, promised_together
+from sliceplan.solver.performance.queueing.server_set import set_loads
+
+WORKLOAD = [{"model": "bert", "rate_rps": 1, "slo_ms": 900}]
+
+
+def settings_of(**settings):
+    return problem_of(WORKLOAD, **settings).settings
+
+
+@pytest.mark.parametrize("dispatch", ["least_expected", "central"])
+def test_what_partitions_carry_together_is_what_the_planners_formula_gives(dispatch):
+    """Property: of sets of one to five partitions, from those that carry nothing to nearly all."""
+    draw, settings = np.random.default_rng(5), settings_of(latency="percentile", dispatch=dispatch)
+    loaded = 0
+    for _ in range(200):
+        number = int(draw.integers(1, 6))
+        batch = draw.choice([1, 2, 8, 32], number).astype(np.float64)
+        processes = draw.integers(1, 4, number).astype(np.float64)
+        latency_ms, slo_ms = draw.uniform(1, 20, number), float(draw.uniform(30, 200))
+        quantile = float(draw.choice([0.9, 0.99, 0.999]))
+        full_rps = 1000 * batch * processes / latency_ms
+        each = np.ones(number)
+        served = OnPartitions(batch, processes, latency_ms, full_rps, slo_ms * each, quantile * each, 10.0 * each)
+        found = promised_together(settings, served, np.zeros(number, dtype=np.int64), np.zeros(number))
+        owner = np.zeros(number, dtype=np.int64)
+        (load,) = set_loads(
+            owner, batch.astype(np.int64), processes.astype(np.int64), slo_ms / latency_ms, np.array([quantile])
+        )
+        # A limit of this kind, stated twice, may differ by what check allows for rounding.
+        assert found == pytest.approx(load * full_rps, rel=1e-3, abs=1e-3 if load < 0.01 else 1e-9)
+        loaded += load > 0
+    assert loaded > 100
+
+
+@pytest.mark.parametrize(("batch", "latency_ms", "expected"), [(8, 0.2, 0.3), (8, 0.6, 0.0), (1, 0.2, 0.0)])
+def test_a_batch_is_held_for_what_its_execution_leaves_of_the_slo_however_little(batch, latency_ms, expected):
+    one = np.ones(1)
+    served = OnPartitions(
+        batch * one, one, latency_ms * one, 1000 * batch / latency_ms * one, 0.5 * one, 0.99 * one, one
+    )
+    assert held_ms(settings_of(latency="assembly"), served) == pytest.approx(expected)
+    assert np.isnan(held_ms(settings_of(), served)).all()
