@@ -61,14 +61,13 @@ def main() -> None:
     arguments = parser.parse_args()
     needs_chromium()
     say_what_it_ran_on(f"{arguments.services} {RANDOM}")
-    for screen, path, what in (("Start", "", DEMO_DRAWN), ("Workloads", "/workloads", TABLES)):
-        first, *later = first_paint_s(arguments.repeats, path, what)
-        named = "the solved demo's picture" if what is DEMO_DRAWN else "both tables"
-        print(f"load {os.getloadavg()[0]:.1f}; seconds from opening the screen {screen} to its title and to {named}:")
-        print(f"the first to open it {first[0]:.2f} and {first[1]:.2f} (CPU {first[2]:.2f});", end=" ")
-        columns = list(zip(*later, strict=True))
-        least, median = (" and ".join(f"{of(column):.2f}" for column in columns[:2]) for of in (min, statistics.median))
-        print(f"the next {arguments.repeats} at least {least} (CPU {min(columns[2]):.2f}), median {median}")
+    start, tables = first_paint_s(arguments.repeats)
+    print(
+        f"load {os.getloadavg()[0]:.1f}; seconds from opening the page to its title and to the solved demo's picture:"
+    )
+    print(f"the first to open it {start[0][0]:.2f} and {start[0][1]:.2f} (CPU {start[0][2]:.2f});", end=" ")
+    print(f"the next {arguments.repeats}: {least_and_median(start[1:])}")
+    print(f"from opening the screen Workloads to its title and to both tables: {least_and_median(tables)}")
     if arguments.plans:
         print(
             f"load {os.getloadavg()[0]:.1f}; from opening the page to the plan of two pasted services, four steps:",
@@ -126,16 +125,24 @@ def drawn_s(figure: str, repeats: int) -> tuple[float, float]:
     return statistics.median(walls), statistics.median(processors)
 
 
-def first_paint_s(repeats: int, path: str, what: str) -> list[tuple[float, float, float]]:
-    """
-    Returns the seconds from opening a screen to its title and to what is on it, for one person more than `repeats`.
+def least_and_median(seconds: list[tuple[float, float, float]]) -> str:
+    """Returns the least and the median of two waits, and the least CPU time until the second."""
+    *waits, processor = zip(*seconds, strict=True)
+    least, median = (" and ".join(f"{of(wait):.2f}" for wait in waits) for of in (min, statistics.median))
+    return f"at least {least} (CPU {min(processor):.2f}), median {median}"
 
-    Then the CPU seconds of server and browser. Each has an empty browser cache. The first is the first at all on a
-    server that just began to listen.
+
+def first_paint_s(repeats: int) -> tuple[list[tuple[float, float, float]], list[tuple[float, float, float]]]:
     """
-    seconds = []
+    Returns seconds from opening the page to its title and to the demo's picture, then to the tables of Workloads.
+
+    With each the CPU seconds of server and browser. Each visit has an empty browser cache. The first of the first list
+    is the first at all on a server that just began to listen; each list has `repeats` more.
+    """
+    found: tuple[list[tuple[float, float, float]], ...] = ([], [])
     with tempfile.TemporaryDirectory() as folder, running_chromium() as browser, running_page(folder) as address:
-        for _ in range(repeats + 1):
+        visits = [("", DEMO_DRAWN, found[0])] * (repeats + 1) + [("/workloads", TABLES, found[1])] * repeats
+        for path, what, seconds in visits:
             tab = browser.new_context(viewport={"width": 1280, "height": 1400}).new_page()
             before = cpu_of_descendants_s()
             tab.goto(f"{address}{path}", wait_until="commit")
@@ -146,7 +153,7 @@ def first_paint_s(repeats: int, path: str, what: str) -> list[tuple[float, float
             seconds.append((times[0], times[1], cpu_of_descendants_s() - before))
             tab.wait_for_timeout(1500)
             tab.context.close()
-    return seconds
+    return found[0], found[1]
 
 
 def first_plan_s(repeats: int) -> float:

@@ -52,7 +52,7 @@ def test_the_first_plan_is_drawn_while_it_is_improved_and_stop_keeps_it(page, tm
 def test_a_gap_that_is_good_enough_ends_the_search_by_itself(page, tmp_path):
     open_long_problem(page, tmp_path)
     page.get_by_text("Settings", exact=True).click()
-    gap = page.get_by_role("spinbutton", name="gap", exact=True)
+    gap = page.get_by_role("spinbutton", name="Good enough gap", exact=True)
     gap.fill("0.9")
     before = runs_begun(page)
     gap.press("Enter")
