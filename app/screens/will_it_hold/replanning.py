@@ -8,21 +8,28 @@ from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.api.routers import ROUTERS
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.performance.latency_rules.rules import not_by_set
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.summary import plan_summary
 
 PURPOSE = "make_it_hold"
-PLANNED_FOR = ("weighted_round_robin", "random")
-"""Ways to deal requests for which percentiles are planned; with a better one, such a plan holds too."""
+IN_TURNS = "weighted_round_robin"
+"""Planned for wherever a better router is not: such a plan holds with it too."""
 
 
 def promising(problem: Problem, traffic: Traffic) -> Problem:
     """Returns the problem with the promise that was looked at: a quantile, and how requests are dealt."""
-    dispatch = traffic.dispatch if traffic.dispatch in PLANNED_FOR else PLANNED_FOR[0]
-    promise = {"latency": "percentile", "quantile": traffic.quantile, "dispatch": dispatch}
+    dispatch = traffic.dispatch if traffic.dispatch in ROUTERS else IN_TURNS
+    promised = _with_promise(problem, traffic.quantile, dispatch)
+    return _with_promise(problem, traffic.quantile, IN_TURNS) if any(not_by_set(promised)) else promised
+
+
+def _with_promise(problem: Problem, quantile: float, dispatch: str) -> Problem:
+    promise = {"latency": "percentile", "quantile": quantile, "dispatch": dispatch}
     return problem.model_copy(update={"settings": problem.settings.model_copy(update=promise)})
 
 

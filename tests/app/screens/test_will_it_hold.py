@@ -9,6 +9,7 @@ from support.app_screens import press, screen, session_with, settled, texts
 from sliceplan.app.charts.latency_histogram import latency_histogram
 from sliceplan.app.charts.percentiles import FARTHEST, percentile_chart
 from sliceplan.app.jobs.simulating import Traffic, simulated
+from sliceplan.app.screens.will_it_hold.replanning import promising
 from sliceplan.app.screens.will_it_hold.traffic import BURSTINESS, DISPATCHES, QUANTILES, words_of
 from sliceplan.app.session.session import Result
 from sliceplan.app.tables.simulation import WORDS, simulation_table, worst_first
@@ -91,6 +92,18 @@ def test_what_would_hold_is_planned_with_its_cost_and_adopted_on_request(opened)
     press(opened, "simulate")
     assert "It holds: 99 % of requests within the SLO for all 8 services." in texts(opened.success)
     assert "make_it_hold" not in [button.key for button in opened.button]
+
+
+def test_what_would_hold_is_planned_for_the_router_that_was_looked_at_or_for_turns():
+    def planned_for(problem, dispatch):
+        return promising(problem, Traffic(1.0, "poisson", dispatch, 0.95, 1_000)).settings
+
+    assert (planned_for(DEMO, "central").dispatch, planned_for(DEMO, "central").quantile) == ("central", 0.95)
+    assert planned_for(DEMO, "least_loaded").dispatch == "weighted_round_robin"
+    shared = DEMO.model_copy(update={"fleet": (DEMO.fleet[0].model_copy(update={"sharing": ("mps",)}),)})
+    by_rules = shared.model_copy(update={"settings": DEMO.settings.model_copy(update={"mps_rules": "igniter"})})
+    assert planned_for(shared, "central").dispatch == "central"
+    assert planned_for(by_rules, "central").dispatch == "weighted_round_robin"
 
 
 def test_what_a_better_router_would_save_is_planned_on_request():
