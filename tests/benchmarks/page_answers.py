@@ -41,7 +41,7 @@ def main() -> None:
     """Runs all measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1000, help="services of the pasted table")
-    parser.add_argument("--infeasible", type=int, default=2000, help="services on a tenth of their GPUs")
+    parser.add_argument("--infeasible", type=int, default=2000, help="services on a thirtieth of their GPUs")
     parser.add_argument("--compared", type=int, default=100, help="services of the comparison")
     parser.add_argument("--repeats", type=int, default=3)
     asked = parser.parse_args()
