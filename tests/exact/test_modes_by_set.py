@@ -45,6 +45,16 @@ def test_rates_fit_at_the_factor_and_no_set_carries_them_beyond_its_limit(slo_ms
     held(found.problem, found.plan)
 
 
+def test_replicas_that_are_enough_together_and_not_in_turns_are_planned_or_said_not_to_be():
+    """At some rates two partitions carry by their set what two do not in turns, or by the estimate of their kind."""
+    found = headroom(services((700, 45, {"max_replicas": 2}), count=2), profiles=[PROFILE])
+    held(found.problem, found.plan)
+    rate = 700 * found.report.factor
+    for more in (1.0005, 1.005, 1.02, 1.1):
+        plan = solve(services((rate * more, 45, {"max_replicas": 2})), profiles=[PROFILE])
+        assert plan.gpus or plan.unserved
+
+
 @pytest.mark.parametrize(("rates", "values"), [((1500, 900, 500), (3, 2, 2)), ((800, 800, 2600), (1, 2, 4))])
 def test_no_choice_of_services_loses_less_than_is_proven(rates, values):
     slos = (40, 24, 90)

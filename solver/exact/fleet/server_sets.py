@@ -33,6 +33,7 @@ from ...performance.latency_rules.server_sets import OwnKind, carried_together
 from ...performance.loosest import loosest
 from ...performance.operating_points import OperatingPoints
 from ...performance.resolve import ResolvedProblem
+from ...performance.unservable import unservable_by_sums
 from ...runtime.progress import report
 from ..cost_lattice import NO_GAP
 from ..mig.decoding import cut_gpus
@@ -154,7 +155,7 @@ class _Search:
 
     def plan_in_turns(self, time_limit_s: float) -> None:
         """Plans by what partitions carry in weighted turns."""
-        if not self._resolved.capacity_rps.any(axis=1).all():
+        if unservable_by_sums(self._resolved):
             return
         solved = self._solved(self._resolved, time_limit_s, any_plan=self._any_plan)
         self._limited |= solved.answer.stopped is StopReason.TIME_LIMIT
@@ -175,6 +176,8 @@ class _Search:
             in_turns = np.flatnonzero((failures >= FAILURES) & self._resolved.capacity_rps.any(axis=1))
             asked[in_turns] = required[in_turns]
             points = replace(_with_rows(kind, self._resolved, in_turns), required_rps=asked)
+            if unservable_by_sums(points):  # with as many replicas as a service may have
+                return
             solved = self._solved(points, self._left_s, any_plan=self._any_plan)
             cost, partitions = cost_of(points, solved.answer), solved.answer.partitions
             if cost is None or partitions is None or (self._cost is not None and cost >= self._cost * (1 - NO_GAP)):
