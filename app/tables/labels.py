@@ -124,7 +124,7 @@ SETTINGS: Mapping[str, Label] = {
     ),
     "spare_rate": Label("By which extra rate", "What each of those may need more, as a part of its rate; 0.5 is 50 %."),
     "spare_gpu_loss": Label(
-        "Keep room for a lost GPU", "Partitions are kept free so that whatever ran on any one GPU fits elsewhere."
+        "Room for a lost GPU", "Partitions are kept free so that whatever ran on any one GPU fits elsewhere."
     ),
     "time_limit_s": Label("Time limit (s)", "The search ends then with the best plan that it has."),
     "gap": Label(

@@ -96,7 +96,7 @@ def look(page: Page, name: str) -> None:
 
 def photograph(page: Page, name: str) -> None:
     """
-    Takes a picture of what one sees without scrolling.
+    Takes a picture of what one sees of a screen without scrolling.
 
     `SLICEPLAN_TOUR=docs/tour pytest tests/browser` writes those of docs/how-to/page.md, small.
     """
@@ -105,6 +105,7 @@ def photograph(page: Page, name: str) -> None:
         return
     seen = page.viewport_size
     page.set_viewport_size({"width": 1280, "height": 900})
+    page.get_by_role("heading", level=1).scroll_into_view_if_needed()
     page.wait_for_timeout(STILL_MS)
     taken = io.BytesIO(page.screenshot())
     page.set_viewport_size(seen)

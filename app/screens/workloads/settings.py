@@ -10,7 +10,7 @@ from sliceplan.solver.model.problem import Settings
 
 from .editors import note_edit, start_of
 
-IN_A_ROW = 4
+IN_A_ROW = 3
 
 UNWEIGHTED = Settings.model_fields["capacity_weights"].default
 """Where requests/s are not the aim, nothing weighs them."""
