@@ -1,5 +1,7 @@
 """What may go wrong on the way, and what stays, against figures that are found otherwise."""
 
+from types import SimpleNamespace
+
 import pytest
 from problems.instances import problem_of
 from problems.plan_pairs import pairs, planned
@@ -7,7 +9,8 @@ from problems.plan_pairs import pairs, planned
 from sliceplan.solver.differences.staying import staying
 from sliceplan.solver.model.plan import PlanViolation
 from sliceplan.solver.transition.planning import plan_transition
-from sliceplan.solver.transition.risks import BUSY, busiest_moments, risks
+from sliceplan.solver.transition.reporting import peak_gpus
+from sliceplan.solver.transition.risks import BUSY, _mode_changes, busiest_moments, risks
 
 PAIRS = list(pairs(range(300, 312)))
 
@@ -90,3 +93,18 @@ def test_another_operating_point_is_not_the_same_partition(field):
     changed = gpu.model_copy(update={"partitions": (part.model_copy(update={"serves": (other,)}), *rest)})
     assert staying(gpu, gpu)[0] == frozenset(range(len(gpu.partitions)))
     assert 0 not in staying(gpu, changed)[0]
+
+
+def test_gpus_that_are_reset_are_told_from_those_that_change_without():
+    steps = [SimpleNamespace(kind="change_mode", gpu=gpu, needs_reset=gpu == "a") for gpu in ("a", "b")]
+    reset, other = _mode_changes(SimpleNamespace(steps=steps))
+    assert (reset.what, reset.gpus, reset.level) == ("GPU reset", ("a",), "high")
+    assert (other.what, other.gpus, other.level) == ("mode change", ("b",), "medium")
+
+
+def test_gpus_count_for_the_peak_from_what_is_created_or_started_there_until_all_has_stopped():
+    items = [SimpleNamespace(role="leaves", gpu=0), SimpleNamespace(role="comes", gpu=1)]
+    steps = [SimpleNamespace(item=1, kind="create"), SimpleNamespace(item=0, kind="stop")]
+    world = SimpleNamespace(items=items)
+    assert peak_gpus(world, steps, [(1.0, 2.0), (5.0, 6.0)]) == 2
+    assert peak_gpus(world, steps, [(7.0, 8.0), (5.0, 6.0)]) == 1
