@@ -73,7 +73,7 @@ def _watch(session: Session) -> None:
     jobs = shared_jobs()
     for purpose, job in session.open_jobs.items():
         status = jobs.status(job.id)
-        st.progress(status.done / max(status.of, 1), text=_words(status))
+        st.progress(status.done / max(status.of, 1), text=_words(status, purpose, job.problem))
         if status.so_far is not None:
             st.caption(f"Best so far: {words_of(status.so_far)}.")
         offer_stop(session, purpose, f"cancel_{purpose}")
@@ -102,9 +102,19 @@ def value_of(session: Session, purpose: str) -> Any:
     return None if found is None else found.value
 
 
-def _words(status: JobStatus) -> str:
+def _words(status: JobStatus, purpose: str, problem: Problem) -> str:
     doing = status.progress or ("waits for its turn" if status.state is State.WAITING else "begins")
-    return f"{status.title}: {doing} ({status.seconds:.0f} s)"
+    left = time_left(status, problem.settings.time_limit_s if purpose == "solve" else None)
+    return f"{status.title}: {doing} ({status.seconds:.0f} s{left})"
+
+
+def time_left(status: JobStatus, most_s: float | None) -> str:
+    """Returns how much longer a job takes, by its parts that are done or by its limit; empty: nothing is known."""
+    if 0 < status.done < status.of:
+        return f"; about {status.seconds * (status.of - status.done) / status.done:.0f} s more"
+    if most_s is not None and status.state is State.RUNNING and status.seconds < most_s:
+        return f"; at most {most_s - status.seconds:.0f} s more"
+    return ""
 
 
 def _cancel(job: OpenJob) -> None:
