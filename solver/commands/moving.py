@@ -90,7 +90,8 @@ def transition(
         write_json(planned.transition.model_dump(mode="json"), json_file)
     if not is_stdout(json_file):
         display(draw_transition(planned.transition, most))
-    raise typer.Exit(Exit.LIMITED if planned.transition.shortfalls else Exit.DONE)
+    limited = planned.transition.shortfalls or planned.transition.by_set
+    raise typer.Exit(Exit.LIMITED if limited else Exit.DONE)
 
 
 def _write_stages(plans: "list[Plan]", folder: Path) -> None:

@@ -233,6 +233,11 @@ class Promise(Record):
         description="whether the processes of a partition take from one queue or each from its own; null: either"
     )
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether some of a service's partitions carry what they are promised when the others are away."""
+        return self.dispatch not in ("least_expected", "central")
+
 
 class PlanCapacity(Record):
     """What a plan could carry, which is not what it serves, where that is the objective."""

@@ -111,7 +111,14 @@ class Transition(Record):
     mode_changes: int = Field(ge=0)
     resets: int = Field(ge=0)
     disturbed: Disturbance
-    shortfalls: tuple[Shortfall, ...] = Field(description="empty: no service ever has less than it needs")
+    shortfalls: tuple[Shortfall, ...] = Field(
+        description="empty: no service ever has less than it needs, but for those of `by_set`"
+    )
+    by_set: tuple[Name, ...] = Field(
+        default=(),
+        description="services whose router deals by state (least_expected, central) and of which partitions come or "
+        "go: what the others carry meanwhile is no sum of what they carry together, and nothing is promised of it",
+    )
     estimated_s: float = Field(ge=0)
     peak_gpus: int = Field(ge=0, description="GPUs that hold something at once, at most")
     durations: Durations

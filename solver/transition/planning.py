@@ -14,6 +14,7 @@ from .graph import UntimedStep, as_steps
 from .matches import placed
 from .ordering import order
 from .reporting import gpu_records, peak_gpus, step_record
+from .server_sets import changed_sets
 from .tenancies import (
     IdleGpus,
     RealGpu,
@@ -94,6 +95,7 @@ def plan_transition(
     disturbed = Disturbance(services=services, fewest=fewest, proven=proven, partitions=partitions, method=method)
     kinds = Counter(step.kind for step in steps)
     assigned = assigned_plan(new, world, places)
+    records = tuple(step_record(world, steps, at, times[at]) for at in range(len(steps)))
     transition = Transition(
         version=1,
         old=old.problem,
@@ -108,11 +110,12 @@ def plan_transition(
         resets=sum(step.needs_reset for step in steps),
         disturbed=disturbed,
         shortfalls=tuple(shortfalls(world, steps, times, before)),
+        by_set=changed_sets(old, new, records),
         estimated_s=max((end for _, end in times), default=0.0),
         peak_gpus=peak_gpus(world, steps, times),
         durations=durations,
         gpus=gpu_records(world, wanted, places, assigned),
-        steps=tuple(step_record(world, steps, at, times[at]) for at in range(len(steps))),
+        steps=records,
     )
     return PlannedTransition(transition, assigned, world, tuple(steps), tuple(times))
 

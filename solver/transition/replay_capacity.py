@@ -96,6 +96,7 @@ def wrong_capacity(old: Plan, assigned: Plan, transition: Transition, earlier: S
             (gains if capacity > 0 else losses)[workload][step.id] = abs(capacity)
         yield from _wrong_chain(step, transition.steps)
     yield from _wrong_figures(old, assigned, transition)
+    yield from _unnamed_sets(old, assigned, transition)
     before, after = _figures(old), _figures(assigned)
     for workload in sorted(set(before) & set(after)):
         required = min(*before[workload], *after[workload])
@@ -103,6 +104,18 @@ def wrong_capacity(old: Plan, assigned: Plan, transition: Transition, earlier: S
         missing = required - least
         if missing > admitted.get(workload, 0.0) + TOLERANCE * required:
             yield f"{workload} can fall to {least:.6g} req/s; it needs {required:.6g}"
+
+
+def _unnamed_sets(old: Plan, assigned: Plan, transition: Transition) -> Iterator[str]:
+    """Services on several partitions of a plan whose router deals by state are named if the router is redirected."""
+    for plan in (old, assigned):
+        if plan.promise is None or plan.promise.dispatch not in ("least_expected", "central"):
+            continue
+        serving = [served.workload for gpu in plan.gpus for partition in gpu.partitions for served in partition.serves]
+        for step in transition.steps:
+            for workload in step.workloads if step.kind == "redirect" else ():
+                if serving.count(workload) > 1 and workload not in transition.by_set:
+                    yield f"{workload} is promised for all its partitions together, of which step {step.id} changes one"
 
 
 def _wrong_figures(old: Plan, assigned: Plan, transition: Transition) -> Iterator[str]:

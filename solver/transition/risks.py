@@ -7,7 +7,7 @@ from typing import Literal
 
 from ..model.plan import Plan
 from ..model.transition import Transition
-from ..wording.transition_text import duration, few_names, shortfall_in_words
+from ..wording.transition_text import by_set_in_words, duration, few_names, shortfall_in_words
 from .tenancies import Tenancy, capacity_rps, required_rps, tenancy
 
 Level = Literal["high", "medium", "low"]
@@ -54,6 +54,7 @@ def risks(transition: Transition, old: Plan, new: Plan) -> list[Risk]:
             Risk("high", "below its rate", shortfall_in_words(short), (short.workload,))
             for short in sorted(transition.shortfalls, key=lambda short: -short.lost_requests)
         ),
+        *_by_set(transition),
         *_mode_changes(transition),
         *_busy(transition, old, new),
         *_moved_whole(transition, old),
@@ -96,6 +97,11 @@ def _broken_promises(new: Plan) -> Iterator[Risk]:
     if new.unserved:
         left = tuple(item.workload for item in new.unserved)
         yield Risk("high", "not served", f"the next plan has no place for {few_names(left)}", left)
+
+
+def _by_set(transition: Transition) -> Iterator[Risk]:
+    if transition.by_set:
+        yield Risk("high", "not promised", by_set_in_words(transition), transition.by_set)
 
 
 def _mode_changes(transition: Transition) -> Iterator[Risk]:

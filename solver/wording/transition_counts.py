@@ -27,6 +27,8 @@ def counts_in_words(transition: Transition) -> str:
     rates = f"{counted(short, 'service')} below its rate for a while" if short == 1 else "no service below its rate"
     if short > 1:
         rates = f"{counted(short, 'service')} below their rates for a while"
+    if transition.by_set:
+        rates += f", {counted(len(transition.by_set), 'service')} without a promise meanwhile"
     return f"{create:,} to create, {change:,} to change, {destroy:,} to destroy; {rates}."
 
 

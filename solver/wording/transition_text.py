@@ -74,9 +74,23 @@ def summary_in_words(transition: Transition) -> Iterator[str]:
         yield f"{counted(len(disturbed.services), 'service')} disturbed{proof}: {names}."
     else:
         yield "No service is disturbed."
-    if not transition.shortfalls:
-        yield "Every service keeps the lower of its two rates at every moment."
+    yield from rates_in_words(transition)
     yield f"About {duration(transition.estimated_s)}, on at most {counted(transition.peak_gpus, 'GPU')} at once."
+
+
+def rates_in_words(transition: Transition) -> Iterator[str]:
+    """Yields who is promised to keep its rate on the way, and who is not."""
+    if not transition.shortfalls:
+        every = "Every other service" if transition.by_set else "Every service"
+        yield f"{every} keeps the lower of its two rates at every moment."
+    if transition.by_set:
+        yield f"Not promised: {by_set_in_words(transition)}."
+
+
+def by_set_in_words(transition: Transition) -> str:
+    """Returns of whom nothing is promised on the way, and why."""
+    names = few_names(transition.by_set)
+    return f"what is left of {names} carries its rate; their router deals by state, and partitions come or go"
 
 
 def shortfall_in_words(short: Shortfall) -> str:

@@ -27,6 +27,7 @@ from sliceplan.solver.model.plan import Metrics, Plan, PlannedGpu, Status
 from sliceplan.solver.model.words import counted
 from sliceplan.solver.what_if.defragmentation import defragmentation
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
+from sliceplan.solver.wording.transition_text import rates_in_words
 
 PURPOSE = "defragment"
 ASKED = Kept["Plan"]("fragmentation.asked")
@@ -269,8 +270,8 @@ def _show_way(session: Session, answer: Answer, step: DefragmentationStep) -> No
         )
     if way.resets:
         st.warning(f"{way.resets:,} GPU{'' if way.resets == 1 else 's'} must be reset on the way.")
-    if not way.shortfalls:
-        st.markdown("Every service keeps its rate at every moment on the way.")
+    if words := " ".join(rates_in_words(way)):
+        st.markdown(literal(words))
     table = steps_table(way)
     show_table(
         table.head(MOST_STEPS),

@@ -1,0 +1,63 @@
+"""What several partitions of a service carry together is no promise of some of them: who is named on the way."""
+
+import pytest
+from problems.small_plans import gpu_of, partition_of, plan_of
+
+from sliceplan.solver.model.plan import Promise
+from sliceplan.solver.transition.planning import plan_transition
+from sliceplan.solver.transition.replay import replay
+from sliceplan.solver.transition.risks import risks
+from sliceplan.solver.wording.transition_counts import counts_in_words
+from sliceplan.solver.wording.transition_text import summary_in_words
+
+A100 = "A100-80GB"
+
+
+def dealt(plan, dispatch):
+    promise = Promise(latency="percentile", quantile=0.99, dispatch=dispatch, process_queues="shared")
+    return plan.model_copy(update={"promise": promise})
+
+
+def grown(dispatch):
+    """One service on two partitions that becomes one on three, and one on a single partition that moves."""
+    old = plan_of(
+        gpu_of(f"{A100}/0", partition_of("3g.40gb@0", "pair", 10), partition_of("3g.40gb@4", "pair", 10)),
+        gpu_of(f"{A100}/1", partition_of("3g.40gb@0", "alone", 10)),
+    )
+    new = plan_of(
+        gpu_of(f"{A100}/0", partition_of("3g.40gb@0", "pair", 10), partition_of("3g.40gb@4", "pair", 10)),
+        gpu_of(f"{A100}/1", partition_of("4g.40gb@0", "alone", 10), partition_of("3g.40gb@4", "pair", 10)),
+    )
+    return dealt(old, dispatch), dealt(new, dispatch)
+
+
+@pytest.mark.parametrize("dispatch", ["least_expected", "central"])
+def test_a_service_of_several_partitions_is_named_where_one_comes_or_goes(dispatch):
+    old, new = grown(dispatch)
+    found = plan_transition(old, new)
+    transition = found.transition
+    assert transition.by_set == ("pair",)
+    assert replay(old, found.assigned, transition) == []
+    words = " ".join(summary_in_words(transition))
+    assert "Every service keeps" not in words
+    assert "Not promised: what is left of pair carries its rate" in words
+    assert "1 service without a promise meanwhile" in counts_in_words(transition)
+    assert [risk.workloads for risk in risks(transition, old, found.assigned) if risk.what == "not promised"] == [
+        ("pair",)
+    ]
+    unnamed = transition.model_copy(update={"by_set": ()})
+    assert any("together" in message for message in replay(old, found.assigned, unnamed))
+
+
+@pytest.mark.parametrize("dispatch", ["weighted_round_robin", "random", None])
+def test_what_adds_up_is_promised_on_the_way(dispatch):
+    old, new = grown(dispatch)
+    found = plan_transition(old, new)
+    assert found.transition.by_set == ()
+    assert replay(old, found.assigned, found.transition) == []
+    assert not any("Not promised" in text for text in summary_in_words(found.transition))
+
+
+def test_nobody_is_named_where_nothing_is_touched():
+    old, _ = grown("central")
+    assert plan_transition(old, old).transition.by_set == ()
