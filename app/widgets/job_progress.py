@@ -1,5 +1,6 @@
 """Work under way: begun here, shown with progress and cancel on every screen, its result put into the session."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -62,13 +63,26 @@ def show_under_way(session: Session) -> None:
     collect(session)
     nothing_is_shown(session)
     if session.open_jobs:
-        _watch(session)
+        _watch(session, _Drawn())
+
+
+@dataclass
+class _Drawn:
+    """What there is of the jobs on the page."""
+
+    with_page: bool = True
+    """Whether it is being drawn with all of the page, which it is once."""
+    is_late: bool = False
+    """Whether something ended after a part of the page had been drawn."""
 
 
 @st.fragment(run_every=POLL_S)
-def _watch(session: Session) -> None:
+def _watch(session: Session, drawn: _Drawn) -> None:
+    drawn.is_late |= collect(session)
+    if drawn.with_page:
+        drawn.with_page = False  # drawn anew at once, the page would lose a press that it is being drawn for
     # What ends while a dialog is open is shown when that is closed.
-    if (collect(session) or is_better_known(session)) and not is_open(session):
+    elif (drawn.is_late or is_better_known(session)) and not is_open(session):
         st.rerun()
     jobs = shared_jobs()
     for purpose, job in session.open_jobs.items():

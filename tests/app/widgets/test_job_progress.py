@@ -1,8 +1,13 @@
 """What is said of work under way: how much longer it takes, where anything is known of that."""
 
+from types import SimpleNamespace
+
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from sliceplan.app.jobs.job import JobStatus, State
+from sliceplan.app.session.session import OpenJob
+from sliceplan.app.widgets import job_progress
 from sliceplan.app.widgets.job_progress import time_left
 
 
@@ -19,3 +24,34 @@ from sliceplan.app.widgets.job_progress import time_left
 def test_the_time_left_is_told_by_parts_or_by_the_limit(state, done, of, seconds, most_s, said):
     status = JobStatus("id", "ann", "sweep", "demo: rate", state, "", done, of, seconds, None)
     assert time_left(status, most_s) == said
+
+
+def test_no_press_is_lost_that_arrives_as_a_job_ends(monkeypatch):
+    """The job goes on when the page begins to be drawn for the press, and has ended a moment later."""
+    asked = []
+
+    def status(number):
+        asked.append(number)
+        return JobStatus(
+            number, "ann", "sweep", "demo", State.DONE if len(asked) > 1 else State.RUNNING, "", 0, 1, 0.0, None
+        )
+
+    jobs = SimpleNamespace(status=status, result=lambda *_: "the answer", cancel=lambda *_: None)
+    monkeypatch.setattr(job_progress, "shared_jobs", lambda: jobs)
+    session = SimpleNamespace(open_jobs={}, results={})
+    monkeypatch.setattr(job_progress, "nothing_is_shown", lambda *_: None)
+    monkeypatch.setattr(job_progress, "is_better_known", lambda *_: False)
+    monkeypatch.setattr(job_progress, "is_open", lambda *_: False)
+
+    def page(session, show_under_way):
+        import streamlit
+
+        with streamlit.sidebar:
+            show_under_way(session)
+        if streamlit.button("Compare these"):
+            streamlit.write(f"compared beside {session.results['sweep'].value}")
+
+    app = AppTest.from_function(page, args=(session, job_progress.show_under_way)).run()
+    session.open_jobs["sweep"] = OpenJob("1", None)
+    app.button[0].click().run()
+    assert [one.value for one in app.markdown] == ["compared beside the answer"]
