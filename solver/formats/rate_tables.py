@@ -9,18 +9,15 @@ Rates that change in steps: CSV with a header.
 Lines are in any order of services; times of a service ascend, and its first is 0.
 """
 
-import csv
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
 from ..model.errors import Finding, InputError
 from ..model.parsing import read_text
+from .csv_lines import read_csv_lines
 
 COLUMNS = ("seconds", "service", "rate_rps")
-
-MOST_FINDINGS = 10
-"""Lines that are named before the rest is counted."""
 
 MOST_FIGURE = 1e7
 """Seconds and requests/s."""
@@ -50,28 +47,17 @@ def read_rate_table(path: Path) -> tuple[dict[str, list[Step]], float]:
         With what is wrong with each line, the first ten of them and how many more.
     """
     source = str(path)
-    reader = csv.reader(read_text(path).splitlines(), strict=True)
-    findings: list[Finding] = []
+    header: list[str] = []
     steps: dict[str, list[Step]] = {}
-    try:
-        header = [cell.strip().lower() for cell in next(reader, [])]
-        if missing := [name for name in COLUMNS if name not in header]:
-            message = f"lacks {', '.join(missing)}; expected {','.join(COLUMNS)}"
-            raise InputError([Finding(source, "line 1", message)])
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                fault = _read(cells, header, steps)
-                if fault is not None:
-                    findings.append(Finding(source, f"line {reader.line_num}", fault))
-    except csv.Error as error:
-        raise InputError([Finding(source, f"line {reader.line_num}", f"is not valid CSV: {error}")]) from error
-    if len(findings) > MOST_FINDINGS:
-        more = f"has {len(findings) - MOST_FINDINGS:,} more lines that are wrong"
-        findings = [*findings[:MOST_FINDINGS], Finding(source, "", more)]
-    if not steps and not findings:
-        findings.append(Finding(source, "", "has no rates; expected a line for each step below the header"))
-    if findings:
-        raise InputError(findings)
+
+    def take_header(cells: list[str]) -> str | None:
+        header.extend(cell.strip().lower() for cell in cells)
+        missing = [name for name in COLUMNS if name not in header]
+        return f"lacks {', '.join(missing)}; expected {','.join(COLUMNS)}" if missing else None
+
+    read_csv_lines(path, take_header, lambda cells: _read(cells, header, steps))
+    if not steps:
+        raise InputError([Finding(source, "", "has no rates; expected a line for each step below the header")])
     times = sorted({step.seconds for own in steps.values() for step in own})
     if len(times) < 2:
         raise InputError([Finding(source, "", "has one time only, so nothing says how long; expected two or more")])
@@ -80,8 +66,6 @@ def read_rate_table(path: Path) -> tuple[dict[str, list[Step]], float]:
 
 def _read(cells: list[str], header: list[str], steps: dict[str, list[Step]]) -> str | None:
     """Takes a line into the steps; returns what is wrong with it, None: nothing."""
-    if len(cells) != len(header):
-        return f"has {len(cells)} cells; the header has {len(header)}"
     texts = {name: cells[header.index(name)].strip() for name in COLUMNS}
     figures = {name: _figure(texts[name]) for name in ("seconds", "rate_rps")}
     for name, figure in figures.items():
