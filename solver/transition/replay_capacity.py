@@ -107,15 +107,22 @@ def wrong_capacity(old: Plan, assigned: Plan, transition: Transition, earlier: S
 
 
 def _unnamed_sets(old: Plan, assigned: Plan, transition: Transition) -> Iterator[str]:
-    """Services on several partitions of a plan whose router deals by state are named if the router is redirected."""
-    for plan in (old, assigned):
-        if plan.promise is None or plan.promise.dispatch not in ("least_expected", "central"):
-            continue
-        serving = [served.workload for gpu in plan.gpus for partition in gpu.partitions for served in partition.serves]
-        for step in transition.steps:
-            for workload in step.workloads if step.kind == "redirect" else ():
-                if serving.count(workload) > 1 and workload not in transition.by_set:
-                    yield f"{workload} is promised for all its partitions together, of which step {step.id} changes one"
+    """With a router that deals by state, whoever is redirected is named, but one that only begins or only ends."""
+    if not any(plan.promise and plan.promise.dispatch in ("least_expected", "central") for plan in (old, assigned)):
+        return
+    known: defaultdict[str, int] = defaultdict(int)
+    for gpu in old.gpus:
+        for partition in gpu.partitions:
+            for served in partition.serves:
+                known[served.workload] += 1
+    redirected = [step for step in transition.steps if step.kind == "redirect"]
+    for step in redirected:
+        for workload, capacity in (step.capacity_rps or {}).items():
+            known[workload] += capacity > 0
+    for step in redirected:
+        for workload in step.workloads:
+            if known[workload] > 1 and workload not in transition.by_set:
+                yield f"{workload} is promised for all its partitions together, of which step {step.id} changes one"
 
 
 def _wrong_figures(old: Plan, assigned: Plan, transition: Transition) -> Iterator[str]:

@@ -9,17 +9,16 @@ from ..model.transition import TransitionStep
 
 def changed_sets(old: Plan, new: Plan, steps: Iterable[TransitionStep]) -> tuple[str, ...]:
     """
-    Returns the services of which partitions come or go, and several are promised for what they are together.
+    Returns the services of which partitions come or go where several are promised for what they are together.
 
-    Such a promise is one of all of them: with one away the others may carry less than their parts. A partition that is
-    promised alone, or in weighted turns, carries that beside any others.
+    Such a promise is one of all of them: with one away, or one more beside them, the others may carry less than their
+    parts. So is named whoever has more than one partition at any moment, also who goes from a single one to another:
+    both receive requests until the old one is drained. In weighted turns each carries its part beside any others.
     """
-    changed = {workload for step in steps for workload in step.capacity_rps or {}}
-    together: set[str] = set()
-    for plan in (old, new):
-        if plan.promise is not None and not plan.promise.adds_up:
-            of_service = Counter(
-                served.workload for gpu in plan.gpus for one in gpu.partitions for served in one.serves
-            )
-            together |= {workload for workload, partitions in of_service.items() if partitions > 1}
-    return tuple(sorted(changed & together))
+    if all(plan.promise is None or plan.promise.adds_up for plan in (old, new)):
+        return ()
+    changes = [workload for step in steps for workload in step.capacity_rps or {}]
+    coming = [workload for step in steps for workload, rps in (step.capacity_rps or {}).items() if rps > 0]
+    present = [served.workload for gpu in old.gpus for one in gpu.partitions for served in one.serves]
+    at_once = Counter(present) + Counter(coming)
+    return tuple(sorted(workload for workload in set(changes) if at_once[workload] > 1))

@@ -90,7 +90,8 @@ def rates_in_words(transition: Transition) -> Iterator[str]:
 def by_set_in_words(transition: Transition) -> str:
     """Returns of whom nothing is promised on the way, and why."""
     names = few_names(transition.by_set)
-    return f"what is left of {names} carries its rate; their router deals by state, and partitions come or go"
+    keep = "keeps its rate" if len(transition.by_set) == 1 else "keep their rates"
+    return f"that {names} {keep} while partitions come or go; the router deals by state"
 
 
 def shortfall_in_words(short: Shortfall) -> str:

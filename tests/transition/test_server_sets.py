@@ -19,34 +19,37 @@ def dealt(plan, dispatch):
 
 
 def grown(dispatch):
-    """One service on two partitions that becomes one on three, and one on a single partition that moves."""
+    """One service on two partitions that becomes one on three, one that moves from a single one, and two that stay."""
     old = plan_of(
         gpu_of(f"{A100}/0", partition_of("3g.40gb@0", "pair", 10), partition_of("3g.40gb@4", "pair", 10)),
         gpu_of(f"{A100}/1", partition_of("3g.40gb@0", "alone", 10)),
+        gpu_of(f"{A100}/2", partition_of("3g.40gb@0", "left", 10), partition_of("3g.40gb@4", "still", 10)),
     )
     new = plan_of(
         gpu_of(f"{A100}/0", partition_of("3g.40gb@0", "pair", 10), partition_of("3g.40gb@4", "pair", 10)),
         gpu_of(f"{A100}/1", partition_of("4g.40gb@0", "alone", 10), partition_of("3g.40gb@4", "pair", 10)),
+        gpu_of(f"{A100}/2", partition_of("2g.20gb@0", "come", 10), partition_of("3g.40gb@4", "still", 10)),
     )
     return dealt(old, dispatch), dealt(new, dispatch)
 
 
 @pytest.mark.parametrize("dispatch", ["least_expected", "central"])
-def test_a_service_of_several_partitions_is_named_where_one_comes_or_goes(dispatch):
+def test_a_service_of_several_partitions_at_any_moment_is_named_where_one_comes_or_goes(dispatch):
     old, new = grown(dispatch)
     found = plan_transition(old, new)
     transition = found.transition
-    assert transition.by_set == ("pair",)
+    assert transition.by_set == ("alone", "pair")
     assert replay(old, found.assigned, transition) == []
     words = " ".join(summary_in_words(transition))
     assert "Every service keeps" not in words
-    assert "Not promised: what is left of pair carries its rate" in words
-    assert "1 service without a promise meanwhile" in counts_in_words(transition)
+    assert "Not promised: that alone, pair keep their rates" in words
+    assert "2 services without a promise meanwhile" in counts_in_words(transition)
     assert [risk.workloads for risk in risks(transition, old, found.assigned) if risk.what == "not promised"] == [
-        ("pair",)
+        ("alone", "pair")
     ]
-    unnamed = transition.model_copy(update={"by_set": ()})
-    assert any("together" in message for message in replay(old, found.assigned, unnamed))
+    for name in transition.by_set:
+        unnamed = transition.model_copy(update={"by_set": tuple({"alone", "pair"} - {name})})
+        assert any(name in message and "together" in message for message in replay(old, found.assigned, unnamed))
 
 
 @pytest.mark.parametrize("dispatch", ["weighted_round_robin", "random", None])
