@@ -76,18 +76,22 @@ def placed(runs: Sequence[Tenancy], wants: Sequence[Tenancy], match: Match | Non
         return [], list(wants)
     left = Counter(dict(match.kept))
     places = set(match.layout or ())
+    asked = {(one.start, one.kind) for one in wants}
+    # Of equal ones those stay that stand where the plan says: where starts are fixed, no others may.
     stay = []
-    for i, one in enumerate(runs):
-        if left[one.kind] and (match.layout is None or placement(one) in places):
-            left[one.kind] -= 1
+    for i in sorted(range(len(runs)), key=lambda i: (runs[i].start, runs[i].kind) not in asked):
+        if left[runs[i].kind] and (match.layout is None or placement(runs[i]) in places):
+            left[runs[i].kind] -= 1
             stay.append(i)
+    stay.sort()
     kept = Counter(runs[i].kind for i in stay)
-    coming = []
-    for one in wants:
-        if kept[one.kind]:
-            kept[one.kind] -= 1
-        else:
-            coming.append(one)
+    there = {(runs[i].start, runs[i].kind) for i in stay}
+    met = set()
+    for j in sorted(range(len(wants)), key=lambda j: (wants[j].start, wants[j].kind) not in there):
+        if kept[wants[j].kind]:
+            kept[wants[j].kind] -= 1
+            met.add(j)
+    coming = [one for j, one in enumerate(wants) if j not in met]
     if match.layout is None:
         return stay, coming
     free: defaultdict[str, list[int]] = defaultdict(list)
