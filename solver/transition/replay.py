@@ -28,7 +28,7 @@ def replay(old: Plan, assigned: Plan, transition: Transition) -> list[str]:
     assigned
         The new plan with the GPUs and places that the transition gives it.
     """
-    found = list(_wrong_graph(transition.steps))
+    found = [*_wrong_graph(transition.steps), *_wrong_gpus(old, transition)]
     if found:
         return found
     earlier = ancestors(transition.steps)
@@ -50,6 +50,17 @@ def _wrong_graph(steps: Sequence[TransitionStep]) -> Iterator[str]:
             yield f"step {at} waits for {step.after}, which are not all earlier"
         elif any(step.starts_s < steps[other].ends_s - LATE for other in step.after):
             yield f"step {at} begins before a step that it waits for has ended"
+
+
+def _wrong_gpus(old: Plan, transition: Transition) -> Iterator[str]:
+    """Every GPU on which something runs or is to be done is one of the transition's."""
+    known, names = {gpu.old_id for gpu in transition.gpus}, {gpu.name for gpu in transition.gpus}
+    for gpu in old.gpus:
+        if gpu.partitions and gpu.id not in known:
+            yield f"the transition does not say what becomes of {gpu.id}"
+    for step in transition.steps:
+        if step.gpu not in names:
+            yield f"step {step.id} is on {step.gpu}, which is none of the transition's GPUs"
 
 
 def _wrong_end(assigned: Plan, transition: Transition, lifetimes: Mapping[str, Sequence[Lifetime]]) -> Iterator[str]:

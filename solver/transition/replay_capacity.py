@@ -9,6 +9,7 @@ begun to serve that the redirections wait for. The cut that leaves least is a cl
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from ..model.plan import Plan
-from ..model.transition import Transition, TransitionStep
+from ..model.transition import StepKind, Transition, TransitionStep
 
 TOLERANCE = 1e-6
 """Relative, for sums of capacities."""
@@ -94,7 +95,7 @@ def wrong_capacity(old: Plan, assigned: Plan, transition: Transition, earlier: S
     for step in transition.steps:
         for workload, capacity in (step.capacity_rps or {}).items():
             (gains if capacity > 0 else losses)[workload][step.id] = abs(capacity)
-        yield from _wrong_chain(step, transition.steps)
+    yield from _wrong_chains(transition.steps)
     yield from _wrong_figures(old, assigned, transition)
     yield from _unnamed_sets(old, assigned, transition)
     before, after = _figures(old), _figures(assigned)
@@ -141,23 +142,67 @@ def _wrong_figures(old: Plan, assigned: Plan, transition: Transition) -> Iterato
                 yield f"step {step.id} gives {workload} {capacity:.6g} req/s; the plans say {figures or 'nothing'}"
 
 
-def _wrong_chain(step: TransitionStep, steps: Sequence[TransitionStep]) -> Iterator[str]:
-    """Requests go to what has started, and what stops has been drained after they went elsewhere."""
+def _wrong_chains(steps: Sequence[TransitionStep]) -> Iterator[str]:
+    """
+    Requests go to what has started, and what stops has been drained after they went elsewhere.
 
-    def follows(kind: str) -> bool:
-        return any(
-            steps[other].kind == kind
-            and (steps[other].gpu, steps[other].mig_profile, steps[other].start, steps[other].workloads)
-            == (step.gpu, step.mig_profile, step.start, step.workloads)
+    Each step waits for one of its own: were two redirections to wait for one start, its capacity would count twice.
+    """
+    followed: set[int] = set()
+    for step in steps:
+        yield from _wrong_change(step)
+        link = _links_of(step)
+        if link is None:
+            continue
+        own = [
+            other
             for other in step.after
-        )
+            if other not in followed
+            and _place(steps[other]) == _place(step)
+            and steps[other].kind == link.kind
+            and not (link.kind == "redirect" and _gains(steps[other]))
+        ]
+        if not own:
+            yield f"step {step.id} {link.wrong}"
+        followed.update(own[:1])
 
-    if step.kind == "redirect" and step.capacity_rps and min(step.capacity_rps.values()) > 0 and not follows("start"):
-        yield f"step {step.id} sends requests to {step.gpu} before anything started there"
-    if step.kind == "drain" and not follows("redirect"):
-        yield f"step {step.id} drains {step.gpu} while requests are sent there"
-    if step.kind == "stop" and not follows("drain"):
-        yield f"step {step.id} stops {step.gpu} before it is drained"
+
+@dataclass(frozen=True)
+class _Link:
+    kind: StepKind
+    """Of the step that is waited for."""
+    wrong: str
+    """What is said where there is none."""
+
+
+def _links_of(step: TransitionStep) -> _Link | None:
+    """Returns what a step waits for of its own partition; None: nothing."""
+    if step.kind == "redirect" and _gains(step):
+        return _Link("start", f"sends requests to {step.gpu} before anything started there")
+    if step.kind == "drain":
+        return _Link("redirect", f"drains {step.gpu} while requests are sent there")
+    if step.kind == "stop":
+        return _Link("drain", f"stops {step.gpu} before it is drained")
+    return None
+
+
+def _place(step: TransitionStep) -> tuple[object, ...]:
+    return step.gpu, step.mig_profile, step.start, step.sm_percent, step.workloads
+
+
+def _gains(step: TransitionStep) -> bool:
+    return any(capacity > 0 for capacity in (step.capacity_rps or {}).values())
+
+
+def _wrong_change(step: TransitionStep) -> Iterator[str]:
+    """A redirection says what each service gains, or what each loses; no other step changes a capacity."""
+    stated = step.capacity_rps or {}
+    if step.kind != "redirect" and stated:
+        yield f"step {step.id} states capacities and redirects nothing"
+    if step.kind == "redirect" and set(stated) != set(step.workloads):
+        yield f"step {step.id} redirects {step.workloads} and states the capacity of {tuple(stated)}"
+    if _gains(step) and min(stated.values()) < 0:
+        yield f"step {step.id} sends requests to {step.gpu} and away from there at once"
 
 
 def _figures(plan: Plan) -> dict[str, tuple[float, float]]:

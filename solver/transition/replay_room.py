@@ -125,7 +125,9 @@ def wrong_room(
     instances = [one for one in lifetimes if one.is_instance]
     tenants = [one for one in lifetimes if not one.is_instance]
     geometry = load_catalogue()[gpu].mig
-    if instances and geometry is not None:
+    if instances and geometry is None:
+        yield f"{name}: {[one.place[:2] for one in instances]} are to exist on {gpu}, which has no MIG"
+    elif geometry is not None:
         rules = placement_rules(geometry)
         for clique in _cliques(instances, earlier):
             if not _fit_together(rules, clique):
@@ -168,7 +170,7 @@ def _fit_together(rules: PlacementRules, clique: Iterable[Lifetime]) -> bool:
     layout: tuple[Placement, ...] = ()
     for one in clique:
         added = Placement(one.place[1] or 0, one.place[0] or "")
-        if not fits(rules, layout, added):
+        if added.profile not in rules.by_name or not fits(rules, layout, added):
             return False
         layout = tuple(sorted((*layout, added)))
     return True
