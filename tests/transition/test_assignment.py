@@ -2,11 +2,12 @@
 
 from itertools import permutations
 
+import pytest
 from problems.plan_pairs import pairs
 
 from sliceplan.solver.transition.assignment import least_disturbance
 from sliceplan.solver.transition.matches import matches, placed
-from sliceplan.solver.transition.tenancies import IdleGpus, Tenancy, real_gpus, wanted_gpus
+from sliceplan.solver.transition.tenancies import IdleGpus, RealGpu, Tenancy, WantedGpu, real_gpus, wanted_gpus
 
 
 def instance(profile, start, workload):
@@ -82,6 +83,18 @@ def test_instances_may_stand_elsewhere_so_that_more_of_what_runs_can_stay():
     assert [(one.mig_profile, one.workloads) for one in coming] == [("1g.10gb", ("c",))]
     assert coming[0].start in (4, 5)
     assert matches("A100-80GB", runs, wants, fixed_starts=True) == []
+
+
+@pytest.mark.parametrize("fixed_starts", [False, True])
+def test_gpus_with_the_same_services_at_other_starts_are_told_apart_where_starts_are_fixed(fixed_starts):
+    parts = [[instance("3g.40gb", start, "ab"[start // 4 ^ g]) for start in (0, 4)] for g in (0, 1)]
+    real = [RealGpu(f"x/{g}", "A100-80GB", None, None, f"x/{g}", "mig", tuple(on)) for g, on in enumerate(parts)]
+    wanted = [WantedGpu(f"y/{g}", "A100-80GB", "mig", tuple(on)) for g, on in enumerate(reversed(parts))]
+    found = least_disturbance(real, wanted, {"a", "b"}, fixed_starts=fixed_starts)
+    assert (found.fewest_services, found.proven) == (0, True)
+    assert [match.count for match in found.match] == [2, 2]
+    if fixed_starts:
+        assert found.real == (1, 0)
 
 
 def test_another_batch_size_or_number_of_processes_is_another_process():

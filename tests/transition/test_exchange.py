@@ -55,3 +55,23 @@ def test_a_share_goes_where_the_fewest_percent_are_free():
     arrival = partition_of(40, "c", 10)
     where, _ = placed(plan_of(half, more), plan_of(half, gpu_of(f"{A100}/1", *more.partitions, arrival)), {A100: 1})
     assert where == {"c": (f"{A100}/1", None)}
+
+
+def moves(old, new):
+    """Returns how many partitions a transition keeps, creates and destroys."""
+    _, found = placed(old, new)
+    return found.kept, found.created, found.destroyed
+
+
+def test_only_as_many_go_as_are_too_many():
+    """The others may go for their rate, too, and would have to come back."""
+    parts = [partition_of(f"1g.10gb@{start}", "a", 1, capacity=10) for start in range(3)]
+    old = plan_of(gpu_of(f"{A100}/0", *parts))
+    new = plan_of(gpu_of(f"{A100}/0", *(partition_of(f"1g.10gb@{start}", "a", 1.5, capacity=10) for start in (0, 1))))
+    assert moves(old, new) == (2, 0, 1)
+
+
+def test_a_gpu_becomes_the_one_of_the_new_plan_that_shares_most_with_it():
+    a, b = (gpu_of(f"{A100}/{i}", partition_of("3g.40gb@0", name, 10)) for i, name in enumerate("ab"))
+    turned = [one.model_copy(update={"id": other.id}) for one, other in ((b, a), (a, b))]
+    assert moves(plan_of(a, b), plan_of(*turned)) == (2, 0, 0)

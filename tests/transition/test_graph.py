@@ -111,3 +111,22 @@ def test_a_gpu_of_which_the_mode_changes_twice_forgets_what_was_gone_before_and_
     assert before(steps, second, "destroy") == []
     created = [at for at, step in enumerate(steps) if step.kind == "create"]
     assert [steps[at].after for at in created] == [(second,), (second,)]
+
+
+def test_only_what_is_in_the_way_is_destroyed_and_the_rest_serves_the_next_as_it_stands():
+    small, large, larger = (
+        tenancy(partition_of(place, name, 10), "mig")
+        for place, name in (("1g.10gb@6", "a"), ("3g.40gb@0", "b"), ("4g.40gb@0", "c"))
+    )
+    again = tenancy(partition_of("1g.10gb@6", "d", 10), "mig")
+    items = [Item(0, small, "leaves"), Item(0, large, "leaves"), Item(0, larger, "comes"), Item(0, again, "comes")]
+    world = World([RealGpu("x", AMPERE, None, None, "x", "mig", (small, large))], items, {})
+    world.take(0)
+    world.take(1)
+    world.bring(2)
+    world.bring(3)
+    steps = as_steps(world, capacity_rps([small, large]))
+    acts = [(step.kind, step.tenancy.mig_profile) for step in steps if step.kind in ("create", "destroy")]
+    assert acts == [("destroy", "3g.40gb"), ("create", "4g.40gb")]
+    created = next(at for at, step in enumerate(steps) if step.kind == "create")
+    assert [steps[at].kind for at in steps[created].after] == ["destroy"]
