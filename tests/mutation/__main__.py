@@ -5,17 +5,20 @@ What do the tests not see? Random small changes of named modules, each tried aga
 
 The first run copies the tree to FOLDER/tree and follows all tests once there (FOLDER/executed.jsonl); every run tries
 what has no result in FOLDER/results.jsonl yet, so one that was stopped goes on. Trials rest on that copy: for a tree
-that has changed take a new folder. The report goes to the standard output; the patches in it are for `git apply`.
+that has changed take a new folder, and `--after OLD` to follow only the tests that are new to it. The report goes to
+the standard output; the patches in it are for `git apply`.
 
 Needs Linux: each trial has a process namespace of its own, since a change of the agent may end the wrong processes.
 """
 
 import argparse
+import json
 import random
 import signal
 import sys
 from pathlib import Path
 
+from mutation.earlier import carried_over
 from mutation.executed import RECORDS, read_records
 from mutation.following import TREE
 from mutation.mutants import Mutant, mutants_of
@@ -35,6 +38,7 @@ def main() -> None:
     # As Ctrl-C: what runs is ended or finished, and the rest is left for the next run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     place = Place(asked.folder.resolve())
+    begin(place, asked.after)
     follow_all(place, asked.tests or TESTS, asked.processes)
     suite = Suite(read_records(place.folder / "executed.jsonl"))
     drawn = {group: draw(place.tree, group, asked.count, asked.seed) for group in asked.modules}
@@ -66,17 +70,26 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("-n", dest="processes", type=int, default=1, help="trials at once")
     parser.add_argument("--most-tests", type=int, default=100, help="tests for one change at most")
     parser.add_argument("--most-seconds", type=float, default=90.0, help="time of the tests for one change at most")
+    parser.add_argument("--after", type=Path, metavar="OLD", help="folder of an earlier run whose map is brought here")
     parser.add_argument("--tests", nargs="+", help=f"arguments of pytest for the map; default: {' '.join(TESTS)}")
     return parser
 
 
+def begin(place: Place, after: Path | None) -> None:
+    """Makes the copy, and brings what an earlier run knows to it, unless that is done."""
+    if place.tree.exists():
+        return
+    place.make()
+    if after is not None:
+        known = carried_over(read_records(after / "executed.jsonl"), after / "tree", place.tree)
+        (place.folder / "executed.jsonl").write_text("".join(json.dumps(record) + "\n" for record in known))
+
+
 def follow_all(place: Place, tests: tuple[str, ...], processes: int) -> None:
-    """Makes the copy and the map of what the tests carry out, unless they are there."""
+    """Makes the map of what the tests carry out, unless it is there."""
     records, finished = place.folder / "executed.jsonl", place.folder / "executed"
     if finished.exists():
         return
-    if not place.tree.exists():
-        place.make()
     if not place.imports_from_here():
         sys.exit(f"mutation: Python does not import sliceplan from {place.tree}; is PYTHONPATH in use?")
     print("Following all tests once...", file=sys.stderr, flush=True)

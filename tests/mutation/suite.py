@@ -3,10 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import Any
 
 from mutation.mutants import Mutant
+
+NEAR_S = 5.0
+"""Time of the tests that run first."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,8 @@ class Choice:
     """What they took on the tree as it is."""
     left_out: int
     """How many more carry out its lines."""
+    near: int
+    """How many of them, from the first, run before the others are even read: most changes are noticed by them."""
 
 
 class Suite:
@@ -57,18 +63,28 @@ class Suite:
                 continue
             chosen.append(test)
             seconds += self._seconds[test]
-        return Choice(tuple(chosen), seconds, len(order) - len(chosen))
+        times = accumulate(self._seconds[test] for test in chosen)
+        near = max(1, sum(time <= NEAR_S for time in times))
+        return Choice(tuple(chosen), seconds, len(order) - len(chosen), near)
 
 
 def _places(lines: dict[str, list[int]]) -> Iterable[tuple[str, int]]:
     return ((file, line) for file, numbers in lines.items() for line in numbers)
 
 
+def is_of_room(test: str, file: str) -> bool:
+    """Tells whether a test is in the folder that mirrors a module's."""
+    return bool(_parts(file)) and PurePosixPath("tests", *_parts(file)) in PurePosixPath(test.split("::")[0]).parents
+
+
+def _parts(file: str) -> tuple[str, ...]:
+    folder = PurePosixPath(file).parent.parts
+    return folder if folder[0] == "agent" else folder[1:]
+
+
 def _distance(file: str, test: str) -> int:
     """Returns 0 for a test in the file that mirrors a module's, 1 for one in the mirrored folder, 2 for any other."""
-    module, tests = PurePosixPath(file), PurePosixPath(test.split("::")[0])
-    parts = module.parent.parts if module.parts[0] == "agent" else module.parent.parts[1:]
-    folder = PurePosixPath("tests", *parts)
-    if tests == folder / f"test_{module.stem}.py":
+    own = PurePosixPath("tests", *_parts(file), f"test_{PurePosixPath(file).stem}.py")
+    if PurePosixPath(test.split("::")[0]) == own:
         return 0
-    return 1 if folder in tests.parents and parts else 2
+    return 1 if is_of_room(test, file) else 2

@@ -67,3 +67,9 @@ def test_what_is_beyond_the_limits_is_counted(most_tests, most_seconds, count):
     records = [record(f"tests/test_a.py::{i}", solver__a=[1]) for i in range(6)]
     found = chosen(records, mutant("solver/a.py", 1), most_tests, most_seconds)
     assert (len(found.tests), found.seconds, found.left_out) == (count, count, 6 - count)
+
+
+@pytest.mark.parametrize(("seconds", "near"), [(0.5, 8), (2.0, 2), (9.0, 1)])
+def test_the_nearest_tests_run_before_the_others_are_read(seconds, near):
+    records = [record(f"tests/test_a.py::{i}", seconds, solver__a=[1]) for i in range(8)]
+    assert chosen(records, mutant("solver/a.py", 1)).near == near
