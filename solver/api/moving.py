@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ..analysis.replan import in_the_fleet, nothing_found, replanned
+from ..analysis.replanning.replan import nothing_found, replanned
+from ..analysis.replanning.what_runs import in_the_fleet
 from ..formats.profile_files import shipped_profiles
 from ..model.counted import require_cost
 from ..model.errors import Finding, InputError, NoPlanError, NoTimeError
@@ -22,7 +23,6 @@ from ..transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_
 from ..transition.replay import replay
 from ..transition.tenancies import IdleGpus
 from .finishing import finish_plan
-from .running import refuse_sets
 
 
 class WrongTransitionError(RuntimeError):
@@ -132,7 +132,6 @@ def replan(
     known = shipped_profiles() if profiles is None else list(profiles)
     resolved = resolve(problem, known, sources[0])
     resolved = resolved if gap is None else replace(resolved, gap=gap)
-    refuse_sets(problem, sources[0])
     findings = [
         Finding(sources[0], f"fleet[{i}].sharing", "allows mps; replanning knows mig and exclusive")
         for i, entry in enumerate(problem.fleet)

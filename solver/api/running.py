@@ -16,7 +16,6 @@ from ..analysis.known_gpus import NOTHING, KnownGpus
 from ..model.collector import collector_paused
 from ..model.errors import Finding, InputError, described
 from ..model.plan import Plan, Search, Status
-from ..model.problem import Problem
 from ..model.stop_reason import StopReason
 from ..performance.latency_rules.execution import Execution
 from ..performance.latency_rules.server_sets import is_by_set
@@ -51,16 +50,6 @@ def refuse_unplannable(task: Task, source: str | None) -> None:
     """Raises InputError if the exact planner does not plan what is asked for here."""
     if reasons := exact().refuses(task.resolved):
         raise InputError([Finding(source or task.resolved.problem.name, "settings", reason) for reason in reasons])
-
-
-def refuse_sets(problem: Problem, source: str | None) -> None:
-    """Raises InputError where what a service's partitions carry is no sum, for what is asked with sums only."""
-    if is_by_set(problem.settings):
-        message = (
-            f"is {problem.settings.dispatch!r}, with which what a service's partitions carry is no sum; this is "
-            "answered with weighted_round_robin or random: plans for weighted_round_robin hold with it too"
-        )
-        raise InputError([Finding(source or problem.name, "settings.dispatch", message)])
 
 
 def planned(task: Task, planner: Planner, known: KnownGpus = NOTHING, on_plan: OnPlan | None = None) -> Plan:

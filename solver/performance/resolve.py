@@ -172,6 +172,19 @@ class ResolvedProblem:
         changed = replace(self, required_rps=required_rps)
         return _with_best_points(changed) if self.rule.depends_on_rate else changed
 
+    def with_rows_of(self, other: "ResolvedProblem", workloads: Ints) -> "ResolvedProblem":
+        """Returns the problem with the operating points on partitions that some workloads have elsewhere."""
+        own = np.zeros((len(self.capacity_rps), 1), dtype=np.bool_)
+        own[workloads] = True
+        return replace(
+            self,
+            capacity_rps=np.where(own, other.capacity_rps, self.capacity_rps),
+            throughput_rps=np.where(own, other.throughput_rps, self.throughput_rps),
+            latency_ms=np.where(own, other.latency_ms, self.latency_ms),
+            batch=np.where(own, other.batch, self.batch),
+            processes=np.where(own, other.processes, self.processes),
+        )
+
     def restricted_to(self, workloads: Sequence[int]) -> "ResolvedProblem":
         """Returns the problem with some of its workloads only, in the order given."""
         rows = np.array(workloads, dtype=np.int64)

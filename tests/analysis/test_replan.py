@@ -171,3 +171,12 @@ def test_a_problem_with_standby_processes_is_replanned():
     plan, _ = replan(problem, solve(problem))
     assert plan.shadow.percent == 10
     assert plan.shadow.extra_cost_per_hour is None
+
+
+def test_what_stays_holds_its_batches_for_as_long_as_its_own_time_allows():
+    """Of partitions that are not the best ones, which are held for another time."""
+    services = [{"model": name, "rate_rps": 500, "slo_ms": 200} for name in ("resnet50", "vgg16")]
+    running = planned(problem_of(services), "parvagpu-single")
+    plan, report = replan(problem_of(services, latency="assembly"), running, most_moves=0)
+    assert report.moved == ()
+    assert plan.gpus

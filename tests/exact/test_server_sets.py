@@ -4,7 +4,7 @@ import pytest
 from oracles.server_sets_oracle import few_points, fewest
 from problems.instances import problem_of, random_problem
 
-from sliceplan.solver.api import SimulationSettings, compare, replan, simulate, solve
+from sliceplan.solver.api import SimulationSettings, compare, simulate, solve
 from sliceplan.solver.check import check
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
@@ -72,11 +72,10 @@ def test_more_than_a_set_carries_is_found_and_judged_by_the_set():
 @pytest.mark.parametrize(
     "asked",
     [
-        lambda problem: replan(problem, solve(problem)),
         lambda problem: solve(problem.model_copy(update={"fleet": mps_fleet()})),
         lambda problem: solve(with_settings(problem, objective="capacity", capacity_weights="solo")),
     ],
-    ids=["replan", "mps by igniter's rules", "objective"],
+    ids=["mps by igniter's rules", "objective"],
 )
 def test_what_sums_are_needed_for_is_refused_with_the_way_out(asked):
     problem = problem_of(

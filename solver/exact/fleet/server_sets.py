@@ -175,7 +175,7 @@ class _Search:
                 return
             in_turns = np.flatnonzero((failures >= FAILURES) & self._resolved.capacity_rps.any(axis=1))
             asked[in_turns] = required[in_turns]
-            points = replace(_with_rows(kind, self._resolved, in_turns), required_rps=asked)
+            points = replace(kind.with_rows_of(self._resolved, in_turns), required_rps=asked)
             if unservable_by_sums(points):  # with as many replicas as a service may have
                 return
             solved = self._solved(points, self._left_s, any_plan=self._any_plan)
@@ -257,17 +257,3 @@ class _Search:
         )
         found = carried_together(self._rule, run, workload, self._resolved.asked)
         return np.bincount(workload, found, self._resolved.required_rps.size).astype(np.float64)
-
-
-def _with_rows(points: ResolvedProblem, others: ResolvedProblem, rows: Ints) -> ResolvedProblem:
-    """Returns operating points with those of another choice for some workloads."""
-    other = np.zeros((len(points.capacity_rps), 1), dtype=np.bool_)
-    other[rows] = True
-    return replace(
-        points,
-        capacity_rps=np.where(other, others.capacity_rps, points.capacity_rps),
-        throughput_rps=np.where(other, others.throughput_rps, points.throughput_rps),
-        latency_ms=np.where(other, others.latency_ms, points.latency_ms),
-        batch=np.where(other, others.batch, points.batch),
-        processes=np.where(other, others.processes, points.processes),
-    )

@@ -17,7 +17,7 @@ from ..covers.covers import NO_LIMIT, Demands
 from ..dual.lagrangian_data import demands_of
 from ..fleet.spare_plans import cheapest_cuts, cheapest_of_each
 from ..mig.cutting_stock import CuttingStockAnswer, patterns_of
-from .replanning import KeptGpu, Replanning, RunningGpu
+from .running import KeptGpu, Replanning, RunningGpu
 
 ROUNDING = 1e-9
 """Part of a rate that may be missing by rounding."""

@@ -44,62 +44,12 @@ from ...performance.resolve import ResolvedProblem
 from ..backends.highs import end_of, run_highs, solver_text
 from ..cost_lattice import NO_GAP, CostLattice, lattice_of
 from ..met_rates import RateRow, is_short, solved_with_rates_met
-from ..mig.cutting_stock import Pattern, patterns_of
+from ..mig.cutting_stock import patterns_of
 from ..proof import Ended, ended
+from .running import KeptGpu, Replanning, RunningGpu, RunningPartition
 
 FEWER_MOVES_NODES = 200
 """Branch-and-bound nodes for fewer moves at equal cost; a count and not a time, so that equal runs give equal plans."""
-
-
-@dataclass(frozen=True)
-class RunningPartition:
-    """A partition that runs and may stay: who is served, on which size, where, and how much."""
-
-    workload: int
-    size: int
-    start: int | None
-    """None: the whole GPU."""
-    capacity_rps: float
-
-
-@dataclass(frozen=True)
-class RunningGpu:
-    """A GPU that runs, with those of its partitions that may stay."""
-
-    gpu: str
-    partitions: tuple[RunningPartition, ...]
-
-    @property
-    def workloads(self) -> tuple[int, ...]:
-        """The services on it, each once."""
-        return tuple(dict.fromkeys(partition.workload for partition in self.partitions))
-
-
-@dataclass(frozen=True)
-class KeptGpu:
-    """A running GPU in the new plan."""
-
-    number: int
-    """Index into the running GPUs."""
-    kept: tuple[RunningPartition, ...]
-    added: Layout
-    """Places for new instances; not all of them need be used."""
-
-
-@dataclass(frozen=True)
-class Replanning:
-    """What the program gave; `gpus` and `patterns` are None where it gave no plan."""
-
-    stopped: Ended
-    solver: str
-    least: float | None
-    """Lower limit on cost plus price of moves, USD per hour; None: unknown."""
-    moved: frozenset[int]
-    """Services of which a running partition does not stay."""
-    kept: tuple[KeptGpu, ...] | None
-    patterns: tuple[tuple[Pattern, int], ...] | None
-    partitions: dict[tuple[int, int], int] | None
-    """New partitions by workload and size."""
 
 
 def solve_replanning(
