@@ -70,7 +70,7 @@ def _draw(session: Session, identity: Identity) -> None:
 
     pages = [
         page(start.show, "Start", "start", "home", default=True),
-        page(workloads.show, "Workloads and fleet", "workloads", "table"),
+        page(workloads.show, "Services and fleet", "workloads", "table"),
         page(plan.show, "Plan", "plan", "view_week"),
         page(will_it_hold.show, "Will it hold?", "will-it-hold", "timer"),
         page(compare.show, "Compare", "compare", "bar_chart"),

@@ -103,7 +103,7 @@ def test_unknown_planner_names_the_nearest(file):
 def test_a_fleet_without_gpus_names_how_many_would_do(file):
     done = sliceplan("solve", file(changed(["fleet", 0, "count"], 0)))
     assert done.returncode == 1
-    assert "1 x A100-80GB would do for all workloads" in done.stderr
+    assert "1 x A100-80GB would do for all services" in done.stderr
     assert "Traceback" not in done.stderr
 
 

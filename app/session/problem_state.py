@@ -12,6 +12,9 @@ from .session import Session, Tables, TablesState, change_tables
 STATED = Kept["tuple[Tables, Problem | None, tuple[Finding, ...]]"]("workloads.stated")
 """Where the session keeps tables, the problem that they state, and the findings in them."""
 
+TRIED = Kept["tuple[Tables, Problem | None, tuple[Finding, ...]]"]("workloads.tried")
+"""The same of tables that somebody looks at before they become the session's."""
+
 
 def stated(tables: Tables) -> tuple[Problem | None, tuple[Finding, ...]]:
     """Returns the problem that tables state, None if something is wrong, and what that is."""
@@ -31,11 +34,19 @@ def stated(tables: Tables) -> tuple[Problem | None, tuple[Finding, ...]]:
     return problem, ()
 
 
+def found_in(session: Session, tables: Tables) -> tuple[Finding, ...]:
+    """Returns what is wrong in tables that may become the session's; what they state is not worked out again then."""
+    problem, findings = stated(tables)
+    TRIED.keep(session, (tables, problem, findings))
+    return findings
+
+
 def state(session: Session, tables: Tables) -> None:
     """Makes changed tables those of the session, with what they state; nothing if they are what they were."""
     if same_tables(tables, session.tables):
         return
-    problem, findings = stated(tables)
+    tried = TRIED.taken(session)
+    problem, findings = tried[1:] if tried is not None and tried[0] is tables else stated(tables)
     change_tables(session, tables, problem)
     STATED.keep(session, (tables, problem, findings))
 

@@ -141,12 +141,13 @@ def elsewhere(findings: Iterable[Finding]) -> list[str]:
 
 
 def _filled(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Returns the rows as mappings without their empty cells, numpy scalars as Python's."""
-    rows = []
-    for row in frame.to_dict("records"):
-        cells = {str(key): value for key, value in row.items() if str(key) != MARK}
-        kept = {key: value for key, value in cells.items() if not (pd.isna(value) or value == "")}
-        rows.append({key: value.item() if hasattr(value, "item") else value for key, value in kept.items()})
+    """Returns the rows as mappings without their empty cells, numpy scalars as Python's; columns, as most are empty."""
+    rows: list[dict[str, Any]] = [{} for _ in range(len(frame))]
+    for name, column in frame.items():
+        there = column.notna().to_numpy()
+        for row, value in zip(there.nonzero()[0], column[there].tolist(), strict=True):
+            if value != "" and name != MARK:
+                rows[row][str(name)] = value
     return rows
 
 

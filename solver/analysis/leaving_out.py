@@ -54,7 +54,7 @@ def least_value_to_shed(resolved: ResolvedProblem, *, time_limit_s: float) -> Le
     servable = resolved.restricted_to(kept)
 
     def offered(found: MostValuable) -> None:
-        report(f"shed: {len(found.served)} of {len(workloads)} workloads fit so far")
+        report(f"shed: {len(found.served)} of {len(workloads)} services fit so far")
         offer(lambda _: answer(found))
 
     find = most_valuable_sets if is_by_set(resolved.problem.settings) else most_valuable

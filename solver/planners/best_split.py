@@ -42,7 +42,7 @@ class BestSplit(Planner):
     """Published planners, each on the part of the workloads and of the fleet that suits it."""
 
     name = "best-split"
-    source = "baseline: ParvaGPU on MIG, iGniter on MPS, whole GPUs; the best split of the workloads between them"
+    source = "baseline: ParvaGPU on MIG, iGniter on MPS, whole GPUs; the best split of the services between them"
     sharing: tuple[Sharing, ...] = ("mig", "mps", "exclusive")
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:

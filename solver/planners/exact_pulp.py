@@ -47,7 +47,7 @@ class ExactPulp(Planner):
         search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=answer.solver)
         if answer.gpus is None:
             without_mps = " without MPS, which it does not plan" if resolved.mps else ""
-            reason = f"too few GPUs for all workloads{without_mps}; planner exact says more"
+            reason = f"too few GPUs for all services{without_mps}; planner exact says more"
             unserved = [Unserved(workload=workload.name, reason=reason) for workload in resolved.problem.workloads]
             known = unserved if answer.stopped == StopReason.INFEASIBLE else []
             return without_plan(resolved, known, planner=self.name, search=search)

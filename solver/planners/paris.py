@@ -56,7 +56,7 @@ class Paris(Planner):
     name = "paris"
     sharing: tuple[Sharing, ...] = ("mig",)
     own_rule = True
-    source = "PARIS (DAC'22), partition sizes by batch-size distribution; a server for each workload, packed first-fit"
+    source = "PARIS (DAC'22), partition sizes by batch-size distribution; a server for each service, packed first-fit"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         return cheapest_single_type(resolved, self.name, _place, self.sharing)

@@ -21,7 +21,7 @@ class WholeGpu(Planner):
 
     name = "whole-gpu"
     sharing: tuple[Sharing, ...] = ("exclusive", "mig")
-    source = "baseline: one workload a GPU, no sharing"
+    source = "baseline: one service a GPU, no sharing"
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
         return cheapest_single_type(resolved, self.name, placed_whole, self.sharing)

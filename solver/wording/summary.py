@@ -73,7 +73,7 @@ def _without_plan(plan: Plan) -> str:
     # Plans of before there was this word are infeasible by heuristics too, which prove nothing.
     if plan.status is Status.NONE_FOUND or plan.search.stopped != StopReason.INFEASIBLE:
         return f"{plan.planner} found no plan, and it is not proven that there is none."
-    return f"Proven: no plan exists. {counted(len(plan.unserved), 'workload')} cannot be served."
+    return f"Proven: no plan exists. {counted(len(plan.unserved), 'service')} cannot be served."
 
 
 def missed_slos(plan: Plan) -> dict[str, float]:

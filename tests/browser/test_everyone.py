@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 SCREENS = (
     "Start",
-    "Workloads and fleet",
+    "Services and fleet",
     "Plan",
     "Will it hold?",
     "Compare",

@@ -66,7 +66,7 @@ def test_a_gap_that_is_good_enough_ends_the_search_by_itself(page, tmp_path):
 def test_what_is_typed_into_a_dialog_stays_when_a_search_ends(page, tmp_path):
     open_long_problem(page, tmp_path, time_limit_s=6.0)
     press(page, "Solve")
-    go(page, "Workloads and fleet")
+    go(page, "Services and fleet")
     press(page, "Paste services")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("textbox", name="Cells").fill("service\tmodel")

@@ -15,7 +15,7 @@ SCREENS = (
     "Transition",
     "Profiles",
     "History",
-    "Workloads and fleet",
+    "Services and fleet",
 )
 
 MOST_TABS = 60

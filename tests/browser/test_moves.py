@@ -20,7 +20,7 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_and_taken_away(page, tmp_pa
     look(page, "20-transition-empty")
     press(page, "The last plan runs today")
     expect(page.get_by_text("The next plan is the one that runs today")).to_be_visible()
-    go(page, "Workloads and fleet")
+    go(page, "Services and fleet")
     edit_first_rate(page, "2200")
     expect(page.get_by_text("of the problem before it was changed")).to_be_visible(timeout=10_000)
     press(page, "Solve")

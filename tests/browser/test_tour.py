@@ -11,7 +11,7 @@ def test_every_screen_tells_its_part_of_the_story(page):
     go(page, "Start", heading="sliceplan")
     expect(page.locator(".js-plotly-plot .bars path").first).to_be_visible()
     photograph(page, "start")
-    go(page, "Workloads and fleet")
+    go(page, "Services and fleet")
     load_example(page, "parvagpu-s5")
     photograph(page, "workloads")
     press(page, "Compare")

@@ -29,7 +29,7 @@ def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
         press(page, "Plan as JSON")
     plan.value.save_as(tmp_path / "demo.plan.json")
     assert read_plan(tmp_path / "demo.plan.json").gpus_used == 4
-    go(page, "Workloads and fleet")
+    go(page, "Services and fleet")
     with page.expect_download() as problem:
         press(page, "Download problem")
     problem.value.save_as(tmp_path / "demo.yaml")
@@ -53,14 +53,14 @@ def test_comparing_shows_gaps_and_the_rooms_left(page):
 def test_an_edited_rate_changes_the_plan_and_a_missing_one_is_marked(page):
     press(page, "Solve")
     expect(page.get_by_text("proven cheapest").first).to_be_visible(timeout=20_000)
-    go(page, "Workloads and fleet")
+    go(page, "Services and fleet")
     edit_first_rate(page, "2200")
     expect(page.get_by_text("of the problem before it was changed")).to_be_visible(timeout=10_000)
     press(page, "Solve")
     expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
     expect(page.get_by_text("Against the plan before:")).to_be_visible()
     expect(page.get_by_text("GPUs, $").first).not_to_contain_text("4 GPUs", timeout=20_000)
-    go(page, "Workloads and fleet")
+    go(page, "Services and fleet")
     edit_first_rate(page, "2100")
     # A wrong number is refused in the cell, but a cell can be cleared.
     select_first_rate(page)

@@ -43,7 +43,7 @@ def test_a_pasted_table_is_looked_at_before_it_takes_the_old_ones_place_and_undo
     expect(dialog(page)).to_have_count(0)
     press(page, "Solve")
     expect(sidebar(page).get_by_text("1 GPU, $3.43 per hour")).to_be_visible()
-    go(page, "Workloads and fleet")
+    go(page, "Services and fleet")
     page.get_by_role("button", name="Undo").click()
     press(page, "Solve")
     expect(sidebar(page).get_by_text("4 GPUs, $13.72 per hour")).to_be_visible()
@@ -83,7 +83,7 @@ def test_edits_typed_one_after_the_other_are_all_kept(page):
     undo = page.get_by_role("button", name="Undo")
     expect(page.locator("#glide-cell-3-4").last).to_have_text("444")
     go(page, "Plan")
-    go(page, "Workloads and fleet")
+    go(page, "Services and fleet")
     with page.expect_download() as table:
         press(page, "Services as CSV")
     rates = [line.split(",")[2] for line in table.value.path().read_text().splitlines()[1:6]]

@@ -59,5 +59,5 @@ def test_many_services_on_too_few_gpus_are_named_in_seconds():
     plan = solve(problem.model_copy(update={"fleet": (entry,)}))
     enough = solve(problem).gpus_used
     assert plan.status is Status.INFEASIBLE
-    assert f"{enough:,} x A100-80GB would do for all workloads" in plan.unserved[0].reason
+    assert f"{enough:,} x A100-80GB would do for all services" in plan.unserved[0].reason
     assert 0 < len(plan.unserved) < 5000

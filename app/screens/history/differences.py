@@ -50,7 +50,7 @@ def show(session: Session, name: str) -> None:
     with after:
         new_plan = _choose_plan(session, "after", new_name, 0)
     if old_plan is None or new_plan is None:
-        st.info("A problem without saved plans has none to compare. Press *Save plan* on *Workloads and fleet*.")
+        st.info("A problem without saved plans has none to compare. Press *Save plan* on *Services and fleet*.")
         return
     store = shared_store()
     between = difference(load_plan(store, old_plan), load_plan(store, new_plan))

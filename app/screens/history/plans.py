@@ -11,7 +11,7 @@ from .choosing import say
 from .saved import Act, Kind, show_saved
 
 NOTHING = (
-    "No plan is saved for this problem. Solve it, then press *Save plan* on the page *Workloads and fleet*: the plan "
+    "No plan is saved for this problem. Solve it, then press *Save plan* on the page *Services and fleet*: the plan "
     "stays here beside the version that it answers."
 )
 

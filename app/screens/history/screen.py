@@ -27,7 +27,7 @@ PARTS = {
 }
 
 NOTHING = (
-    "Nothing is saved yet. Press *Save as…* on the page *Workloads and fleet*: the problem then stands here with each "
+    "Nothing is saved yet. Press *Save as…* on the page *Services and fleet*: the problem then stands here with each "
     "version, who saved it, when and why, and with the plans and sweeps that were saved for it."
 )
 

@@ -50,7 +50,7 @@ def version_words(version: Version) -> str:
 
 def _open(session: Session, key: VersionKey) -> None:
     open_problem(session, problem_at(shared_store(), key), key)
-    say(session, f"{key} is open in Workloads and fleet.")
+    say(session, f"{key} is open in Services and fleet.")
 
 
 def _restore(session: Session, key: VersionKey, latest: int) -> None:

@@ -30,7 +30,7 @@ def show_fewer_moves(session: Session, running: Answer) -> None:
         "worth to you, and see what that costs."
     )
     if session.problem is not None and asks_for_capacity(session.problem):
-        st.info("Trading dollars for moves needs *Fewest dollars* as the aim (*Workloads and fleet*, Settings).")
+        st.info("Trading dollars for moves needs *Fewest dollars* as the aim (*Services and fleet*, Settings).")
         return
     kind, amount = CHOICE.of(session, (LIMIT, 1.0))
     how, much, ask = st.columns([2, 1, 1], vertical_alignment="bottom")

@@ -99,7 +99,7 @@ def show(session: Session) -> None:
             _show_moves(session, moves, answer)
     elif answer is not None and answer.plan is running.plan:
         st.info(
-            "The next plan is the one that runs today. Change rates, SLOs or the fleet on *Workloads and fleet* and "
+            "The next plan is the one that runs today. Change rates, SLOs or the fleet on *Services and fleet* and "
             "press Solve, or ask below for a plan that moves little."
         )
     show_fewer_moves(session, running)

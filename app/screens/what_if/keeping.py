@@ -35,7 +35,7 @@ def _why_not(session: Session, report: SweepReport) -> str | None:
     if not current_identity().may_save:
         return "Saving takes the role editor."
     if session.saved_as is None:
-        return "A sweep is saved beside a saved problem; save the problem first, on Workloads and fleet."
+        return "A sweep is saved beside a saved problem; save the problem first, on Services and fleet."
     version, saved = SAVED.of(session, (None, None))
     if version == session.saved_as and saved is report:
         return "This sweep is saved; History has it."

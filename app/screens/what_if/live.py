@@ -62,7 +62,7 @@ def show_live(session: Session) -> None:
     """Draws the sliders and what comes of them."""
     problem, answer = session.problem, session.answer
     if problem is None:
-        st.info("Something in the tables is wrong; the page *Workloads and fleet* says what.")
+        st.info("Something in the tables is wrong; the page *Services and fleet* says what.")
         return
     if answer is None or session.is_outdated(answer.problem):
         _ask_for_base(session)

@@ -28,7 +28,7 @@ def show_mix(session: Session) -> None:
     """Draws the choice of GPU types, and what came of it last."""
     problem = session.problem
     if problem is None:
-        st.info("Something in the tables is wrong; the page *Workloads and fleet* says what.")
+        st.info("Something in the tables is wrong; the page *Services and fleet* says what.")
         return
     st.caption(
         "GPU types that your services have measurements on. Choose those that you could buy, and what an hour of them "

@@ -28,7 +28,7 @@ def show(session: Session) -> None:
     if session.problem is not None and asks_for_capacity(session.problem):
         st.info(
             "What-if weighs dollars, and this problem asks for most requests/s on its GPUs: what one more GPU is worth "
-            "stands on the plan. Choose *Fewest dollars* as the aim (*Workloads and fleet*, Settings) to try "
+            "stands on the plan. Choose *Fewest dollars* as the aim (*Services and fleet*, Settings) to try "
             "other loads, prices and numbers of GPUs."
         )
         return

@@ -55,7 +55,7 @@ def show_sweep(session: Session) -> None:
     """Draws the choice of axes, and the sweep that runs or ran last."""
     problem = session.problem
     if problem is None:
-        st.info("Something in the tables is wrong; the page *Workloads and fleet* says what.")
+        st.info("Something in the tables is wrong; the page *Services and fleet* says what.")
         return
     axes = _choose(session, problem)
     show_failure(session.results.get(PURPOSE))

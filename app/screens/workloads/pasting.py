@@ -7,12 +7,13 @@ from typing import Any, get_args
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.own_profiles import profiles_of
-from sliceplan.app.session.problem_state import state, stated
+from sliceplan.app.session.problem_state import found_in, state
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.session.uploaded import MOST_MIB, text_of
 from sliceplan.app.tables.labels import texts_of
-from sliceplan.app.tables.pasted import Pasted, Table, read_table
+from sliceplan.app.tables.pasted import Table, read_table
 from sliceplan.app.tables.problem import marks_of, typed
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.tables import heads_of, show_table
@@ -29,10 +30,21 @@ SAMPLES: Mapping[Table, str] = {
     "workloads": "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t200",
 }
 
+TAKEN = Kept[bool]("pasting.taken")
+"""Where the session keeps, until the dialog is drawn again, that what was pasted was taken."""
+
+
+def paste_table(session: Session, table: Table) -> None:
+    """Opens the dialog."""
+    TAKEN.forget(session)
+    _paste_table(session, table)
+
 
 @dialog("Paste a table", width="medium")
-def paste_table(session: Session, table: Table) -> None:
+def _paste_table(session: Session, table: Table) -> None:
     """Takes a table of services, or of GPUs, and appends it or puts it in the old one's place."""
+    if TAKEN.taken(session):
+        st.rerun()
     st.caption(
         "Copy cells in your spreadsheet, with the line of column names, and paste them here, or choose a CSV file. "
         "Columns may stand in any order. Usual names such as *service*, *rps*, *qps*, *slo*, *latency* are understood; "
@@ -63,7 +75,9 @@ def paste_table(session: Session, table: Table) -> None:
     for note in read.notes:
         st.caption(literal(note))
     old: pd.DataFrame = getattr(session.tables, table)
-    show_marks(read.rows, _marks(session, table, read), "must be looked at", table, "pasted")
+    replaced = _with(session.tables, table, read.rows)
+    marks = marks_of(found_in(session, replaced), table, len(read.rows)) if read.is_right else read.marks
+    show_marks(read.rows, marks, "must be looked at", table, "pasted")
     show_table(
         read.rows[list(read.columns)],
         "pasted_rows",
@@ -75,26 +89,34 @@ def paste_table(session: Session, table: Table) -> None:
         st.caption("Some cells cannot be read. Put them right above, or in your file, and they can be taken.")
     append, put = st.columns(2)
     count = f"{len(read.rows):,} row{'s' if len(read.rows) > 1 else ''}"
-    if append.button(f"Append {count}", key=f"append_{table}", disabled=not read.is_right, width="stretch"):
-        _take(session, table, typed(pd.concat([old, read.rows], ignore_index=True)))
-    if put.button(
-        f"Replace the {len(old):,} with {count}", key=f"replace_{table}", disabled=not read.is_right, width="stretch"
-    ):
-        _take(session, table, read.rows)
+    append.button(
+        f"Append {count}",
+        key=f"append_{table}",
+        disabled=not read.is_right,
+        width="stretch",
+        on_click=_append,
+        args=(session, table, read.rows),
+    )
+    put.button(
+        f"Replace the {len(old):,} with {count}",
+        key=f"replace_{table}",
+        disabled=not read.is_right,
+        width="stretch",
+        on_click=_take,
+        args=(session, replaced),
+    )
 
 
-def _take(session: Session, table: Table, rows: pd.DataFrame) -> None:
-    state(session, _with(session.tables, table, rows))
+def _append(session: Session, table: Table, rows: pd.DataFrame) -> None:
+    old: pd.DataFrame = getattr(session.tables, table)
+    _take(session, _with(session.tables, table, typed(pd.concat([old, rows], ignore_index=True))))
+
+
+def _take(session: Session, tables: Tables) -> None:
+    """Makes tables the session's before the dialog is drawn again, which then closes and is sent to nobody."""
+    state(session, tables)
     session.editor += 1
-    st.rerun()
-
-
-def _marks(session: Session, table: Table, read: Pasted) -> Sequence[str]:
-    """Returns for each row which cells cannot be read, else what the problem's model says of it."""
-    if not read.is_right:
-        return read.marks
-    _, findings = stated(_with(session.tables, table, read.rows))
-    return marks_of(findings, table, len(read.rows))
+    TAKEN.keep(session, True)
 
 
 def _with(tables: Tables, table: Table, rows: pd.DataFrame) -> Tables:

@@ -1,4 +1,4 @@
-"""Workloads and fleet: the problem in tables, with what is wrong beside them; examples and files to begin with."""
+"""Services and fleet: the problem in tables, with what is wrong beside them; examples and files to begin with."""
 
 from collections.abc import Callable
 

@@ -56,7 +56,7 @@ def shortfall(
     deadline = time.monotonic() + time_limit_s
     there_are = _counts(resolved)
     too_few = "too few GPUs" if proven else "no plan was found, which proves nothing"
-    on_answer(_for_all(resolved, f"{too_few}: {there_are} for all workloads; no time was left to say for which"))
+    on_answer(_for_all(resolved, f"{too_few}: {there_are} for all services; no time was left to say for which"))
     if resolved.mps and (lost := _without_a_recipe(resolved, proven)):
         return lost
     for_counting, for_choosing = tee(known)
@@ -69,7 +69,7 @@ def shortfall(
         no_place = "it has no place" if is_largest else "no place was found for it"
         proves = "" if proven else ", which proves nothing"
         start = "too few GPUs: " if proven else ""
-        reason = f"{start}beside the workloads that fit on {there_are} {no_place}{proves}; {enough}"
+        reason = f"{start}beside the services that fit on {there_are} {no_place}{proves}; {enough}"
         return [Unserved(workload=one.name, reason=reason) for w, one in enumerate(workloads) if w not in served]
 
     found = most_valuable(
@@ -125,7 +125,7 @@ def _enough(resolved: ResolvedProblem, known: Iterable[Sequence[AllocatedGpu]], 
     if not used:
         return "how many GPUs would do was not found within the time limit"
     would_do = " and ".join(f"{times:,} x {gpu}" for gpu, times in used.items())
-    return f"{would_do} would do for all workloads"
+    return f"{would_do} would do for all services"
 
 
 def _without_counts(endless: ResolvedProblem, time_limit_s: float) -> CuttingStockAnswer:

@@ -31,5 +31,5 @@ def plan_for_sets(resolved: ResolvedProblem, start: Start, time_limit_s: float) 
     if plan.gpus or stopped == StopReason.TIME_LIMIT:
         return plan
     if stopped == StopReason.INFEASIBLE:
-        return none_found(plan, resolved, "too few GPUs for all workloads, however requests are dealt")
+        return none_found(plan, resolved, "too few GPUs for all services, however requests are dealt")
     return none_found(plan, resolved)
