@@ -25,6 +25,7 @@ from sliceplan.app.session.leading import NEXT, lead_to
 from sliceplan.app.session.session import Session
 from sliceplan.app.widgets.actions import asks_to_solve, show_actions
 from sliceplan.app.widgets.dialogs import none_is_open
+from sliceplan.app.widgets.link_question import asks_about_link
 from sliceplan.app.widgets.login import admitted, show_identity
 from sliceplan.app.widgets.pictures import choose_picture_format
 from sliceplan.app.widgets.texts import listed
@@ -82,6 +83,8 @@ def _draw(session: Session, identity: Identity) -> None:
         page(words.show, "Words", "words", "menu_book"),
     ]
     chosen = st.navigation(pages)
+    if asks_about_link(session):
+        return
     entered = SCREEN.of(session) != chosen.url_path
     SCREEN.keep(session, chosen.url_path)
     if entered:

@@ -13,6 +13,7 @@ from sliceplan.solver.model.errors import SliceplanError
 from .deep_link import opened_session
 from .drafts import drafts
 from .kept import Kept
+from .link_offer import OFFERED, is_asked
 from .links import FIELDS
 from .session import OpenJob, Result, Session, tables_of
 from .snapshots import KEPT
@@ -40,6 +41,10 @@ def current_session(user: str) -> Session:
         if named and linked is None and kept is None and (kept := _of_draft(named, user)) is not None:
             RESTORED.keep(kept, True)
             kept.editor = secrets.randbelow(1 << 30)  # no widget is one that the browser remembers
+        work = kept or KEPT.work_of(user)
+        if linked is not None and work is not None and not BROKEN_LINK.is_there(linked) and is_asked(work, linked):
+            OFFERED.keep(work, linked)
+            linked, kept = None, work
         state.session = linked or kept or opening_session(user)
         if named and linked is None and kept is None:
             NOT_KEPT.keep(state.session, True)
@@ -75,7 +80,10 @@ def note_draft(session: Session) -> None:
     kept = drafts()
     answer = session.answer
     is_own = bool(session.past) or RESTORED.is_there(session) or (answer is not None and answer.plan is not demo_plan())
-    if kept is not None and is_own and "token" in st.session_state:
+    if not is_own or "token" not in st.session_state:
+        return
+    KEPT.note_work(st.session_state.token, session.user)
+    if kept is not None:
         kept.note(st.session_state.token, session)
 
 

@@ -17,6 +17,7 @@ class SessionSnapshots:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._worked_on: dict[str, str] = {}
         self._changing = threading.Lock()
 
     def keep(self, session: Session) -> str:
@@ -39,9 +40,21 @@ class SessionSnapshots:
             if found is None or found.user != user:
                 return None
             self._sessions.move_to_end(token)
-            return replace(
-                found, open_jobs=dict(found.open_jobs), results=dict(found.results), choices=dict(found.choices)
-            )
+            return _copy(found)
+
+    def note_work(self, token: str, user: str) -> None:
+        """Notes that somebody works in a session of theirs, and not only looks at what it began with."""
+        with self._changing:
+            self._worked_on[user] = token
+
+    def work_of(self, user: str) -> Session | None:
+        """Returns a copy of the session that a user worked in last; None: there is none, or it is no longer kept."""
+        return self.copy_of(self._worked_on.get(user, ""), user)
+
+
+def _copy(session: Session) -> Session:
+    own = dict(session.open_jobs), dict(session.results), dict(session.choices)
+    return replace(session, open_jobs=own[0], results=own[1], choices=own[2])
 
 
 KEPT = SessionSnapshots()

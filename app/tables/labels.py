@@ -138,6 +138,9 @@ SETTINGS: Mapping[str, Label] = {
 ONLY_OF_FILES = re.compile(r"\w+_\w+")
 """Names that are no words of English, so that each place where one stands means the field."""
 
+SERVICE = re.compile(r"(?<![\w.'-])workload(s?)(?![\w.'\[-])")
+"""What files call a service, where it is no part of a name or path."""
+
 
 def texts_of(table: Table) -> dict[str, str]:
     """Returns what each column of a table is called."""
@@ -162,6 +165,7 @@ def in_words(text: str, table: Table | None = None) -> str:
             lambda found: columns[found[0]].text if found[0] in columns else found[0],
             text,
         )
+    text = SERVICE.sub(r"service\1", text)
     return ONLY_OF_FILES.sub(lambda found: _called(found[0]), text)
 
 

@@ -26,7 +26,7 @@ class GpuCoefficients(Record):
     max_frequency_mhz: float = Field(gt=0, description="F: frequency below the power limit")
     frequency_mhz_per_w: float = Field(le=0, description="alpha_f: slope of the frequency above the power limit, eq. 9")
     scheduling_ms_per_resident: float = Field(
-        ge=0, description="alpha_sch: extra scheduling delay of a kernel for each co-located workload, eq. 6"
+        ge=0, description="alpha_sch: extra scheduling delay of a kernel for each co-located service, eq. 6"
     )
     scheduling_ms_offset: float = Field(description="beta_sch: constant of the extra scheduling delay, eq. 6")
     pcie_bytes_per_ms: float = Field(gt=0, description="B_pcie: bandwidth between host and GPU")

@@ -1,4 +1,4 @@
-"""No word of the planners' inside stands on a screen, in a dialog or in a report."""
+"""No word of the planners' inside stands on a screen, in a dialog or in a report, and a service has no other name."""
 
 import re
 from collections import Counter
@@ -30,11 +30,13 @@ DIALOGS = {
 
 INSIDE = re.compile(
     r"\b(covers?|duals?|footing|incumbents?|lagrangian|simplex|knapsacks?|column generation|restricted master|"
-    r"pricing problem|branch and price|relaxation|resolved problem|tenanc(y|ies)|digest)\b",
+    r"pricing problem|branch and price|relaxation|resolved problem|tenanc(y|ies)|digest|workloads?)\b",
     re.IGNORECASE,
 )
+"""The page calls a workload of the files a service."""
 
-OF_CODE = re.compile(r"[\w.-]+\.(yaml|json|py)|https?://\S+")
+OF_CODE = re.compile(r"[\w.-]+\.(yaml|json|py)|https?://\S+|Files call it a workload")
+"""What names something of files or addresses."""
 
 
 def inside(text):
