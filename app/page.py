@@ -11,6 +11,7 @@ from sliceplan.app.jobs.jobs import make_jobs_soon
 from sliceplan.app.screens.compare import screen as compare
 from sliceplan.app.screens.fragmentation import screen as fragmentation
 from sliceplan.app.screens.history import screen as history
+from sliceplan.app.screens.link.question import asks_about_link
 from sliceplan.app.screens.plan import screen as plan
 from sliceplan.app.screens.profiles import screen as profiles
 from sliceplan.app.screens.start import screen as start
@@ -25,7 +26,6 @@ from sliceplan.app.session.leading import NEXT, lead_to
 from sliceplan.app.session.session import Session
 from sliceplan.app.widgets.actions import asks_to_solve, show_actions
 from sliceplan.app.widgets.dialogs import none_is_open
-from sliceplan.app.widgets.link_question import asks_about_link
 from sliceplan.app.widgets.login import admitted, show_identity
 from sliceplan.app.widgets.pictures import choose_picture_format
 from sliceplan.app.widgets.texts import listed

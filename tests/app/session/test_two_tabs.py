@@ -17,9 +17,9 @@ from sliceplan.solver.model.what_if import WhatIf
 def _script():
     import streamlit as st
 
+    from sliceplan.app.screens.link.question import asks_about_link
     from sliceplan.app.screens.workloads import screen as workloads
     from sliceplan.app.session.current import current_session, note_draft
-    from sliceplan.app.widgets.link_question import asks_about_link
 
     session = current_session("ann")
     st.session_state.is_asked = asks_about_link(session)

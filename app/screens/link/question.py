@@ -9,7 +9,7 @@ from sliceplan.app.tables.outline import fleet_in_words, services_in_words
 from sliceplan.solver.what_if.changes import description
 from sliceplan.solver.wording.summary import plan_summary
 
-from .texts import listed, literal
+from ...widgets.texts import listed, literal
 
 
 def asks_about_link(session: Session) -> bool:

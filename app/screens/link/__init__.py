@@ -1,0 +1,1 @@
+"""A link over work of somebody: asked before it is opened."""
