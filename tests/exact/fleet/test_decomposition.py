@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,8 +14,10 @@ from scipy.optimize import LinearConstraint, milp
 
 from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
 from sliceplan.solver.exact.dual.lagrangian_dual import Supply, best_prices
+from sliceplan.solver.exact.fleet import decomposition
 from sliceplan.solver.exact.fleet.decomposition import solve_by_prices
 from sliceplan.solver.exact.mig.cutting_stock import patterns_of, solve_cutting_stock
+from sliceplan.solver.exact.whole_gpus import whole_plan
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
@@ -185,3 +188,34 @@ def test_partitions_that_come_for_nothing_keep_a_price(seed):
     are_cut = LinearConstraint(np.hstack([np.eye(sizes), -cuts.T]), -np.inf, 0)
     whole = milp(np.repeat([0.0, 1.0], sizes), constraints=[rates, are_cut], integrality=np.ones(2 * sizes))
     assert priced.bound <= whole.fun + 1e-6
+
+
+@pytest.mark.parametrize("price", [1e-3, 3.43])
+def test_a_plan_of_given_gpus_is_found_by_a_program_whatever_they_cost(monkeypatch, price):
+    """Where exchanges of covers find none."""
+    monkeypatch.setattr(decomposition, "whole_plan", lambda *_, **__: None)
+    fleet = [
+        {"gpu": gpu, "price_per_hour": price * times} for gpu, times in (("A100-80GB", 1), (BOTH_TYPES[-1].gpu, 2))
+    ]
+    services = [{"model": "resnet50", "rate_rps": 900, "slo_ms": 200} for _ in range(3)]
+    resolved = resolve(problem_of(services, fleet=fleet), BOTH_TYPES)
+    search = decomposition._Search(resolved, None, False, lambda _: None, time.monotonic() + 20)
+    assert search.find_prices()
+    enough = replace(search._supply, available=np.full(2, 3.0))
+    assert search._filled(enough, search._proven, search._proven.least_steps) is not None
+
+
+@pytest.mark.parametrize(("least", "filled"), [(1, False), (2, True), (3, True)])
+def test_covers_with_partitions_for_the_number_of_replicas_are_looked_at_again_at_exact_prices(
+    monkeypatch, least, filled
+):
+    said, are_listed = [], whole_plan.are_listed
+
+    def heard(*arguments, filled):
+        said.append(filled)
+        return are_listed(*arguments, filled=filled)
+
+    monkeypatch.setattr(whole_plan, "are_listed", heard)
+    services = [{"model": "resnet50", "rate_rps": 900, "slo_ms": 200, "min_replicas": one} for one in (1, least)]
+    answer = solve_by_prices(resolve(problem_of(services), BOTH_TYPES), time_limit_s=10).answer
+    assert (answer.stopped, said) == ("proved", [filled])

@@ -163,3 +163,15 @@ def test_services_that_may_be_split_have_no_such_bound():
 def test_a_round_ends_with_a_bound_when_its_time_is_over():
     search = search_for(random_mps_problem(40, 1))
     assert search.next_round(time.monotonic() - 1) > 5
+
+
+def test_a_bound_does_not_depend_on_how_high_prices_are():
+    """What they are worth together is divided by the most that a GPU collects, however little that is."""
+    resolved = resolve(random_mps_problem(12, 1), shipped_profiles())
+    customers = customers_of(resolved, mps_items(resolved, parts=False))
+    bounds = []
+    for times in (1.0, 0.01, 100.0):
+        search = PriceSearch(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
+        search._price = search._price * times
+        bounds.append(search.next_round(NEVER))
+    assert bounds == pytest.approx([bounds[0]] * 3, rel=2e-3)
