@@ -1,10 +1,13 @@
 """`check` finds each kind of mistake that a planner could make."""
 
+from types import SimpleNamespace
+
 import pytest
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.check.plan import _is_whole
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
@@ -245,3 +248,18 @@ def test_of_another_problem_only_that_is_said():
     fewer = problem_of(WORKLOADS[:1], fleet=FLEET)
     (only,) = check(fewer, Plan.model_validate(PLAN), shipped_profiles())
     assert "answers the problem" in only.message
+
+
+@pytest.mark.parametrize(
+    ("partitions", "whole"),
+    [
+        ([{}], True),
+        ([{}, {}], False),
+        ([{"mig_profile": "7g.80gb"}], False),
+        ([{"start": 0}], False),
+        ([{"sm_percent": 100.0}], False),
+    ],
+)
+def test_a_gpu_is_used_whole_by_one_partition_that_is_no_part_of_it(partitions, whole):
+    nothing = {"mig_profile": None, "start": None, "sm_percent": None}
+    assert _is_whole(SimpleNamespace(partitions=[SimpleNamespace(**nothing | one) for one in partitions])) == whole

@@ -5,12 +5,13 @@ from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.check.prices import _is_offered
 from sliceplan.solver.check.room import most_worth
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.geometry import placement_rules, valid_layouts
-from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.plan import Plan, SizePrice
 
 MIXED = example_problems()["mixed"]
 """A100 under MIG, V100 and T4 under MPS or whole; there are too few T4, so they have a rent."""
@@ -76,3 +77,13 @@ def test_the_worth_of_a_gpu_is_that_of_its_dearest_layout(gpu):
         usd = {rule.name: ((7 * i + 3 * turn) % 11) / (9 - turn) for i, rule in enumerate(rules.profiles)}
         dearest = max(sum(usd[placement.profile] for placement in layout) for layout in valid_layouts(rules))
         assert most_worth(gpu, usd) == pytest.approx(dearest)
+
+
+def test_sizes_of_a_gpu_that_cannot_be_cut_are_not_offered_whatever_the_fleet_says():
+    fleet = [{"gpu": "T4", "sharing": ["mig", "exclusive"]}]
+    problem = problem_of([{"model": "vgg19", "rate_rps": 20, "slo_ms": 200}], fleet=fleet)
+    entry = problem.fleet[0]
+    offered = {
+        name: _is_offered(entry, SizePrice(gpu="T4", mig_profile=name, usd_per_hour=1.0)) for name in (None, "1g")
+    }
+    assert offered == {None: True, "1g": False}

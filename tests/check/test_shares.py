@@ -6,7 +6,9 @@ from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.check.shares import _whole_units
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 
@@ -153,3 +155,29 @@ def test_a_wrong_whole_gpu_is_found_out(change, message):
     problem, plan = whole_gpu()
     assert violations(unchanged, problem, plan) == []
     assert any(message in str(found) for found in violations(change, problem, plan))
+
+
+@pytest.mark.parametrize(
+    ("units", "is_whole"),
+    [(39, True), (39 * (1 + 5e-7), True), (39 * (1 + 2e-6), False), (39.5, False), (0.5, False), (1 + 5e-7, True)],
+)
+def test_a_share_is_so_many_units_but_for_its_rounding(units, is_whole):
+    facts = load_catalogue()[V100]
+    assert _whole_units(units * facts.mps_unit_percent, facts) == is_whole
+
+
+def test_residents_whose_profiles_disagree_about_their_gpu_are_found_out():
+    """No model says how two of them fare beside each other."""
+    other = [
+        profile.model_copy(
+            update={"interference": profile.interference.model_copy(
+                update={"gpu": profile.interference.gpu.model_copy(update={"idle_power_w": 1.0})}
+            )}
+        )
+        if profile.model == "ssd" and profile.interference
+        else profile
+        for profile in shipped_profiles()
+    ]  # fmt: skip
+    said = [str(one) for one in check(PROBLEM, Plan.model_validate(PLAN), other)]
+    assert any("its residents' profiles have different coefficients of the GPU" in one for one in said)
+    assert not any("different coefficients" in str(one) for one in violations(unchanged))

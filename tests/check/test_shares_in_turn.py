@@ -1,6 +1,10 @@
 """`check` of a GPU under MPS of which only tables are known: one share for a service alone, one for two in turn."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
+from problems.igniter_instances import V100
 from problems.instances import problem_of
 from support.plan_fields import changed, fields, is_listed, named, others
 
@@ -8,8 +12,11 @@ from sliceplan.solver.allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND
 from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.allocation.rounds import Round, RoundsGpu, Turn, assemble_rounds
 from sliceplan.solver.check import check
+from sliceplan.solver.check.shares_in_turn import _figures
+from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.profile import Profile
+from sliceplan.solver.performance.interference.igniter import IgniterModel
 from sliceplan.solver.performance.resolve import resolve
 
 GPU = "T4"
@@ -113,3 +120,21 @@ def test_what_the_tables_do_not_know_is_named_for_each_that_runs_beside_it():
     gpu = gpu.model_copy(update={"partitions": (by_itself.model_copy(update={"serves": (large,)}), in_turn)})
     said = found(problem, plan.model_copy(update={"gpus": (gpu,)}))
     assert [name for name in NAMES if any(f"no table of {name} says" in one for one in said)] == NAMES
+
+
+def test_where_coefficients_are_known_a_turn_is_the_worst_of_all_choices_of_neighbours():
+    """By iGniter's model, of every choice of one service from each share."""
+    models = ("alexnet", "resnet50", "ssd")
+    profiles = {(one.model, V100): one for one in shipped_profiles() if one.gpu == V100 and one.model in models}
+    workloads = {name: SimpleNamespace(model=name) for name in models}
+    turns = [SimpleNamespace(workload=name, batch=batch) for name, batch in zip(models, (4, 2, 8), strict=True)]
+    shares = [SimpleNamespace(sm_percent=40.0, serves=turns[:1]), SimpleNamespace(sm_percent=60.0, serves=turns[1:])]
+    figures = _figures(workloads, SimpleNamespace(gpu=V100, partitions=shares), profiles)
+    worst = {}
+    for pair in ((turns[0], turns[1]), (turns[0], turns[2])):
+        known = [profiles[one.workload, V100].interference for one in pair]
+        model = IgniterModel.of(known[0].gpu, [one.model for one in known])
+        batches = np.array([one.batch for one in pair])
+        for one, ms in zip(pair, model.predict(np.arange(2), batches, np.array([40.0, 60.0])).latency_ms, strict=True):
+            worst[one.workload] = max(worst.get(one.workload, 0.0), float(ms))
+    assert {one.workload: figures[id(one)].latency_ms for one in turns} == pytest.approx(worst)

@@ -10,8 +10,9 @@ from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
-from sliceplan.solver.check.spares import Need, all_placed
+from sliceplan.solver.check.spares import Need, _points_of, all_placed
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.performance.prediction import predict
@@ -129,3 +130,25 @@ def test_services_are_placed_exactly_where_some_choice_of_partitions_carries_all
         assert all(count <= free[size] for size, count in way.items())
         carried = sum(count * dict(rates)[size] for size, count in way.items())
         assert carried >= missing[0] > carried - min(dict(rates)[size] for size in way)
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_processes": 2}, {"max_processes": 48}])
+@pytest.mark.parametrize("memory_mib", [None, 4000.0, 12000.0])
+@pytest.mark.parametrize("size", ["1g.10gb", "3g.40gb"])
+def test_operating_points_are_those_that_the_profile_knows_and_memory_and_clients_allow(settings, memory_mib, size):
+    """Against predicting every batch size and number of processes one by one."""
+    problem, facts = more_rate(10, **settings), load_catalogue()[GPU]
+    instance = facts.mig.profile(size)
+    found = _points_of(problem, {("bert", GPU): PROFILES["bert"]})("bert", None, memory_mib, (GPU, size))
+    expected = []
+    for processes in range(1, min(problem.settings.max_processes, facts.mps_client_limit(instance)) + 1):
+        for batch in range(1, 300):
+            point = predict(PROFILES["bert"], size, batch, processes)
+            needed = point and (point.memory_mib if memory_mib is None else memory_mib * processes)
+            if point and (needed is None or needed <= instance.memory_mib):
+                expected.append((point.latency_ms, point.capacity_rps, batch, processes))
+    expected.sort()
+    assert found.latency_ms == [one[0] for one in expected]
+    assert found.greatest_rps == [max(rps for _, rps, _, _ in expected[: i + 1]) for i in range(len(expected))]
+    assert found.points.T.tolist() == [[batch, processes, ms, rps] for ms, rps, batch, processes in expected]
+    assert bool(expected) == (memory_mib != 12000.0 or size == "3g.40gb")

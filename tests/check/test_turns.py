@@ -1,6 +1,7 @@
 """Services that take turns: each rule that a plan breaks is found and named, and nothing else is."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from problems.instances import problem_of
@@ -9,9 +10,11 @@ from support.plan_fields import changed, fields, is_listed, named, others
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.check.turns import _Judged
 from sliceplan.solver.formats.plan_files import dump_plan, read_plan
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.service_figures import service_figures
+from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.consistency import contradictory_figures
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.division import wrong_gpus
@@ -186,3 +189,31 @@ def test_a_service_is_as_tight_as_waiting_leaves_it():
     assert one.used == pytest.approx(12.33636 / 60)
     problem, plan = two_in_a_round(workloads=[WORKLOADS[0], {**WORKLOADS[1], "slo_ms": 39}])
     assert service_figures(problem, plan)[1].used >= 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, None),
+        ({"batch_sizes": (4,)}, None),
+        ({"batch_sizes": (2, 8)}, "batch 4 is not allowed for a"),
+        ({"gpus": ("A100-80GB",)}, None),
+        ({"gpus": ("T4", "A10G")}, "allows only T4, A10G"),
+    ],
+)
+def test_a_turn_is_executed_as_its_workload_allows(fields, words):
+    problem, plan = two_in_a_round(workloads=[{**WORKLOADS[0], **fields}, WORKLOADS[1]])
+    said = [one for one in found(problem, plan) if "99" not in one]
+    assert said == [] if words is None else any(words in one for one in said)
+
+
+@pytest.mark.parametrize(("mig_profile", "wrong"), [("1g.23gb", True), ("7g.180gb", False)])
+def test_models_of_a_round_are_in_memory_together_where_that_is_known(mig_profile, wrong):
+    """Of the second instance the catalogue does not know the memory."""
+    owner = SimpleNamespace(memory_mib=40_000.0, model="m", name="a")
+    served = SimpleNamespace(workload="a", batch=1, processes=1)
+    partition = SimpleNamespace(serves=(served,), mig_profile=mig_profile)
+    gpu = SimpleNamespace(id="x", gpu="B200-180GB")
+    assert (load_catalogue()[gpu.gpu].mig.profile(mig_profile).memory_mib is None) != wrong
+    judged = _Judged(None, {"a": owner}, gpu, partition, lambda *_: None, None)
+    assert bool(list(judged._wrong_memory())) == wrong

@@ -16,9 +16,10 @@ from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_cov
 from sliceplan.solver.exact.dual.lagrangian_dual import Supply, best_prices
 from sliceplan.solver.exact.fleet import decomposition
 from sliceplan.solver.exact.fleet.decomposition import solve_by_prices
-from sliceplan.solver.exact.mig.cutting_stock import patterns_of, solve_cutting_stock
+from sliceplan.solver.exact.mig.cutting_stock import CuttingStockAnswer, patterns_of, solve_cutting_stock
 from sliceplan.solver.exact.whole_gpus import whole_plan
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
 
@@ -219,3 +220,18 @@ def test_covers_with_partitions_for_the_number_of_replicas_are_looked_at_again_a
     services = [{"model": "resnet50", "rate_rps": 900, "slo_ms": 200, "min_replicas": one} for one in (1, least)]
     answer = solve_by_prices(resolve(problem_of(services), BOTH_TYPES), time_limit_s=10).answer
     assert (answer.stopped, said) == ("proved", [filled])
+
+
+@pytest.mark.parametrize("ended", [StopReason.INFEASIBLE, StopReason.TIME_LIMIT])
+def test_that_there_is_no_plan_is_said_where_the_whole_program_proves_it_and_nowhere_else(monkeypatch, ended):
+    """Prices alone left a bound and no plan."""
+    resolved = resolve(problem_of([{"model": "bert", "rate_rps": 40, "slo_ms": 300}]), BOTH_TYPES)
+    without = CuttingStockAnswer(StopReason.GAP_LEFT, "prices", 2.0, *decomposition.NOTHING[1:])
+    found = CuttingStockAnswer(ended, "whole", None, *decomposition.NOTHING[1:])
+    monkeypatch.setattr(decomposition, "solve_cutting_stock", lambda *_, **__: found)
+    answer, method = decomposition._with_whole_program(resolved, without, 2.0, 1.0)
+    assert answer.stopped == ended
+    if ended is StopReason.INFEASIBLE:
+        assert (answer, method) == (found, decomposition.WHOLE)
+    else:
+        assert (answer.cost_bound, answer.patterns, method) == (2.0, None, decomposition.PRICES)

@@ -4,10 +4,11 @@ import time
 
 import pytest
 from problems.igniter_instances import random_mps_problem
-from problems.instances import random_problem, second_type, two_type_problem
+from problems.instances import problem_of, random_problem, second_type, two_type_problem
 
 from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.check import check
+from sliceplan.solver.exact.shedding import most_valuable as most_valuable_module
 from sliceplan.solver.exact.shedding.first_choice import (
     first_choice,
     most_value,
@@ -153,3 +154,12 @@ def test_under_mps_a_class_of_equal_services_is_served_in_part():
     assert 0 < len(found.served) < len(same)
     assert len(found.served) <= found.most
     assert_served(resolved, found)
+
+
+def test_one_service_alone_is_tried_where_nothing_is_known_to_fit(monkeypatch):
+    """Both do not, the first choice has none, and a beginning of one is looked for all the same."""
+    monkeypatch.setattr(most_valuable_module, "first_choice", lambda *_, **__: None)
+    services = [{"model": "bert", "rate_rps": 500, "slo_ms": 300} for _ in range(2)]
+    resolved = resolved_with(problem_of(services), 1)
+    choices = list(most_valuable_module._first_choices(resolved, None, iter(()), 2.0, 20.0))
+    assert max(len(one.served) for one in choices) == 1

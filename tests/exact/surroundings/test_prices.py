@@ -14,7 +14,7 @@ from problems.mps_feasible import drawn
 
 from sliceplan.solver.exact.mps.items import mps_items
 from sliceplan.solver.exact.mps.packed_residents import packed_on_each
-from sliceplan.solver.exact.surroundings.cells import grid
+from sliceplan.solver.exact.surroundings.cells import collected, grid
 from sliceplan.solver.exact.surroundings.customers import customers_of
 from sliceplan.solver.exact.surroundings.exact_price import Effort, TypePrices
 from sliceplan.solver.exact.surroundings.least_demands import guests_of
@@ -175,3 +175,18 @@ def test_a_bound_does_not_depend_on_how_high_prices_are():
         search._price = search._price * times
         bounds.append(search.next_round(NEVER))
     assert bounds == pytest.approx([bounds[0]] * 3, rel=2e-3)
+
+
+def test_steps_of_multipliers_bring_what_a_cell_may_collect_nearer_to_what_it_can():
+    lower = 0
+    for seed in range(20):
+        case, draw = drawn(seed), np.random.default_rng(seed)
+        guests = guests_of(case.mps, case.items)
+        cells, _ = cells_for(case, guests)
+        price = draw.uniform(0.05, 0.6, len(guests))
+        first, later = (
+            collected(cells, price, case.mps.capacity_units, target=0.0, steps=steps).most for steps in (0, 25)
+        )
+        assert (later <= first).all()
+        lower += bool((later < first * 0.99).any())
+    assert lower > 5
