@@ -113,16 +113,16 @@ STACKS = (
         ),
     ),
     Stack(
-        "A router: NGINX, HAProxy or the Gateway API",
+        "A router: NGINX, HAProxy, Envoy, Istio or the Gateway API",
         "router",
-        ("nginx", "haproxy", "http-routes"),
+        ("nginx", "haproxy", "envoy", "istio", "http-routes"),
         "The plan's rates as weights, so that each partition gets what it was planned for. Take the one that you run.",
         (
-            "NGINX: include `upstreams.conf` in the `http` block. HAProxy: append `backends.cfg`. Gateway API: "
-            "`kubectl apply -f http-routes.yaml`.",
+            "NGINX: include `upstreams.conf` in the `http` block. HAProxy: append `backends.cfg`. Envoy: name "
+            "`clusters.yaml` as the path of `cds_config`. Istio, Gateway API: `kubectl apply -f` with the file.",
             "Give each partition's name an address, and each service a frontend.",
         ),
-        ("Addresses, ports and paths.", "In the Gateway API: turns, as most gateways deal at random."),
+        ("Addresses, ports and paths.", "In the Gateway API and Istio: turns, as they deal at random."),
     ),
     Stack(
         "A spreadsheet, or a program of my own",

@@ -12,9 +12,10 @@ from ...model.errors import Finding, InputError
 from ...model.plan import Plan
 from .kubernetes_names import WORKLOAD
 from .planned_gpus import known_gpus
-from .router_weights import MOST_TRIED, PORT, Weighted, by_group, deals_at_random, other_router, warnings_of
+from .router_weights import MOST_TRIED, PORT, Weighted, by_group, warnings_of
 from .serving_groups import ServingGroup, serving_groups
 from .target import Export, Options
+from .weighted_services import service_of, several_partitions, turns_not_kept
 from .yaml_text import yaml_text
 
 MOST_BACKENDS = 16
@@ -27,10 +28,6 @@ YOURS = (
     "--format deployments."
 )
 
-AT_RANDOM = (
-    "A gateway mostly deals at random by weight, not in turns: what the plan promises of percentiles is for weighted "
-    "round robin, and is not certified behind it; plan with settings.dispatch: random."
-)
 
 BY_CONNECTION = (
     "A Kubernetes Service deals connections, not requests, at random to its pods: where {} stand for several "
@@ -54,7 +51,7 @@ def export(plan: Plan, options: Options) -> Export:
             options.source,
             f"workload {one.workload}",
             f"is served by {len(one.backends)} kinds of partitions; a rule of an HTTPRoute takes {MOST_BACKENDS}. "
-            "The formats nginx and haproxy take any number",
+            "The formats nginx, haproxy and envoy take any number",
         )
         for one in services
         if len(one.backends) > MOST_BACKENDS
@@ -63,7 +60,7 @@ def export(plan: Plan, options: Options) -> Export:
         raise InputError(findings)
     names = [one.name for service in services for one in service.backends]
     documents = [
-        *(_service(group, name) for group, name in zip(groups, names, strict=True)),
+        *(service_of(group, name) for group, name in zip(groups, names, strict=True)),
         *(_route(one, plan) for one in services),
     ]
     comments = [f"Plan {plan.problem.name} of sliceplan: {len(services)} HTTPRoutes. Not tried on a cluster."]
@@ -71,21 +68,8 @@ def export(plan: Plan, options: Options) -> Export:
 
 
 def _limits(plan: Plan, groups: Sequence[ServingGroup], services: Sequence[Weighted]) -> tuple[str, ...]:
-    promised = plan.promise is not None and plan.promise.latency == "percentile"
-    turns = other_router(plan) or ((AT_RANDOM,) if promised and not deals_at_random(plan) else ())
-    several = [group.name for group in groups if len(group.members) > 1]
-    shown = ", ".join(several[:3]) + (f" and {len(several) - 3} more" if len(several) > 3 else "")
-    return (*turns, *((BY_CONNECTION.format(shown),) if several else ()), *warnings_of(services))
-
-
-def _service(group: ServingGroup, name: str) -> dict[str, Any]:
-    labels = {"app.kubernetes.io/name": group.workload_name, "app.kubernetes.io/instance": group.name}
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": name, "labels": labels, "annotations": {WORKLOAD: group.workload}},
-        "spec": {"selector": labels, "ports": [{"name": "http", "port": PORT, "targetPort": PORT}]},
-    }
+    shown = several_partitions(groups)
+    return (*turns_not_kept(plan), *((BY_CONNECTION.format(shown),) if shown else ()), *warnings_of(services))
 
 
 def _route(service: Weighted, plan: Plan) -> dict[str, Any]:

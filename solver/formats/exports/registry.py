@@ -51,6 +51,8 @@ TARGETS = {
         Target("http-routes", "HTTPRoutes with the plan's weights, and Services", _lazy("http_routes")),
         Target("nginx", "NGINX upstreams with the plan's weights", _lazy("nginx")),
         Target("haproxy", "HAProxy backends with the plan's weights", _lazy("haproxy")),
+        Target("envoy", "Envoy clusters with the plan's weights", _lazy("envoy")),
+        Target("istio", "Istio's VirtualServices with the plan's weights, and Services", _lazy("istio")),
         Target("systemd-cores", "systemd drop-ins with AllowedCPUs; takes --lscpu", _lazy("systemd_cores")),
         Target("docker-cores", "docker run with --cpuset-cpus; takes --lscpu, --image", _lazy("docker_cores")),
         Target(

@@ -102,6 +102,32 @@ def routes(path):
                 assert 0 <= backend["weight"] <= 1_000_000
 
 
+def istio(path):
+    """Services as Kubernetes' schema has them, and the two kinds of Istio's with fields of its v1."""
+    known = {"DestinationRule": {"host", "trafficPolicy"}, "VirtualService": {"hosts", "gateways", "http"}}
+    documents = list(yaml.safe_load_all(path.read_text()))
+    names = {one["metadata"]["name"] for one in documents if one["kind"] == "Service"}
+    for one in documents:
+        if one["kind"] == "Service":
+            kubernetes_validate.validate(one, "1.34", strict=True)
+            continue
+        assert one["apiVersion"] == "networking.istio.io/v1"
+        assert set(one["spec"]) == known[one["kind"]]
+        for http in one["spec"].get("http", ()):
+            assert {to["destination"]["host"] for to in http["route"]} <= names
+            assert all(to["weight"] >= 0 for to in http["route"])
+
+
+def envoy(path):
+    """Clusters with endpoints that have an address and a weight of at least 1."""
+    for one in yaml.safe_load(path.read_text())["resources"]:
+        assert one["@type"] == "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+        for locality in one["load_assignment"]["endpoints"]:
+            for endpoint in locality["lb_endpoints"]:
+                assert set(endpoint["endpoint"]["address"]["socket_address"]) == {"address", "port_value"}
+                assert endpoint["load_balancing_weight"] >= 1
+
+
 def nginx(path):
     """Blocks and directives as NGINX reads them: words that end in ; or {, braces that match."""
     depth = 0
@@ -134,7 +160,9 @@ TARGETS = {
     "cores.target": target,
     "cores.yaml": kubernetes,
     "backends.cfg": haproxy,
+    "clusters.yaml": envoy,
     "http-routes.yaml": routes,
+    "istio.yaml": istio,
     "upstreams.conf": nginx,
     "checkpoint.json": checkpoint,
     "claims.yaml": claims,

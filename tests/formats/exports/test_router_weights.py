@@ -75,8 +75,20 @@ def haproxy_weights(text):
     return found
 
 
+def envoy_weights(text):
+    found = {}
+    for cluster in yaml.safe_load(text)["resources"]:
+        (locality,) = cluster["load_assignment"]["endpoints"]
+        assert cluster["name"] == cluster["load_assignment"]["cluster_name"]
+        assert (cluster["type"], cluster["lb_policy"]) == ("STRICT_DNS", "ROUND_ROBIN")
+        found[cluster["name"]] = [one["load_balancing_weight"] for one in locality["lb_endpoints"]]
+    return found
+
+
 @pytest.mark.parametrize("plan", [shop(), mixed()], ids=["shop", "mixed"])
-@pytest.mark.parametrize(("name", "read"), [("nginx", nginx_weights), ("haproxy", haproxy_weights)])
+@pytest.mark.parametrize(
+    ("name", "read"), [("nginx", nginx_weights), ("haproxy", haproxy_weights), ("envoy", envoy_weights)]
+)
 def test_servers_get_what_the_plan_deals_them(name, read, plan):
     (text,) = exported(name, plan).files.values()
     found = dealt(plan, read(text))
@@ -112,6 +124,30 @@ def test_routes_share_requests_out_as_the_plan_does(plan):
         assert dealt(plan, weights)[workload] == pytest.approx(own, rel=0.02)
 
 
+@pytest.mark.parametrize("dispatch", ["weighted_round_robin", "random"])
+def test_istio_shares_requests_out_as_the_routes_of_the_gateway_api_do(dispatch):
+    plan = promising(shop(), dispatch)
+    of_routes, of_istio = (
+        [one for one in yaml.safe_load_all(text) if one["kind"] != "Service"]
+        for text in (
+            exported("http-routes", plan).files["http-routes.yaml"],
+            exported("istio", plan).files["istio.yaml"],
+        )
+    )
+    rules = {one["spec"]["host"]: one["spec"] for one in of_istio if one["kind"] == "DestinationRule"}
+    dealt_to = {}
+    for one in (one for one in of_istio if one["kind"] == "VirtualService"):
+        (http,) = one["spec"]["http"]
+        dealt_to[one["metadata"]["name"]] = [(to["destination"]["host"], to["weight"]) for to in http["route"]]
+    assert dealt_to == {
+        one["metadata"]["name"]: [(to["name"], to["weight"]) for to in one["spec"]["rules"][0]["backendRefs"]]
+        for one in of_routes
+    }
+    balance = {"random": "RANDOM", "weighted_round_robin": "ROUND_ROBIN"}[dispatch]
+    assert {rule["trafficPolicy"]["loadBalancer"]["simple"] for rule in rules.values()} == {balance}
+    assert set(rules) == {host for own in dealt_to.values() for host, _ in own}
+
+
 def plan_for_deployments(plan):
     """Returns the plan, or only what can be deployed of it: unequal MPS shares cannot."""
     return plan.model_copy(update={"gpus": tuple(gpu for gpu in plan.gpus if gpu.sharing == "mig")})
@@ -122,6 +158,8 @@ def test_golden_files_of_a_plan_that_promises_percentiles_dealt_at_random():
     assert_golden("http-routes.yaml", exported("http-routes", plan).files["http-routes.yaml"])
     assert_golden("upstreams.conf", exported("nginx", plan).files["upstreams.conf"])
     assert_golden("backends.cfg", exported("haproxy", plan).files["backends.cfg"])
+    assert_golden("istio.yaml", exported("istio", plan).files["istio.yaml"])
+    assert_golden("clusters.yaml", exported("envoy", plan).files["clusters.yaml"])
 
 
 def test_what_a_router_cannot_keep_of_a_promise_is_said():
@@ -129,6 +167,9 @@ def test_what_a_router_cannot_keep_of_a_promise_is_said():
     assert any("is not certified behind it" in one for one in exported("http-routes", turns).warnings)
     assert not any("is not certified behind it" in one for one in exported("http-routes", at_random).warnings)
     assert any("connections, not requests" in one for one in exported("http-routes", at_random).warnings)
+    assert any("is not certified behind it" in one for one in exported("istio", turns).warnings)
+    assert any("--concurrency 1" in one for one in exported("envoy", turns).warnings)
+    assert any("random policy knows no weights" in one for one in exported("envoy", at_random).warnings)
     for plan, nginx, haproxy in ((turns, False, "balance roundrobin"), (at_random, True, "balance random(1)")):
         assert ("    random;" in exported("nginx", plan).files["upstreams.conf"]) == nginx
         assert haproxy in exported("haproxy", plan).files["backends.cfg"]
@@ -172,7 +213,7 @@ def test_weights_are_whole_and_near_the_rates_where_they_can_be(drawn, most):
             assert total * weight / of_weights == pytest.approx(rate, rel=0.0101)
 
 
-@pytest.mark.parametrize("target", ["nginx", "haproxy", "http-routes"])
+@pytest.mark.parametrize("target", ["nginx", "haproxy", "http-routes", "envoy", "istio"])
 @pytest.mark.parametrize("dispatch", ["least_expected", "central"])
 def test_weights_are_no_certificate_of_a_plan_for_a_router_that_knows_every_state(target, dispatch):
     said = " ".join(exported(target, promising(shop(), dispatch)).warnings)
