@@ -3,12 +3,13 @@ Which plans hold: every service of a plan, request by request, under Poisson arr
 
     .venv/bin/python tests/benchmarks/certificates.py [--planner exact --planner parvagpu] [--dispatch random]
         [--requests 100000] [--latency percentile] [--published | --random 5 | --random-mps 100 [--first 50]]
-        [--by-service] [PROBLEM ...]
+        [--again 1000000] [--by-service] [PROBLEM ...]
 
 Problems are files; default: the demo and ParvaGPU's scenarios S1 to S6, as shipped. `--published`: the scenarios on
 ParvaGPU's own measurements instead, which are not shipped (SLICEPLAN_REFERENCE). `--random`: problems of 100 services
 on MIG; `--random-mps`: of 12 services that share V100s by MPS, where every batch takes as long as beside neighbours
-that are always busy. Plans are made anew, each verified.
+that are always busy. Plans are made anew, each verified. `--again`: services of which figures do not tell are simulated
+once more, with so many requests. `--first 20 --random 40` are those of seeds 20 to 39, so a long run goes in steps.
 
 Prints one row for each planner and problem: GPUs, services that miss the quantile, those that figures do not tell of,
 the greatest share late, and the greatest percentile over its SLO; with `--by-service` a row for each service, the least
@@ -17,6 +18,7 @@ the exact chain gives those on one process.
 """
 
 import argparse
+import dataclasses
 import sys
 import time
 from collections import Counter
@@ -33,6 +35,7 @@ from ran_on import FITTED, RANDOM, say_what_it_ran_on
 from sliceplan.solver.api import SimulationSettings, simulate, solve
 from sliceplan.solver.formats.problem_files import read_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.digest import reference
 from sliceplan.solver.performance.queueing.batch_queue import batch_queue, late
 from sliceplan.solver.simulation.dispatch.registry import DISPATCHES
 
@@ -54,6 +57,7 @@ def main() -> None:
     parser.add_argument("--random-mps", type=int, help="so many random problems of 12 services under MPS instead")
     parser.add_argument("--first", type=int, default=0, help="seed of the first random problem")
     parser.add_argument("--time-limit", type=float, help="seconds of each search, in place of the problems' own")
+    parser.add_argument("--again", type=int, help="requests of each service of which figures do not tell, once more")
     parser.add_argument("--by-service", action="store_true", help="a row for each service too")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--published", action="store_true", help="S1 to S6 on ParvaGPU's own measurements")
@@ -93,14 +97,15 @@ def main() -> None:
         f"| problem | planner | GPUs | services | miss {name} | unsure | worst share late | worst {name} / SLO | CPU |"
     )
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
-    everyone, alone, gpus = {}, {}, Counter()
+    everyone, alone, gpus, plans = {}, {}, Counter(), Counter()
     for problem in problems:
         for planner in arguments.planner or ("exact", "parvagpu"):
             plan = solve(problem, planner, profiles=profiles)
             begun = time.process_time()
-            report = simulate(problem, plan, settings, profiles=profiles) if plan.gpus else None
-            print(row(problem, plan, report, time.process_time() - begun), flush=True)
-            services = sorted(report.services, key=of_slo, reverse=True) if report else []
+            services = simulated(problem, plan, settings, profiles, arguments.again) if plan.gpus else []
+            print(row(problem, plan, services, time.process_time() - begun), flush=True)
+            services = sorted(services, key=of_slo, reverse=True)
+            plans[planner] += bool(plan.gpus)
             everyone.setdefault(planner, []).extend(services)
             gpus[planner] += plan.gpus_used
             alone.setdefault(planner, []).extend(shares_late_alone(problem, plan))
@@ -109,7 +114,8 @@ def main() -> None:
                 print(f"| {problem.name} | {name_of} | | | {service.holds} | | {late:.4f} | {of_slo(service):.2f} | |")
     for planner, services in everyone.items():
         over = spread([of_slo(one) for one in services])
-        print(f"{planner}: {gpus[planner]} GPUs, {summary(services)}; percentile over SLO: {over}")
+        found = f"{plans[planner]} of {len(problems)} problems have a plan, {gpus[planner]} GPUs"
+        print(f"{planner}: {found}, {summary(services)}; percentile over SLO: {over}")
         exactly = f"{len(alone[planner])} on one process each, late by the chain: {spread(alone[planner], 4)}"
         print(f"{planner}: {exactly}")
 
@@ -119,13 +125,42 @@ def with_settings(problem, changes):
     return problem.model_copy(update={"settings": problem.settings.model_copy(update=changes)})
 
 
-def row(problem, plan, report, took):
+def simulated(problem, plan, settings, profiles, again):
+    """Returns the services as simulated, those of which figures do not tell once more with other requests."""
+    found = {one.workload: one for one in simulate(problem, plan, settings, profiles=profiles).services}
+    unsure = {name for name, one in found.items() if one.holds == "unsure"}
+    if again and unsure:
+        more = dataclasses.replace(settings, requests=again)
+        found |= {
+            one.workload: one for one in simulate(*of_some(problem, plan, unsure), more, profiles=profiles).services
+        }
+    return list(found.values())
+
+
+def of_some(problem, plan, names):
+    """Returns a problem and its plan with some services only, whose partitions stay as they are."""
+    few = problem.model_copy(update={"workloads": tuple(one for one in problem.workloads if one.name in names)})
+    gpus = (
+        gpu.model_copy(
+            update={
+                "partitions": tuple(
+                    part for part in gpu.partitions if {one.workload for one in part.serves} & set(names)
+                )
+            }
+        )
+        for gpu in plan.gpus
+    )
+    own = {"problem": reference(few), "gpus": tuple(gpu for gpu in gpus if gpu.partitions)}
+    return few, plan.model_copy(update=own)
+
+
+def row(problem, plan, services, took):
     """Returns the row of one planner's plan."""
-    if report is None:
+    if not services:
         return f"| {problem.name} | `{plan.planner}` | {plan.status} | | | | | | |"
-    verdicts = [service.holds for service in report.services]
-    late = max(1 - (service.in_time or 0.0) for service in report.services)
-    over = max(of_slo(service) for service in report.services)
+    verdicts = [service.holds for service in services]
+    late = max(1 - (service.in_time or 0.0) for service in services)
+    over = max(of_slo(service) for service in services)
     counts = f"{len(verdicts)} | {verdicts.count('no')} | {verdicts.count('unsure')}"
     return (
         f"| {problem.name} | `{plan.planner}` | {plan.gpus_used} | {counts} | {late:.3f} | {over:.2f} | {took:.1f} s |"
