@@ -81,9 +81,11 @@ def _predicted(
 
 def _estimated(problem: Problem, plan: Plan, by_key: Mapping[tuple[str, str], Profile]) -> list[str]:
     """Returns a line for each model on a GPU type whose figures were carried over from another type."""
-    model_of = {workload.name: workload.model for workload in problem.workloads}
+    types = {gpu for (_, gpu), profile in by_key.items() if profile.quality == "estimated"}
+    among = [gpu for gpu in plan.gpus if gpu.gpu in types]
+    model_of = {workload.name: workload.model for workload in problem.workloads} if among else {}
     found: dict[tuple[str, str, str, float | None], None] = {}
-    for gpu in plan.gpus:
+    for gpu in among:
         for partition in gpu.partitions:
             for served in partition.serves:
                 if served.basis == "estimated":

@@ -1,7 +1,7 @@
 """What every record that passes a boundary has in common: immutable, no unknown field, no NaN."""
 
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from itertools import repeat
 from operator import setitem
@@ -67,6 +67,23 @@ def records_of(record: type[RecordT], **columns: Collection[Any]) -> list[Record
     ):
         deque(map(set_attribute, made, of_each), maxlen=0)
     return made
+
+
+def compact(records: Sequence[RecordT]) -> None:
+    """
+    Gives records of one kind a third of the memory that validation takes: they share keys, and equal sets of names.
+
+    What they say, also of which fields were given, stays as it is.
+    """
+    if not records:
+        return
+    values = list(map(dict.copy, repeat(_blank(type(records[0])), len(records))))
+    deque(map(dict.update, values, map(vars, records)), maxlen=0)
+    deque(map(_set_values, records, values), maxlen=0)
+    sets: dict[frozenset[str], set[str]] = {}
+    for record in records:
+        given = record.model_fields_set
+        _set_names(record, sets.setdefault(frozenset(given), given))
 
 
 @cache

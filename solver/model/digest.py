@@ -117,8 +117,11 @@ def _texts(workloads: Sequence[Workload]) -> Iterator[str]:
     for field in sorted(kind.model_fields):
         values = list(map(attrgetter(field), workloads))
         if field not in FIRST_FIELDS[kind]:
+            default = _default(kind, field)
+            if values.count(default) == len(values):
+                continue
             members.append("%s")
-            later = (_later(field, value, _default(kind, field)) for value in values)
+            later = (_later(field, value, default) for value in values)
             columns.append([text and (f"{text}," if field < first else f",{text}") for text in later])
             continue
         comma = "" if field == first else ","
