@@ -10,9 +10,11 @@ import time
 from types import SimpleNamespace
 
 import pytest
+import typer
 from support.system_calls import fault
 
 from sliceplan.agent import cli
+from sliceplan.agent.commands.changing import _refuse_what_cannot_be
 from sliceplan.agent.devices.simulated.node import SimulatedNodeFile
 from sliceplan.agent.system.other_managers import OWNERS
 from sliceplan.solver.formats.plan_files import dump_plan
@@ -309,3 +311,19 @@ def test_a_disk_that_is_full_before_the_first_step_changes_nothing_and_is_no_wro
         done = agent("apply", "plan.json", "--unsigned", "--yes")
     assert (done.code, instances(place)) == (1, 0)
     assert "cannot be written: No space left on device" in done.err
+
+
+@pytest.mark.parametrize(
+    ("impossible", "busy", "drain_s", "ends"),
+    [((), (), None, False), (("no",), (), 5.0, True), ((), ("pid 1",), None, True), ((), ("pid 1",), 5.0, False)],
+)
+def test_what_cannot_be_and_who_is_in_the_way_end_the_command(impossible, busy, drain_s, ends, capsys):
+    transition = SimpleNamespace(impossible=impossible, busy=busy)
+    session = SimpleNamespace(patience=SimpleNamespace(drain_s=drain_s))
+    if not ends:
+        assert _refuse_what_cannot_be(transition, session) is None
+        return
+    with pytest.raises(typer.Exit) as ended:
+        _refuse_what_cannot_be(transition, session)
+    assert ended.value.exit_code == 1
+    assert "Nothing was changed" in capsys.readouterr().out

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.waiting import wait_until
 
+from sliceplan.agent.system import processes
 from sliceplan.agent.system.other_managers import find_other_managers, refusing
 
 
@@ -63,3 +64,20 @@ def test_an_owner_that_the_configuration_names_refuses_nothing(tmp_path):
     (reason,) = refusing(traces, [])
     assert reason.startswith("mig-manager: the node has the label nvidia.com/mig.config=x; stop it")
     assert refusing(traces, ["mig-manager"]) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["/usr/bin/gpu-kubelet-plugin", "-v"], True),
+        (["/bin/sh", "/opt/gpu-kubelet-plugin"], True),
+        (["/bin/grep", "-r", "gpu-kubelet-plugin"], False),
+        (["/bin/tail", "-f", "/var/log/gpu-kubelet-plugin"], False),
+        ([], False),
+    ],
+)
+def test_a_program_is_named_by_its_first_word_or_its_interpreters_first_argument(tmp_path, monkeypatch, words, found):
+    """A person who looks for the program is not the program."""
+    monkeypatch.setattr(processes, "pids", lambda: [1])
+    monkeypatch.setattr(processes, "arguments", lambda _pid: words)
+    assert bool(find_other_managers(tmp_path)) == found

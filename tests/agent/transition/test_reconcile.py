@@ -11,6 +11,7 @@ from sliceplan.agent.model.desired import Desired, PlanReference
 from sliceplan.agent.model.differences import differences
 from sliceplan.agent.model.node import GpuState, Instance, Service
 from sliceplan.agent.model.steps import ResetGpu, SetMigMode, StopService
+from sliceplan.agent.transition import reconcile
 from sliceplan.agent.transition.applied import read_applied
 from sliceplan.agent.transition.applying import apply_transition
 from sliceplan.agent.transition.checkpoint import read_checkpoint
@@ -257,3 +258,17 @@ def test_a_disk_that_is_full_half_way_halts_the_transition_which_goes_on_when_th
     assert unfinished(folder) is not None
     assert once(session, plan_of(OTHER)).doing == "in sync", "the transition that was left was brought to its end"
     assert differences(node.state(), OTHER) == []
+
+
+def test_the_loop_ends_with_a_round_that_was_stopped(node, session_of, monkeypatch):
+    monkeypatch.setattr(reconcile, "look", lambda *_: reconcile.Round("stopped"))
+    session = session_of(node, sleep=lambda _seconds: pytest.fail("it goes on"))
+    assert keep(session, fetching(plan_of(CUT)), list, Rules()).doing == "stopped"
+
+
+def test_what_was_applied_is_said_each_time_and_anything_else_where_it_changes(node, session_of, said):
+    session = session_of(node)
+    last = None
+    for doing in ("in sync", "in sync", "applied", "applied", "in sync"):
+        last = reconcile._noted(session, reconcile.Round(doing), 0, last)
+    assert said == ["in sync", "applied", "applied", "in sync"]

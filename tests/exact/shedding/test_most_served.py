@@ -56,3 +56,12 @@ def test_what_the_rules_of_mps_keep_from_every_gpu_is_said_as_a_fact_only_where_
     (lost,) = _without_a_recipe(resolve(problem, shipped_profiles()), proven)
     assert lost.workload == "w1"
     assert f"{tried} serves it" in lost.reason
+
+
+def test_a_service_that_some_size_of_mig_serves_is_not_lost():
+    services = [{"model": "resnet50", "rate_rps": 500, "slo_ms": 40, "min_replicas": 2, "memory_mib": 12000}]
+    fleet = [{"gpu": "V100-SXM2-16GB", "sharing": ["mps"]}, {"gpu": "A100-80GB"}]
+    resolved = resolve(problem_of(services, fleet=fleet, mps_rules="igniter"), shipped_profiles())
+    assert resolved.capacity_rps.any()
+    assert not resolved.capacity_rps.all()
+    assert _without_a_recipe(resolved, True) == []
