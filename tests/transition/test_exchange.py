@@ -75,3 +75,14 @@ def test_a_gpu_becomes_the_one_of_the_new_plan_that_shares_most_with_it():
     a, b = (gpu_of(f"{A100}/{i}", partition_of("3g.40gb@0", name, 10)) for i, name in enumerate("ab"))
     turned = [one.model_copy(update={"id": other.id}) for one, other in ((b, a), (a, b))]
     assert moves(plan_of(a, b), plan_of(*turned)) == (2, 0, 0)
+
+
+def test_what_a_gpu_keeps_that_is_fuller_than_any_of_the_new_plan():
+    """No GPU of the new plan has room for all of it; the one that is left to it shares one instance."""
+    large, other, small = (
+        partition_of(place, name, 10) for place, name in (("4g.40gb@0", "a"), ("3g.40gb@4", "b"), ("1g.10gb@0", "c"))
+    )
+    old = plan_of(gpu_of(f"{A100}/0", large, other), gpu_of(f"{A100}/1", small))
+    new = plan_of(gpu_of(f"{A100}/0", large, partition_of("1g.10gb@4", "c", 10)), gpu_of(f"{A100}/1", other))
+    _, found = placed(old, new, {A100: 1})
+    assert (found.kept, found.created, found.destroyed) == (1, 2, 2)

@@ -97,3 +97,14 @@ def replace_serves(partition, workloads):
     served = partition.serves[0]
     serves = tuple(served.model_copy(update={"workload": name}) for name in workloads)
     return partition.model_copy(update={"serves": serves})
+
+
+def test_only_what_comes_to_an_admitted_gpu_is_made_way_for():
+    """GPU by GPU: what comes to another one, without anything in its way, would take the room of bridges."""
+    world, sizes, comes = blocked(2)
+    other = world.add(Item(1, tenancy(partition_of("7g.80gb@0", "z", 1), "mig"), "comes"))
+    arrivals = _Arrivals(world, sizes, [comes, other])
+    arrivals.admitted.add(0)
+    arrivals.make_way()
+    assert list(arrivals.pending) == [other]
+    assert world.on[0] == [comes]
