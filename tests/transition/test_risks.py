@@ -108,3 +108,17 @@ def test_gpus_count_for_the_peak_from_what_is_created_or_started_there_until_all
     world = SimpleNamespace(items=items)
     assert peak_gpus(world, steps, [(1.0, 2.0), (5.0, 6.0)]) == 2
     assert peak_gpus(world, steps, [(7.0, 8.0), (5.0, 6.0)]) == 1
+
+
+def test_limits_of_gpus_that_no_service_misses_are_counted():
+    plan = planned(problem_of([{"model": "resnet50", "rate_rps": 900, "slo_ms": 200}]), "exact")
+    of_gpu = PlanViolation(gpu=plan.gpus[0].id, workload=None, message="too much", excess=0.1)
+    of_service = of_gpu.model_copy(update={"workload": "w0"})
+    for violations, workloads, words in (
+        ((of_gpu, of_gpu), (), "2 limits of GPUs"),
+        ((of_gpu, of_service, of_service), ("w0",), "w0"),
+    ):
+        broken = plan.model_copy(update={"violations": violations})
+        (risk,) = risks(plan_transition(plan, broken).transition, plan, broken)
+        assert risk.workloads == workloads
+        assert risk.text.endswith(f"breaks promises: {words}")

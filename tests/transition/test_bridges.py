@@ -1,0 +1,79 @@
+"""Temporary partitions: which size, where, and how many."""
+
+from problems.small_plans import partition_of
+
+from sliceplan.solver.transition.bridges import MOST_BRIDGES, Arrival, bridge_sizes, build_bridges
+from sliceplan.solver.transition.tenancies import RealGpu, tenancy
+from sliceplan.solver.transition.world import Item, World
+
+A100 = "A100-80GB"
+
+
+def mig(place, workload="a", rate=10):
+    return tenancy(partition_of(place, workload, rate), "mig")
+
+
+def world_of(*gpus):
+    """Returns a world where all of this stays, GPU by GPU."""
+    real = [RealGpu(f"x/{g}", A100, None, None, f"x/{g}", "mig", tuple(on)) for g, on in enumerate(gpus)]
+    return World(real, [Item(g, one, "stays") for g, on in enumerate(gpus) for one in on], {})
+
+
+def built(world, sizes, missing, coming=None, arrival=None):
+    """Returns the bridges, each as GPU, profile and start, and what is still missing."""
+    arrival = arrival or Arrival(99, mig("7g.80gb@0"), frozenset())
+    brought, still = build_bridges(
+        world, bridge_sizes((A100, one) for one in sizes), missing, arrival, lambda gpu: (coming or {}).get(gpu, [])
+    )
+    items = [world.items[i] for i in brought]
+    assert all(item.role == "bridges" and i in world.on[item.gpu] for i, item in zip(brought, items, strict=True))
+    return [(item.gpu, item.tenancy.mig_profile, item.tenancy.start) for item in items], still
+
+
+SIZES = [mig("1g.10gb@0", rate=10), mig("2g.20gb@0", rate=20), mig("3g.40gb@0", rate=30)]
+
+
+def test_the_smallest_that_suffices_is_built_and_else_the_largest_until_it_does():
+    assert built(world_of([]), SIZES, {"a": 15}) == ([(0, "2g.20gb", 0)], {})
+    assert built(world_of([]), SIZES, {"a": 20}) == ([(0, "2g.20gb", 0)], {})
+    assert built(world_of([]), SIZES, {"a": 45})[0] == [(0, "3g.40gb", 0), (0, "2g.20gb", 4)]
+
+
+def test_what_bridges_leave_missing_is_said_and_a_service_that_runs_nowhere_has_none():
+    found, still = built(world_of([mig("4g.40gb@0", "z")]), SIZES, {"a": 45, "b": 5})
+    assert found == [(0, "3g.40gb", 4)]
+    assert still == {"a": 15, "b": 5}
+    assert built(world_of([mig("7g.80gb@0", "z")]), SIZES, {"a": 1}) == ([], {"a": 1})
+    many, still = built(world_of(*[[]] * 2), SIZES[:1], {"a": 10 * MOST_BRIDGES + 5})
+    assert (len(many), still) == (MOST_BRIDGES, {"a": 5})
+
+
+def test_a_bridge_stands_where_it_is_least_in_the_way_on_gpus_in_use_first():
+    in_use = [mig("1g.10gb@6", "z")]
+    # Whatever is to come to GPU 0 needs its place; GPU 1 is idle; GPU 2 is in use and awaits nothing.
+    coming = {0: [mig("4g.40gb@0", "y"), mig("2g.20gb@4", "y")]}
+    assert built(world_of(in_use, [], in_use), SIZES, {"a": 30}, coming)[0] == [(2, "3g.40gb", 0)]
+    assert built(world_of(in_use, []), SIZES, {"a": 30}, coming)[0] == [(1, "3g.40gb", 0)]
+    # Where something is in the way everywhere, as little as can be.
+    coming |= {1: [mig("3g.40gb@0", "y")]}
+    assert built(world_of(in_use, in_use), SIZES, {"a": 10}, coming)[0] == [(1, "1g.10gb", 4)]
+
+
+def test_room_for_what_bridges_are_built_for_is_left_free():
+    leaving = [mig("3g.40gb@0", rate=30)]
+    world = world_of(leaving)
+    world.items[0] = Item(0, leaving[0], "leaves")
+    arrival = Arrival(0, mig("4g.40gb@0", "b"), frozenset({0}))
+    assert built(world, SIZES, {"a": 30}, arrival=arrival) == ([(0, "3g.40gb", 4)], {})
+    whole = Arrival(0, mig("7g.80gb@0", "b"), frozenset({0}))
+    world = world_of(leaving)
+    assert built(world, SIZES, {"a": 30}, arrival=whole) == ([], {"a": 30})
+
+
+def test_shares_are_bridged_by_shares_where_the_percentages_leave_room():
+    half = tenancy(partition_of(50, "a", 10), "mps")
+    more = tenancy(partition_of(60, "z", 10), "mps")
+    assert built(world_of([more], []), [half], {"a": 10}) == ([(1, None, None)], {})
+    assert built(world_of([more]), [half], {"a": 10}) == ([], {"a": 10})
+    less = tenancy(partition_of(50, "z", 10), "mps")
+    assert built(world_of([less], []), [half], {"a": 10}) == ([(0, None, None)], {})
