@@ -1,6 +1,6 @@
 """The tests that may notice a mutant: those that carry out its lines, its module's own first."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
@@ -51,12 +51,23 @@ class Suite:
             self._of_file[file] |= tests
 
     def of(self, mutant: Mutant, most_tests: int, most_seconds: float) -> Choice:
-        """Returns the tests of a mutant: those of its own module first, then quick ones before slow ones."""
+        """
+        Returns the tests of a mutant: those of its own module first, then quick ones before slow ones.
+
+        Of a test with many parameters one set of them comes after the other tests have had their turn: where not all
+        can run, different tests notice more.
+        """
         lines = range(mutant.first_line, mutant.last_line + 1)
         found = set().union(*(self._at.get((mutant.file, line), ()) for line in lines))
         if mutant.is_import_time:
             found = self._of_file.get(mutant.file, set())
-        order = sorted(found, key=lambda test: (_distance(mutant.file, test), self._seconds[test], test))
+        quick_first = sorted(found, key=lambda test: (self._seconds[test], test))
+        turns: Counter[str] = Counter()
+        turn = {}
+        for test in quick_first:
+            turn[test] = turns[test.partition("[")[0]]
+            turns[test.partition("[")[0]] += 1
+        order = sorted(quick_first, key=lambda test: (_distance(mutant.file, test), turn[test]))
         chosen, seconds = [], 0.0
         for test in order[:most_tests]:
             if chosen and seconds + self._seconds[test] > most_seconds:

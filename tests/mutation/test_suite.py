@@ -73,3 +73,10 @@ def test_what_is_beyond_the_limits_is_counted(most_tests, most_seconds, count):
 def test_the_nearest_tests_run_before_the_others_are_read(seconds, near):
     records = [record(f"tests/test_a.py::{i}", seconds, solver__a=[1]) for i in range(8)]
     assert chosen(records, mutant("solver/a.py", 1)).near == near
+
+
+def test_different_tests_have_their_turn_before_other_parameters_of_the_same():
+    names = ("many[1]", "many[2]", "many[3]", "other", "more[1]", "more[2]")
+    records = [record(f"tests/test_a.py::{name}", i / 10, solver__a=[1]) for i, name in enumerate(names)]
+    found = [name.split("::")[1] for name in chosen(records, mutant("solver/a.py", 1)).tests]
+    assert found == ["many[1]", "other", "more[1]", "many[2]", "more[2]", "many[3]"]

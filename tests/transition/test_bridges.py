@@ -77,3 +77,5 @@ def test_shares_are_bridged_by_shares_where_the_percentages_leave_room():
     assert built(world_of([more]), [half], {"a": 10}) == ([], {"a": 10})
     less = tenancy(partition_of(50, "z", 10), "mps")
     assert built(world_of([less], []), [half], {"a": 10}) == ([(0, None, None)], {})
+    # Nor on a GPU that is cut by MIG, however much of it is free.
+    assert built(world_of([mig("1g.10gb@6", "z")]), [half], {"a": 10}) == ([], {"a": 10})

@@ -108,3 +108,21 @@ def test_only_what_comes_to_an_admitted_gpu_is_made_way_for():
     arrivals.make_way()
     assert list(arrivals.pending) == [other]
     assert world.on[0] == [comes]
+
+
+def test_arrivals_in_a_row_are_counted_by_gpu_and_by_what_a_service_has_gained():
+    """What comes to where another one was that a service could spare only now lies behind both."""
+    runs = tenancy(partition_of("7g.80gb@0", "a", 10), "mig")
+    real = [RealGpu(f"x/{g}", A100, None, None, f"x/{g}", "mig", (runs,) if g else ()) for g in (0, 1)]
+    moved = tenancy(partition_of("7g.80gb@0", "a", 10), "mig")
+    items = [Item(1, runs, "leaves"), Item(0, moved, "comes"), Item(1, moved, "comes")]
+    world = World(real, items, {"a": 10.0})
+    arrivals = _Arrivals(world, bridge_sizes([(A100, runs)]), [1, 2])
+    arrivals.admitted.update((0, 1))
+    assert arrivals._depth(1, ()) == 0
+    arrivals.enter(1, [])
+    assert (arrivals.depth_of_gpu[0], arrivals.depth_of_service["a"]) == (1, 1)
+    # In its way is a partition of the service, which has waited for one arrival.
+    assert (arrivals._depth(2, ()), arrivals._depth(2, [0])) == (0, 1)
+    arrivals.enter(2, [0])
+    assert (arrivals.depth_of_gpu[1], arrivals.depth_of_service["a"]) == (2, 2)
