@@ -10,7 +10,7 @@ from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
-from sliceplan.solver.check.spares import Need, _points_of, all_placed
+from sliceplan.solver.check.spares import MOST_CASES, Need, _cases, _points_of, all_placed
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.digest import reference
@@ -152,3 +152,14 @@ def test_operating_points_are_those_that_the_profile_knows_and_memory_and_client
     assert found.greatest_rps == [max(rps for _, rps, _, _ in expected[: i + 1]) for i in range(len(expected))]
     assert found.points.T.tolist() == [[batch, processes, ms, rps] for ms, rps, batch, processes in expected]
     assert bool(expected) == (memory_mib != 12000.0 or size == "3g.40gb")
+
+
+def test_cases_are_all_sets_of_services_or_a_sample_that_is_the_same_each_time():
+    assert sorted(_cases(["a", "b", "c"], 2)) == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert list(_cases(["a"], 0)) == list(_cases([], 0)) == []
+    names = [f"w{i}" for i in range(100)]
+    drawn = list(_cases(names, 3))
+    assert len(drawn) == MOST_CASES
+    assert drawn == list(_cases(names, 3))
+    assert all(len(set(one)) == 3 for one in drawn)
+    assert len(list(_cases(names[:63], 2))) == 63 * 62 / 2  # 1,953 are all looked at

@@ -1,11 +1,12 @@
 """What is on the disk when the agent goes on: the file, the line, and the folder that names it."""
 
 import os
+import subprocess
 
 import pytest
 from support.system_calls import fault, text_of, watched
 
-from sliceplan.agent.files.durable_files import NotWrittenError, make_folder, write_durably
+from sliceplan.agent.files.durable_files import NotWrittenError, make_folder, remove_left_aside, write_durably
 
 
 @pytest.fixture
@@ -93,3 +94,26 @@ def test_folders_that_are_made_are_written_by_nobody_else(tmp_path):
     finally:
         os.umask(before)
     assert [path.stat().st_mode & 0o777 for path in (tmp_path / "b", tmp_path / "b" / "c")] == [0o755, 0o755]
+
+
+def test_a_file_that_was_left_aside_is_removed_and_not_written_through(tmp_path):
+    """By an agent of the same number, before a reboot say: it may be a second name of another file."""
+    (tmp_path / "other").write_text("other")
+    os.link(tmp_path / "other", tmp_path / f".a.{os.getpid()}.tmp")
+    write_durably(tmp_path / "a", "1")
+    assert (tmp_path / "other").read_text() == "other"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "other"]
+
+
+def test_only_what_ended_processes_left_aside_is_removed(tmp_path):
+    ended = subprocess.Popen(["/bin/true"])
+    ended.wait()
+    names = [f".a.{ended.pid}.tmp", f".a.{os.getpid()}.tmp", ".a.x.tmp", "a"]
+    for name in names:
+        (tmp_path / name).touch()
+    descriptor = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        remove_left_aside(descriptor)
+    finally:
+        os.close(descriptor)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])

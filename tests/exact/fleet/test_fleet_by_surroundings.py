@@ -1,11 +1,13 @@
 """When the turns of bound and plan end, without any of the two: what raises and builds is a stand-in here."""
 
 import itertools
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from sliceplan.solver.exact.fleet import fleet_by_surroundings
-from sliceplan.solver.exact.fleet.fleet_by_surroundings import NO_BETTER, SurroundingsSearch
+from sliceplan.solver.exact.fleet.fleet_by_surroundings import MOST_LISTED, NO_BETTER, PlanAndBound, SurroundingsSearch
 
 NEVER = 1e18
 
@@ -62,3 +64,91 @@ def test_a_better_bound_or_plan_gives_as_many_tries_more(last):
 def test_a_rise_that_is_too_small_to_count_is_none(monkeypatch):
     monkeypatch.setattr(fleet_by_surroundings, "RISE", 3.0)
     assert turns(rises=[2, 4]) == (NO_BETTER, NO_BETTER)
+
+
+class Takes(SurroundingsSearch):
+    """A search on two GPU types of which columns are taken; what it hands on is written down."""
+
+    def __init__(self, cost=10.0, bound=4.0, keeps=True):
+        self.heard, self.chosen = [], []
+        self.best = PlanAndBound((), cost, (bound, "before"))
+        self._on_better = self.heard.append
+        self._resolved = SimpleNamespace(
+            gap=0.0, fleet_by_name={gpu: SimpleNamespace(price_per_hour=usd) for gpu, usd in (("a", 3.0), ("b", 2.0))}
+        )
+        self._sets = SimpleNamespace(shared=SimpleNamespace(items=()))
+        self._lattice = SimpleNamespace(step=1.0)
+        self._customers = SimpleNamespace(wanted=np.ones(3))
+        self._search = SimpleNamespace(bound=bound, centre=None)
+        self._failed_at = np.inf
+        self.keeps = keeps
+
+    def _dealt(self, columns):
+        return columns
+
+    def _choose(self, sets, _deadline):
+        self.chosen.append(sets)
+
+
+def columns(*gpus):
+    return [SimpleNamespace(gpu=gpu) for gpu in gpus]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "keeps", "cost"), [("aaa", True, 9.0), ("aaa", False, 10.0), ("aabb", True, 10.0), ("aaaa", True, 10.0)]
+)
+def test_a_plan_is_taken_if_it_is_cheaper_and_keeps_the_limits(monkeypatch, gpus, keeps, cost):
+    """Columns stand for GPUs here."""
+    monkeypatch.setattr(fleet_by_surroundings, "shared_gpus", lambda _resolved, _items, columns: columns)
+    monkeypatch.setattr(fleet_by_surroundings, "keeps_limits", lambda *_: keeps)
+    search = Takes()
+    assert search._take(columns(*gpus)) == (cost < 10)
+    assert search.best.cost == cost
+    assert [one.cost for one in search.heard] == ([cost] if cost < 10 else [])
+    assert search.best.bound == (4.0, "before")
+
+
+def test_a_bound_is_handed_on_where_it_is_greater():
+    search = Takes()
+    for cost in (3.0, 4.0, 5.0, 5.0):
+        search._prove(cost, f"by {cost}")
+    assert search.best.bound == (5.0, "by 5.0")
+    assert [one.bound for one in search.heard] == [(5.0, "by 5.0")]
+
+
+@pytest.mark.parametrize(
+    ("listed", "bound", "chosen"),
+    [
+        (None, 8.9, 0),
+        (SimpleNamespace(least=9.5, sets=[1]), 10.0, 0),
+        (SimpleNamespace(least=9.0, sets=[1]), 8.9, 1),
+        (SimpleNamespace(least=9.0, sets=[1] * (MOST_LISTED + 1)), 8.9, 0),
+    ],
+)
+def test_sets_of_cheaper_plans_prove_the_known_one_where_they_are_too_dear_or_are_chosen_from(
+    monkeypatch, listed, bound, chosen
+):
+    """A cheaper plan costs 9 at most, a step less than 10."""
+    asked = []
+    monkeypatch.setattr(fleet_by_surroundings, "cheaper_sets", lambda _search, cost, _end: asked.append(cost) or listed)
+    search = Takes(bound=8.9)
+    search._list(1.0, NEVER)
+    assert asked == [9.0]
+    assert search.best.bound[0] == bound
+    assert len(search.chosen) == chosen
+
+
+def test_sets_are_listed_again_only_where_the_bound_came_nearer(monkeypatch):
+    asked = []
+    monkeypatch.setattr(fleet_by_surroundings, "cheaper_sets", lambda _search, cost, _end: asked.append(cost))
+    search = Takes(bound=8.9)
+    search._list(1.0, NEVER)
+    search._list(1.0, NEVER)
+    assert len(asked) == 1
+    search._search.bound = 8.99
+    search._list(1.0, NEVER)
+    assert len(asked) == 2
+    # So far from the cheapest plan that there would be too many.
+    search = Takes(bound=2.0)
+    search._list(1.0, NEVER)
+    assert len(asked) == 2

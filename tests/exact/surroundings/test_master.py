@@ -1,0 +1,59 @@
+"""The linear program for prices against one over all sets at once; and which sets are kept."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from sliceplan.solver.exact.surroundings import master as module
+from sliceplan.solver.exact.surroundings.master import Master
+
+
+def sets_of(draw, customers, number):
+    every = [one for size in (1, 2, 3) for one in combinations(range(customers), size)]
+    return [(int(draw.integers(0, 2)), every[i]) for i in draw.choice(len(every), number, replace=False)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_prices_are_worth_most_of_those_in_the_box_at_which_no_set_is_worth_more_than_its_gpu(monkeypatch, seed):
+    """Property: also where sets join a few at a time; the GPUs cost as much as the prices are worth."""
+    monkeypatch.setattr(module, "FIRST", 2)
+    monkeypatch.setattr(module, "JOINING", 3)
+    monkeypatch.setattr(module, "MOST_TURNS", 50)
+    draw = np.random.default_rng(seed)
+    wanted, usd = draw.integers(1, 4, 5).astype(float), np.array([1.0, 1.7])
+    sets, centre = sets_of(draw, 5, 18), draw.uniform(0.2, 0.6, 5)
+    master = Master(wanted, usd)
+    master.add(sets[:10])
+    master.add(sets)
+    assert len(master) == len(set(sets)) == 18
+    price, used = master.best_prices(centre, 0.5, 60.0)
+    rows = np.array([[float(customer in members) for customer in range(5)] for _, members in master.sets])
+    costs = usd[[kind for kind, _ in master.sets]]
+    whole = linprog(-wanted, A_ub=rows, b_ub=costs, bounds=np.stack([centre / 2, centre * 1.5], axis=1))
+    assert wanted @ price == pytest.approx(-whole.fun, rel=1e-6)
+    assert (rows @ price <= costs * (1 + 1e-6)).all()
+    assert master.worth(price) == pytest.approx(rows @ price / costs)
+    # What is used is worth all of its GPU, and customers whose price is inside the box are held as often as wanted.
+    assert (rows @ price)[used > 1e-9] == pytest.approx(costs[used > 1e-9], rel=1e-6)
+    inside = (price > centre * 0.5 + 1e-9) & (price < centre * 1.5 - 1e-9)
+    assert (rows.T @ used)[inside] == pytest.approx(wanted[inside], rel=1e-5)
+
+
+def test_sets_that_a_solution_uses_are_kept_and_then_those_that_are_worth_most():
+    master = Master(np.ones(4), [1.0])
+    sets = [(0, (0,)), (0, (1,)), (0, (2,)), (0, (3,)), (0, (0, 1))]
+    master.add(sets)
+    price = np.array([0.1, 0.6, 0.3, 0.4])
+    master.keep(price, 5)
+    assert master.sets == sets
+    master._used = np.array([2.0, 0.0, 0.0, 0.0, 0.0])
+    master.keep(price, 3)
+    assert master.sets == [(0, (0,)), (0, (1,)), (0, (0, 1))]
+    assert master.worth(price) == pytest.approx([0.1, 0.6, 0.7])
+    assert master._used.tolist() == [2.0, 0.0, 0.0]
+    # What is added again stands behind them.
+    master.add(sets)
+    assert master.sets == [(0, (0,)), (0, (1,)), (0, (0, 1)), (0, (2,)), (0, (3,))]
+    assert master.worth(price) == pytest.approx([0.1, 0.6, 0.7, 0.3, 0.4])
