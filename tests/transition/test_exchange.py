@@ -85,3 +85,9 @@ def test_what_a_gpu_keeps_that_is_fuller_than_any_of_the_new_plan():
     old = plan_of(gpu_of(f"{A100}/0", large, other), gpu_of(f"{A100}/1", small))
     new = plan_of(gpu_of(f"{A100}/0", large, partition_of("1g.10gb@4", "c", 10)), gpu_of(f"{A100}/1", other))
     assert moves(old, new) == (1, 2, 2)
+
+
+def test_an_instance_comes_to_no_gpu_that_is_in_use_by_shares():
+    shares = gpu_of(f"{A100}/0", partition_of(60, "a", 10))
+    where, _ = placed(plan_of(shares), plan_of(shares, gpu_of(f"{A100}/1", partition_of("3g.40gb@0", "c", 30))))
+    assert where["c"][0] != f"{A100}/0"

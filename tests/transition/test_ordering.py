@@ -126,3 +126,17 @@ def test_arrivals_in_a_row_are_counted_by_gpu_and_by_what_a_service_has_gained()
     assert (arrivals._depth(2, ()), arrivals._depth(2, [0])) == (0, 1)
     arrivals.enter(2, [0])
     assert (arrivals.depth_of_gpu[1], arrivals.depth_of_service["a"]) == (2, 2)
+
+
+@pytest.mark.parametrize(("room", "stays"), [(2, True), (1, False)])
+def test_what_nobody_needs_is_only_cleared_away_where_there_is_no_room_for_bridges(room, stays):
+    """It goes sooner or later anyway, but as it stands it may be of use to what comes."""
+    world, sizes, comes = blocked(room)
+    extra = RealGpu("x/2", "T4", None, None, "x/2", "exclusive", ())
+    needless = tenancy(partition_of(None, "z", 1), "exclusive")
+    world = World([*world.real, extra], [*world.items, Item(2, needless, "leaves")], world.required)
+    arrivals = _Arrivals(world, sizes, [comes])
+    arrivals.admitted.add(0)
+    arrivals.make_way()
+    assert world.on[0] == [comes]
+    assert bool(world.on[2]) == stays
