@@ -140,3 +140,21 @@ def test_what_nobody_needs_is_only_cleared_away_where_there_is_no_room_for_bridg
     arrivals.make_way()
     assert world.on[0] == [comes]
     assert bool(world.on[2]) == stays
+
+
+def test_whatever_waits_for_nothing_is_let_in_and_what_waits_is_remembered_by_its_services():
+    world, sizes, comes = blocked(2)
+    free = world.add(Item(1, tenancy(partition_of("7g.80gb@0", "z", 1), "mig"), "comes"))
+    arrivals = _Arrivals(world, sizes, [comes, free])
+    arrivals.admitted.update((0, 1))
+    arrivals.let_in([comes, free])
+    assert list(arrivals.pending) == [comes]
+    assert world.on == [[0, 1], [free]]
+    assert {workload: list(waiting) for workload, waiting in arrivals.waiting.items() if waiting} == {"a": [comes]}
+    # What a service gains lets in what waited for it.
+    more = world.add(Item(1, tenancy(partition_of("7g.80gb@0", "a", 60), "mig"), "comes"))
+    arrivals.pending[more], arrivals.on_gpu[1][more] = None, None
+    world.items[free] = Item(1, world.items[free].tenancy, "leaves")
+    arrivals.let_in([more])
+    assert world.on == [[comes], [more]]
+    assert not arrivals.pending
