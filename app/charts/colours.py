@@ -28,7 +28,7 @@ PATTERNS = ("", "/", "x", "|", "\\", "-", "+", ".")
 
 FREE = "rgba(128,128,128,0.16)"
 WASTED = "rgba(128,128,128,0.34)"
-MISSES = "#D00000"
+MISSES = "#E03131"
 """Outlines what breaks a promise."""
 
 

@@ -13,13 +13,17 @@ import plotly.graph_objects as go
 from sliceplan.solver.model.plan import PlannedGpu
 
 from .colours import MISSES
-from .legends import legend_on_top, room_px
+from .legends import BELOW_PX, ROW_PX, swatches_in_lines
 
-ROW_HEIGHT = 46
+ROW_HEIGHT = 50
+BESIDE = 0.2
+"""Rows' heights that are free above the first and below the last."""
 MOST_ROWS = 24
 """GPUs that get a row with labels each; more are drawn as a grid."""
 MOST_DRAWN = 1000
 """GPUs in one picture; more are no picture but a wallpaper, and slow."""
+TOP_PX = 30
+"""For the camera in the picture's corner."""
 CELL_HEIGHT = 19
 CELL = 0.95
 """Part of a grid's cell that its GPU takes; the rest is the gap to the next one."""
@@ -61,6 +65,9 @@ def gpu_bars(
     """
     Returns the picture of some GPUs, at most MOST_DRAWN of them in their order.
 
+    Its legend is text in its lower margin, for those who save it: Plotly's own takes the bars' room where a page is
+    narrow. The page shows what is above that margin, and the same legend over it (widgets/pictures.py).
+
     Parameters
     ----------
     legend
@@ -77,15 +84,20 @@ def gpu_bars(
         figure.add_bar(name=name, x=[None], y=[None], marker=_marker([look], 2), hoverinfo="skip")
     ticks = [label if is_grid else labels.get(own[0].id, own[0].id) for label, own in rows]
     height = CELL_HEIGHT if is_grid else ROW_HEIGHT
+    lines = swatches_in_lines([(name, look.colour, look.is_outlined) for name, look in legend], MISSES)
+    foot = BELOW_PX + ROW_PX * len(lines)
+    if lines:
+        place_at = {"x": 0, "xref": "paper", "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
+        figure.add_annotation(text="<br>".join(lines), align="left", showarrow=False, **place_at)
     figure.update_layout(
         barmode="overlay",
         hovermode="closest",
-        height=50 + room_px(len(legend)) + height * len(rows),
-        margin={"l": 10, "r": 10, "t": room_px(len(legend)), "b": 10},
-        legend=legend_on_top(itemclick=False, itemdoubleclick=False),
+        height=TOP_PX + foot + round(height * (len(rows) + BESIDE)),
+        margin={"l": 10, "r": 10, "t": TOP_PX, "b": foot},
+        showlegend=False,
         xaxis={"visible": False, "range": [0, columns], "fixedrange": True},
         yaxis={
-            "range": [len(rows) - 0.4, -0.6],
+            "range": [len(rows) - 0.5 + BESIDE / 2, -0.5 - BESIDE / 2],
             "tickmode": "array",
             "tickvals": [row for row, tick in enumerate(ticks) if tick],
             "ticktext": [tick for tick in ticks if tick],

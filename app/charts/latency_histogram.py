@@ -7,6 +7,9 @@ from sliceplan.solver.model.simulation_report import SimulatedService
 from .colours import MISSES, PALETTE
 from .service_rows import mark_slo
 
+ROOM = 1.15
+"""Times the SLO that the picture reaches at least."""
+
 
 def latency_histogram(service: SimulatedService) -> go.Figure:
     """Returns the share of the requests by latency; what is late is red and hatched, the last bar all that is above."""
@@ -33,11 +36,18 @@ def latency_histogram(service: SimulatedService) -> go.Figure:
         showlegend=False,
     )
     mark_slo(figure, service.slo_ms)
+    is_above = bool(service.histogram) and service.histogram[-1].share > 0
+    reached = max((end for end, one in zip(ends, service.histogram, strict=True) if one.share > 0), default=last)
+    farthest = last if is_above else min(last, max(reached, ROOM * service.slo_ms))
     figure.update_layout(
         height=300,
         bargap=0,
         margin={"l": 10, "r": 20, "t": 30, "b": 40},
-        xaxis={"title": f"latency (ms); the last bar: above {last - width:g}", "range": [0, last], "fixedrange": True},
+        xaxis={
+            "title": f"latency (ms); the last bar: above {last - width:g}" if is_above else "latency (ms)",
+            "range": [0, farthest],
+            "fixedrange": True,
+        },
         yaxis={"title": "of the requests (%)", "fixedrange": True},
     )
     return figure

@@ -5,7 +5,10 @@ Plotly makes room for a legend when it first draws it, and not when the picture 
 stands on the bars of whoever turns a phone or opens the sidebar.
 """
 
+from collections.abc import Sequence
 from typing import Any
+
+from .texts import in_chart
 
 ROW_PX = 20
 
@@ -29,3 +32,27 @@ def legend_on_top(**more: Any) -> dict[str, Any]:
 def legend_at_the_foot(**more: Any) -> dict[str, Any]:
     """Returns the layout of a legend at the lower edge; the lower margin has `room_px` beside the axis' own."""
     return {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0.0, "x": 0} | more
+
+
+LETTERS_IN_A_LINE = 100
+
+
+def swatches_in_lines(entries: Sequence[tuple[str, str, bool]], outline: str) -> list[str]:
+    """
+    Returns a legend as lines of text with a coloured square before each name.
+
+    Parameters
+    ----------
+    entries
+        Name, colour, and whether it is an outline of the colour `outline` that means it.
+    """
+    lines: list[str] = []
+    free = 0
+    for name, colour, is_outlined in entries:
+        square = f'<span style="color:{outline}">□</span>' if is_outlined else f'<span style="color:{colour}">■</span>'
+        if len(name) + 4 > free:
+            lines.append("")
+            free = LETTERS_IN_A_LINE
+        lines[-1] += f"{square} {in_chart(name)}   "
+        free -= len(name) + 4
+    return lines

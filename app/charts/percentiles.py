@@ -88,7 +88,8 @@ def _interval(services: Sequence[SimulatedService], quantile: float) -> dict[str
         above = at if found.high_ms is None else min(100 * found.high_ms / one.slo_ms, FARTHEST)
         low.append(max(at - below, 0.0))
         high.append(max(above - at, 0.0))
-    return {"type": "data", "symmetric": False, "array": high, "arrayminus": low, "thickness": 1.5, "width": 5}
+    ends = {"array": high, "arrayminus": low}
+    return {"type": "data", "symmetric": False, **ends, "thickness": 1.5, "width": 5, "color": GREY}
 
 
 def _hover(one: SimulatedService) -> str:

@@ -6,22 +6,19 @@ from typing import Any
 import plotly.graph_objects as go
 
 from .colours import MISSES
+from .legends import legend_on_top, room_px
 
 ROW_HEIGHT = 30
+ABOVE_PX = 20
+"""For what is written over the line of the SLO."""
 
 
 def service_rows(labels: Sequence[str]) -> dict[str, Any]:
     """Returns the layout of a picture with a row for each label, the first on top."""
     return {
-        "height": 140 + ROW_HEIGHT * len(labels),
-        "margin": {"l": 10, "r": 20, "t": 30, "b": 40},
-        "legend": {
-            "orientation": "h",
-            "yanchor": "bottom",
-            "y": 1 + 30 / (70 + ROW_HEIGHT * len(labels)),
-            "x": 0,
-            "traceorder": "normal",
-        },
+        "height": room_px(4, 2) + ABOVE_PX + 70 + ROW_HEIGHT * len(labels),
+        "margin": {"l": 10, "r": 20, "t": room_px(4, 2) + ABOVE_PX, "b": 40},
+        "legend": legend_on_top(traceorder="normal"),
         "yaxis": {
             "range": [len(labels) - 0.4, -0.6],
             "tickmode": "array",

@@ -12,13 +12,6 @@ from sliceplan.solver.model.errors import printable
 
 from .files import dated_name
 
-LEGEND_BELOW = {"fleet": "cards_legend", "what-if-fleet": "legend"}
-"""
-Pictures whose legend stands below them, with the beginning of its container's key.
-
-Of the first it does on a phone only, where page.css shows `cards_`.
-"""
-
 FORMAT = Kept[Literal["svg", "png"]]("pictures.format")
 """Where the session keeps the chosen file format."""
 
@@ -45,27 +38,40 @@ def show_picture(session: Session, figure: go.Figure, name: str, *, can_pick: bo
             "scale": 2 if kind == "png" else 1,
         },
     }
+    _legend_above(figure, name)
     if not can_pick:
         st.plotly_chart(figure, width="stretch", key=name, config=config)
-        _legend_below(figure, name)
         return []
     picked: Any = st.plotly_chart(
         figure, width="stretch", key=name, config=config, on_select="rerun", selection_mode="points"
     )
-    _legend_below(figure, name)
     return [point["point_index"] for point in picked["selection"]["points"] if point.get("curve_number") == 0]
 
 
-def _legend_below(figure: go.Figure, name: str) -> None:
-    """Draws the legend of a fleet's picture in words below it, where page.css takes the picture's own away."""
-    known = [(trace.name, trace.marker.color[0]) for trace in figure.data if trace.name and _is_sample(trace)]
-    if name in LEGEND_BELOW and known:
-        with st.container(key=f"{LEGEND_BELOW[name]}_{name}"):
-            swatches = (
-                f'<li><span style="background:{escape(colour)}"></span>{escape(printable(what))}</li>'
-                for what, colour in known
-            )
-            st.html(f'<ul class="swatches">{"".join(swatches)}</ul>')
+def _legend_above(figure: go.Figure, name: str) -> None:
+    """
+    Draws the legend of GPUs' picture in words above it, as wide as the page is, and shows the picture without its own.
+
+    That one is at its foot, and as wide as the picture was when it was first drawn; files of the picture have it.
+    """
+    samples = [trace for trace in figure.data if trace.name and _is_sample(trace)]
+    if not samples:
+        return
+    st.html(f'<ul class="swatches">{"".join(map(_swatch, samples))}</ul>')
+    whole_px = figure.layout.height
+    shown_px = whole_px - figure.layout.margin.b
+    st.html(
+        f"<style>.st-key-{name} {{ max-height: {shown_px}px; overflow: clip; }} "
+        f".st-key-{name} > div, .st-key-{name} .stPlotlyChart {{ height: {whole_px}px; flex: none; }}</style>"
+    )
+
+
+def _swatch(sample: Any) -> str:
+    marker = sample.marker
+    border = f"; border: 2px solid {escape(marker.line.color)}" if marker.line.width[0] else ""
+    return (
+        f'<li><span style="background:{escape(marker.color[0])}{border}"></span>{escape(printable(sample.name))}</li>'
+    )
 
 
 def _is_sample(trace: Any) -> bool:

@@ -17,6 +17,9 @@ from sliceplan.solver.model.errors import printable
 MOST_CARDS = 40
 """Rows that are drawn as cards; more is no reading for a phone."""
 
+LONG = 18
+"""Letters of a fact that has no other beside it."""
+
 
 def show_table(
     table: pd.DataFrame | Styler, name: str, *, columns: Mapping[str, Any] | None = None, **options: Any
@@ -68,11 +71,14 @@ def _data(styled: Styler) -> pd.DataFrame:
 def _card(row: tuple[Any, ...], names: list[str], columns: Mapping[str, Any]) -> str:
     texts = [_shown(value, columns.get(name)) for name, value in zip(names, row, strict=True)]
     facts = "".join(
-        f"<dt>{_text(_label(name, columns.get(name)))}</dt><dd>{_text(text)}</dd>"
-        for name, text in zip(names[1:], texts[1:], strict=True)
-        if text
+        _fact(_label(name, columns.get(name)), text) for name, text in zip(names[1:], texts[1:], strict=True) if text
     )
     return f"<li><strong>{_text(texts[0] or names[0])}</strong>{f'<dl>{facts}</dl>' if facts else ''}</li>"
+
+
+def _fact(label: str, text: str) -> str:
+    kind = ' class="long"' if len(label) + len(text) > LONG else ""
+    return f"<div{kind}><dt>{_text(label)}</dt><dd>{_text(text)}</dd></div>"
 
 
 def _label(name: str, column: Any) -> str:

@@ -1,8 +1,12 @@
-"""The page by the keyboard alone and in the dark; and after a reload of the screen that one was on."""
+"""The page by the keyboard alone, from opening to export, in the dark; and after a reload of the screen one was on."""
+
+import re
 
 import pytest
 from playwright.sync_api import expect
 from support.browser_walk import go, press, settle
+
+from sliceplan.solver.formats.plan_files import read_plan
 
 pytestmark = pytest.mark.browser
 
@@ -30,8 +34,31 @@ def tab_to(page, element):
     raise AssertionError(f"{MOST_TABS} presses of Tab do not reach {element}")
 
 
-def test_all_screens_are_reached_and_used_by_the_keyboard_in_the_dark(page):
+def take_away(page, path):
+    """Exports by the keyboard: the plan, and the files for what one runs, which are chosen and looked at before."""
+    tab_to(page, page.get_by_role("button", name="Plan as JSON"))
+    with page.expect_download() as plan:
+        page.keyboard.press("Enter")
+    plan.value.save_as(path)
+    assert read_plan(path).gpus_used == 4
+    tab_to(page, page.locator("summary").filter(has_text="For what you run"))
+    page.keyboard.press("Enter")
+    tab_to(page, page.get_by_role("combobox", name="What do you run?"))
+    page.keyboard.type("Plain Docker")
+    page.keyboard.press("Enter")
+    export = page.get_by_test_id("stExpander").get_by_role("button", name=re.compile("^Download"))
+    expect(export).to_be_visible()
+    settle(page)
+    tab_to(page, export)
+    with page.expect_download() as files:
+        page.keyboard.press("Enter")
+    assert re.fullmatch(r"demo-gpu-node-1-\d{4}-\d\d-\d\d\.sh", files.value.suggested_filename)
+
+
+def test_all_screens_are_reached_and_used_by_the_keyboard_from_opening_to_export_in_the_dark(page, address, tmp_path):
     page.emulate_media(color_scheme="dark")
+    page.goto(address)
+    expect(page.locator(".js-plotly-plot .bars path").first).to_be_visible()
     tab_to(page, page.get_by_role("button", name="Solve", exact=True))
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("stSidebar").get_by_text("proven cheapest")).to_be_visible()
@@ -40,6 +67,8 @@ def test_all_screens_are_reached_and_used_by_the_keyboard_in_the_dark(page):
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name=screen, level=1)).to_be_visible()
         page.locator('[data-test-script-state="notRunning"]').wait_for()
+        if screen == "Plan":
+            take_away(page, tmp_path / "demo.plan.json")
         if screen == "What-if":
             tab_to(page, page.get_by_role("slider", name="Rate, factor"))
             page.keyboard.press("ArrowRight")

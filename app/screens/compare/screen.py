@@ -168,9 +168,12 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
 
 
 def _show_times(session: Session, compared: Comparison) -> None:
-    st.header("Cost against time")
+    st.header("How long each took")
     show_picture(session, cost_runtime_chart(compared), "cost-against-time")
-    st.caption("Lower left is better: cheap and soon found. The time is that of this machine, whatever else ran on it.")
+    st.caption(
+        "The cheapest first, with what its plan costs per hour; the farther to the left, the sooner it was found. The "
+        "time is that of this machine, whatever else ran on it."
+    )
 
 
 def _proven(compared: Comparison) -> str:

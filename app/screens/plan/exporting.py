@@ -137,7 +137,7 @@ def _asked_images(session: Session) -> str:
         value=IMAGES.of(session, ""),
         placeholder="registry.example/server:1.0\nsearch=registry.example/search:2.3",
         key="take_images",
-        help="One a line: IMAGE for all services, WORKLOAD=IMAGE for one.",
+        help="One a line: IMAGE for all services, SERVICE=IMAGE for one.",
     )
     IMAGES.keep(session, text)
     return text

@@ -22,6 +22,7 @@ from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.model.words import counted
 from sliceplan.solver.what_if.changes import description
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.reasons import reasons
@@ -148,25 +149,23 @@ def _show_figures(base: Answer, shown: Answer) -> None:
 
 def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
     """Draws what can be done; callbacks, as a job that ends while a press arrives draws the page anew and loses it."""
-    adopt, reset, link = st.columns(3)
+    row = st.container(horizontal=True)
     idle = changes.is_empty
-    adopt.button(
+    row.button(
         "Adopt as the problem",
         key="what_if_adopt",
         disabled=idle or not is_current(session, shown),
-        width="stretch",
         help="The tables then state these changes; undo has the earlier ones.",
         on_click=_adopt,
         args=(session, shown),
     )
-    reset.button("Reset", key="what_if_reset", disabled=idle, width="stretch", on_click=_reset, args=(session,))
+    row.button("Reset", key="what_if_reset", disabled=idle, on_click=_reset, args=(session,))
     problem = session.problem
     if problem is None:
         return
-    link.button(
+    row.button(
         "Link",
         key="what_if_link",
-        width="stretch",
         help="An address that reopens this what-if",
         on_click=want_link,
         args=(session, problem, changes),
@@ -188,7 +187,8 @@ def _reset(session: Session) -> None:
 def _show_moves(effect: _Effect) -> None:
     counts = int((effect.moved["change"] != 0).sum())
     others = len(effect.moved) - counts
-    with st.expander(f"{counts:,} services have another number of places; {others:,} move to other sizes or GPUs"):
+    changed = f"{counted(counts, 'service')} {'has' if counts == 1 else 'have'} another number of places"
+    with st.expander(f"{changed}; {others:,} {'moves' if others == 1 else 'move'} to other sizes or GPUs"):
         if len(effect.moved):
             show_table(effect.moved, "what_if_moves")
         else:

@@ -110,7 +110,7 @@ def _show_verdict(report: SimulationReport) -> None:
         st.success(f"It holds: {promise} for all {total:,} services.")
     elif missing:
         open_ = total - holding - len(missing)
-        unsure = f"; of {open_:,} more requests tell" if open_ else ""
+        unsure = f"; of {open_:,} others more requests would tell" if open_ else ""
         worst = min(missing, key=lambda one: 1.0 if one.in_time is None else one.in_time)
         share = "" if worst.in_time is None else f"; worst: {worst.workload}, {worst.in_time:.1%} in time"
         st.error(
@@ -137,17 +137,16 @@ def _show_verdict(report: SimulationReport) -> None:
 
 def _show_table(services: list[SimulatedService]) -> None:
     column = st.column_config
-    ms = column.NumberColumn(format="%.1f")
     show_table(
         simulation_table(services),
         "percentiles",
         columns={
             "holds": column.TextColumn(help="not sure: the SLO lies within the confidence interval"),
             "in time": column.NumberColumn(format="%.2f %%", help="of its requests, within the SLO"),
-            "P50": ms,
-            "P95": ms,
-            "P99": ms,
-            "P99 up to": column.NumberColumn(format="%.1f", help="upper end of the 95 % confidence interval"),
+            **{name: column.NumberColumn(f"{name} (ms)", format="%.1f") for name in ("P50", "P95", "P99")},
+            "P99 up to": column.NumberColumn(
+                "P99 up to (ms)", format="%.1f", help="upper end of the 95 % confidence interval"
+            ),
             "waits (ms)": column.NumberColumn(format="%.1f", help="on average, for its batch and in the queue"),
             "executes (ms)": column.NumberColumn(format="%.1f", help="on average"),
         },
@@ -194,5 +193,6 @@ def _offer(answer: Answer, report: SimulationReport) -> None:
         answer.problem.name,
         "simulation.json",
         key="take_simulation",
+        width="content",
         help_text="What `sliceplan simulate --json` writes: percentiles with intervals, histograms, partitions.",
     )

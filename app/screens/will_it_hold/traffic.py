@@ -61,7 +61,7 @@ def asked_traffic(session: Session, problem: Problem) -> Traffic:
         services = len(problem.workloads)
         offered = [count for count in REQUESTS if count * services <= MOST_REQUESTS] or [2_000]
         count = choose_one(
-            session, "will_it_hold.requests", "Requests a service", offered, lambda number: f"{number:,}"
+            session, "will_it_hold.requests", "Requests per service", offered, lambda number: f"{number:,}"
         )
     return Traffic(round(factor, 2), BURSTINESS[name], dealing, quantile, count)
 

@@ -18,10 +18,11 @@ def test_each_row_of_a_legend_has_its_height():
     assert [room_px(entries) - room_px(0) for entries in (1, 4, 5, 9)] == [ROW_PX, ROW_PX, 2 * ROW_PX, 3 * ROW_PX]
 
 
-def test_pictures_keep_room_for_all_entries_above_their_bars(plan):
+def test_pictures_keep_room_for_all_entries_beside_their_bars(plan):
     fleet, layouts = fleet_chart(plan, shop()), layout_chart(plan, plan)
-    for figure, in_a_row in ((fleet, 4), (layouts, 1)):
+    for figure, in_a_row, end in ((fleet, 4, "bottom"), (layouts, 1, "top")):
         named = [trace for trace in figure.data if trace.showlegend is not False]
-        assert figure.layout.margin.t >= room_px(len(named), in_a_row)
+        margin = figure.layout.margin
+        assert (margin.t if end == "top" else margin.b) >= room_px(len(named), in_a_row)
         legend = figure.layout.legend
-        assert (legend.yref, legend.yanchor, legend.y) == ("container", "top", 1.0)
+        assert (legend.yref, legend.yanchor, legend.y) == ("container", end, float(end == "top"))

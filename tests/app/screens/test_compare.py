@@ -47,31 +47,24 @@ def test_a_planner_that_misses_slos_has_a_marked_bar_though_it_costs_less_than_t
     assert broken.marker.pattern.shape == "/"
 
 
-def test_cost_against_time_has_a_point_a_plan_and_the_bound_as_a_line(shared):
-    _, compared = shared
-    figure = cost_runtime_chart(compared)
-    points = {name: (x, y) for one in figure.data for name, x, y in zip(one.customdata, one.x, one.y, strict=True)}
-    assert set(points) == {"exact", "ffd", "igniter"}
-    for plan in compared.plans[:3]:
-        assert points[plan.planner] == (max(plan.runtime_s, LEAST_S), plan.cost_per_hour)
-    (line,) = figure.layout.shapes
-    assert line.y0 == line.y1 == compared.bound.cost_per_hour
-    assert {one.name for one in figure.data} == {"proven cheapest", "serves everything", "does not hold"}
-
-
-def test_labels_of_cost_against_time_keep_clear_of_points_and_of_each_other(shared):
+def test_times_have_a_row_a_plan_the_cheapest_and_quickest_first(shared):
     _, compared = shared
     one = compared.plans[0]
-    at = {"first": (10.0, 0.01), "second": (10.0, 0.012), "dearer": (11.0, 0.011), "slow": (10.0, 1.0)}
-    plans = [
+    at = {"slow": (10.0, 1.0), "dearer": (11.0, 0.0), "quick": (10.0, 0.01)}
+    made = [
         one.model_copy(update={"planner": name, "cost_per_hour": cost, "runtime_s": runtime_s})
         for name, (cost, runtime_s) in at.items()
     ]
-    figure = cost_runtime_chart(replace(compared, rows=tuple(plans)))
-    labels = {label.text: label for label in figure.layout.annotations}
-    assert labels["first<br>second"].yanchor == "top"
-    assert labels["dearer"].yanchor == labels["slow"].yanchor == "bottom"
-    assert figure.layout.yaxis.range[1] > compared.bound.cost_per_hour > 11
+    figure = cost_runtime_chart(replace(compared, rows=tuple(made)))
+    assert list(figure.layout.yaxis.categoryarray) == ["quick", "slow", "dearer"]
+    (points,) = figure.data
+    assert list(zip(points.y, points.x, points.text, strict=True)) == [
+        ("quick", 0.01, "  $10.00"),
+        ("slow", 1.0, "  $10.00"),
+        ("dearer", LEAST_S, "  $11.00"),
+    ]
+    kinds = {plan: trace.name for trace in cost_runtime_chart(compared).data for plan in trace.y}
+    assert kinds == {"exact": "proven cheapest", "ffd": "does not hold", "igniter": "serves everything"}
 
 
 def test_bars_of_money_are_as_long_as_the_plans_cost(shared):

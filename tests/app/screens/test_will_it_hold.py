@@ -6,6 +6,7 @@ import pytest
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, texts
 
+from sliceplan.app.charts.colours import MISSES
 from sliceplan.app.charts.latency_histogram import latency_histogram
 from sliceplan.app.charts.percentiles import FARTHEST, percentile_chart
 from sliceplan.app.jobs.simulating import Traffic, simulated
@@ -160,7 +161,7 @@ def test_the_histogram_has_all_requests_and_those_that_are_late_in_red(report):
         figure = latency_histogram(one)
         (bars,) = figure.data
         assert sum(bars.y) == pytest.approx(100)
-        late = sum(y for y, colour in zip(bars.y, bars.marker.color, strict=True) if colour == "#D00000")
+        late = sum(y for y, colour in zip(bars.y, bars.marker.color, strict=True) if colour == MISSES)
         assert late == pytest.approx(100 * (1 - one.in_time), abs=1e-6)
 
 
