@@ -1,11 +1,13 @@
 """Legends have room of their own, whatever the width is that a picture is drawn at later."""
 
+import re
+
 import pytest
 from problems.shop import shop
 
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.layouts import layout_chart
-from sliceplan.app.charts.legends import ROW_PX, room_px
+from sliceplan.app.charts.legends import LETTERS_IN_A_LINE, ROW_PX, room_px, swatches_in_lines
 from sliceplan.solver.api import solve
 
 
@@ -18,11 +20,27 @@ def test_each_row_of_a_legend_has_its_height():
     assert [room_px(entries) - room_px(0) for entries in (1, 4, 5, 9)] == [ROW_PX, ROW_PX, 2 * ROW_PX, 3 * ROW_PX]
 
 
-def test_pictures_keep_room_for_all_entries_beside_their_bars(plan):
-    fleet, layouts = fleet_chart(plan, shop()), layout_chart(plan, plan)
-    for figure, in_a_row, end in ((fleet, 4, "bottom"), (layouts, 1, "top")):
-        named = [trace for trace in figure.data if trace.showlegend is not False]
-        margin = figure.layout.margin
-        assert (margin.t if end == "top" else margin.b) >= room_px(len(named), in_a_row)
-        legend = figure.layout.legend
-        assert (legend.yref, legend.yanchor, legend.y) == ("container", end, float(end == "top"))
+def test_pictures_keep_room_for_all_entries_above_their_bars(plan):
+    figure = layout_chart(plan, plan)
+    named = [trace for trace in figure.data if trace.showlegend is not False]
+    assert figure.layout.margin.t >= room_px(len(named), 1)
+    legend = figure.layout.legend
+    assert (legend.yref, legend.yanchor, legend.y) == ("container", "top", 1.0)
+
+
+def test_the_picture_of_gpus_has_its_legend_as_lines_of_text_in_its_lower_margin(plan):
+    figure = fleet_chart(plan, shop())
+    assert figure.layout.showlegend is False
+    (text,) = [note.text for note in figure.layout.annotations]
+    assert figure.layout.margin.b >= ROW_PX * len(text.split("<br>"))
+    for trace in figure.data[1:]:
+        assert f'<span style="color:{trace.marker.color[0]}">■</span> {trace.name}' in text
+
+
+def test_lines_of_a_legend_are_not_longer_than_a_picture_and_names_are_no_commands():
+    entries = [(f"service-number-{i}", "#000000", False) for i in range(20)] + [("<b>late", "#FFFFFF", True)]
+    lines = swatches_in_lines(entries, "#E03131")
+    plain = [re.sub("<span[^>]*>|</span>", "", line) for line in lines]
+    assert max(map(len, plain)) <= LETTERS_IN_A_LINE + 5
+    assert sum(line.count("service-number-") for line in plain) == 20
+    assert lines[-1].endswith('<span style="color:#E03131">□</span> &lt;b&gt;late   ')
