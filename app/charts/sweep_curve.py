@@ -1,7 +1,8 @@
-"""A sweep as a picture: cost over one axis with what is proven about it, or over two as a map."""
+"""A sweep as a picture: cost or capacity over one axis with what is proven about it, or over two as a map."""
 
 import plotly.graph_objects as go
 
+from sliceplan.solver.model.objective import COST, Objective, Sense
 from sliceplan.solver.model.sweep_report import Axis, CostStep, SweepPoint
 from sliceplan.solver.model.words import short_status
 from sliceplan.solver.what_if.steps import description
@@ -9,7 +10,7 @@ from sliceplan.solver.what_if.steps import description
 from .colours import PALETTE
 from .legends import legend_on_top, room_px
 
-COST, PROVEN = PALETTE[0], "rgba(230, 159, 0, 0.35)"
+FOUND, PROVEN = PALETTE[0], "rgba(230, 159, 0, 0.35)"
 
 MOST_NOTES = 6
 """Steps that carry their reason in the picture, the highest; the others have it on hover and in the table."""
@@ -34,24 +35,32 @@ def axis_title(axis: Axis) -> str:
     return of_all if axis.of is None else of_one.format(axis.of)
 
 
-def sweep_chart(axes: tuple[Axis, ...], points: tuple[SweepPoint, ...], steps: tuple[CostStep, ...] = ()) -> go.Figure:
-    """Returns the picture of the points that there are so far."""
-    return _curve(axes[0], points, steps) if len(axes) == 1 else _map(axes, points)
+def sweep_chart(
+    axes: tuple[Axis, ...],
+    points: tuple[SweepPoint, ...],
+    steps: tuple[CostStep, ...] = (),
+    *,
+    objective: Objective = COST,
+) -> go.Figure:
+    """Returns the picture of the points that there are so far, by the objective of the problem that is swept."""
+    return _curve(axes[0], points, steps, objective) if len(axes) == 1 else _map(axes, points, objective)
 
 
-def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[CostStep, ...]) -> go.Figure:
+def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[CostStep, ...], objective: Objective) -> go.Figure:
     reasons: dict[tuple[int, ...], str] = {}
     for step in steps:
         reasons[step.dearer] = f"+${step.added_per_hour:,.2f}/h: {description(step)}"
     x = [point.values[0] for point in points]
     figure = go.Figure()
     line = {"shape": "hv", "width": 0}
-    proven = [point.bound_per_hour if point.cost_per_hour is not None else None for point in points]
+    found = [point.value(objective) for point in points]
+    proven = [None if value is None else point.bound(objective) for point, value in zip(points, found, strict=True)]
+    what = "cost of the cheapest plan found" if objective == COST else "what the best plan found could carry"
     figure.add_scatter(x=x, y=proven, mode="lines", line=line, showlegend=False, hoverinfo="skip")
     figure.add_scatter(
-        name="between the proven bound and the cost",
+        name="between the proven bound and the cost" if objective == COST else "up to the proven limit",
         x=x,
-        y=[point.cost_per_hour for point in points],
+        y=found,
         mode="lines",
         line=line,
         fill="tonexty",
@@ -59,16 +68,16 @@ def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[CostStep, ..
         hoverinfo="skip",
     )
     figure.add_scatter(
-        name="cost of the cheapest plan found",
+        name=what,
         x=x,
-        y=[point.cost_per_hour for point in points],
+        y=found,
         mode="lines+markers",
-        line={"shape": "hv", "width": 2, "color": COST},
-        marker={"size": 4 if len(points) > 60 else 6, "color": COST},
-        customdata=[_hover(point, reasons.get(point.index)) for point in points],
+        line={"shape": "hv", "width": 2, "color": FOUND},
+        marker={"size": 4 if len(points) > 60 else 6, "color": FOUND},
+        customdata=[_hover(point, reasons.get(point.index), objective) for point in points],
         hovertemplate="%{customdata}<extra></extra>",
     )
-    without = [point for point in points if point.cost_per_hour is None]
+    without = [point for point in points if point.value(objective) is None]
     if without:
         figure.add_scatter(
             name="no plan",
@@ -76,7 +85,7 @@ def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[CostStep, ..
             y=[0] * len(without),
             mode="markers",
             marker={"symbol": "x", "size": 7, "color": PALETTE[5]},
-            customdata=[_hover(point, None) for point in without],
+            customdata=[_hover(point, None, objective) for point in without],
             hovertemplate="%{customdata}<extra></extra>",
         )
     _add_notes(figure, axis, points, steps)
@@ -86,7 +95,12 @@ def _curve(axis: Axis, points: tuple[SweepPoint, ...], steps: tuple[CostStep, ..
         legend=legend_on_top(),
         xaxis={"title": axis_title(axis), "range": _padded(axis.values)},
         # Without points no scale is known.
-        yaxis={"title": "USD per hour", "tickprefix": "$", "rangemode": "tozero", "showticklabels": bool(points)},
+        yaxis={
+            "title": objective.unit,
+            "tickprefix": _prefix(objective),
+            "rangemode": "tozero",
+            "showticklabels": bool(points),
+        },
     )
     return figure
 
@@ -115,23 +129,23 @@ def _add_notes(figure: go.Figure, axis: Axis, points: tuple[SweepPoint, ...], st
         )
 
 
-def _map(axes: tuple[Axis, ...], points: tuple[SweepPoint, ...]) -> go.Figure:
+def _map(axes: tuple[Axis, ...], points: tuple[SweepPoint, ...], objective: Objective) -> go.Figure:
     first, second = axes
-    cost: list[list[float | None]] = [[None] * len(first.values) for _ in second.values]
+    found: list[list[float | None]] = [[None] * len(first.values) for _ in second.values]
     texts = [[""] * len(first.values) for _ in second.values]
     for point in points:
         i, j = point.index
-        cost[j][i] = point.cost_per_hour
-        texts[j][i] = _hover(point, None)
+        found[j][i] = point.value(objective)
+        texts[j][i] = _hover(point, None, objective)
     figure = go.Figure(
         go.Heatmap(
             x=list(first.values),
             y=list(second.values),
-            z=cost,
+            z=found,
             customdata=texts,
             hovertemplate="%{customdata}<extra></extra>",
             colorscale="Cividis",
-            colorbar={"title": "USD/h", "tickprefix": "$"},
+            colorbar={"title": "USD/h" if objective == COST else objective.unit, "tickprefix": _prefix(objective)},
             hoverongaps=False,
         )
     )
@@ -144,14 +158,20 @@ def _map(axes: tuple[Axis, ...], points: tuple[SweepPoint, ...]) -> go.Figure:
     return figure
 
 
-def _hover(point: SweepPoint, reason: str | None) -> str:
+def _prefix(objective: Objective) -> str:
+    return "$" if objective == COST else ""
+
+
+def _hover(point: SweepPoint, reason: str | None, objective: Objective) -> str:
     at = ", ".join(f"{value:g}" for value in point.values)
-    if point.cost_per_hour is None:
+    found, bound = point.value(objective), point.bound(objective)
+    if found is None:
         return f"<b>at {at}: no plan</b><br>{point.reason or short_status(point.status)}"
-    lines = [f"<b>at {at}: ${point.cost_per_hour:,.2f} per hour</b>"]
+    lines = [f"<b>at {at}: {objective.shown(found)}</b>"]
     lines.append(", ".join(f"{count:,} {gpu}" for gpu, count in point.gpus.items()))
-    if point.bound_per_hour is not None:
-        lines.append(f"proven: at least ${point.bound_per_hour:,.2f}")
+    if bound is not None:
+        least_or_most = "least" if objective.sense is Sense.LEAST else "most"
+        lines.append(f"proven: at {least_or_most} {objective.figure(bound)}")
     if reason:
         lines.append(reason)
     return "<br>".join(lines)

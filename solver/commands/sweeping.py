@@ -14,7 +14,7 @@ from .output import display, is_stdout, say, write_json, write_out
 from .searching import searching
 
 if TYPE_CHECKING:
-    from ..model.sweep_report import Axis, CostStep, SweepPoint, SweepReport
+    from ..model.sweep_report import CostStep, SweepPoint, SweepReport
     from ..what_if.points import Sweep
     from ..workers.executors import Workers
 
@@ -41,7 +41,11 @@ def sweep(
         Path | None, typer.Option("--json", help="Write everything as JSON; `-`: to stdout instead of the table.")
     ] = None,
 ) -> None:
-    """Show what the fleet costs over a range of rates, SLOs, prices, counts or headroom, and what forces each step."""
+    """
+    Show what the fleet costs over a range of rates, SLOs, prices, counts or headroom, and what forces each step.
+
+    Where the objective is capacity: what the GPUs could carry.
+    """
     from ..model.prices import price_words
     from ..what_if.axes import parse_axes
     from ..what_if.points import Sweep
@@ -62,7 +66,8 @@ def sweep(
         from ..what_if.curve import curve_table
 
         display(curve_table(report))
-    say(f"Costs are at {price_words(report.gpu_prices)}.")
+    if report.weights is None:
+        say(f"Costs are at {price_words(report.gpu_prices)}.")
     for line in _notes(report, explain):
         say(line)
     raise typer.Exit(_exit_code(report))
@@ -75,7 +80,7 @@ def _report(asked: "Sweep", crew: "Workers", explain: bool, update: Callable[[st
     points: list[SweepPoint] = []
     for point in swept(asked, crew):
         points.append(point)
-        update(f"{len(points):,} of {asked.points:,} points; {_brief(asked.axes, point)}")
+        update(f"{len(points):,} of {asked.points:,} points; {_brief(asked, point)}")
     steps: list[CostStep] = []
     if explain:
         of = len(rising(points))
@@ -85,11 +90,13 @@ def _report(asked: "Sweep", crew: "Workers", explain: bool, update: Callable[[st
     return sweep_report(asked, points, steps)
 
 
-def _brief(axes: "tuple[Axis, ...]", point: "SweepPoint") -> str:
-    at = ", ".join(f"{axis.name} {value:g}" for axis, value in zip(axes, point.values, strict=True))
-    return (
-        f"{at}: {short_status(point.status)}" if point.cost_per_hour is None else f"{at}: ${point.cost_per_hour:,.2f}/h"
-    )
+def _brief(asked: "Sweep", point: "SweepPoint") -> str:
+    from ..model.judged import objective_of, weights_of
+
+    objective = objective_of(weights_of(asked.problem))
+    at = ", ".join(f"{axis.name} {value:g}" for axis, value in zip(asked.axes, point.values, strict=True))
+    value = point.value(objective)
+    return f"{at}: {short_status(point.status) if value is None else objective.shown(value)}"
 
 
 def _notes(report: "SweepReport", explain: bool) -> list[str]:
@@ -99,10 +106,10 @@ def _notes(report: "SweepReport", explain: bool) -> list[str]:
     points = report.points
     total = len(points) + report.missing
     lines = [f"{len(points):,} of {total:,} points." if report.missing else f"{total:,} points."]
-    with_plan = [point for point in points if point.cost_per_hour is not None]
+    with_plan = [point for point in points if point.value(report.objective) is not None]
     gaps = [point.gap for point in with_plan if point.gap is not None]
     proven = sum(point.status == "optimal" for point in with_plan)
-    lines[0] += f" Proven cheapest: {proven:,}." + (
+    lines[0] += f" Proven {report.objective.best}: {proven:,}." + (
         f" The others are within {max(gaps):.1%}." if gaps and proven < len(with_plan) else ""
     )
     if none := len(points) - len(with_plan):

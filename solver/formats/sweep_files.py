@@ -9,7 +9,9 @@ from ..model.sweep_report import SweepReport
 def sweep_csv(report: SweepReport) -> str:
     """Returns a header and one row a point, in the order of their indices; an unknown figure is empty."""
     types = sorted({gpu for point in report.points for gpu in point.gpus})
-    figures = ("status", "cost_per_hour", "bound_per_hour", "gap", "runtime_s", "retries", "reason")
+    figures: tuple[str, ...] = ("status", "cost_per_hour", "bound_per_hour", "gap", "runtime_s", "retries", "reason")
+    if report.weights is not None:
+        figures += ("capacity", "capacity_limit")
     forced_by: dict[tuple[int, ...], list[str]] = {}
     for step in report.steps:
         forced_by.setdefault(step.dearer, []).extend(step.services)

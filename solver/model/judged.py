@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .counted import asks_for_capacity
 from .objective import CAPACITY, COST, SOLO_CAPACITY, Objective
 from .plan import Plan, PlanCapacity, Status
-from .problem import Weights
+from .problem import Problem, Weights
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,16 @@ def judged(plan: Plan) -> Judged:
     return Judged(objective_of(own.weights), own.value, own.limit, own.gap)
 
 
-def objective_of(weights: Weights) -> Objective:
-    """Returns the objective capacity with what a request/s counts."""
+def objective_of(weights: Weights | None) -> Objective:
+    """Returns the objective capacity with what a request/s counts; None: the objective cost."""
+    if weights is None:
+        return COST
     return CAPACITY if weights == "equal" else SOLO_CAPACITY
+
+
+def weights_of(problem: Problem) -> Weights | None:
+    """Returns what a request/s counts where a problem asks for most capacity; None: it asks for least cost."""
+    return problem.settings.capacity_weights if asks_for_capacity(problem) else None
 
 
 def carried_rps(plan: Plan) -> dict[str, float]:

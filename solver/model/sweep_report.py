@@ -1,12 +1,15 @@
-"""What-if sweeps: what is varied, what each point costs, and why the cost rises where it does."""
+"""What-if sweeps: what is varied, what each point costs or could carry, and why the cost rises where it does."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from .base import Name, Record
+from .judged import objective_of
+from .objective import COST, Objective
 from .plan import Prices, ProblemReference
 from .price_book import GpuPrice
+from .problem import Weights
 
 AxisKind = Literal["rate", "slo", "price", "count", "headroom"]
 
@@ -40,11 +43,27 @@ class SweepPoint(Record):
     stopped: str | None = Field(description="why the search ended, as in a plan; null: there was none")
     cost_per_hour: float | None = Field(ge=0, description="USD; null: no plan")
     bound_per_hour: float | None = Field(ge=0, description="proven lower limit on the cost; null: none is known")
-    gap: float | None = Field(ge=0, description="(cost - bound) / bound; null: no bound or no plan")
+    gap: float | None = Field(
+        ge=0, description="(cost - bound) / bound, or (limit - capacity) / limit; null: no bound or no plan"
+    )
     gpus: dict[str, int] = Field(description="GPU type -> number in use")
     runtime_s: float = Field(ge=0, description="wall-clock time of the whole point")
     retries: int = Field(default=0, ge=0, description="how often it began anew because its worker was lost")
     prices: Prices | None = Field(default=None, description="slice prices; null: none are known")
+    capacity: float | None = Field(
+        default=None, ge=0, description="objective capacity: what the plan could carry; null: no plan, or another one"
+    )
+    capacity_limit: float | None = Field(
+        default=None, ge=0, description="proven: no plan could carry more; null: nothing is known"
+    )
+
+    def value(self, objective: Objective) -> float | None:
+        """Returns how good its plan is by the objective of the sweep; None: it has none."""
+        return self.cost_per_hour if objective == COST else self.capacity
+
+    def bound(self, objective: Objective) -> float | None:
+        """Returns what no plan is better than; None: nothing is known."""
+        return self.bound_per_hour if objective == COST else self.capacity_limit
 
 
 class CostStep(Record):
@@ -74,6 +93,14 @@ class SweepReport(Record):
     gpu_prices: tuple[GpuPrice, ...] = Field(
         default=(), description="what the GPUs of the problem cost, before an axis changes it, and who says so"
     )
+    weights: Weights | None = Field(
+        default=None, description="objective capacity: what a request/s counts; null: the objective is cost"
+    )
+
+    @property
+    def objective(self) -> Objective:
+        """By which its points are judged."""
+        return objective_of(self.weights)
 
 
 class Sensitivity(Record):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import floor, isfinite, prod
 
-from ..model.counted import require_cost
+from ..model.counted import asks_for_capacity, uncounted
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest, parse_record
 from ..model.problem import FleetEntry, Problem, Workload
@@ -42,7 +42,6 @@ def parse_axes(texts: Sequence[str], problem: Problem) -> tuple[Axis, ...]:
 
 def checked_axes(axes: Sequence[Axis], problem: Problem) -> tuple[Axis, ...]:
     """Returns axes that fit a problem and each other; raises InputError with all findings if they do not."""
-    require_cost(problem, "a sweep is of the least cost")
     findings = [finding for axis in axes for finding in _findings(axis, problem)]
     names = [axis.name for axis in axes]
     if not 1 <= len(axes) <= 2 or len(set(names)) < len(names):
@@ -54,6 +53,8 @@ def checked_axes(axes: Sequence[Axis], problem: Problem) -> tuple[Axis, ...]:
         findings.append(Finding("--axis", "", f"asks for {points:,} points; at most {MOST_POINTS:,} are solved"))
     if not findings:
         findings = [found for axis in axes for value in _ends(axis) for found in _refused(problem, axis, value)]
+    if not findings and asks_for_capacity(problem):
+        findings = uncounted(with_values(problem, axes, [axis.values[0] for axis in axes]))
     if findings:
         raise InputError(list(dict.fromkeys(findings)))
     return tuple(axes)
@@ -150,6 +151,8 @@ def _findings(axis: Axis, problem: Problem) -> list[Finding]:
         return [Finding(source, path, f"needs a GPU type of the fleet, as {axis.kind}:{gpus[0]}=...")]
     elif axis.of not in gpus:
         return [Finding(source, path, f"names no GPU type of the fleet. {closest(axis.of, gpus)}")]
+    if axis.kind == "price" and asks_for_capacity(problem):
+        return [Finding(source, path, "changes nothing where settings.objective is 'capacity': the GPUs are given")]
     if axis.kind == "count" and any(value != round(value) for value in axis.values if abs(value) < 1e9):
         return [Finding(source, path, "has values that are no whole numbers of GPUs")]
     return []

@@ -9,6 +9,7 @@ from functools import lru_cache
 from math import prod
 
 from ..model.errors import InputError, described
+from ..model.judged import judged
 from ..model.plan import Plan, Prices
 from ..model.problem import Problem
 from ..model.profile import Profile
@@ -81,6 +82,7 @@ def solve_point(data: bytes, index: Index, start: Prices | None) -> SweepPoint:
         )
     except Exception as error:
         return failed_point(sweep, index, said(error), time.perf_counter() - started)
+    own = judged(plan)
     return SweepPoint(
         index=index,
         values=sweep.values_at(index),
@@ -89,10 +91,12 @@ def solve_point(data: bytes, index: Index, start: Prices | None) -> SweepPoint:
         stopped=plan.search.stopped,
         cost_per_hour=plan.cost_per_hour,
         bound_per_hour=plan.bound.cost_per_hour,
-        gap=plan.gap,
+        gap=own.gap,
         gpus=dict(sorted(Counter(gpu.gpu for gpu in plan.gpus).items())),
         runtime_s=round(time.perf_counter() - started, 6),
         prices=plan.prices,
+        capacity=None if plan.capacity is None else own.value,
+        capacity_limit=None if plan.capacity is None else own.bound,
     )
 
 

@@ -62,10 +62,14 @@ class Cause:
 
 
 def rising(points: Sequence[SweepPoint]) -> list[tuple[SweepPoint, SweepPoint]]:
-    """Returns the cheaper and the dearer point of each step, of points with a plan, along the first axis."""
+    """
+    Returns the cheaper and the dearer point of each step, of points with a plan, along the first axis.
+
+    Where the objective is capacity there is none: what is used costs what it costs.
+    """
     lines: dict[Index, list[SweepPoint]] = {}
     for point in sorted(points, key=lambda point: point.index):
-        if point.cost_per_hour is not None:
+        if point.cost_per_hour is not None and point.capacity is None:
             lines.setdefault(point.index[1:], []).append(point)
     pairs = [pair for line in lines.values() for pair in pairwise(line)]
     by_cost = [sorted(pair, key=_cost) for pair in pairs]

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from ..model.digest import reference
+from ..model.judged import weights_of
 from ..model.plan import Prices
 from ..model.prices import prices_of
 from ..model.sweep_report import CostStep, SweepPoint, SweepReport
@@ -53,4 +54,5 @@ def sweep_report(sweep: Sweep, points: Sequence[SweepPoint], steps: Sequence[Cos
         steps=tuple(sorted(steps, key=lambda step: (step.cheaper, step.dearer))),
         missing=sweep.points - len(points),
         gpu_prices=prices_of(sweep.problem),
+        weights=weights_of(sweep.problem),
     )

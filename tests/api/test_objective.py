@@ -17,7 +17,6 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Plan, Status
-from sliceplan.solver.what_if.axes import parse_axes
 from sliceplan.solver.what_if.defragmentation import defragmentation
 from sliceplan.solver.what_if.fleet_mix import fleet_mix
 
@@ -146,7 +145,6 @@ def test_what_knows_least_cost_only_refuses_by_name():
     asked = {
         "replanning weighs dollars": lambda: api.replan(problem, plan),
         "what services cost": lambda: api.price(problem),
-        "a sweep is of the least cost": lambda: parse_axes(["rate=1,2"], problem),
         "a mix is what one would buy": lambda: fleet_mix(problem, profiles=known),
         "defragmentation weighs dollars": lambda: defragmentation(problem, plan),
     }

@@ -1,5 +1,7 @@
 """Sweeps on any executor: right points, lost workers made good, ended at once."""
 
+import csv
+import io
 import os
 import signal
 import threading
@@ -7,13 +9,18 @@ from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 
 import pytest
 from problems.instances import ROOT, problem_of, random_problem, second_type, two_type_problem
+from rich.console import Console
 from support import worker_calls
 
 from sliceplan.solver import api
 from sliceplan.solver.api import planning
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.formats.sweep_files import sweep_csv
+from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.what_if.axes import parse_axes
+from sliceplan.solver.what_if.curve import curve_table
 from sliceplan.solver.what_if.points import Sweep, solve_point
+from sliceplan.solver.what_if.steps import rising
 from sliceplan.solver.what_if.sweeping import sweep_report, swept
 from sliceplan.solver.workers.executors import Workers
 from sliceplan.solver.workers.gathering import RETRIES, LostTooOften, gathered
@@ -53,6 +60,47 @@ def test_every_point_is_the_answer_of_the_problem_at_its_values(threads):
         assert point.bound_per_hour == pytest.approx(plan.bound.cost_per_hour)
         assert sum(point.gpus.values()) == plan.gpus_used
         assert point.values == sweep.values_at(index)
+
+
+def capacity_problem(*services, count=None, weights="equal"):
+    fleet = [{"gpu": "A100-80GB", "count": count}]
+    return problem_of([*services], fleet=fleet, objective="capacity", capacity_weights=weights)
+
+
+@pytest.mark.parametrize("weights", ["equal", "solo"])
+def test_where_most_capacity_is_asked_for_points_have_that(threads, weights):
+    services = [
+        {"model": "resnet50", "rate_rps": 900, "slo_ms": 100},
+        {"model": "vgg19", "rate_rps": 90, "slo_ms": 200},
+    ]
+    problem = capacity_problem(*services, weights=weights)
+    sweep = sweep_of(problem, "count:A100-80GB=0,2,3")
+    points = sorted(swept(sweep, threads), key=lambda point: point.index)
+    report = sweep_report(sweep, points)
+    assert (report.weights, rising(points)) == (weights, [])
+    assert points[0].value(report.objective) is None
+    for point in points[1:]:
+        plan = api.solve(sweep.problem_at(point.index), profiles=sweep.profiles)
+        assert point.value(report.objective) == pytest.approx(plan.capacity.value)
+        assert point.bound(report.objective) == pytest.approx(plan.capacity.limit)
+        assert point.gap == pytest.approx(plan.capacity.gap, abs=1e-9)
+    assert points[1].capacity < points[2].capacity
+    table = Console(width=200, record=True, file=io.StringIO())
+    table.print(curve_table(report))
+    text = table.export_text()
+    assert report.objective.unit in text
+    assert report.objective.figure(points[2].capacity) in text
+    assert "$" not in text
+    rows = list(csv.DictReader(io.StringIO(sweep_csv(report))))
+    assert [float(row["capacity"]) for row in rows[1:]] == [point.capacity for point in points[1:]]
+
+
+def test_what_changes_nothing_about_capacity_and_what_is_without_end_is_refused():
+    service = {"model": "resnet50", "rate_rps": 900, "slo_ms": 100}
+    with pytest.raises(InputError, match=r"price:A100-80GB changes nothing where settings.objective is 'capacity'"):
+        sweep_of(capacity_problem(service, count=2), "price:A100-80GB=1,2")
+    with pytest.raises(InputError, match=r"fleet\[0\].count is missing"):
+        sweep_of(capacity_problem(service), "rate=1,2")
 
 
 def test_a_point_that_fails_says_why_and_the_others_go_on(threads):

@@ -18,6 +18,7 @@ from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.formats.sweep_files import sweep_csv
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.judged import objective_of, weights_of
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.sweep_report import Axis, SweepReport
 from sliceplan.solver.what_if.changes import applied, description
@@ -64,9 +65,12 @@ def show_sweep(session: Session) -> None:
         st.info(
             "A sweep plans the fleet at every value of a range. You will see what the fleet costs over it, how close "
             "the proof comes, at which value the next GPU is needed, and which service forces it."
+            if weights_of(problem) is None
+            else "A sweep plans the fleet at every value of a range. You will see what these GPUs could carry over it, "
+            "and how close the proof comes."
         )
         if axes is not None:
-            show_picture(session, sweep_chart(axes, ()), "cost-curve")
+            show_picture(session, sweep_chart(axes, (), objective=objective_of(weights_of(problem))), "cost-curve")
         return
     if PURPOSE in session.open_jobs:
         _watch(session, swept)
@@ -134,8 +138,10 @@ def _watch(session: Session, swept: Swept) -> None:
     if not points:
         st.caption("The first points are on their way.")
         return
-    show_picture(session, sweep_chart(swept.axes, points), "cost-curve")
-    st.caption(f"{len(points):,} points so far. What forces the steps comes last.")
+    weights = weights_of(swept.problem)
+    show_picture(session, sweep_chart(swept.axes, points, objective=objective_of(weights)), "cost-curve")
+    last = " What forces the steps comes last." if weights is None else ""
+    st.caption(f"{len(points):,} points so far.{last}")
 
 
 def _show_report(session: Session, swept: Swept) -> None:
@@ -149,7 +155,8 @@ def _show_report(session: Session, swept: Swept) -> None:
         st.caption(f"Swept: the what-if with {literal(swept.about)}.")
     if report.missing:
         st.info(f"{len(report.points):,} of {len(report.points) + report.missing:,} points; the sweep was ended early.")
-    show_picture(session, sweep_chart(report.axes, report.points, report.steps), "cost-curve")
+    picture = sweep_chart(report.axes, report.points, report.steps, objective=report.objective)
+    show_picture(session, picture, "cost-curve")
     st.caption(_how_good(report))
     _show_steps(report)
     as_csv, as_json, saving = st.columns(3)
@@ -189,12 +196,13 @@ def _show_steps(report: SweepReport) -> None:
 
 
 def _how_good(report: SweepReport) -> str:
-    with_plan = [point for point in report.points if point.cost_per_hour is not None]
+    objective = report.objective
+    with_plan = [point for point in report.points if point.value(objective) is not None]
     proven = sum(point.status == "optimal" for point in with_plan)
-    words = f"{proven:,} of {len(report.points):,} points are proven cheapest."
+    words = f"{proven:,} of {len(report.points):,} points are proven {objective.best}."
     gaps = [point.gap for point in with_plan if point.gap is not None]
     if gaps and proven < len(with_plan):
-        words += f" The others are at most {max(gaps):.1%} above the cheapest possible."
+        words += f" The others are {objective.gap_in_words(max(gaps))}."
     if none := len(report.points) - len(with_plan):
         words += f" {none:,} have no plan; point at a cross for the reason."
     return words

@@ -15,6 +15,7 @@ from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.layouts import layouts
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.objective import CAPACITY
 from sliceplan.solver.model.sweep_report import (
     Axis,
     CostStep,
@@ -87,6 +88,22 @@ def test_the_curve_has_its_band_its_gaps_and_its_reasons():
     assert list(without.x) == [2.0]
     assert "too fast" in without.customdata[0]
     assert [note.text for note in figure.layout.annotations] == ["search"]
+
+
+def test_a_curve_of_capacity_has_its_unit_and_its_limit_above():
+    points = tuple(
+        point((i,), (1.0 + i,), 3.0, capacity=capacity, capacity_limit=1200.0 * (1 + i))
+        for i, capacity in enumerate((1000.0, 2400.0))
+    )
+    figure = sweep_chart((RATE,), points, objective=CAPACITY)
+    limit, capacity, line = figure.data
+    assert list(limit.y) == [1200.0, 2400.0]
+    assert list(capacity.y) == list(line.y) == [1000.0, 2400.0]
+    assert (figure.layout.yaxis.title.text, figure.layout.yaxis.tickprefix) == ("requests/s", "")
+    assert "1,000.0 requests/s" in line.customdata[0]
+    assert "proven: at most 1,200.0" in line.customdata[0]
+    (cells,) = sweep_chart((RATE, SLO), (point((2, 1), (2.0, 100.0), 7.0, capacity=9.0),), objective=CAPACITY).data
+    assert cells.z[1][2] == 9.0
 
 
 def test_a_part_of_a_sweep_is_drawn_over_its_whole_range():
