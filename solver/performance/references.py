@@ -12,10 +12,11 @@ from functools import partial
 from typing import Any
 
 from ..model.catalogue import load_catalogue, load_cpus, unknown_type
-from ..model.errors import Finding
+from ..model.errors import Finding, InputError
 from ..model.lists import few
 from ..model.parsing import FirstFindings, closest, shown
 from ..model.problem import Problem
+from ..model.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,12 @@ def references_of(problem: Problem) -> References:
         [workload.model for workload in problem.workloads],
         [workload.gpus for workload in problem.workloads],
     )
+
+
+def refuse_unknown(problem: Problem, profiles: Iterable[Profile]) -> None:
+    """Raises InputError if a problem refers to a GPU type or a model that does not exist."""
+    if found := unknown_references(references_of(problem), problem.profiles_over(profiles), problem.name):
+        raise InputError(found)
 
 
 def findings_beside(data: Any, known: Iterable[tuple[str, str]], source: str) -> list[Finding]:

@@ -8,6 +8,7 @@ from ..model.judged import weights_of
 from ..model.plan import Prices
 from ..model.prices import prices_of
 from ..model.sweep_report import CostStep, SweepPoint, SweepReport
+from ..performance.references import refuse_unknown
 from ..runtime.interruption import interruption
 from ..workers.executors import Workers
 from ..workers.gathering import Submission, gathered
@@ -23,7 +24,13 @@ def swept(sweep: Sweep, workers: Workers, *, stop: threading.Event | None = None
     what is not needed any more is cancelled.
     Points depend on the order of the others only where a search ends with a gap: prices to start from change the
     time that a proof takes.
+
+    Raises
+    ------
+    InputError
+        If the problem refers to a GPU type or a model that does not exist: no point could be solved.
     """
+    refuse_unknown(sweep.problem, sweep.profiles)
     stop = interruption() if stop is None else stop
     data = sweep.packed()
     nearest = Nearest(sweep.sizes)

@@ -103,6 +103,12 @@ def test_what_changes_nothing_about_capacity_and_what_is_without_end_is_refused(
         sweep_of(capacity_problem(service), "rate=1,2")
 
 
+def test_a_model_that_nobody_knows_is_refused_before_any_point(threads):
+    problem = problem_of([{"model": "resnet5", "rate_rps": 3, "slo_ms": 300}], fleet=[{"gpu": "A100-80GB", "count": 1}])
+    with pytest.raises(InputError, match=r"there is no profile of this model\. Did you mean 'resnet50'"):
+        next(swept(sweep_of(problem, "rate=1,2"), threads))
+
+
 def test_a_point_that_fails_says_why_and_the_others_go_on(threads):
     fleet = [{"gpu": "A100-80GB", "count": 1}]
     problem = problem_of([{"model": "bert", "rate_rps": 300, "slo_ms": 300}], fleet=fleet)
