@@ -6,6 +6,7 @@ import streamlit as st
 
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.prices import usd_per_hour_of
 from sliceplan.solver.model.problem import Problem
@@ -14,6 +15,9 @@ from sliceplan.solver.what_if.axes import KINDS, OF_SERVICES, parse_axes
 
 NAMES = {"rate": "Rate", "slo": "SLO", "price": "Price", "count": "Number of GPUs", "headroom": "Headroom"}
 ALL = "all services"
+
+OF_CAPACITY: tuple[AxisKind, ...] = ("count", "slo", "rate", "headroom")
+"""What may vary where most capacity is asked for, which no price changes."""
 
 MOST_POINTS = 10_000
 """That the page sweeps and draws; the command line solves more."""
@@ -33,11 +37,13 @@ def chosen_axis(session: Session, problem: Problem, number: int) -> str:
     kind_kept, of_kept = Kept[AxisKind](f"sweep.kind{number}"), Kept[str](f"sweep.of{number}")
     range_kept = Kept[tuple[AxisKind, str, Range]](f"sweep.range{number}")
     key = f"sweep{number}_{session.editor}_"
+    kinds = OF_CAPACITY if asks_for_capacity(problem) else KINDS
+    last_kind = kind_kept.of(session, kinds[number])
     what, of, low, high, step = st.columns([1.3, 1.5, 1, 1, 1])
     kind: AxisKind = what.selectbox(
         "What varies",
-        KINDS,
-        KINDS.index(kind_kept.of(session, KINDS[number])),
+        kinds,
+        kinds.index(last_kind if last_kind in kinds else kinds[number]),
         format_func=NAMES.__getitem__,
         key=key + "kind",
     )

@@ -27,10 +27,10 @@ def show(session: Session) -> None:
     """Draws the screen."""
     if session.problem is not None and asks_for_capacity(session.problem):
         st.info(
-            "What-if weighs dollars, and this problem asks for most requests/s on its GPUs: what one more GPU is worth "
-            "stands on the plan. Choose *Fewest dollars* as the aim (*Services and fleet*, Settings) to try "
-            "other loads, prices and numbers of GPUs."
+            "This problem asks for most requests/s on its GPUs: a sweep shows what they could carry over a range. The "
+            "other views weigh dollars; choose *Fewest dollars* as the aim (*Services and fleet*, Settings) for them."
         )
+        show_sweep(session)
         return
     view = st.segmented_control(
         "View",

@@ -1,12 +1,20 @@
 """The page where the objective is most requests/s: its choice, the plan, the comparison, and who refuses it."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from problems.instances import problem_of
 from support.app_screens import press, screen, session_with, switch
 
 from sliceplan.app.charts.capacities import capacity_chart
+from sliceplan.app.screens.what_if.sweeping import PURPOSE, SWEPT, Swept
 from sliceplan.app.session.session import Result
 from sliceplan.solver.api import compare
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.what_if.axes import parse_axes
+from sliceplan.solver.what_if.points import Sweep
+from sliceplan.solver.what_if.sweeping import sweep_report, swept
+from sliceplan.solver.workers.executors import Workers
 
 SERVICES = [{"model": "bert", "rate_rps": 10, "slo_ms": 500}, {"model": "resnet50", "rate_rps": 900, "slo_ms": 200}]
 FLEET = [{"gpu": "A100-80GB", "count": 2, "sharing": ["mig", "exclusive"]}]
@@ -49,13 +57,30 @@ def test_the_comparison_is_of_capacity(page):
     assert figure.layout.shapes[0].x0 == pytest.approx(session.answer.plan.capacity.limit)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("what-if", "What-if weighs dollars"), ("fragmentation", "weighs dollars against moves")]
-)
-def test_what_weighs_dollars_says_so(page, name, words):
-    shown = switch(page, name.replace("-", "_"))
+def test_what_weighs_dollars_says_so(page):
+    shown = switch(page, "fragmentation")
     assert not shown.exception
-    assert words in " ".join([one.value for one in (*shown.info, *shown.markdown)])
+    assert "weighs dollars against moves" in " ".join([one.value for one in (*shown.info, *shown.markdown)])
+
+
+def test_a_sweep_is_of_what_the_gpus_could_carry(page):
+    shown = switch(page, "what_if")
+    assert not shown.exception
+    assert "a sweep shows what they could carry" in " ".join(one.value for one in shown.info)
+    session = shown.session_state["session"]
+    varied = shown.selectbox(key=f"sweep0_{session.editor}_kind")
+    assert varied.options == ["Number of GPUs", "SLO", "Rate", "Headroom"]
+    assert not shown.button(key="sweep").disabled
+    assert shown.button(key="sweep").label == "Sweep"
+    axes = parse_axes(["count:A100-80GB=1,2"], session.problem)
+    sweep = Sweep(session.problem, shipped_profiles(), axes)
+    with ThreadPoolExecutor(1) as executor:
+        report = sweep_report(sweep, list(swept(sweep, Workers(executor, 1))))
+    SWEPT.keep(session, Swept(session.problem, axes, ""))
+    session.results[PURPOSE] = Result(session.problem, report)
+    drawn = switch(page, "what_if")
+    assert not drawn.exception
+    assert "2 of 2 points are proven most possible." in [one.value for one in drawn.caption]
 
 
 def test_the_objective_is_a_choice_in_words(page):
