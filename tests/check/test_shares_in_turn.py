@@ -12,7 +12,7 @@ from sliceplan.solver.allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND
 from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.allocation.rounds import Round, RoundsGpu, Turn, assemble_rounds
 from sliceplan.solver.check import check
-from sliceplan.solver.check.shares_in_turn import _figures
+from sliceplan.solver.check.shares_in_turn import _figures, _wrong_totals
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.profile import Profile
@@ -138,3 +138,28 @@ def test_where_coefficients_are_known_a_turn_is_the_worst_of_all_choices_of_neig
         for one, ms in zip(pair, model.predict(np.arange(2), batches, np.array([40.0, 60.0])).latency_ms, strict=True):
             worst[one.workload] = max(worst.get(one.workload, 0.0), float(ms))
     assert {one.workload: figures[id(one)].latency_ms for one in turns} == pytest.approx(worst)
+
+
+@pytest.mark.parametrize(
+    ("memory_mib", "shadow", "said"),
+    [
+        ((8000.0, 7360.0, None), 0.0, []),
+        ((8000.0, 7361.0, None), 0.0, ["x: needs 15361 MiB of memory; it has 15360 MiB"]),
+        ((4000.0, 3680.0, None), 20.0, []),
+        ((4000.0, 3681.0, None), 20.0, ["x: needs 15362 MiB of memory; it has 15360 MiB"]),
+    ],
+)
+def test_models_of_all_shares_and_their_standby_processes_are_in_memory_and_what_is_unknown_takes_none(
+    memory_mib, shadow, said
+):
+    workloads = {name: SimpleNamespace(model=name, memory_mib=mib) for name, mib in zip(NAMES, memory_mib, strict=True)}
+    profiles = {(name, GPU): SimpleNamespace(interference=None) for name in NAMES}
+    turns = [SimpleNamespace(workload=name) for name in NAMES]
+    shares = [SimpleNamespace(sm_percent=40.0, serves=own) for own in (turns[:1], turns[1:])]
+    problem = SimpleNamespace(settings=SimpleNamespace(shadow_percent=shadow))
+    facts = SimpleNamespace(memory_mib=15360.0, mps_client_limit=lambda _: 4)
+    gpu = SimpleNamespace(id="x", gpu=GPU, partitions=shares)
+    assert [str(one) for one in _wrong_totals(problem, workloads, gpu, facts, profiles)] == said
+    few = SimpleNamespace(memory_mib=1e9, mps_client_limit=lambda _: 3)
+    clients = [str(one) for one in _wrong_totals(problem, workloads, gpu, few, profiles)]
+    assert clients == (["x: has 4 MPS clients; at most 3 are allowed"] if shadow else [])
