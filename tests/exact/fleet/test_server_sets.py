@@ -17,7 +17,7 @@ class Rounds(_Search):
         self._deadline = time.monotonic() + left_s
         self._rule = SimpleNamespace(shared=None)
         self._resolved = SimpleNamespace(
-            required_rps=np.array([10.0, 20.0]), capacity_rps=np.ones((2, 1)), with_rule=lambda _: Points()
+            required_rps=np.array([10.0, 20.0]), capacity_rps=np.ones((2, 2)), with_rule=lambda _: Points()
         )
         self._spare, self._cost, self._any_plan = None, None, False
 
@@ -27,7 +27,7 @@ class Rounds(_Search):
     def _solved(self, _points, _time_limit_s, *, any_plan):
         assert not any_plan
         self.solved += 1
-        return SimpleNamespace(answer=SimpleNamespace(partitions=np.ones((2, 1))))
+        return SimpleNamespace(answer=SimpleNamespace(partitions=np.ones((2, 2))))
 
     def _take(self, _points, _solved):
         return np.array(self.carried)
@@ -36,7 +36,7 @@ class Rounds(_Search):
 class Points:
     """Points of services, whatever they are asked for."""
 
-    capacity_rps = np.ones((2, 1))
+    capacity_rps = np.array([[1.0, 0.0], [0.0, 1.0]])  # not every size serves every service
 
     def with_rows_of(self, _other, _rows):
         return self

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from problems.instances import problem_of
 
-from sliceplan.solver.exact.fleet.spare_plans import _extra_partitions
+from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands
+from sliceplan.solver.exact.fleet.spare_plans import _extra_partitions, _least_worst
 from sliceplan.solver.exact.mig.spare_capacity import SpareRules
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
@@ -60,3 +61,23 @@ def test_a_service_that_no_allowed_partitions_could_carry_then_has_none():
     assert extra(1.0, "7g.80gb", 1, max_replicas=1) is None
     assert extra(1.0, "7g.80gb", 2, max_replicas=2) is None
     assert extra(1.0, "7g.80gb", 2, max_replicas=3) is not None
+
+
+def test_services_that_may_share_what_is_kept_free_take_one_size():
+    """Each has a size of its own that costs least; as one of them comes at a time, one partition of a third will do."""
+    part = np.array([[1.0, 0.2, 1.0], [0.2, 1.0, 1.0]])
+    wanted = Demands(part, np.zeros(2, dtype=np.int64), np.full(2, NO_LIMIT))
+    price = np.array([1.0, 1.0, 1.5])
+    assert _least_worst(wanted, price, 1).tolist() == [[0, 0, 1], [0, 0, 1]]
+    # Where both may come at once, two of it cost more than one of each.
+    assert _least_worst(wanted, price, 2).tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert _least_worst(wanted, np.array([1.0, 1.0, 9.0]), 1).tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+def test_a_size_is_taken_as_often_as_it_must_be_and_replicas_allow():
+    part = np.array([[1.0, 0.2, 0.5], [0.2, 1.0, 0.5]])
+    price = np.array([1.0, 1.0, 0.6])
+    free = Demands(part, np.zeros(2, dtype=np.int64), np.full(2, NO_LIMIT))
+    assert _least_worst(free, price, 1).tolist() == [[0, 0, 2], [0, 0, 2]]
+    one = Demands(part, np.zeros(2, dtype=np.int64), np.ones(2, dtype=np.int64))
+    assert _least_worst(one, price, 1).tolist() == [[1, 0, 0], [0, 1, 0]]

@@ -131,3 +131,18 @@ def test_what_is_not_looked_for_under_mps_is_refused_by_name():
         plan = solve(problem.model_copy(update={"settings": settings}), profiles=profiles)
         assert plan.status is Status.REFUSED
         assert words in plan.unserved[0].reason
+
+
+@pytest.mark.parametrize("times", [1e-6, 1e-3, 1e3])
+def test_a_limit_is_as_many_times_greater_as_the_prices(times):
+    """Whatever unit prices have, nothing is worth more or less than it is."""
+    problem, profiles = counted(6)
+    resolved = resolve(problem, profiles)
+    figures = Figures.of(resolved, resolved.mps[problem.fleet[0].gpu])
+    price = np.random.default_rng(6).uniform(0.2, 1, len(problem.workloads))
+    nothing = np.zeros(len(price))
+    limits = [
+        content_limit(figures, price * unit, nothing, gap=0.0, cells=30, deadline=time.monotonic() + 60).limit
+        for unit in (1.0, times)
+    ]
+    assert limits[1] == pytest.approx(limits[0] * times, rel=1e-6)

@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 from problems.igniter_instances import V100, random_mps_problem, table_3
 from problems.instances import problem_of
 
@@ -11,6 +12,7 @@ from sliceplan.solver.exact.fleet.fleet_by_surroundings import PlanAndBound, Sur
 from sliceplan.solver.exact.mps.columns import item_tables
 from sliceplan.solver.exact.mps.items import mps_items
 from sliceplan.solver.exact.mps.packed_residents import packed_on_each
+from sliceplan.solver.exact.surroundings import plan_builder
 from sliceplan.solver.exact.surroundings.customers import customers_of
 from sliceplan.solver.exact.surroundings.plan_builder import PlanBuilder
 from sliceplan.solver.exact.surroundings.price_search import PriceSearch
@@ -99,3 +101,12 @@ def test_counts_of_gpus_are_kept():
     few = problem.model_copy(update={"fleet": (problem.fleet[0].model_copy(update={"count": 18}),)})
     plan = solve(few, time_limit_s=3)
     assert plan.gpus_used is None or plan.gpus_used <= 18
+
+
+def test_the_most_valuable_sets_whose_services_are_left_are_looked_at_and_so_many(monkeypatch):
+    monkeypatch.setattr(plan_builder, "LOOKED_AT", 3)
+    builder, left = object.__new__(PlanBuilder), np.array([1, 2, 0, 5])
+    pool = [(0, (0, 1)), (0, (2,)), (0, (0, 0)), (0, (1, 1)), (0, (1, 1, 1)), (0, (3,)), (0, (0, 3))]
+    assert builder._first_left(pool, left) == [(0, (0, 1)), (0, (1, 1)), (0, (3,))]
+    assert builder._first_left(pool[1:5], left) == [(0, (1, 1))]
+    assert builder._first_left([], left) == []

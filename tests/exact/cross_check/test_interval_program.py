@@ -1,0 +1,38 @@
+"""The program of intervals with partitions ruled out that carry too little, against every choice of partitions."""
+
+from itertools import product
+from random import Random
+
+import pulp
+import pytest
+from problems.instances import problem_of
+
+from sliceplan.solver.exact.cross_check.interval_packing import _run_cbc
+from sliceplan.solver.exact.cross_check.interval_program import Short, interval_program
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.resolve import resolve
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_only_partitions_with_no_more_of_any_size_than_some_that_are_too_few_are_ruled_out(seed):
+    """Property: the least of a drawn cost is that of all choices that are left."""
+    draw = Random(seed)
+    workload = {"model": "resnet50", "rate_rps": draw.choice([700, 1500]), "slo_ms": 200}
+    resolved = resolve(problem_of([workload]), shipped_profiles())
+    rate, capacity = float(resolved.required_rps[0]), resolved.capacity_rps[0]
+    sizes = [k for k in range(len(resolved.sizes)) if capacity[k] > 0]
+    plain = interval_program(resolved, [[None]])
+    most = {k: int(plain.served[0, k].upBound) for k in sizes}
+    every = [dict(zip(sizes, one, strict=True)) for one in product(*(range(most[k] + 1) for k in sizes))]
+    enough = [one for one in every if sum(min(capacity[k] / rate, 1.0) * n for k, n in one.items()) >= 1]
+    short = [Short(0, draw.choice(enough)) for _ in range(2)]
+    usd = {k: draw.uniform(1, 3) for k in sizes}
+    left = [one for one in enough if not any(all(one[k] <= few.counts[k] for k in sizes) for few in short)]
+    model = interval_program(resolved, [[None]], short)
+    model.program.setObjective(pulp.lpSum(usd[k] * model.served[0, k] for k in sizes))
+    status = _run_cbc(model.program, 60.0)
+    if not left:
+        assert status == pulp.LpSolutionInfeasible
+        return
+    least = min(sum(usd[k] * n for k, n in one.items()) for one in left)
+    assert pulp.value(model.program.objective) == pytest.approx(least, rel=1e-6)
