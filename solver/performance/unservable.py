@@ -85,7 +85,8 @@ def _too_slow(resolved: ResolvedProblem, alone: Mapping[str, Alone], w: int) -> 
             continue
         time_ms = resolved.rule.time_ms(points)
         best = int(np.argmin(time_ms))
-        where = f"{size}, batch {points.batch[best]}, {points.processes[best]} process(es)"
+        processes = int(points.processes[best])
+        where = f"{size}, batch {points.batch[best]}, {processes} process{'' if processes == 1 else 'es'}"
         if fastest is None or time_ms[best] < fastest[0]:
             fastest = float(time_ms[best]), where
     for gpu, on_gpu in alone.items():

@@ -32,6 +32,9 @@ WITH_IMAGES = ("deployments", "dra")
 WITH_REST = ("mig-parted", "mig-parted-checkpoint", "mig-manager")
 WITH_UUIDS = (*WITH_REST, "node-labels", "device-plugin")
 
+GPUS_A_NODE = 8
+"""Of nodes that are assumed."""
+
 MOST_SHOWN = 20_000
 """Characters of a file that are shown before it is taken away."""
 
@@ -67,7 +70,7 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
         rest: Rest = _asked_rest(session) if _any_of(formats, WITH_REST) else "keep"
         make = partial(_made_all, problem, plan, formats, nodes, images, uuids, rest)
         made = made_once("export", (problem, plan, tuple(formats), nodes, images, uuids, rest), make)
-        _show_refused(made)
+        _show_refused(made, images)
         if done := {name: export for name, export in made.items() if isinstance(export, Export)}:
             _show(problem, _placed_or_as_it_is(plan, nodes), stack, done)
 
@@ -108,9 +111,12 @@ def _made_all(
     return {name: _made(problem, plan, name, nodes, images, uuids, rest) for name in formats}
 
 
-def _show_refused(made: Mapping[str, Export | InputError]) -> None:
-    """Says of each form that cannot hold the plan why; gravely where none can."""
+def _show_refused(made: Mapping[str, Export | InputError], images: str) -> None:
+    """Says of each form that cannot hold the plan why; gravely where none can. What is only not typed yet is asked."""
     refused = {name: export for name, export in made.items() if isinstance(export, InputError)}
+    for name in [name for name in refused if name in WITH_IMAGES and not images.strip()]:
+        st.info(f"`{name}` needs the container image of your services: type it above, one for all or one for each.")
+        del refused[name]
     for name, error in refused.items():
         lines = [f"`{name}` cannot be written:", "", listed(map(str, error.findings))]
         (st.error if len(refused) == len(made) else st.warning)("\n".join(lines))
@@ -120,15 +126,34 @@ def _asked_nodes(session: Session, plan: Plan) -> str:
     """Returns which nodes the GPUs are on, as text; empty: the plan says it."""
     if all(gpu.node is not None for gpu in plan.gpus):
         return ""
+    assumed = assumed_nodes(plan)
     text: str = st.text_input(
         "Nodes (--nodes)",
-        value=NODES.of(session, ""),
+        value=NODES.of(session, "") or assumed,
         placeholder="gpu-node-1:8, gpu-node-2:8",
         key="take_nodes",
-        help="The plan names no nodes. NAME:COUNT or NAME:COUNT:GPU for each, separated by commas.",
+        help="NAME:COUNT or NAME:COUNT:GPU for each, separated by commas.",
     )
-    NODES.keep(session, text)
+    if text == assumed:
+        st.caption("The plan names no nodes: these are assumed, with 8 GPUs each. Type yours.")
+    else:
+        NODES.keep(session, text)
     return text
+
+
+def assumed_nodes(plan: Plan) -> str:
+    """Returns nodes with room for the plan's GPUs, as one would type them; empty: it has CPUs, whose hosts differ."""
+    if any(gpu.sharing == "cores" for gpu in plan.gpus):
+        return ""
+    counts = Counter(gpu.gpu for gpu in plan.gpus)
+    full = [
+        (kind, min(GPUS_A_NODE, count - first))
+        for kind, count in counts.items()
+        for first in range(0, count, GPUS_A_NODE)
+    ]
+    kinds = [f":{kind}" if len(counts) > 1 else "" for kind, _ in full]
+    named = enumerate(zip(full, kinds, strict=True), 1)
+    return ", ".join(f"gpu-node-{number}:{count}{kind}" for number, ((_, count), kind) in named)
 
 
 def _asked_images(session: Session) -> str:

@@ -40,7 +40,7 @@ def show_fewer_moves(session: Session, running: Answer) -> None:
     if kind == LIMIT:
         amount = float(
             much.number_input(
-                "services that may move", min_value=0, value=int(amount), key="replan_most", help="0: none may"
+                "Services that may move", min_value=0, value=int(amount), key="replan_most", help="0: none may"
             )
         )
     else:

@@ -8,16 +8,19 @@ import subprocess
 import sys
 import zipfile
 
+import pytest
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 from support.command_line import sliceplan_agent
 
-from sliceplan.app.screens.plan.exporting import zipped
+from sliceplan.app.screens.plan.exporting import assumed_nodes, zipped
 from sliceplan.app.screens.plan.stacks import BY_NAME, STACKS
 from sliceplan.app.session.session import Answer
 from sliceplan.app.widgets.files import dated_name
 from sliceplan.solver.api import export_formats, solve
+from sliceplan.solver.formats.exports.assign import assign, parse_supply
 from sliceplan.solver.formats.plan_files import dump_plan
+from sliceplan.solver.formats.problem_files import example_problems
 
 DEMO = shop()
 
@@ -51,6 +54,8 @@ def test_every_form_is_offered_or_refused_with_its_reason():
         if page.error:
             assert f"`{name}` cannot be written" in texts(page.error)
             assert "--" in texts(page.error)
+        elif page.info:
+            assert f"`{name}` needs the container image" in texts(page.info)
         else:
             assert any(one.proto.id.endswith("take_export") for one in page.get("download_button"))
             assert page.code
@@ -95,7 +100,8 @@ def test_the_agent_s_stack_says_what_brings_a_simulated_node_to_the_plan(tmp_pat
 
 def test_images_are_asked_for_where_pods_need_them():
     page = chosen(solved(), "deployments")
-    assert "--image: is missing for" in texts(page.error)
+    assert "needs the container image of your services" in texts(page.info)
+    assert not page.error
     page.text_area(key="take_images").set_value("search-embedding=a:1\nsearch-embedding=b:1").run()
     assert "is given twice for search-embedding" in texts(page.error)
     page.text_area(key="take_images").set_value("example/server:1").run()
@@ -105,6 +111,10 @@ def test_images_are_asked_for_where_pods_need_them():
 
 def test_a_plan_without_nodes_is_given_some():
     page = chosen(solved("parvagpu-s1"), "mig-parted")
+    assert page.text_input(key="take_nodes").value == "gpu-node-1:2"
+    assert "these are assumed" in texts(page.caption)
+    assert not page.error
+    page.text_input(key="take_nodes").set_value("").run()
     assert "not assigned to nodes" in texts(page.error)
     page.text_input(key="take_nodes").set_value("a:zero").run()
     assert "expected NAME:COUNT" in texts(page.error)
@@ -118,10 +128,22 @@ def test_a_plan_without_nodes_is_given_some():
 def test_a_plan_for_the_agent_is_given_nodes_by_who_takes_it():
     page = solved("parvagpu-s1")
     page.selectbox(key="take_stack").set_value("sliceplan's own agent on the machines").run()
+    assert "--node gpu-node-1 --device" in texts(page.markdown)
+    page.text_input(key="take_nodes").set_value("").run()
     assert "names no nodes yet" in texts(page.warning)
     page.text_input(key="take_nodes").set_value("a:64").run()
     assert "names no nodes yet" not in texts(page.warning)
     assert "--node a --device" in texts(page.markdown)
+
+
+@pytest.mark.parametrize("name", ["demo", "mixed", "parvagpu-s6"])
+def test_nodes_that_are_assumed_have_room_for_every_gpu(name):
+    plan = solve(example_problems()[name])
+    bare = plan.model_copy(
+        update={"gpus": tuple(gpu.model_copy(update={"node": None, "index": None}) for gpu in plan.gpus)}
+    )
+    placed = assign(bare, [parse_supply(one.strip()) for one in assumed_nodes(bare).split(",")])
+    assert all(gpu.node is not None for gpu in placed.gpus)
 
 
 def test_uuids_are_asked_for_where_a_checkpoint_names_gpus():
