@@ -65,7 +65,7 @@ def test_other_tools_get_their_files_or_a_reason(page, tmp_path):
     chooser.click()
     chooser.fill("deployments:")
     page.get_by_role("option", name="deployments:").click()
-    expect(page.get_by_text("deployments cannot be written:")).to_be_visible()
+    expect(page.get_by_text("deployments needs the container image of your services")).to_be_visible()
     page.get_by_role("textbox", name="Container images (--image)").fill("example/server:1")
     page.keyboard.press("Control+Enter")
     assert "example/server:1" in taken(page, "Download deployments.yaml", tmp_path).read_text()
