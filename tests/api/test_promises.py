@@ -5,7 +5,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from oracles.queue_oracle import part_late
-from problems.instances import problem_of, problems, published_profiles, published_scenario, shipped_scenario
+from problems.instances import (
+    problem_of,
+    problems,
+    published_profiles,
+    published_scenario,
+    scenario_problem,
+    shipped_scenario,
+)
 
 from sliceplan.solver.api import compare, headroom, price, replan, shed, solve
 from sliceplan.solver.check import check
@@ -54,6 +61,21 @@ def test_the_published_scenarios_need_as_many_gpus_as_found_with_another_program
     plans = [solve(problem, profiles=profiles) for problem in scenarios]
     assert tuple(plan.gpus_used for plan in plans) == gpus
     assert {plan.status for plan in plans} == {Status.OPTIMAL}
+
+
+@pytest.mark.parametrize(
+    ("promise", "gpus"),
+    [
+        ({"latency": "execution"}, 77),
+        ({"latency": "percentile", "dispatch": "random"}, 82),
+        ({"latency": "percentile"}, 81),
+    ],
+    ids=str,
+)
+def test_random_services_need_as_many_gpus_as_the_documentation_says(promise, gpus):
+    asked = promising(scenario_problem(100, 1), max_processes=5, slo_fraction=0.5, **promise)
+    plan = solve(asked, profiles=published_profiles())
+    assert (plan.gpus_used, plan.status) == (gpus, Status.OPTIMAL)
 
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.filter_too_much])
