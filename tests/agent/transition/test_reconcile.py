@@ -272,3 +272,23 @@ def test_what_was_applied_is_said_each_time_and_anything_else_where_it_changes(n
     for doing in ("in sync", "in sync", "applied", "applied", "in sync"):
         last = reconcile._noted(session, reconcile.Round(doing), 0, last)
     assert said == ["in sync", "applied", "applied", "in sync"]
+
+
+@pytest.mark.parametrize(
+    ("interval_s", "failures", "pause_s"),
+    [(30, 0, 30), (30, 1, 30), (30, 2, 60), (30, 3, 120), (30, 5, 480), (30, 6, 600), (30, 40, 600), (900, 3, 900)],
+)
+def test_a_pause_is_longer_after_each_failure_up_to_a_limit(session_of, node, clock, interval_s, failures, pause_s):
+    rules, last = Rules(interval_s=interval_s), reconcile.Round("needs attention", failures=failures)
+    reconcile._pause(session_of(node), fetching(InputError([Finding("x", "", "no plan")])), rules, last)
+    assert clock.time == pause_s
+
+
+def test_a_pause_ends_where_another_plan_comes_or_the_session_is_asked_to_stop(session_of, node, clock):
+    rules, last = Rules(interval_s=30), reconcile.Round("needs attention", failures=6, plan=plan_of(CUT).plan)
+    same, other = plan_of(CUT), plan_of(CUT, 2)
+    reconcile._pause(session_of(node), fetching(same, same, other), rules, last)
+    assert clock.time == 90
+    session = session_of(node, stop_asked=lambda: clock.time >= 120)
+    reconcile._pause(session, fetching(same), rules, last)
+    assert clock.time == 120

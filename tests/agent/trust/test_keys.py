@@ -223,3 +223,12 @@ def test_no_folder_and_no_key_say_what_is_expected(tmp_path):
     assert "expected a folder with public keys" in refused(read_trusted_keys, tmp_path / "none")
     (tmp_path / "empty").mkdir(mode=0o755)
     assert "sliceplan-agent keygen" in refused(read_trusted_keys, tmp_path / "empty")
+
+
+def test_no_key_is_made_where_everybody_may_write(tmp_path):
+    """Whoever may put another one in its place signs plans."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    assert "everybody" in refused(generate, shared / "key")
+    assert list(shared.iterdir()) == []

@@ -235,3 +235,10 @@ def test_that_there_is_no_plan_is_said_where_the_whole_program_proves_it_and_now
         assert (answer, method) == (found, decomposition.WHOLE)
     else:
         assert (answer.cost_bound, answer.patterns, method) == (2.0, None, decomposition.PRICES)
+
+
+@pytest.mark.parametrize(("services", "any_plan", "small"), [(2, False, True), (3, False, False), (2, True, False)])
+def test_plans_of_few_services_alone_are_searched_for_fewest_slices(monkeypatch, services, any_plan, small):
+    monkeypatch.setattr(decomposition, "MOST_FOR_SLICES", 2)
+    resolved = resolve(random_problem(services, 1), BOTH_TYPES)
+    assert decomposition._Search(resolved, None, any_plan, lambda _: None, time.monotonic() + 9)._small == small

@@ -4,6 +4,7 @@ import itertools
 import random
 import time
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -146,3 +147,18 @@ def test_a_limit_is_as_many_times_greater_as_the_prices(times):
         for unit in (1.0, times)
     ]
     assert limits[1] == pytest.approx(limits[0] * times, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", [1, 21, 32])
+def test_no_content_has_more_residents_than_a_gpu_has_clients(seed):
+    """At a price of a resident of 10 below nothing, the number of residents is what counts."""
+    problem, profiles = counted(seed)
+    resolved = resolve(problem, profiles)
+    mps = resolved.mps[problem.fleet[0].gpu]
+    n = len(problem.workloads)
+    for clients in (1, 2):
+        figures = Figures.of(resolved, replace(mps, clients=clients))
+        price, charge = np.full(n, 1e-6), np.full(n, -10.0)
+        found = content_limit(figures, price, charge, gap=0.0, cells=60, deadline=time.monotonic() + 60)
+        assert max(len(content.gpu.residents) for content in found.contents) == clients
+        assert 10 * clients <= found.limit < 10 * clients + 1

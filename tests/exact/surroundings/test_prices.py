@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -190,3 +191,30 @@ def test_steps_of_multipliers_bring_what_a_cell_may_collect_nearer_to_what_it_ca
         assert (later <= first).all()
         lower += bool((later < first * 0.99).any())
     assert lower > 5
+
+
+@pytest.mark.parametrize(
+    ("best", "met", "found", "value"),
+    [
+        (0.0, [], [(3,), (1,), (0,)], 9.0),
+        (2.0, [], [], 2.0),
+        (2.0, [[0, 1]], [(0, 1)], 12.0),
+        (2.0, [[0, 1, 3]], [(0, 1), (1, 3)], 16.0),
+        (12.0, [[0, 1, 3]], [(1, 3)], 16.0),
+        (99.0, [[0, 1, 3]], [], 99.0),
+    ],
+)
+def test_sets_that_were_met_are_tried_and_less_a_resident_and_else_the_dearest_alone(best, met, found, value):
+    possible_sets = {(0,), (1,), (3,), (0, 1), (1, 3)}
+    prices = object.__new__(TypePrices)
+    prices._price, prices._first = np.array([5.0, 7.0, 1.0, 9.0]), np.arange(4)
+    prices._met = [np.array([*row, -1]) for row in met]
+    prices._sets = SimpleNamespace(
+        possible=lambda tried: [one for one in tried if one in possible_sets],
+        is_possible=lambda one: one in possible_sets,
+    )
+    prices._first_ones = tuple
+    taken = {}
+    assert prices._take_met(best, taken) == value
+    assert list(taken) == found
+    assert prices._met == []

@@ -1,0 +1,50 @@
+"""Which mixtures are handed on: the one of fewest partitions where it costs no more, and the cheapest."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sliceplan.solver.exact.whole_gpus import mixed_demand
+from sliceplan.solver.exact.whole_gpus.mixed_demand import MixedDemand, mixed_demands
+
+PROVEN = SimpleNamespace(
+    covers=SimpleNamespace(counts=np.array([[1, 0], [0, 2], [3, 1]]), members=np.array([2, 5])),
+    prices=SimpleNamespace(gpu_cost=np.array([10])),
+    to_waste=lambda _steps: 0,
+)
+
+
+def mixture(steps, *covers):
+    """Returns a mixture in which the two groups take these covers."""
+    return MixedDemand(np.zeros(1, dtype=np.int64), steps, np.ones(1), np.array([covers]))
+
+
+def test_partitions_are_those_of_all_members_by_their_parts():
+    assert mixture(1, 0, 1).partitions(PROVEN) == 2 * 1 + 5 * 2
+    half = MixedDemand(np.zeros(1), 1, np.array([0.25, 0.75]), np.array([[0, 1], [2, 0]]))
+    assert half.partitions(PROVEN) == pytest.approx(0.25 * 12 + 0.75 * (2 * 4 + 5 * 1))
+
+
+BEST, FEWER, SAME, DEARER = mixture(20, 0, 1), mixture(20, 0, 0), mixture(20, 0, 1), mixture(21, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("best", "fewest", "found"),
+    [
+        (BEST, FEWER, [FEWER, BEST]),
+        (BEST, SAME, [BEST]),
+        (BEST, DEARER, [BEST]),
+        (BEST, None, [BEST]),
+        (None, FEWER, []),
+    ],
+)
+def test_fewer_partitions_come_first_where_they_cost_no_more(monkeypatch, best, fewest, found):
+    def whole(*_, fewest_partitions=False):
+        return fewest if fewest_partitions else best
+
+    monkeypatch.setattr(mixed_demand, "_Directions", lambda _: SimpleNamespace(add=lambda *_: False))
+    monkeypatch.setattr(mixed_demand, "_first_directions", lambda *_, **__: ())
+    monkeypatch.setattr(mixed_demand, "_scarcity", lambda *_: (0.0, None))
+    monkeypatch.setattr(mixed_demand, "_whole", whole)
+    assert list(mixed_demands(None, PROVEN, 20)) == found
