@@ -161,6 +161,15 @@ def grown(problem: Problem, limit_s: float) -> Outcome:
     return Outcome(f"{found.factor}", found.factor is not None, found.factor_limit is not None)
 
 
+def carried(problem: Problem, limit_s: float) -> Outcome:
+    """`capacity`: the most requests/s on as many GPUs."""
+    from sliceplan.solver import api
+
+    plan = api.solve(with_settings(counted(problem), objective="capacity"), time_limit_s=limit_s)
+    limit = None if plan.capacity is None else plan.capacity.limit
+    return Outcome(f"{plan.status.value}/{plan.search.stopped}", of_plan(plan).answer, limit is not None)
+
+
 def shed(problem: Problem, limit_s: float) -> Outcome:
     """`shed`."""
     from sliceplan.solver import api
@@ -219,6 +228,7 @@ COMMANDS: dict[str, Call] = {
     "transition": moved,
     "price": priced,
     "headroom": grown,
+    "capacity": carried,
     "shed": shed,
     "replan": replanned,
     "compare": compared,
@@ -244,6 +254,8 @@ def fits(command: str, family: str) -> bool:
         return family in ON_MIG
     if command == "price":
         return family != "spares"
+    if command == "capacity":
+        return family not in ("spares", "mixed")
     if command == "transition":
         return not family.startswith(("few", "infeasible", "spares"))
     if command.startswith("solve:"):
