@@ -1,6 +1,6 @@
 """What exists on a GPU and when, step by step; steps that have nothing to act on; and what may meet there."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 from random import Random
 from types import SimpleNamespace
 
@@ -122,3 +122,29 @@ def test_instances_that_meet_are_placed_where_they_say(starts, said):
     transition = SimpleNamespace(gpus=[SimpleNamespace(name="x", gpu=A100)])
     stand = [Lifetime(("3g.40gb", start, None), None, None, (), True) for start in starts]
     assert len(list(wrong_room("x", transition, stand, []))) == said
+
+
+PLACES = {"mig": "7g.80gb@0", "mps": 50, "exclusive": None}
+
+
+@pytest.mark.parametrize(("before", "after"), [pair for pair in permutations(PLACES, 2) if "mig" in pair])
+def test_a_mode_is_changed_while_nothing_runs_and_to_what_comes(before, after):
+    old = plan_of(gpu_of(f"{A100}/0", partition_of(PLACES[before], "a", 10)))
+    found = plan_transition(old, plan_of(gpu_of(f"{A100}/0", partition_of(PLACES[after], "b", 10))))
+    assert replay(old, found.assigned, found.transition) == []
+    (change,) = (step for step in found.transition.steps if step.kind == "change_mode")
+    other = next(mode for mode in PLACES if mode not in (before, after))
+    for wrong in (before, other):
+        assert any(
+            f"while the GPU is in mode {wrong}" in text for text in replayed(old, found, "change_mode", mode=wrong)
+        )
+    at_once = replayed(old, found, "change_mode", after=())
+    assert any(f"step {change.id} changes the mode while" in text for text in at_once)
+    assert not any("while the GPU is in mode" in text for text in at_once)
+    early = [
+        step.model_copy(update={"after": tuple(one for one in step.after if one != change.id)})
+        for step in found.transition.steps
+    ]
+    said = replay(old, found.assigned, found.transition.model_copy(update={"steps": tuple(early)}))
+    assert any(f"exists while the GPU is in mode {before}" in text for text in said)
+    assert any(f"step {change.id} changes the mode while" in text for text in said)
