@@ -13,22 +13,25 @@ from sliceplan.solver.model.errors import SliceplanError
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 
+WANTED = Kept[bool]("what_if.link_wanted")
 LINKED = Kept["tuple[Problem, WhatIf, str, str]"]("what_if.linked")
 
 SAVE_FIRST = "This problem is too large to travel in an address. Save it, and the link names the saved version."
 
 
-def want_link(session: Session, problem: Problem, changes: WhatIf) -> None:
-    """Notes that a link is to be shown for these changes; it takes a moment for a large problem."""
-    try:
-        address, said = _address(_query(session, problem, changes)), ""
-    except SliceplanError as error:
-        address, said = "", str(error)
-    LINKED.keep(session, (problem, changes, address, said))
+def want_link(session: Session) -> None:
+    """Notes that a link is to be shown, for the sliders as the next drawing finds them: they may move meanwhile."""
+    WANTED.keep(session, True)
 
 
 def show_link(session: Session, problem: Problem, changes: WhatIf) -> None:
-    """Shows the link that was asked for, until something else is asked."""
+    """Shows the link that was asked for, until something else is asked; it takes a moment for a large problem."""
+    if WANTED.taken(session):
+        try:
+            address, said = _address(_query(session, problem, changes)), ""
+        except SliceplanError as error:
+            address, said = "", str(error)
+        LINKED.keep(session, (problem, changes, address, said))
     linked = LINKED.of(session)
     if linked is None or linked[0] is not problem or linked[1] != changes:
         return

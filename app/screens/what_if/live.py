@@ -168,7 +168,7 @@ def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:
         key="what_if_link",
         help="An address that reopens this what-if",
         on_click=want_link,
-        args=(session, problem, changes),
+        args=(session,),
     )
     show_link(session, problem, changes)
 

@@ -201,6 +201,15 @@ def test_the_link_that_the_screen_gives_opens_again():
     assert reopened.choices["what_if.changes"] == WhatIf(rate=1.5)
 
 
+def test_a_link_asked_for_while_a_slider_still_moves_is_of_where_it_stops():
+    page = move(solved(), "rate", 1.5)
+    page.slider(key=key(page, "rate")).set_value(1.55)
+    page.button(key="what_if_link").click().run()
+    (address,) = [code.value for code in page.code]
+    fields = dict(part.split("=") for part in address.partition("?")[2].split("&"))
+    assert opened(fields).session_state["session"].choices["what_if.changes"] == WhatIf(rate=1.55)
+
+
 @pytest.mark.parametrize("query", [{"problem": "nonsense"}, {"saved": "7:gone", "whatif": "x"}])
 def test_a_broken_link_opens_the_usual_page(query):
     page = opened(query)
