@@ -125,7 +125,7 @@ def test_headroom_has_the_factor_that_is_known_to_fit_and_a_plan_for_it(folder, 
 @pytest.mark.parametrize("problem", ["few_gpus", "mps"])
 def test_shed_leaves_out_what_is_known_to_make_the_rest_fit(folder, problem):
     outputs = ("-o", "plan.json", "--problem-output", "rest.json")
-    when = r"shed: [1-9]\d* of \d+ workloads fit"
+    when = r"shed: [1-9]\d* of \d+ services fit"
     code, out, shown = interrupted(folder, "shed", f"{problem}.json", *outputs, when=when)
     assert code == 3, shown
     left_out = set(re.findall(r"leave out (\S+),", out))
