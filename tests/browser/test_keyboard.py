@@ -43,6 +43,7 @@ def take_away(page, path):
     assert read_plan(path).gpus_used == 4
     tab_to(page, page.locator("summary").filter(has_text="For what you run"))
     page.keyboard.press("Enter")
+    settle(page)
     tab_to(page, page.get_by_role("combobox", name="What do you run?"))
     page.keyboard.type("Plain Docker")
     page.keyboard.press("Enter")
