@@ -1,9 +1,10 @@
 """The new plan with the GPUs that a transition gives it: id, node and index of each, and where its instances stand."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from itertools import count
 
 from ..model.plan import Partition, Plan, PlannedGpu
+from .room import placement
 from .tenancies import Tenancy, TenancyKind, tenancy
 from .world import World
 
@@ -22,15 +23,11 @@ def assigned_plan(new: Plan, world: World, places: Sequence[int]) -> Plan:
         For each GPU of the new plan the real GPU that it became.
     """
     taken = {gpu.old_id for gpu in world.real}
-    numbers: Counter[str] = Counter()
+    free = {gpu.gpu: _free_names(gpu.gpu, taken) for gpu in world.real}
     gpus = []
     for planned, g in zip(new.gpus, places, strict=True):
         real = world.real[g]
-        name = real.old_id
-        while name is None or (real.old_id is None and name in taken):
-            name = f"{real.gpu}/{numbers[real.gpu]}"
-            numbers[real.gpu] += 1
-        taken.add(name)
+        name = real.old_id if real.old_id is not None else next(free[real.gpu])
         gpus.append(
             planned.model_copy(
                 update={
@@ -44,12 +41,16 @@ def assigned_plan(new: Plan, world: World, places: Sequence[int]) -> Plan:
     return new.model_copy(update={"gpus": tuple(gpus)})
 
 
+def _free_names(gpu: str, taken: Set[str | None]) -> Iterator[str]:
+    return (name for number in count() if (name := f"{gpu}/{number}") not in taken)
+
+
 def _placed_partitions(planned: PlannedGpu, present: Sequence[Tenancy]) -> tuple[Partition, ...]:
     if planned.sharing != "mig":
         return planned.partitions
     starts: dict[TenancyKind, list[int]] = {}
     for one in present:
-        starts.setdefault(one.kind, []).append(one.start or 0)
+        starts.setdefault(one.kind, []).append(placement(one).start)
     # Who stands where it should already keeps its start; the others share what is left.
     rest = []
     settled = []

@@ -7,8 +7,8 @@ Data
     p in P         ways to turn an o into a c that keep something (matches.py); k_pw partitions of w stay
     W              services of both plans that the new plan lets keep all their running partitions
 Variables
-    x_p            how many GPUs go this way, an integer
-    y_w in {0, 1}  service w is disturbed: one of its running partitions is stopped or moved
+    x_p            how many GPUs go this way; all variables are integers from 0
+    y_w            service w is disturbed, 0 or 1: one of its running partitions is stopped or moved; more never pays
 Model
     min   B sum_w y_w - sum_p (sum_w k_pw) x_p                                     B: more than there are partitions
     s.t.  sum_{p of o} x_p <= n_o,   sum_{p of c} x_p <= n_c                       for every o, c
@@ -28,7 +28,7 @@ from math import ceil, inf, isfinite
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from ..model.problem import Sharing
@@ -65,7 +65,7 @@ def least_disturbance(
     both: Iterable[str],
     *,
     fixed_starts: bool = False,
-    time_limit_s: float = 5.0,
+    time_limit_s: float,
 ) -> Assignment:
     """
     Returns the assignment that disturbs the fewest services, and of those the one that moves the fewest partitions.
@@ -102,22 +102,22 @@ def deal_the_rest(real: Sequence[RealGpu], wanted: Sequence[WantedGpu], places: 
 
     Idle GPUs come first, then those with the same sharing, then those with the least on them.
     """
-    taken = {place for place in places if place is not None}
+    taken = set(places)
     free: defaultdict[str, list[int]] = defaultdict(list)
     for i, one in enumerate(real):
         if i not in taken:
             free[one.gpu].append(i)
-    settled = list(places)
-    for j, gpu in enumerate(wanted):
-        if settled[j] is None:
+    settled = []
+    for gpu, place in zip(wanted, places, strict=True):
+        if place is None:
 
             def reluctance(i: int, sharing: Sharing = gpu.sharing) -> tuple[bool, bool, int, int]:
                 return bool(real[i].runs), real[i].sharing != sharing, len(real[i].runs), i
 
-            best = min(free[gpu.gpu], key=reluctance)
-            free[gpu.gpu].remove(best)
-            settled[j] = best
-    return [place for place in settled if place is not None]
+            place = min(free[gpu.gpu], key=reluctance)
+            free[gpu.gpu].remove(place)
+        settled.append(place)
+    return settled
 
 
 def _classes(keys: Iterable[Hashable]) -> list[list[int]]:
@@ -174,15 +174,25 @@ def _solved(
     least: int | None = 0
     if services:
         answer = _with_services(real, runs, ways, services, stays, limits, entries, time_limit_s)
-        # The bound counts B for each service, less the partitions that stay.
-        bound = answer.mip_dual_bound
-        least = None if bound is None or not isfinite(bound) else max(0, ceil(bound / _big(real) - 1e-6))
+        least = _whole_services(answer.mip_dual_bound, _big(real))
         if answer.x is not None:
             values = [round(value) for value in answer.x]
             proven = answer.status == 0
             return values[: len(ways)], sum(values[len(ways) :]) if proven else least, PROVEN if proven else UNFINISHED
-    plain = _milp(stays, [], limits, entries, len(ways), [], inf)
+    plain = _milp(stays, [], limits, entries, [], inf)
     return [round(value) for value in plain.x], least, BY_PARTITIONS if services else PROVEN
+
+
+def _whole_services(bound: float | None, big: float) -> int | None:
+    """
+    Returns how many services are disturbed at least; None: unknown.
+
+    Parameters
+    ----------
+    bound
+        Of the program, which counts B for each service, less the partitions that stay; None or infinite: there is none.
+    """
+    return max(0, ceil(bound / big - 1e-6)) if bound is not None and isfinite(bound) else None
 
 
 def _big(real: Sequence[RealGpu]) -> float:
@@ -210,14 +220,14 @@ def _with_services(
             more.append((len(needed), len(ways) + i, float(len(members) * times)))
             needed.append(float(len(members) * times))
     for at, way in enumerate(ways):
-        stays = Counter({number[w]: 0 for kind, _ in way.match.kept for w, _, _ in kind[3] if w in number})
+        stays = Counter[int]()
         for kind, times in way.match.kept:
             for w, _, _ in kind[3]:
                 if w in number:
                     stays[number[w]] += times
         more += [(row_of[way.runs, i], at, float(times)) for i, times in stays.items()]
     cost = [*moved, *([_big(real)] * len(services))]
-    return _milp(cost, needed, limits, entries, len(ways), more, time_limit_s)
+    return _milp(cost, needed, limits, entries, more, time_limit_s)
 
 
 def _milp(
@@ -225,23 +235,19 @@ def _milp(
     needed: Sequence[float],
     limits: Sequence[float],
     entries: Sequence[tuple[int, int, float]],
-    ways: int,
     more: Sequence[tuple[int, int, float]],
     time_limit_s: float,
 ) -> Any:
     """Minimises with rows `limits` from above (entries) and rows `needed` from below (more)."""
-    at_most = [(row, column, value) for row, column, value in entries]
     at_least = [(row + len(limits), column, value) for row, column, value in more]
-    row, column, value = zip(*(*at_most, *at_least), strict=True)
+    row, column, value = zip(*(*entries, *at_least), strict=True)
     shape = (len(limits) + len(needed), len(cost))
     matrix = csr_array((np.array(value), (np.array(row), np.array(column))), shape=shape)
     lower = np.array([*([-inf] * len(limits)), *needed])
     upper = np.array([*limits, *([inf] * len(needed))], dtype=float)
-    highest = np.array([*([inf] * ways), *([1.0] * (len(cost) - ways))])
     return milp(
         c=np.array(cost, dtype=float),
         constraints=LinearConstraint(matrix, lower, upper),
         integrality=np.ones(len(cost), dtype=np.int64),
-        bounds=Bounds(0, highest),
         options={"mip_rel_gap": 0.0, **({} if time_limit_s == inf else {"time_limit": time_limit_s})},
     )

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..model.geometry import Placement
 from .room import fits, free_placements, overlap, placement
 from .tenancies import Tenancy
 from .world import Item, World
@@ -31,7 +30,7 @@ class BridgeSizes:
 
         def size(entry: tuple[str, Tenancy]) -> tuple[bool, float]:
             capacity = dict(entry[1].capacity)[workload]
-            return capacity < missing_rps, capacity if capacity >= missing_rps else -capacity
+            return (False, capacity) if capacity >= missing_rps else (True, -capacity)
 
         return sorted(known, key=size)
 
@@ -146,7 +145,7 @@ def _starts(world: World, g: int, option: Tenancy) -> Sequence[int | None]:
 
 def _in_the_way_of(gpu: str, option: Tenancy, start: int | None, awaited: Sequence[Tenancy]) -> int:
     """Returns how many of the arrivals that a GPU awaits could not come beside a temporary partition."""
-    if start is None or option.mig_profile is None:
+    if option.sharing != "mig":
         return len(awaited)
-    place = Placement(start, option.mig_profile)
+    place = placement(replace(option, start=start))
     return sum(one.sharing != "mig" or overlap(gpu, placement(one), place) for one in awaited)

@@ -16,14 +16,15 @@ two differ in what they move and not in how safely.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from .assignment import deal_the_rest
 from .bridges import BridgeSizes
 from .matches import Match, matches, placed
 from .ordering import advance
-from .room import fits, free_placements
+from .room import fits, free_placements, rules_of
 from .tenancies import RealGpu, Tenancy, TenancyKind, WantedGpu
 from .world import Item, World
 
@@ -34,7 +35,7 @@ def exchange_and_compact(
     required: Mapping[str, float],
     sizes: BridgeSizes,
     *,
-    fixed_starts: bool = False,
+    fixed_starts: bool,
 ) -> tuple[World, tuple[int, ...]]:
     """Returns the world after both phases, and for each GPU of the new plan the GPU that it became."""
     # Everything leaves until compaction finds that it stays.
@@ -50,9 +51,8 @@ def exchange_and_compact(
             world.items[i] = replace(world.items[i], role="stays" if i < len(items) else "comes")
         for one in coming:
             world.add(Item(g, one, "comes"))
-    here = {i for on in world.on for i in on}
     for i in range(len(items), len(world.items)):
-        if i in here and world.items[i].role == "leaves":
+        if world.items[i].role == "leaves":
             world.items[i] = replace(world.items[i], role="bridges")
     return advance(world, sizes), tuple(g for g, _ in places)
 
@@ -95,25 +95,26 @@ def _throughput(one: Tenancy) -> float:
 
 def _best_fit(world: World, gpu: str, arrival: Tenancy) -> tuple[int, Tenancy] | None:
     """Returns the GPU with the least free room that takes an arrival, and the arrival with its start there."""
-    best: tuple[tuple[bool, int, int], tuple[int, Tenancy]] | None = None
+    found: dict[tuple[bool, Fraction | int, int], Tenancy] = {}
     for g, real in enumerate(world.real):
-        if real.gpu != gpu or not world.may_share(g, arrival.sharing):
-            continue
-        place = arrival
-        if arrival.sharing == "mig":
-            free = free_placements(gpu, world.layout(g))
-            start = max((one.start for one in free if one.profile == arrival.mig_profile), default=None)
-            if start is None:
-                continue
-            place, room = replace(arrival, start=start), len(free)
-        elif fits(gpu, present := world.present(g), arrival):
-            room = 100 - round(sum(one.sm_percent or 0.0 for one in present))
-        else:
-            continue
-        cost = (not world.on[g], room, g)
-        if best is None or cost < best[0]:
-            best = cost, (g, place)
-    return None if best is None else best[1]
+        if real.gpu == gpu and world.may_share(g, arrival.sharing):
+            for room, place in _fitting(world, g, arrival):
+                found[not world.on[g], room, g] = place
+    if not found:
+        return None
+    best = min(found)
+    return best[2], found[best]
+
+
+def _fitting(world: World, g: int, arrival: Tenancy) -> Iterator[tuple[Fraction | int, Tenancy]]:
+    """Yields the room on a GPU, to compare with others, and an arrival with its last start there; nothing: no room."""
+    gpu = world.real[g].gpu
+    if arrival.sharing == "mig":
+        free = free_placements(gpu, world.layout(g))
+        if starts := [one.start for one in free if one.profile == arrival.mig_profile]:
+            yield len(free), replace(arrival, start=max(starts))
+    elif fits(gpu, world.present(g), arrival):
+        yield -_fill(gpu, world.present(g)), arrival
 
 
 def _compacted(world: World, wanted: Sequence[WantedGpu], fixed_starts: bool) -> list[tuple[int, Match | None]]:
@@ -121,35 +122,35 @@ def _compacted(world: World, wanted: Sequence[WantedGpu], fixed_starts: bool) ->
     places: list[int | None] = [None] * len(wanted)
     found: list[Match | None] = [None] * len(wanted)
     free = list(range(len(wanted)))
-    fill = [_fill(gpu.wants) for gpu in wanted]
-    full_first = sorted((g for g, on in enumerate(world.on) if on), key=lambda g: (-_fill(world.present(g)), g))
-    for g in full_first:
-        present = world.present(g)
-        own = _fill(present)
-        fitting = [j for j in free if wanted[j].gpu == world.real[g].gpu and fill[j] >= own]
+    fill = [_fill(gpu.gpu, gpu.wants) for gpu in wanted]
+    own = {g: _fill(world.real[g].gpu, world.present(g)) for g, on in enumerate(world.on) if on}
+    for g in sorted(own, key=lambda g: (-own[g], g)):
+        fitting = [j for j in free if wanted[j].gpu == world.real[g].gpu and fill[j] >= own[g]]
         if not fitting:
             continue
         least = min(fill[j] for j in fitting)
-        tied = [j for j in fitting if fill[j] == least]
-        ways = {
-            j: next(iter(matches(wanted[j].gpu, present, wanted[j].wants, fixed_starts=fixed_starts)), None)
-            for j in tied
-        }
-        j = max(tied, key=lambda j: (ways[j].count if ways[j] is not None else 0, -j))  # type: ignore[union-attr]
+        ways = {j: _best_match(world, g, wanted[j], fixed_starts) for j in fitting if fill[j] == least}
+        j = max(ways, key=lambda j: (0 if (way := ways[j]) is None else way.count, -j))
         places[j], found[j] = g, ways[j]
         free.remove(j)
     settled = deal_the_rest(world.real, wanted, places)
     for j in free:
-        now = world.present(settled[j])
-        ways_left = matches(wanted[j].gpu, now, wanted[j].wants, fixed_starts=fixed_starts) if now else []
-        found[j] = ways_left[0] if ways_left else None
+        found[j] = _best_match(world, settled[j], wanted[j], fixed_starts)
     return list(zip(settled, found, strict=True))
 
 
-def _fill(tenancies: Sequence[Tenancy]) -> float:
-    """Returns how full a GPU is: units of MIG profile size, or the share that is taken."""
-    if not tenancies:
-        return 0.0
-    if tenancies[0].sharing != "mig":
-        return sum(one.sm_percent or 100.0 for one in tenancies) / 100
-    return sum(float((one.mig_profile or "0").split("g")[0].split("c.")[-1]) for one in tenancies) / 7
+def _best_match(world: World, g: int, wanted: WantedGpu, fixed_starts: bool) -> Match | None:
+    """Returns how a GPU becomes one of the new plan and most stays; None: nothing can."""
+    return next(iter(matches(wanted.gpu, world.present(g), wanted.wants, fixed_starts=fixed_starts)), None)
+
+
+def _fill(gpu: str, tenancies: Iterable[Tenancy]) -> Fraction:
+    """Returns how full a GPU is: the part of its compute slices, or the share, that is taken."""
+    return sum((_part(gpu, one) for one in tenancies), Fraction())
+
+
+def _part(gpu: str, one: Tenancy) -> Fraction:
+    if one.mig_profile is not None:
+        rules = rules_of(gpu)
+        return Fraction(rules.by_name[one.mig_profile].compute_slices, rules.compute_slices)
+    return Fraction(1) if one.sm_percent is None else Fraction(one.sm_percent) / 100

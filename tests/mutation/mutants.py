@@ -3,7 +3,8 @@ Deliberate small changes of a module's text, each of which a test should notice.
 
 Operators: a comparison gets or loses its bound, or is turned round; a constant changes; min and max, ceil and floor,
 any and all, and and or change places; a clause is dropped; a condition is negated; a statement is deleted. Texts,
-annotations, imports, decorators and what is inside f-strings are left alone: they change no result.
+annotations, imports, decorators and what is inside f-strings are left alone: they change no result. So are assertions,
+and `strict=True` of a zip, which is one.
 
 A mutant replaces the text of one node, so that the rest of the file, and its lines, stay as they are.
 """
@@ -115,7 +116,8 @@ def _is_left_alone(node: ast.AST) -> bool:
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         return True
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return is_text or isinstance(node, ast.Import | ast.ImportFrom | ast.JoinedStr | ast.Assert)
+    is_strict = isinstance(node, ast.keyword) and node.arg == "strict" and ast.unparse(node.value) == "True"
+    return is_text or is_strict or isinstance(node, ast.Import | ast.ImportFrom | ast.JoinedStr | ast.Assert)
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, ast.expr | ast.stmt, str]]:

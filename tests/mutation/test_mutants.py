@@ -67,6 +67,8 @@ def test_each_operator_makes_its_changes_and_no_others(source, operator, others)
         "@cache(1)\ndef f(a: Literal[1]) -> Literal[2]: ...\n",
         'x = f"{a or 1}"\n',
         "match a:\n    case 1: x\n",
+        "assert a < 1\n",
+        "zip(a, b, strict=True)\n",
     ],
 )
 def test_what_changes_no_result_is_left_alone(source):

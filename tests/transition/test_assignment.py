@@ -1,11 +1,15 @@
 """The assignment against every way to deal the GPUs, and what counts as the same."""
 
 from itertools import permutations
+from math import inf
+from types import SimpleNamespace
 
 import pytest
 from problems.plan_pairs import pairs
+from scipy.optimize import milp
 
-from sliceplan.solver.transition.assignment import least_disturbance
+from sliceplan.solver.transition import assignment
+from sliceplan.solver.transition.assignment import deal_the_rest, least_disturbance
 from sliceplan.solver.transition.matches import matches, placed
 from sliceplan.solver.transition.tenancies import IdleGpus, RealGpu, Tenancy, WantedGpu, real_gpus, wanted_gpus
 
@@ -49,7 +53,7 @@ def test_no_other_assignment_disturbs_fewer_services_or_moves_fewer_partitions()
         real, wanted = real_gpus(old, new, IdleGpus()), wanted_gpus(new)
         both = {w for gpu in real for one in gpu.runs for w in one.workloads}
         both &= {w for gpu in wanted for one in gpu.wants for w in one.workloads}
-        found = least_disturbance(real, wanted, both)
+        found = least_disturbance(real, wanted, both, time_limit_s=5)
         stays = {i: placed(real[i].runs, wanted[j].wants, found.match[j])[0] for j, i in enumerate(found.real)}
         moved = [one for i, gpu in enumerate(real) for n, one in enumerate(gpu.runs) if n not in stays.get(i, ())]
         services = {workload for one in moved for workload in one.workloads} & both
@@ -66,7 +70,7 @@ def test_an_unfinished_search_gives_an_assignment_and_no_false_limit():
     for _, old, new in pairs(range(640, 644)):
         real, wanted = real_gpus(old, new, IdleGpus()), wanted_gpus(new)
         both = {w for gpu in real for one in gpu.runs for w in one.workloads}
-        proven = least_disturbance(real, wanted, both)
+        proven = least_disturbance(real, wanted, both, time_limit_s=5)
         hasty = least_disturbance(real, wanted, both, time_limit_s=1e-9)
         assert sorted(hasty.real) == sorted(set(hasty.real))
         assert len(hasty.real) == len(wanted)
@@ -90,7 +94,7 @@ def test_gpus_with_the_same_services_at_other_starts_are_told_apart_where_starts
     parts = [[instance("3g.40gb", start, "ab"[start // 4 ^ g]) for start in (0, 4)] for g in (0, 1)]
     real = [RealGpu(f"x/{g}", "A100-80GB", None, None, f"x/{g}", "mig", tuple(on)) for g, on in enumerate(parts)]
     wanted = [WantedGpu(f"y/{g}", "A100-80GB", "mig", tuple(on)) for g, on in enumerate(reversed(parts))]
-    found = least_disturbance(real, wanted, {"a", "b"}, fixed_starts=fixed_starts)
+    found = least_disturbance(real, wanted, {"a", "b"}, fixed_starts=fixed_starts, time_limit_s=5)
     assert (found.fewest_services, found.proven) == (0, True)
     assert [match.count for match in found.match] == [2, 2]
     if fixed_starts:
@@ -108,3 +112,88 @@ def test_where_not_all_can_stay_every_choice_between_them_is_a_match():
     wants = (instance("3g.40gb", 4, "c"), instance("1g.10gb", 0, "a"), instance("1g.10gb", 1, "b"))
     kept = {tuple(kind[3][0][0] for kind, _ in one.kept) for one in matches("A100-80GB", runs, wants)}
     assert kept == {("a",), ("b",)}
+
+
+A100, T4 = "A100-80GB", "T4"
+
+
+def real_of(*gpus):
+    return [RealGpu(f"x/{g}", A100, None, None, f"x/{g}", "mig", tuple(on)) for g, on in enumerate(gpus)]
+
+
+def wanted_of(*gpus):
+    return [WantedGpu(f"y/{j}", A100, "mig", tuple(on)) for j, on in enumerate(gpus)]
+
+
+def small(*names):
+    """Returns the smallest instances, side by side, for these services."""
+    return [instance("1g.10gb", start, name) for start, name in enumerate(names)]
+
+
+def test_fewest_services_come_before_fewest_partitions():
+    """One GPU has three partitions of what is wanted together, the other one of two services that all would stay."""
+    real, wanted = real_of(small("b", "b", "b"), small("a", "c")), wanted_of(small("a", "b", "b", "b", "c"))
+    found = least_disturbance(real, wanted, {"a", "b", "c"}, time_limit_s=5)
+    assert (found.real, found.match[0].count, found.fewest_services, found.proven) == ((1,), 2, 1, True)
+    # Without services that go on partitions alone count.
+    found = least_disturbance(real, wanted, set(), time_limit_s=5)
+    assert (found.real, found.match[0].count, found.fewest_services, found.proven) == ((0,), 3, 0, True)
+
+
+def test_a_service_that_keeps_some_of_its_partitions_is_disturbed_and_one_that_shrinks_is_in_any_case():
+    real, wanted = real_of(small("b", "b", "e", "e"), ()), wanted_of(small("b", "e"), small("b", "z"))
+    found = least_disturbance(real, wanted, {"b", "e"}, time_limit_s=5)
+    assert found.fewest_services == 2
+    assert [0 if match is None else match.count for match in found.match] == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("bound", "services"),
+    [(None, None), (-inf, None), (-3.0, 0), (0.0, 0), (0.1, 1), (8.0, 2), (8.000002, 2), (8.00002, 3)],
+)
+def test_the_limit_of_the_program_is_one_of_whole_services(bound, services):
+    assert assignment._whole_services(bound, 4.0) == services
+
+
+def test_a_search_that_ends_without_a_proof_claims_none(monkeypatch):
+    """It found a plan, or none: then the transport problem gives one, without a limit of time."""
+    real, wanted = real_of(small("a", "a"), small("b")), wanted_of(small("a"), small("a", "b"))
+    ended = []
+
+    def ending(known):
+        def solved(cost, *, constraints, integrality, options):
+            ended.append(options)
+            if "time_limit" not in options:
+                return milp(cost, constraints=constraints, integrality=integrality, options=options)
+            x = milp(cost, constraints=constraints, integrality=integrality).x if known else None
+            return SimpleNamespace(status=1, x=x, mip_dual_bound=1.0)
+
+        return lambda c, **more: solved(c, **more)
+
+    for known in (True, False):
+        monkeypatch.setattr(assignment, "milp", ending(known))
+        found = least_disturbance(real, wanted, {"a", "b"}, time_limit_s=3)
+        assert (found.proven, found.method) == (False, assignment.UNFINISHED if known else assignment.BY_PARTITIONS)
+        assert found.fewest_services == 1
+        assert sorted(found.real) == [0, 1]
+    # A claim of the least is one without any gap.
+    assert ended == [{"mip_rel_gap": 0.0, "time_limit": 3}] * 2 + [{"mip_rel_gap": 0.0}]
+
+
+def test_the_rest_is_dealt_idle_ones_first_then_by_sharing_then_by_what_runs_there():
+    def gpu(name, sharing, *runs):
+        return RealGpu(name, A100, None, None, None, sharing, tuple(small(*runs)))
+
+    real = [
+        gpu("full", "mig", "a", "b"),
+        gpu("other", "mps", "a"),
+        gpu("less", "mig", "a"),
+        RealGpu("type", T4, None, None, None, None, ()),
+        gpu("taken", None),
+        gpu("cut", "mig"),
+        gpu("shared", "mps"),
+    ]
+    wanted = wanted_of(*([small("z")] * 6))
+    assert deal_the_rest(real, wanted, [None, None, 4, None, None, None]) == [5, 6, 4, 2, 0, 1]
+    # Of equal ones the first.
+    assert deal_the_rest([real[5]] * 3, wanted[:2], [None, None]) == [0, 1]

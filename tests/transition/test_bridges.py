@@ -1,8 +1,17 @@
 """Temporary partitions: which size, where, and how many."""
 
+from dataclasses import replace
+
 from problems.small_plans import partition_of
 
-from sliceplan.solver.transition.bridges import MOST_BRIDGES, Arrival, bridge_sizes, build_bridges
+from sliceplan.solver.transition.bridges import (
+    MOST_BRIDGES,
+    Arrival,
+    _in_the_way_of,
+    _starts,
+    bridge_sizes,
+    build_bridges,
+)
 from sliceplan.solver.transition.tenancies import RealGpu, tenancy
 from sliceplan.solver.transition.world import Item, World
 
@@ -79,3 +88,43 @@ def test_shares_are_bridged_by_shares_where_the_percentages_leave_room():
     assert built(world_of([less], []), [half], {"a": 10}) == ([(0, None, None)], {})
     # Nor on a GPU that is cut by MIG, however much of it is free.
     assert built(world_of([mig("1g.10gb@6", "z")]), [half], {"a": 10}) == ([], {"a": 10})
+
+
+def test_bridges_are_built_until_nothing_is_missing():
+    assert built(world_of([]), SIZES[:1], {"a": 10.5}) == ([(0, "1g.10gb", 0), (0, "1g.10gb", 1)], {})
+    assert built(world_of([]), SIZES[:1], {"a": 10}) == ([(0, "1g.10gb", 0)], {})
+
+
+def test_the_smallest_size_that_suffices_comes_first_and_then_the_largest():
+    sizes = bridge_sizes((A100, one) for one in [*SIZES, mig("4g.40gb@0", rate=40)])
+    assert [one.mig_profile for _, one in sizes.of("a", 20)] == ["2g.20gb", "3g.40gb", "4g.40gb", "1g.10gb"]
+    assert [one.mig_profile for _, one in sizes.of("a", 35)] == ["4g.40gb", "3g.40gb", "2g.20gb", "1g.10gb"]
+
+
+def test_a_size_is_known_once_for_each_type_of_gpu_and_shared_partitions_are_none():
+    both = replace(SIZES[0], serves=(("a", 1, 1), ("b", 1, 1)))
+    other = mig("1g.10gb@4", rate=12)
+    sizes = bridge_sizes([(A100, SIZES[0]), (A100, other), ("H100-80GB-SXM", other), (A100, both)])
+    assert sizes.by_workload == {"a": [(A100, SIZES[0]), ("H100-80GB-SXM", other)]}
+
+
+def test_a_share_is_bridged_on_its_type_of_gpu_only():
+    half = tenancy(partition_of(50, "a", 10), "mps")
+    world = world_of([], [])
+    world.real[0] = replace(world.real[0], gpu="H100-80GB-SXM")
+    assert built(world, [half], {"a": 10}) == ([(1, None, None)], {})
+
+
+def test_a_bridge_starts_where_its_own_profile_can():
+    world = world_of([mig("4g.40gb@0", "z")])
+    assert _starts(world, 0, mig("3g.40gb@0")) == [4]
+    assert _starts(world, 0, mig("1g.10gb@0")) == [4, 5, 6]
+    assert _starts(world, 0, mig("7g.80gb@0")) == []
+
+
+def test_what_is_to_come_is_counted_that_could_not_stand_beside_a_bridge():
+    share = tenancy(partition_of(50, "a", 10), "mps")
+    coming = [mig("1g.10gb@0"), mig("1g.10gb@1"), mig("2g.20gb@4"), share]
+    assert _in_the_way_of(A100, mig("2g.20gb@4"), 0, coming) == 3
+    assert _in_the_way_of(A100, mig("1g.10gb@4"), 6, coming) == 1
+    assert _in_the_way_of(A100, share, None, coming) == 4
