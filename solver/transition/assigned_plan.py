@@ -53,15 +53,15 @@ def _placed_partitions(planned: PlannedGpu, present: Sequence[Tenancy]) -> tuple
         starts.setdefault(one.kind, []).append(placement(one).start)
     # Who stands where it should already keeps its start; the others share what is left.
     rest = []
-    settled = []
+    settled: dict[int, Partition] = {}
     for partition in planned.partitions:
         own = starts[tenancy(partition, planned.sharing).kind]
         if partition.start in own:
             own.remove(partition.start)
-            settled.append(partition)
+            settled[partition.start] = partition
         else:
             rest.append(partition)
     for partition in rest:
         start = starts[tenancy(partition, planned.sharing).kind].pop()
-        settled.append(partition.model_copy(update={"start": start}))
-    return tuple(sorted(settled, key=lambda partition: partition.start or 0))
+        settled[start] = partition.model_copy(update={"start": start})
+    return tuple(settled[start] for start in sorted(settled))

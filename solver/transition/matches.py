@@ -7,7 +7,7 @@ plan names, provided the others still find room around it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -42,15 +42,13 @@ def matches(gpu: str, runs: Sequence[Tenancy], wants: Sequence[Tenancy], *, fixe
     fixed_starts
         True: the new plan's instances must stand where it says.
     """
-    if not runs or runs[0].sharing != wants[0].sharing:
-        return []
     common = by_kind(runs) & by_kind(wants)
     if not common:
         return []
     if wants[0].sharing != "mig":
         return [Match(tuple(sorted(common.items(), key=repr)), None)]
     own = layout(wants)
-    candidates = [own] if fixed_starts else [own, *(one for one in _layouts(gpu, multiset_of(own)) if one != own)]
+    candidates = [own, *(() if fixed_starts else _layouts(gpu, multiset_of(own)))]
     found: dict[tuple[tuple[TenancyKind, int], ...], Layout] = {}
     for candidate in candidates:
         kept = _kept(runs, wants, candidate, fixed_starts)
@@ -100,14 +98,14 @@ def placed(runs: Sequence[Tenancy], wants: Sequence[Tenancy], match: Match | Non
     # Those that want a place that is free get it; the others take what is left.
     settled = []
     for one in coming:
-        starts = free[one.mig_profile or ""]
+        starts = free[placement(one).profile]
         if one.start in starts:
             starts.remove(one.start)
             settled.append(one)
     rest = list(coming)
     for one in settled:
         rest.remove(one)
-    return stay, [*settled, *(replace(one, start=free[one.mig_profile or ""].pop()) for one in rest)]
+    return stay, [*settled, *(replace(one, start=free[placement(one).profile].pop()) for one in rest)]
 
 
 def _kept(
@@ -121,8 +119,8 @@ def _kept(
     return by_kind([one for one in staying if (one.start, one.kind) in wanted])
 
 
-def _layouts(gpu: str, wanted: Multiset) -> Iterator[Layout]:
-    return iter(_layouts_by_multiset(gpu).get(wanted, ()))
+def _layouts(gpu: str, wanted: Multiset) -> tuple[Layout, ...]:
+    return _layouts_by_multiset(gpu).get(wanted, ())
 
 
 @cache

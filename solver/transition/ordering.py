@@ -59,7 +59,7 @@ def advance(world: World, sizes: BridgeSizes, *, seed: int | None = None) -> Wor
     pending = [i for i, item in enumerate(world.items) if item.role == "comes" and i not in here]
     draw = random.Random(seed)
     if seed is None:
-        pending.sort(key=lambda i: (len(world.blockers(world.items[i]) or ()), world.items[i].gpu, i))
+        pending.sort(key=lambda i: (len(_blockers(world, i)), world.items[i].gpu, i))
     else:
         draw.shuffle(pending)
     arrivals = _Arrivals(world, sizes, pending)
@@ -113,7 +113,7 @@ class _Arrivals:
         self.admitted.update(self.on_gpu)
         for i in list(self.pending):
             if self._blockers(i):
-                self._enter_over_bridges(i, at_any_price=False)
+                self._enter_over_bridges(i)
 
     def let_in(self, candidates: Sequence[int]) -> None:
         """Lets in whatever can come, and whatever can come because of that, without a service falling short."""
@@ -143,9 +143,8 @@ class _Arrivals:
 
     def _depth(self, i: int, blockers: Sequence[int]) -> int:
         """Returns how many arrivals in a row lie behind the room for an arrival and what its blockers can spare."""
-        services = {workload for j in blockers for workload in self.world.items[j].tenancy.workloads}
-        of_services = (self.depth_of_service[workload] for workload in services if workload in self.world.required)
-        return max(self.depth_of_gpu[self.world.items[i].gpu], *of_services, 0)
+        services = (workload for j in blockers for workload in self.world.items[j].tenancy.workloads)
+        return max(self.depth_of_gpu[self.world.items[i].gpu], *(self.depth_of_service[one] for one in services), 0)
 
     def enter(self, i: int, blockers: Sequence[int]) -> list[int]:
         """Takes what is in the way, brings an arrival, and returns those that this may help."""
@@ -175,30 +174,38 @@ class _Arrivals:
             if clear_first and not self._clear():
                 break
             for i in sorted(looked_at, key=self._harm)[:MOST_TRIED]:
-                helped = self._enter_over_bridges(i, at_any_price=False)
+                helped = self._enter_over_bridges(i)
                 if helped is not None:
                     return helped
-        return self._enter_over_bridges(min(looked_at, key=self._harm), at_any_price=True) or []
+        return self._enter_at_any_price(min(looked_at, key=self._harm))
 
-    def _enter_over_bridges(self, i: int, *, at_any_price: bool) -> list[int] | None:
+    def _enter_over_bridges(self, i: int) -> list[int] | None:
         """Builds bridges and lets an arrival in; None: they do not suffice, and nothing has changed."""
-        item, blockers = self.world.items[i], self._blockers(i)
-        arrival = Arrival(item.gpu, item.tenancy, frozenset(blockers))
-        bridges, still = build_bridges(self.world, self.sizes, self.world.deficits(blockers), arrival, self._coming)
-        if still and not at_any_price:
+        bridges, still = self._built(i)
+        if still:
             self._undo(bridges)
             return None
-        helped = self.enter(i, blockers)
+        return self._enter_beside(bridges, i)
+
+    def _enter_at_any_price(self, i: int) -> list[int]:
+        """Builds what bridges there is room for and lets an arrival in, whatever falls short."""
+        return self._enter_beside(self._built(i)[0], i)
+
+    def _built(self, i: int) -> tuple[list[int], dict[str, float]]:
+        """Builds bridges for an arrival and returns them, and what is still missing, requests/s by service."""
+        item, blockers = self.world.items[i], self._blockers(i)
+        arrival = Arrival(item.gpu, item.tenancy, frozenset(blockers))
+        return build_bridges(self.world, self.sizes, self.world.deficits(blockers), arrival, self._coming)
+
+    def _enter_beside(self, bridges: Sequence[int], i: int) -> list[int]:
+        helped = self.enter(i, self._blockers(i))
         for bridge in bridges:
             for workload in self.world.items[bridge].tenancy.workloads:
                 helped += self.waiting.pop(workload, {})
         return self._may_come(helped)
 
     def _blockers(self, i: int) -> list[int]:
-        blockers = self.world.blockers(self.world.items[i])
-        if blockers is None:
-            raise RuntimeError("what stays leaves no room for what comes; the new plan's GPU does not hold together")
-        return blockers
+        return _blockers(self.world, i)
 
     def _harm(self, i: int) -> tuple[float, int]:
         """
@@ -238,3 +245,11 @@ class _Arrivals:
             self.world.take(i)
             del self.world.events[-2:]
             self.world.items.pop()
+
+
+def _blockers(world: World, i: int) -> list[int]:
+    """Returns what has to go before an arrival fits."""
+    blockers = world.blockers(world.items[i])
+    if blockers is None:
+        raise RuntimeError("what stays leaves no room for what comes; the new plan's GPU does not hold together")
+    return blockers

@@ -141,12 +141,12 @@ def _least_harm(
     best = order(real, items, required, sizes)
     harm = _harm(best, durations)
     changes = sum(item.role != "stays" for item in items)
-    for seed in range(min(MOST_RESTARTS, RESTARTED_CHANGES // max(1, changes))):
-        if harm == NO_HARM:
-            break
+    for seed in range(min(MOST_RESTARTS, RESTARTED_CHANGES // changes) if harm != NO_HARM else 0):
         other = order(real, items, required, sizes, seed=seed)
         if (harm_of_other := _harm(other, durations)) < harm:
             best, harm = other, harm_of_other
+        if harm == NO_HARM:
+            break
     return best
 
 

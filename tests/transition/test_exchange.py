@@ -128,7 +128,8 @@ def test_how_full_a_gpu_is():
 
 
 @pytest.mark.parametrize(
-    ("required", "gone"), [({}, [1, 2, 0]), ({"a": 31.0}, [1, 2]), ({"a": 30.0}, [1, 2, 0]), ({"z": 1.0}, [1, 2, 0])]
+    ("required", "gone"),
+    [({}, [1, 2, 0]), ({"a": 31.0}, [1, 2]), ({"a": 60.0}, [1, 2]), ({"a": 30.0}, [1, 2, 0]), ({"z": 1.0}, [1, 2, 0])],
 )
 def test_an_arrival_is_paired_with_what_goes_by_rising_throughput_until_it_serves_no_more(required, gone):
     """It serves 30: of what goes 10 and 20 are its pair; 25 goes too if it is not needed. One of the kind stays."""
@@ -223,3 +224,4 @@ def test_what_was_created_where_compaction_does_not_want_it_was_there_for_a_whil
     where, found = placed(old, new)
     assert where == {"c": (f"{A100}/0", 4)}
     assert (found.kept, found.created, found.destroyed, found.temporary, found.shortfalls) == (2, 2, 1, 1, ())
+    assert (found.disturbed.fewest, found.disturbed.proven) == (None, False)

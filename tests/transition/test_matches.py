@@ -1,6 +1,7 @@
 """Where what comes to a GPU stands beside what stays there."""
 
 from collections import Counter
+from dataclasses import replace
 
 from problems.plan_pairs import pairs
 from problems.small_plans import gpu_of, partition_of, plan_of
@@ -64,3 +65,38 @@ def test_of_equal_instances_the_one_stays_that_stands_where_the_plan_says():
     placed_there = {(one.start, one.serves[0].workload) for one in found.assigned.gpus[0].partitions}
     assert placed_there == {(0, "b"), (1, "a")}
     assert found.transition.kept == 1
+
+
+def test_a_way_that_keeps_less_of_each_than_another_is_none():
+    """Beside the large instance there is room for three at one end, or for none of them and the one at the other."""
+    runs = [instance("1g.10gb", start, name) for start, name in ((0, "a"), (1, "b"), (6, "c"))]
+    wants = [instance("3g.40gb", 4, "z"), *(instance("1g.10gb", start, name) for start, name in enumerate("abc"))]
+    found = [tuple(kind[3][0][0] for kind, _ in one.kept) for one in matches(A100, runs, wants)]
+    assert found == [("a", "b"), ("c",)]
+
+
+def test_nothing_is_kept_of_what_is_shared_otherwise_or_is_not_there():
+    half = Tenancy("mps", None, None, 50.0, (("a", 1, 1),), (("a", 10.0),))
+    one = instance("1g.10gb", 0, "a")
+    assert matches(A100, [one], [half]) == matches(A100, [half], [one]) == matches(A100, [], [one]) == []
+    assert matches(A100, [half, half], [half]) == [Match(((half.kind, 1),), None)]
+
+
+def test_those_stay_that_stand_on_the_layout_and_as_the_plan_says_and_are_told_in_their_order():
+    def ones(*starts):
+        return [instance("1g.10gb", start, "a") for start in starts]
+
+    kind = ones(0)[0].kind
+    assert placed(ones(0, 6), ones(3), Match(((kind, 1),), layout(ones(6))))[0] == [1]
+    assert placed(ones(0, 4, 6), ones(4, 5), Match(((kind, 2),), layout(ones(0, 4))))[0] == [0, 1]
+
+
+def test_what_comes_is_what_does_not_stand_there_and_fills_the_places_from_the_first():
+    """Of two of a kind the one comes for which nothing stands at its start; they differ in what they are to carry."""
+    stays, comes = instance("1g.10gb", 5, "a"), replace(instance("1g.10gb", 0, "a"), capacity=(("a", 12.0),))
+    at = layout((stays, comes))
+    assert placed([stays], [comes, stays], Match(((stays.kind, 1),), at)) == ([0], [comes])
+    more = [instance("1g.10gb", 1, name) for name in "bcd"]
+    at = layout([stays, *(instance("1g.10gb", start, "x") for start in (2, 3, 4))])
+    _, coming = placed([stays], [*more, stays], Match(((stays.kind, 1),), at))
+    assert [(one.workloads[0], one.start) for one in coming] == [("b", 2), ("c", 3), ("d", 4)]

@@ -1,17 +1,20 @@
 """Properties of transitions between random plans, and what they do in cases that can be seen through."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from problems.igniter_instances import random_mps_problem, table_3
 from problems.instances import problem_of
 from problems.plan_pairs import family, pairs, planned
+from problems.small_plans import gpu_of, partition_of, plan_of
 
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.transition import Durations
-from sliceplan.solver.transition.planning import plan_transition
+from sliceplan.solver.transition.planning import _disturbed, plan_transition
 from sliceplan.solver.transition.replay import replay
-from sliceplan.solver.transition.tenancies import IdleGpus
+from sliceplan.solver.transition.tenancies import IdleGpus, tenancy
+from sliceplan.solver.transition.world import Item
 
 A100 = "A100-80GB"
 
@@ -184,3 +187,19 @@ def test_nodes_of_the_old_plan_are_kept_and_idle_gpus_of_the_new_one_are_used():
 def test_equal_runs_give_equal_transitions():
     _, old, new = next(iter(pairs([7])))
     assert plan_transition(old, new).transition == plan_transition(old, new).transition
+
+
+def test_a_transition_takes_until_its_last_step_has_ended():
+    old = plan_of(gpu_of(f"{A100}/0", partition_of("3g.40gb@0", "a", 10)))
+    new = plan_of(gpu_of(f"{A100}/0", partition_of("3g.40gb@0", "a", 10), partition_of("3g.40gb@4", "b", 10)))
+    durations = Durations(create_s=1, start_s=20, redirect_s=2)
+    assert plan_transition(old, new, durations=durations).transition.estimated_s == 23
+    assert plan_transition(old, old).transition.estimated_s == 0
+
+
+def test_only_partitions_of_services_that_go_on_count_as_moved():
+    """Of what runs first; what comes and goes on the way is no partition of theirs."""
+    runs = [tenancy(partition_of(f"1g.10gb@{i}", name, 10), "mig") for i, name in enumerate(["a", "ends", "b", "a"])]
+    roles = ["leaves", "leaves", "stays", "leaves", "leaves"]
+    world = SimpleNamespace(items=[Item(0, one, role) for one, role in zip([*runs, runs[2]], roles, strict=True)])
+    assert _disturbed(world, 4, {"a": 10.0, "b": 10.0}) == (("a",), 2)
