@@ -153,4 +153,4 @@ def _part(gpu: str, one: Tenancy) -> Fraction:
     if one.mig_profile is not None:
         rules = rules_of(gpu)
         return Fraction(rules.by_name[one.mig_profile].compute_slices, rules.compute_slices)
-    return Fraction(1) if one.sm_percent is None else Fraction(one.sm_percent) / 100
+    return Fraction(one.percent) / 100

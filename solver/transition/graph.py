@@ -103,7 +103,7 @@ class _Graph:
         self.steps: list[UntimedStep] = []
         self.gpus = _initial(world)
         self.services: dict[str, _Service] = {
-            workload: _Service(before.get(workload, 0.0) - required) for workload, required in world.required.items()
+            workload: _Service(before[workload] - required) for workload, required in world.required.items()
         }
         self.started: dict[int, int] = {}
         """The step that made an item begin to serve, or be ready for it."""
@@ -239,7 +239,7 @@ class _Graph:
         gpu = self.gpus[item.gpu]
         waits: list[int | None] = [gpu.mode_step]
         meets = [*gpu.running.values(), *(one for one, _ in gpu.stopped), item.tenancy]
-        if item.tenancy.sharing == "exclusive" or sum(one.sm_percent or 0.0 for one in meets) > FULL_PERCENT:
+        if sum(one.percent for one in meets) > FULL_PERCENT:
             waits += [step for _, step in gpu.stopped]
         gpu.running[i] = item.tenancy
         return waits

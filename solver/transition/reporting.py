@@ -1,7 +1,8 @@
 """What a transition's file says of its GPUs and steps."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
+from math import inf
 
 from ..model.plan import Plan
 from ..model.transition import TransitionGpu, TransitionStep
@@ -16,7 +17,7 @@ def step_record(world: World, steps: Sequence[UntimedStep], at: int, time: tuple
     step = steps[at]
     sign = 0
     if step.kind == "redirect":
-        sign = 1 if is_gain(world, step, steps) else -1
+        sign = 1 if is_gain(step, steps) else -1
     in_use = step.kind not in ("change_mode", "create", "destroy")
     is_place = step.kind != "change_mode"
     return TransitionStep(
@@ -63,31 +64,21 @@ def gpu_records(
 
 def peak_gpus(world: World, steps: Sequence[UntimedStep], times: Sequence[tuple[float, float]]) -> int:
     """Returns how many GPUs hold something at once, at most, by the schedule."""
-    begins = {i: 0.0 for i, item in enumerate(world.items) if item.role in ("stays", "leaves")}
+    begins = {i: -inf for i, item in enumerate(world.items) if item.role in ("stays", "leaves")}
     ends: dict[int, float] = {}
     for step, (begin, end) in zip(steps, times, strict=True):
-        if step.item >= 0 and step.kind in ("create", "start"):
-            begins[step.item] = min(begin, begins.get(step.item, begin))
-        if step.item >= 0 and step.kind == "stop":
+        if step.kind in ("create", "start"):
+            begins.setdefault(step.item, begin)
+        if step.kind == "stop":
             ends[step.item] = end
-    last = max((end for _, end in times), default=0.0)
-    changes = []
-    spans: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
-    for i, begin in begins.items():
-        spans[world.items[i].gpu].append((begin, ends.get(i, last + 1)))
-    for own in spans.values():
-        now = -1.0
-        own.sort()
-        for begin, end in own:
-            if begin > now:
-                changes += [(begin, 1, 1)]
-                if now >= 0:
-                    changes += [(now, 0, -1)]
-            now = max(now, end)
-        if now >= 0:
-            changes += [(now, 0, -1)]
-    most = count = 0
-    for _, _, change in sorted(changes):
-        count += change
-        most = max(most, count)
+    # At one moment what ends does so before anything begins.
+    changes = [(begin, 1, world.items[i].gpu) for i, begin in begins.items()]
+    changes += [(end, -1, world.items[i].gpu) for i, end in ends.items()]
+    held: Counter[int] = Counter()
+    in_use: set[int] = set()
+    most = 0
+    for _, change, gpu in sorted(changes):
+        held[gpu] += change
+        (in_use.add if held[gpu] > 0 else in_use.discard)(gpu)
+        most = max(most, len(in_use))
     return most

@@ -3,12 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf, isclose
 from typing import Literal
 
 from ..model.plan import Plan
 from ..model.transition import Transition
 from ..wording.transition_text import by_set_in_words, duration, few_names, shortfall_in_words
 from .tenancies import Tenancy, capacity_rps, required_rps, tenancy
+from .timing import gains_first
 
 Level = Literal["high", "medium", "low"]
 
@@ -70,21 +72,24 @@ def busiest_moments(transition: Transition, old: Plan, new: Plan) -> dict[str, B
     """
     before, after = _tenancies(old), _tenancies(new)
     required, capacity = required_rps(before, after, old, new), capacity_rps(before)
-    changes: defaultdict[str, list[tuple[float, int, float]]] = defaultdict(list)
+    changes: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for step in transition.steps:
         for workload, change in (step.capacity_rps or {}).items():
             # What comes counts when its redirection has ended, what goes no longer when its own begins.
-            changes[workload].append((step.ends_s, 0, change) if change > 0 else (step.starts_s, 1, change))
+            changes[workload].append((step.ends_s if change > 0 else step.starts_s, change))
     found = {}
     for workload, of_workload in changes.items():
-        need, now, worst = required.get(workload, 0.0), capacity.get(workload, 0.0), BusiestMoment(0.0, 0.0)
-        for at_s, _, change in sorted(of_workload):
+        need = required.get(workload, 0.0)
+        if not need:
+            continue
+        now, worst = capacity[workload], None
+        for at_s, change in gains_first(of_workload):
             now += change
             # A capacity that is gone but for rounding is gone.
-            load = need / now if now > 1e-9 * need else float("inf")
-            if change < 0 < need and load > worst.load:
+            load = need / now if now > 1e-9 * need else inf
+            if change < 0 and (worst is None or load > worst.load):
                 worst = BusiestMoment(load, at_s)
-        if worst.load > 0:
+        if worst is not None:
             found[workload] = worst
     return found
 
@@ -137,7 +142,7 @@ def _moved_whole(transition: Transition, old: Plan) -> Iterator[Risk]:
             for workload, change in (step.capacity_rps or {}).items():
                 lost[workload] -= min(change, 0.0)
     disturbed = transition.disturbed.services
-    whole = tuple(name for name in disturbed if lost[name] >= running.get(name, 0.0) * (1 - 1e-6) > 0)
+    whole = tuple(name for name in disturbed if isclose(lost[name], running[name], rel_tol=1e-6))
     if whole:
         noun = "service leaves" if len(whole) == 1 else "services leave"
         text = f"{len(whole)} {noun} every partition of today: {few_names(whole)}"

@@ -35,11 +35,11 @@ def fits(gpu: str, present: Sequence[Tenancy], added: Tenancy) -> bool:
     """Tells whether a tenancy can be added to those on a GPU; one of another kind of sharing cannot."""
     if not present:
         return True
-    if present[0].sharing != added.sharing or added.sharing == "exclusive":
+    if present[0].sharing != added.sharing:
         return False
-    if added.sharing == "mps":
-        return sum(one.sm_percent or 0.0 for one in (*present, added)) <= FULL_PERCENT
-    return fits_placement(gpu, layout(present), placement(added))
+    if added.sharing == "mig":
+        return fits_placement(gpu, layout(present), placement(added))
+    return sum(one.percent for one in (*present, added)) <= FULL_PERCENT
 
 
 @cache
@@ -79,7 +79,7 @@ def in_the_way(gpu: str, present: Sequence[Tenancy], movable: Sequence[bool], ad
     """
     if fits(gpu, present, added):
         return []
-    if present[0].sharing != added.sharing or added.sharing == "exclusive":
+    if present[0].sharing != added.sharing:
         return list(range(len(present))) if all(movable) else None
     gone: list[int] = []
     if added.sharing == "mig":

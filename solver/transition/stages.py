@@ -57,7 +57,8 @@ def _states(planned: PlannedTransition) -> Iterator[list[list[int]]]:
         changed = True
         for workload, capacity in item.tenancy.capacity:
             live[workload] += capacity if event.brings else -capacity
-            stable[workload] -= 0.0 if event.brings else capacity
+            if not event.brings:
+                stable[workload] -= capacity
         if event.brings:
             on[item.gpu].append(event.item)
         else:
@@ -77,7 +78,7 @@ def _initial(world: World) -> list[list[int]]:
 def _by_time(planned: PlannedTransition) -> list[Event]:
     """Returns the comings and goings by the schedule, so that what can happen together falls into one stage."""
     found = [
-        (begin, step.item, False) if not is_gain(planned.world, step, planned.steps) else (end, step.item, True)
+        (begin, step.item, False) if not is_gain(step, planned.steps) else (end, step.item, True)
         for step, (begin, end) in zip(planned.steps, planned.times, strict=True)
         if step.kind == "redirect"
     ]
@@ -90,7 +91,7 @@ def _by_time(planned: PlannedTransition) -> list[Event]:
 
 def _falls_short(world: World, stable: Mapping[str, float], leaving: Tenancy) -> bool:
     return any(
-        stable[workload] - capacity < world.required.get(workload, 0.0) * (1 - SLACK)
+        stable[workload] - capacity < world.required[workload] * (1 - SLACK)
         for workload, capacity in leaving.capacity
         if workload in world.required
     )

@@ -31,6 +31,11 @@ class Tenancy:
         return self.sharing, self.mig_profile, self.sm_percent, self.serves
 
     @property
+    def percent(self) -> float:
+        """The share of a GPU without MIG; what has no share has the whole GPU."""
+        return 100.0 if self.sm_percent is None else self.sm_percent
+
+    @property
     def workloads(self) -> tuple[str, ...]:
         """The services by name."""
         return tuple(workload for workload, _, _ in self.serves)
@@ -102,7 +107,7 @@ def real_gpus(old: Plan, new: Plan, idle: IdleGpus) -> list[RealGpu]:
     found = [
         RealGpu(_name(gpu), gpu.gpu, gpu.node, gpu.index, gpu.id, gpu.sharing, _tenancies(gpu)) for gpu in old.gpus
     ]
-    places: set[tuple[str | None, int | None]] = {(gpu.node, gpu.index) for gpu in old.gpus if gpu.node is not None}
+    places = {(gpu.node, gpu.index) for gpu in old.gpus}
     had, needed = Counter(gpu.gpu for gpu in old.gpus), Counter(gpu.gpu for gpu in new.gpus)
     for gpu_type in dict.fromkeys([*needed, *idle.counts]):
         count = idle.counts.get(gpu_type, 0) + max(0, needed[gpu_type] - had[gpu_type])
@@ -137,7 +142,7 @@ def required_rps(before: Iterable[Tenancy], after: Iterable[Tenancy], old: Plan,
     rates = [_rates(old), _rates(new)]
     capacities = [capacity_rps(before), capacity_rps(after)]
     return {
-        workload: min(*(rate[workload] for rate in rates), *(capacity.get(workload, 0.0) for capacity in capacities))
+        workload: min(*(rate[workload] for rate in rates), *(capacity[workload] for capacity in capacities))
         for workload in rates[0]
         if workload in rates[1]
     }

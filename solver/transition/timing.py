@@ -1,7 +1,7 @@
 """When steps begin and end, and which services fall short meanwhile, as estimated."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..model.transition import Durations, Shortfall
 from .graph import UntimedStep
@@ -26,17 +26,17 @@ def shortfalls(
     The amount is that of the order (graph.py: no cut of the graph has less); the times are those of the schedule.
     """
     worst = _worst_in_order(world, before)
-    changes: defaultdict[str, list[tuple[float, int, float]]] = defaultdict(list)
+    changes: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for step, (begin, end) in zip(steps, times, strict=True):
         if step.kind == "redirect":
-            gains = is_gain(world, step, steps)
+            gains = is_gain(step, steps)
             for workload, capacity in step.tenancy.capacity:
                 if workload in worst:
-                    changes[workload].append((end, 0, capacity) if gains else (begin, 1, -capacity))
+                    changes[workload].append((end, capacity) if gains else (begin, -capacity))
     found = []
     for workload, missing in sorted(worst.items()):
         required = world.required[workload]
-        spans = _below(before.get(workload, 0.0), required, sorted(changes[workload]))
+        spans = _below(before[workload], required, gains_first(changes[workload]))
         found.append(
             Shortfall(
                 workload=workload,
@@ -50,15 +50,18 @@ def shortfalls(
     return found
 
 
-def is_gain(world: World, step: UntimedStep, steps: Sequence[UntimedStep]) -> bool:
-    """Tells whether a redirection sends requests to its partition, or away from it."""
-    if world.items[step.item].role in ("leaves", "bridges"):
-        return any(steps[other].kind == "start" and steps[other].item == step.item for other in step.after)
-    return True
+def is_gain(step: UntimedStep, steps: Sequence[UntimedStep]) -> bool:
+    """Tells whether a redirection sends requests to its partition, which it has seen start, or away from it."""
+    return any(steps[other].kind == "start" for other in step.after)
+
+
+def gains_first(changes: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Returns moments and changes of a capacity in order; at one moment what comes is first: it may be awaited."""
+    return sorted(changes, key=lambda change: (change[0], -change[1]))
 
 
 def _duration(step: UntimedStep, durations: Durations) -> float:
-    if step.kind == "change_mode" and step.needs_reset:
+    if step.needs_reset:
         return durations.reset_s
     return float(getattr(durations, f"{step.kind}_s"))
 
@@ -78,12 +81,12 @@ def _worst_in_order(world: World, before: Mapping[str, float]) -> dict[str, floa
 
 
 def _below(
-    capacity: float, required: float, changes: Sequence[tuple[float, int, float]]
+    capacity: float, required: float, changes: Sequence[tuple[float, float]]
 ) -> list[tuple[float, float, float]]:
     """Returns begin, end and missing requests/s of each span in which a capacity is below what is required."""
     spans = []
     now = 0.0
-    for time, _, change in changes:
+    for time, change in changes:
         if time > now and required - capacity > SLACK * required:
             spans.append((now, time, required - capacity))
         capacity += change
