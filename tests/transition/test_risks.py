@@ -1,16 +1,28 @@
 """What may go wrong on the way, and what stays, against figures that are found otherwise."""
 
+from math import inf
 from types import SimpleNamespace
 
 import pytest
 from problems.instances import problem_of
 from problems.plan_pairs import pairs, planned
+from problems.small_plans import gpu_of, partition_of, plan_of
 
 from sliceplan.solver.differences.staying import staying
-from sliceplan.solver.model.plan import PlanViolation
+from sliceplan.solver.model.plan import PlanViolation, Unserved
 from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.reporting import peak_gpus
-from sliceplan.solver.transition.risks import BUSY, _mode_changes, busiest_moments, risks
+from sliceplan.solver.transition.risks import (
+    BUSY,
+    _bridges,
+    _busy,
+    _mode_changes,
+    _moved_whole,
+    busiest_moments,
+    risks,
+)
+
+A100 = "A100-80GB"
 
 PAIRS = list(pairs(range(300, 312)))
 
@@ -122,3 +134,107 @@ def test_limits_of_gpus_that_no_service_misses_are_counted():
         (risk,) = risks(plan_transition(plan, broken).transition, plan, broken)
         assert risk.workloads == workloads
         assert risk.text.endswith(f"breaks promises: {words}")
+
+
+def step(capacity, starts=0.0, ends=0.0, **fields):
+    """Returns a step that changes capacities, by service."""
+    return SimpleNamespace(
+        kind="redirect", capacity_rps=capacity, starts_s=starts, ends_s=ends, temporary=False, **fields
+    )
+
+
+def small(*parts):
+    """Returns a plan of whole GPUs, each as service, rate and capacity."""
+    return plan_of(*(gpu_of(f"{A100}/{i}", partition_of(None, *part)) for i, part in enumerate(parts)))
+
+
+def busiest(old, new, *steps):
+    found = busiest_moments(SimpleNamespace(steps=steps), small(*old), small(*new))
+    return {workload: (moment.load, moment.at_s) for workload, moment in found.items()}
+
+
+HALF = ("a", 0.45, 1.0)
+
+
+def test_the_busiest_moment_is_the_first_of_those_when_least_is_left_after_something_went():
+    """It needs 0.45; what goes is gone when its redirection begins, what comes is there when its own has ended."""
+    gone, back = step({"a": -0.5}, 3, 4), step({"a": 0.5}, 5, 6)
+    assert busiest([HALF], [HALF], gone) == {"a": (0.9, 3)}
+    assert busiest([HALF], [HALF], gone, back, step({"a": -0.5}, 7, 8)) == {"a": (0.9, 3)}
+    assert busiest([HALF], [HALF], gone, step({"a": -0.25}, 7, 8)) == {"a": (1.8, 7)}
+    assert busiest([HALF], [HALF], gone, step({"a": -0.5}, 7, 8)) == {"a": (inf, 7)}
+    assert busiest([HALF], [HALF], gone, step({"a": -0.5 * (1 - 5e-9)}, 7, 8)) == {"a": (pytest.approx(1.8e8), 7)}
+    # At one moment what comes is first.
+    assert busiest([HALF], [HALF], gone, step({"a": 0.5}, 1, 3)) == {"a": (0.45, 3)}
+    assert busiest([HALF], [HALF], back, step(None)) == {}
+
+
+def test_a_service_of_one_plan_alone_or_that_needs_nothing_has_no_busiest_moment():
+    gone = step({"a": -0.5}, 3, 4)
+    assert busiest([HALF], [("b", 0.1)], gone) == busiest([("b", 0.1)], [HALF], gone) == {}
+    assert busiest([("a", 0.0, 0.5)], [HALF], gone, gone) == {}
+    # One that carries nothing goes.
+    assert busiest([HALF], [HALF], step({"a": 0.0}, 3, 4)) == {}
+
+
+@pytest.mark.parametrize(
+    ("rate", "short", "level"),
+    [(0.45, False, "medium"), (0.44, False, None), (0.48, False, "medium"), (0.48, True, None)],
+)
+def test_a_service_is_busy_from_nine_tenths_on_unless_it_is_said_to_fall_short(rate, short, level):
+    service = ("a", rate, 1.0)
+    transition = SimpleNamespace(
+        steps=[step({"a": -0.5}, 3, 4)], shortfalls=[SimpleNamespace(workload="a")] if short else []
+    )
+    assert [one.level for one in _busy(transition, small(service), small(service))] == ([level] if level else [])
+
+
+def test_those_that_are_busiest_are_named_first_and_a_load_above_one_is_said_to_be_one():
+    steps = [step({"a": -0.5}, 3, 4), step({"b": -0.5}, 60, 61)]
+    services = [HALF, ("b", 0.6, 1.0)]
+    first, second = _busy(SimpleNamespace(steps=steps, shortfalls=[]), small(*services), small(*services))
+    assert (first.workloads, second.workloads) == (("b",), ("a",))
+    assert "is loaded at 100 % after" in first.text
+    assert "is loaded at 90 % after" in second.text
+
+
+@pytest.mark.parametrize(
+    ("lost", "temporary", "whole"),
+    [(1.0, False, True), (1.0 - 5e-6, False, False), (0.5, False, False), (1.0, True, False)],
+)
+def test_a_service_is_moved_as_a_whole_where_nothing_of_it_goes_on(lost, temporary, whole):
+    steps = [step({"a": -lost}), step({"a": 1.0})]
+    steps[0].temporary = temporary
+    transition = SimpleNamespace(steps=steps, disturbed=SimpleNamespace(services=("a",)))
+    found = list(_moved_whole(transition, small(HALF)))
+    assert [(one.level, one.workloads) for one in found] == ([("low", ("a",))] if whole else [])
+
+
+def test_how_many_is_said_in_words_that_agree():
+    old = small(HALF, ("b", 1.0, 1.0))
+    steps = [step({"a": -1.0}), step({"b": -1.0})]
+    for names, words in ((("a",), "1 service leaves every"), (("a", "b"), "2 services leave every")):
+        (one,) = _moved_whole(SimpleNamespace(steps=steps, disturbed=SimpleNamespace(services=names)), old)
+        assert one.text.startswith(words)
+    for gpus, reset, words in (
+        (["x"], True, "1 GPU is reset"),
+        (["x", "y", "x"], True, "2 GPUs are reset"),
+        (["x"], False, "1 GPU changes mode"),
+        (["x", "y"], False, "2 GPUs change mode"),
+    ):
+        changes = [SimpleNamespace(kind="change_mode", gpu=gpu, needs_reset=reset) for gpu in gpus]
+        other = SimpleNamespace(kind="start", gpu="z", needs_reset=False)
+        (one,) = _mode_changes(SimpleNamespace(steps=[*changes, other]))
+        assert one.text.startswith(words)
+        assert one.gpus == tuple(dict.fromkeys(gpus))
+    for count, words in ((1, "1 temporary partition bridges"), (2, "2 temporary partitions bridge")):
+        steps = [SimpleNamespace(gpu="x", temporary=True), SimpleNamespace(gpu="z", temporary=False)]
+        (one,) = _bridges(SimpleNamespace(temporary=count, steps=steps))
+        assert (one.text.startswith(words), one.gpus) == (True, ("x",))
+
+
+def test_a_service_without_a_place_is_a_risk():
+    old = small(HALF)
+    left = old.model_copy(update={"unserved": (Unserved(workload="b", reason="no room"),)})
+    (risk,) = risks(plan_transition(old, left).transition, old, left)
+    assert (risk.level, risk.what, risk.workloads) == ("high", "not served", ("b",))

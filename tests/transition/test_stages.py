@@ -1,16 +1,20 @@
 """Stages: whatever the agents do within one, every service keeps what it needs."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
+import pytest
 from problems.plan_pairs import pairs
 from problems.small_plans import gpu_of, partition_of, plan_of
 
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.geometry import Placement, fits, placement_rules
 from sliceplan.solver.transition.planning import plan_transition
-from sliceplan.solver.transition.stages import stages
+from sliceplan.solver.transition.stages import _by_time, _falls_short, _plan, _samples, stages
 from sliceplan.solver.transition.tenancies import IdleGpus
+from sliceplan.solver.transition.world import Event
 
 RULES = placement_rules(load_catalogue()["A100-80GB"].mig)
 
@@ -115,3 +119,66 @@ def test_where_a_service_falls_short_whatever_comes_first_the_first_stage_is_not
     path = stages(old, planned)
     assert [[one.serves[0].workload for one in plan.gpus[0].partitions] for plan in path] == [["b"], ["a", "b"]]
     assert path[-1] == planned.assigned
+
+
+def test_at_one_moment_what_comes_goes_first_then_by_number_and_what_is_kept_free_at_the_ends():
+    items = [SimpleNamespace(tenancy=SimpleNamespace(serves=i < 4)) for i in range(6)]
+    steps = [
+        SimpleNamespace(kind="start", item=2, after=()),
+        SimpleNamespace(kind="redirect", item=1, after=()),
+        SimpleNamespace(kind="redirect", item=0, after=()),
+        SimpleNamespace(kind="redirect", item=2, after=(0,)),
+        SimpleNamespace(kind="redirect", item=3, after=()),
+    ]
+    times = [(0.0, 1.0), (5.0, 6.0), (5.0, 6.0), (1.0, 5.0), (4.0, 9.0)]
+    events = [Event(5, brings=True), Event(4, brings=False), Event(2, brings=True), Event(0, brings=False)]
+    world = SimpleNamespace(items=items, events=events)
+    found = _by_time(SimpleNamespace(world=world, steps=steps, times=times))
+    assert [(one.item, one.brings) for one in found] == [
+        (4, False),
+        (3, False),
+        (2, True),
+        (0, False),
+        (1, False),
+        (5, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("capacity", "short"),
+    [({"a": 0.5}, False), ({"a": 0.6}, True), ({"a": 0.5, "b": 0.4}, True), ({"new": 9.0}, False), ({}, False)],
+)
+def test_a_stage_may_take_what_its_services_can_spare(capacity, short):
+    world = SimpleNamespace(required={"a": 0.5, "b": 0.2})
+    leaving = SimpleNamespace(capacity=tuple(capacity.items()))
+    assert _falls_short(world, {"a": 1.0, "b": 0.5}, leaving) == short
+
+
+def test_what_was_spared_in_a_stage_is_not_spared_again_in_it():
+    """Of three partitions one is enough: two may go at once, the third only when its successor has come."""
+    old = plan_of(
+        gpu_of("A100-80GB/0", *(partition_of(f"1g.10gb@{start}", "a", 0.1, capacity=0.3) for start in range(3)))
+    )
+    new = plan_of(gpu_of("A100-80GB/0", partition_of("7g.80gb@0", "a", 0.3)))
+    path = stages(old, plan_transition(old, new, idle=IdleGpus({"A100-80GB": 1})))
+    assert [[one.mig_profile for gpu in plan.gpus for one in gpu.partitions] for plan in path] == [
+        ["1g.10gb", "7g.80gb"],
+        ["7g.80gb"],
+    ]
+
+
+def test_a_gpu_that_is_only_a_bridge_has_its_name_and_instances_stand_in_the_order_of_their_starts():
+    halves = [partition_of("3g.40gb@0", "b", 10), partition_of("3g.40gb@4", "a", 10)]
+    old = plan_of(gpu_of("A100-80GB/0", *halves))
+    new = plan_of(gpu_of("A100-80GB/0", partition_of("4g.40gb@0", "b", 10), partition_of("1g.10gb@4", "a", 10)))
+    planned = plan_transition(old, new, idle=IdleGpus({}, (("A100-80GB", "n", 1),)))
+    items = [[], []]
+    for i, item in enumerate(planned.world.items):
+        if item.role == "leaves":
+            items[1].insert(0, i)
+    names = [gpu.name for gpu in planned.transition.gpus]
+    nowhere = planned.transition.gpus[1].model_copy(update={"assigned_id": None, "old_id": None})
+    transition = planned.transition.model_copy(update={"gpus": (planned.transition.gpus[0], nowhere)})
+    plan = _plan(replace(planned, transition=transition), items, 1, 2, _samples(old, new))
+    assert [gpu.id for gpu in plan.gpus] == names[1:]
+    assert [(one.start, one.serves[0].workload) for one in plan.gpus[0].partitions] == [(0, "b"), (4, "a")]

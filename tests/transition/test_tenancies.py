@@ -2,7 +2,7 @@
 
 from problems.small_plans import gpu_of, partition_of, plan_of
 
-from sliceplan.solver.transition.tenancies import IdleGpus, real_gpus, required_rps, wanted_gpus
+from sliceplan.solver.transition.tenancies import IdleGpus, real_gpus, required_rps, tenancy, wanted_gpus
 
 A100, T4 = "A100-80GB", "T4"
 
@@ -78,3 +78,14 @@ def test_a_service_of_both_plans_needs_the_lower_of_its_rates_and_no_more_than_e
     assert needs(old, plan_of(whole(f"{A100}/0", "a", 50, 28))) == {"a": 28}
     short = plan_of(whole(f"{A100}/0", "a", 30, 12))
     assert needs(short, old) == {"a": 12}
+
+
+def test_a_named_gpu_is_idle_as_one_of_its_own_type():
+    old = plan_of(whole(f"{A100}/0"))
+    new = plan_of(whole(f"{T4}/0", node="n", index=0), whole(f"{A100}/0", node="n", index=1), whole(f"{A100}/1"))
+    assert named(old, new)[1:] == [("n/0", T4, "n", 0, None), ("n/1", A100, "n", 1, None)]
+
+
+def test_the_share_of_what_has_none_is_the_whole_gpu():
+    assert tenancy(partition_of(40, "a", 10), "mps").percent == 40
+    assert tenancy(partition_of(None, "a", 10), "exclusive").percent == 100
