@@ -17,6 +17,7 @@ KINDS = {
     "create": ("#0072B2", "create instance"),
     "start": ("#009E73", "start service"),
     "redirect": ("#F0E442", "redirect requests"),
+    "repin": ("#56B4E9", "move to other cores"),
     "drain": ("#E69F00", "drain"),
     "stop": ("#D55E00", "stop service"),
     "destroy": ("#CC79A7", "destroy instance"),

@@ -11,6 +11,7 @@ WORDS = {
     "create": "create the instance",
     "start": "start the service",
     "redirect": "redirect requests",
+    "repin": "move the service to other cores",
     "drain": "finish its requests",
     "stop": "stop the service",
     "destroy": "destroy the instance",

@@ -18,7 +18,7 @@ from ..model.transition import Durations, Strategy
 from ..performance.resolve import resolve
 from ..performance.unservable import unservable
 from ..runtime.interruption import best_so_far
-from ..transition.inputs import refuse_unusable, refuse_used
+from ..transition.inputs import refuse_unreplannable, refuse_unusable, refuse_used
 from ..transition.planning import NONE_IDLE, UNCHANGED, PlannedTransition, plan_transition
 from ..transition.replay import replay
 from ..transition.tenancies import IdleGpus
@@ -146,7 +146,7 @@ def replan(
         findings.append(Finding(sources[0], "settings", "keeps partitions free, which replanning does not know"))
     if findings:
         raise InputError(findings)
-    refuse_unusable({sources[1]: running})
+    refuse_unreplannable(sources[1], running)
     if impossible := unservable(resolved):
         raise NoPlanError("\n".join(f"{one.workload}: {one.reason}" for one in impossible))
     asked = partial(replanned, resolved, running, move_price=move_price, most_moves=most_moves)

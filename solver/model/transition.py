@@ -8,7 +8,7 @@ from .base import Name, Record
 from .plan import ProblemReference
 from .problem import Sharing
 
-StepKind = Literal["change_mode", "create", "start", "redirect", "drain", "stop", "destroy"]
+StepKind = Literal["change_mode", "create", "start", "redirect", "drain", "stop", "destroy", "repin"]
 """
 What a step does.
 
@@ -17,6 +17,7 @@ create, destroy: a MIG instance comes or goes, with its compute instance.
 start, stop: the processes of a partition come or go.
 redirect: the router begins to send requests to a partition, or ceases to.
 drain: the requests that a partition has accepted are finished.
+repin: the processes of a partition of a CPU get other cores of it while they run and serve.
 """
 
 Strategy = Literal["least-disturbance", "exchange-and-compact"]
@@ -29,7 +30,7 @@ class TransitionStep(Record):
     kind: StepKind
     gpu: str = Field(description="name of the GPU, as in `gpus`")
     mig_profile: str | None = Field(description="MIG profile of the instance; null: not a MIG instance")
-    start: int | None = Field(ge=0, description="first placement unit of the MIG instance")
+    start: int | None = Field(ge=0, description="first placement unit of the MIG instance; of cores the first core")
     sm_percent: float | None = Field(gt=0, le=100, description="active thread percentage of an MPS share")
     mode: Sharing | None = Field(description="change_mode: what the GPU is shared by afterwards; else null")
     needs_reset: bool = Field(description="change_mode: the GPU must be reset (MIG on Ampere)")
@@ -41,6 +42,12 @@ class TransitionStep(Record):
     after: tuple[int, ...] = Field(description="steps that must have ended before it begins")
     starts_s: float = Field(ge=0, description="estimated begin, seconds from the beginning of the transition")
     ends_s: float = Field(ge=0, description="estimated end")
+    cores: int | None = Field(
+        default=None, ge=1, description="physical cores of a partition of a CPU, from `start` on; null: a GPU's"
+    )
+    from_start: int | None = Field(
+        default=None, ge=0, description="repin: first of the cores that it had until then; else null"
+    )
 
 
 class TransitionGpu(Record):
@@ -80,6 +87,9 @@ class Durations(Record):
     redirect_s: float = Field(default=1.0, ge=0, description="the router takes a change over; an assumption")
     drain_s: float = Field(default=10.0, ge=0, description="accepted requests are finished; an assumption")
     stop_s: float = Field(default=2.0, ge=0, description="processes end; an assumption")
+    repin_s: float = Field(
+        default=1.0, ge=0, description="processes get other cores of their CPU while they run; an assumption"
+    )
 
 
 class Disturbance(Record):
@@ -107,6 +117,7 @@ class Transition(Record):
     created: int = Field(ge=0, description="MIG instances that are created")
     destroyed: int = Field(ge=0, description="MIG instances that are destroyed")
     moved: int = Field(ge=0, description="services' partitions that stop and run elsewhere or otherwise afterwards")
+    repinned: int = Field(default=0, ge=0, description="partitions of CPUs that get other cores while they serve")
     temporary: int = Field(ge=0, description="partitions that only bridge the transition")
     mode_changes: int = Field(ge=0)
     resets: int = Field(ge=0)

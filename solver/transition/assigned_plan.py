@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import count
 
 from ..model.plan import Partition, Plan, PlannedGpu
-from .room import placement
+from .room import start_of
 from .tenancies import Tenancy, TenancyKind, tenancy
 from .world import World
 
@@ -46,11 +46,11 @@ def _free_names(gpu: str, taken: Set[str | None]) -> Iterator[str]:
 
 
 def _placed_partitions(planned: PlannedGpu, present: Sequence[Tenancy]) -> tuple[Partition, ...]:
-    if planned.sharing != "mig":
+    if planned.sharing not in ("mig", "cores"):
         return planned.partitions
     starts: dict[TenancyKind, list[int]] = {}
     for one in present:
-        starts.setdefault(one.kind, []).append(placement(one).start)
+        starts.setdefault(one.kind, []).append(start_of(one))
     # Who stands where it should already keeps its start; the others share what is left.
     rest = []
     settled: dict[int, Partition] = {}

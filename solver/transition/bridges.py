@@ -2,7 +2,7 @@
 Temporary partitions: where there is no room to build the new beside the old, what leaves runs elsewhere for a while.
 
 A service can be bridged on any partition on which one of the two plans runs it, so that nothing must be predicted
-here. A bridge stands on placement units that are free, on GPUs in use or idle, by preference where nothing is
+here. A bridge stands on placement units or cores that are free, on GPUs in use or idle, by preference where nothing is
 to come.
 """
 
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .room import fits, free_placements, overlap, placement
+from .room import fits, free_placements, free_starts, overlap, placement, share_cores
 from .tenancies import Tenancy
 from .world import Item, World
 
@@ -137,6 +137,8 @@ def _leaves_room(world: World, arrival: Arrival, place: Tenancy) -> bool:
 def _starts(world: World, g: int, option: Tenancy) -> Sequence[int | None]:
     """Returns where a temporary partition could start on a GPU; None stands for one that has no start."""
     gpu = world.real[g].gpu
+    if option.cores is not None:
+        return free_starts(gpu, world.present(g), option.cores)
     if option.sharing != "mig":
         return [None] if fits(gpu, world.present(g), option) else []
     free = free_placements(gpu, world.layout(g))
@@ -145,6 +147,9 @@ def _starts(world: World, g: int, option: Tenancy) -> Sequence[int | None]:
 
 def _in_the_way_of(gpu: str, option: Tenancy, start: int | None, awaited: Sequence[Tenancy]) -> int:
     """Returns how many of the arrivals that a GPU awaits could not come beside a temporary partition."""
+    if option.sharing == "cores":
+        stands = replace(option, start=start)
+        return sum(share_cores(one, stands) for one in awaited)
     if option.sharing != "mig":
         return len(awaited)
     place = placement(replace(option, start=start))

@@ -20,11 +20,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from ..model.catalogue import load_cpus
 from .assignment import deal_the_rest
 from .bridges import BridgeSizes
 from .matches import Match, matches, placed
 from .ordering import advance
-from .room import fits, free_placements, rules_of
+from .room import fits, free_placements, free_starts, rules_of
 from .tenancies import RealGpu, Tenancy, TenancyKind, WantedGpu
 from .world import Item, World
 
@@ -113,6 +114,9 @@ def _fitting(world: World, g: int, arrival: Tenancy) -> Iterator[tuple[Fraction 
         free = free_placements(gpu, world.layout(g))
         if starts := [one.start for one in free if one.profile == arrival.mig_profile]:
             yield len(free), replace(arrival, start=max(starts))
+    elif arrival.cores is not None:
+        if starts := free_starts(gpu, world.present(g), arrival.cores):
+            yield -_fill(gpu, world.present(g)), replace(arrival, start=starts[-1])
     elif fits(gpu, world.present(g), arrival):
         yield -_fill(gpu, world.present(g)), arrival
 
@@ -145,7 +149,7 @@ def _best_match(world: World, g: int, wanted: WantedGpu, fixed_starts: bool) -> 
 
 
 def _fill(gpu: str, tenancies: Iterable[Tenancy]) -> Fraction:
-    """Returns how full a GPU is: the part of its compute slices, or the share, that is taken."""
+    """Returns how full a GPU is: the part of its compute slices or cores, or the share, that is taken."""
     return sum((_part(gpu, one) for one in tenancies), Fraction())
 
 
@@ -153,4 +157,6 @@ def _part(gpu: str, one: Tenancy) -> Fraction:
     if one.mig_profile is not None:
         rules = rules_of(gpu)
         return Fraction(rules.by_name[one.mig_profile].compute_slices, rules.compute_slices)
+    if one.cores is not None:
+        return Fraction(one.cores, load_cpus()[gpu].core_count)
     return Fraction(one.percent) / 100

@@ -8,6 +8,8 @@ allows safe too:
 - On a GPU: a MIG instance is created after those are destroyed that came before it in the order and that the geometry
   does not allow beside it and all that it may meet; shares and whole GPUs likewise start after others have stopped; the
   mode changes on an empty GPU only. An instance that the next tenancy can use as it is stays.
+- On a CPU: processes start on cores, or are moved to them, after all that had one of these cores before has stopped or
+  been moved. What is moved serves all the while, on both sets of cores at once as far as others are concerned.
 - Of a service: requests are redirected from its partitions one after the other, in the order, and each time
   only after so many new partitions have begun to serve that what is left is enough. Why that is enough: of the
   redirections that have been made at some moment, take the last one in the order. It waited for the partitions that
@@ -25,9 +27,9 @@ from ..model.division import FULL_PERCENT
 from ..model.geometry import Layout, Placement
 from ..model.problem import Sharing
 from ..model.transition import StepKind
-from .room import fits_placement, overlap, placement
+from .room import fits_placement, overlap, placement, share_cores
 from .tenancies import Tenancy
-from .world import SLACK, World
+from .world import SLACK, THERE_AT_FIRST, World
 
 
 @dataclass
@@ -41,6 +43,8 @@ class UntimedStep:
     after: tuple[int, ...]
     mode: Sharing | None = None
     needs_reset: bool = False
+    origin: int | None = None
+    """repin: the item at the cores that it had; the step is of the one at those that it gets."""
 
 
 @dataclass
@@ -66,9 +70,9 @@ class _Gpu:
     gone: list[_Instance] = field(default_factory=list)
     """Instances destroyed since the mode changed last."""
     stopped: list[tuple[Tenancy, int]] = field(default_factory=list)
-    """Shares and whole GPUs that were given up since then, with their stop steps."""
+    """Shares, cores and whole GPUs that were given up since then, with the steps that did so."""
     running: dict[int, Tenancy] = field(default_factory=dict)
-    """Shares and whole GPUs in use, by item."""
+    """Shares, cores and whole GPUs in use, by item."""
 
 
 @dataclass
@@ -107,6 +111,8 @@ class _Graph:
         }
         self.started: dict[int, int] = {}
         """The step that made an item begin to serve, or be ready for it."""
+        self.repinned: set[int] = set()
+        """Items that have moved to other cores."""
         for event in world.events:
             if event.brings:
                 self._bring(event.item)
@@ -134,7 +140,11 @@ class _Graph:
         gpu = self.gpus[item.gpu]
         if gpu.mode != item.tenancy.sharing:
             self._change_mode(i)
-        ready = self._instance(i) if item.tenancy.sharing == "mig" else self._share(i)
+        if (origin := item.origin) is not None and origin in gpu.running:
+            self._repin(i, origin)
+            return
+        sharing = item.tenancy.sharing
+        ready = self._instance(i) if sharing == "mig" else self._cores(i) if sharing == "cores" else self._share(i)
         if item.tenancy.serves:
             serves = self._emit("redirect", i, [self._emit("start", i, ready)])
             ready = [serves]
@@ -144,8 +154,19 @@ class _Graph:
         if ready:
             self.started[i] = max(step for step in ready if step is not None)
 
+    def _repin(self, i: int, origin: int) -> None:
+        """Gives what runs other cores; its services have the same all the while."""
+        gpu = self.gpus[self.world.items[i].gpu]
+        moved = self._emit("repin", i, self._cores(i))
+        self.steps[moved].origin = origin
+        gpu.stopped.append((gpu.running.pop(origin), moved))
+        self.repinned.add(origin)
+        self.started[i] = moved
+
     def _take(self, i: int) -> None:
         item = self.world.items[i]
+        if i in self.repinned:
+            return
         stopped = self.started.get(i)
         if item.tenancy.serves:
             away = self._emit("redirect", i, self._waits(i))
@@ -233,6 +254,13 @@ class _Graph:
         instance.destroyed = len(self.steps) - 1
         gpu.gone.append(instance)
 
+    def _cores(self, i: int) -> list[int | None]:
+        """Returns what the start on cores, or the move to them, waits for: whoever had one of them before."""
+        item = self.world.items[i]
+        gpu = self.gpus[item.gpu]
+        gpu.running[i] = item.tenancy
+        return [step for one, step in gpu.stopped if share_cores(one, item.tenancy)]
+
     def _share(self, i: int) -> list[int | None]:
         """Returns what the start of a share, or on a whole GPU, waits for."""
         item = self.world.items[i]
@@ -249,7 +277,7 @@ def _initial(world: World) -> list[_Gpu]:
     """Returns the GPUs as they are before the first event."""
     gpus = [_Gpu(gpu.sharing) for gpu in world.real]
     for i, item in enumerate(world.items):
-        if item.role in ("stays", "leaves"):
+        if item.role in THERE_AT_FIRST:
             if item.tenancy.sharing == "mig":
                 gpus[item.gpu].standing[placement(item.tenancy)] = _Instance(item.tenancy, None)
             else:

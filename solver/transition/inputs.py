@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
 from ..model.division import in_turn, no_cpus, overcommitted, wrong_gpus
 from ..model.errors import Finding, InputError
 from ..model.parsing import closest
@@ -11,10 +11,7 @@ from .tenancies import IdleGpus
 
 MOST_SPARE = 100_000
 
-NO_CPUS = (
-    "how services move between cores is not planned yet",
-    "plan the GPUs and the CPUs as two problems to move what runs on the GPUs",
-)
+NO_CPUS = ("replanning knows GPUs only", "plan the GPUs and the CPUs as two problems, and replan that of the GPUs")
 
 
 def parse_spare(texts: Iterable[str]) -> IdleGpus:
@@ -22,13 +19,15 @@ def parse_spare(texts: Iterable[str]) -> IdleGpus:
     counts: dict[str, int] = {}
     places: list[tuple[str, str, int]] = []
     findings = []
-    catalogue = load_catalogue()
+    catalogue = {*load_catalogue(), *load_cpus()}
     for text in texts:
         name, _, rest = text.partition("=")
         node, _, index = rest.rpartition("/")
         number = index if node else rest
         if name not in catalogue:
-            findings.append(Finding("--spare", text, f"names no GPU of the catalogue. {closest(name, catalogue)}"))
+            findings.append(
+                Finding("--spare", text, f"names no GPU of the catalogue, and no CPU. {closest(name, catalogue)}")
+            )
         elif not number.isascii() or not number.isdigit() or int(number) > MOST_SPARE:
             message = f"expected TYPE=N, N up to {MOST_SPARE:,}, or TYPE=NODE/INDEX, as {name}=1 or {name}=gpu-node-1/3"
             findings.append(Finding("--spare", text, message))
@@ -45,11 +44,12 @@ def parse_spare(texts: Iterable[str]) -> IdleGpus:
 
 def refuse_used(idle: IdleGpus, old: Plan, source: str) -> None:
     """Refuses named idle GPUs that the old plan uses; raises InputError with every finding."""
-    used = {(gpu.node, gpu.index): gpu.id for gpu in old.gpus if gpu.node is not None}
+    cpus = load_cpus()  # counted apart: a node has a GPU 0 and a CPU 0
+    used = {(gpu.sharing == "cores", gpu.node, gpu.index): gpu.id for gpu in old.gpus if gpu.node is not None}
     findings = [
-        Finding("--spare", f"{gpu}={node}/{index}", f"is {used[node, index]} of {source}, which is in use")
+        Finding("--spare", f"{gpu}={node}/{index}", f"is {used[gpu in cpus, node, index]} of {source}, which is in use")
         for gpu, node, index in idle.places
-        if (node, index) in used
+        if (gpu in cpus, node, index) in used
     ]
     if findings:
         raise InputError(findings)
@@ -73,11 +73,17 @@ def refuse_unusable(plans: Mapping[str, Plan]) -> None:
         raise InputError(findings)
 
 
+def refuse_unreplannable(source: str, plan: Plan) -> None:
+    """Refuses a running plan that is none, or that replanning does not know; raises InputError with every finding."""
+    known = [Finding(source, *wrong) for wrong in no_cpus(plan, *NO_CPUS)]
+    if findings := [*_findings(source, plan), *known]:
+        raise InputError(findings)
+
+
 def _findings(source: str, plan: Plan) -> Iterator[Finding]:
     if not plan.gpus:
         yield Finding(source, "gpus", f"is empty (status {plan.status}); there is nothing to come from or go to")
     yield from (Finding(source, *wrong) for wrong in wrong_gpus(plan))
-    yield from (Finding(source, *wrong) for wrong in no_cpus(plan, *NO_CPUS))
     for i, gpu in enumerate(plan.gpus):
         if too_much := overcommitted(gpu):
             yield Finding(source, f"gpus[{i}].partitions", too_much)

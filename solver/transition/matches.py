@@ -13,6 +13,7 @@ from functools import cache
 
 from ..model.geometry import Layout, Multiset, valid_layouts
 from ..model.geometry import multiset as multiset_of
+from .core_places import as_planned
 from .room import layout, placement, rules_of
 from .tenancies import Tenancy, TenancyKind, by_kind
 
@@ -72,6 +73,9 @@ def placed(runs: Sequence[Tenancy], wants: Sequence[Tenancy], match: Match | Non
     """
     if match is None:
         return [], list(wants)
+    if wants[0].sharing == "cores":
+        stay, coming, _ = as_planned(runs, wants)
+        return stay, [*coming]
     left = Counter(dict(match.kept))
     places = set(match.layout or ())
     asked = {(one.start, one.kind) for one in wants}

@@ -6,6 +6,9 @@ what is left is taken at the end. Where every arrival waits for a departure that
 (bridges.py) make up for one departure. Where there is no room for bridges either, something has to fall short: the
 arrival goes first whose departures miss the fewest requests/s, weighed by how soon the same GPU makes up for them.
 
+What moves to other cores of its CPU serves all the while. Nothing is let in that waits for a partition to move, unless
+nothing else helps: in a circle, where each waits for another, one leaves and comes.
+
 This is a heuristic, with restarts in other orders for as long as something falls short. It always ends, since
 every step brings one more tenancy of the new plan for good. With as many idle GPUs as the new plan has of each type
 nothing falls short: a GPU of the new plan that keeps nothing is dealt an idle one, and for each of the others what is
@@ -126,6 +129,9 @@ class _Arrivals:
             if i not in self.pending:
                 continue
             blockers = self._blockers(i)
+            if any(self.world.items[j].role == "moves" for j in blockers):
+                queued.discard(i)  # it is looked at again when that has moved
+                continue
             missing = self.world.deficits(blockers)
             if missing:
                 queued.discard(i)
@@ -147,7 +153,7 @@ class _Arrivals:
         return max(self.depth_of_gpu[self.world.items[i].gpu], *(self.depth_of_service[one] for one in services), 0)
 
     def enter(self, i: int, blockers: Sequence[int]) -> list[int]:
-        """Takes what is in the way, brings an arrival, and returns those that this may help."""
+        """Takes what is in the way, brings an arrival or moves it here, and returns those that this may help."""
         item = self.world.items[i]
         depth = self._depth(i, blockers) + 1
         self.depth_of_gpu[item.gpu] = depth
@@ -155,7 +161,11 @@ class _Arrivals:
             self.depth_of_service[workload] = max(depth, self.depth_of_service[workload])
         for j in blockers:
             self.world.take(j)
-        self.world.bring(i)
+        origin = self.world.moving(i)
+        if origin is None:
+            self.world.bring(i)
+        else:
+            self.world.move(i, origin)
         self.pending.pop(i)
         self.on_gpu[item.gpu].pop(i)
         helped = dict(self.on_gpu[item.gpu])
@@ -194,7 +204,9 @@ class _Arrivals:
     def _built(self, i: int) -> tuple[list[int], dict[str, float]]:
         """Builds bridges for an arrival and returns them, and what is still missing, requests/s by service."""
         item, blockers = self.world.items[i], self._blockers(i)
-        arrival = Arrival(item.gpu, item.tenancy, frozenset(blockers))
+        origin = self.world.moving(i)
+        gone = blockers if origin is None else [*blockers, origin]
+        arrival = Arrival(item.gpu, item.tenancy, frozenset(gone))
         return build_bridges(self.world, self.sizes, self.world.deficits(blockers), arrival, self._coming)
 
     def _enter_beside(self, bridges: Sequence[int], i: int) -> list[int]:
@@ -248,8 +260,9 @@ class _Arrivals:
 
 
 def _blockers(world: World, i: int) -> list[int]:
-    """Returns what has to go before an arrival fits."""
+    """Returns what has to go before an arrival fits; what moves there itself is not in its way."""
     blockers = world.blockers(world.items[i])
     if blockers is None:
         raise RuntimeError("what stays leaves no room for what comes; the new plan's GPU does not hold together")
-    return blockers
+    origin = world.moving(i)
+    return blockers if origin is None else [j for j in blockers if j != origin]

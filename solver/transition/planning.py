@@ -9,6 +9,7 @@ from ..model.transition import Disturbance, Durations, Strategy, Transition
 from .assigned_plan import assigned_plan
 from .assignment import Assignment, least_disturbance
 from .bridges import BridgeSizes, bridge_sizes
+from .core_places import core_places
 from .exchange_and_compact import exchange_and_compact
 from .graph import UntimedStep, as_steps
 from .matches import placed
@@ -82,9 +83,12 @@ def plan_transition(
     sizes = bridge_sizes([*running, *asked])
     if strategy == "least-disturbance":
         assignment = least_disturbance(real, wanted, required, fixed_starts=fixed_starts, time_limit_s=time_limit_s)
-        world = _least_harm(real, wanted, assignment, required, sizes, durations)
+        items = _items(real, wanted, assignment, fixed_starts)
+        world = _least_harm(real, items, required, sizes, durations)
         places = assignment.real
-        fewest, proven, method = assignment.fewest_services, assignment.proven, assignment.method
+        fewest, method = assignment.fewest_services, assignment.method
+        # Where something had to leave its cores for a while, a way on which it need not was not ruled out.
+        proven = assignment.proven and all(one.role == now.role for one, now in zip(items, world.items, strict=False))
     else:
         world, places = exchange_and_compact(real, wanted, required, sizes, fixed_starts=fixed_starts)
         fewest, proven, method = None, False, "MIG-serving's compaction, GPU by GPU"
@@ -105,6 +109,7 @@ def plan_transition(
         created=kinds["create"],
         destroyed=kinds["destroy"],
         moved=disturbed.partitions,
+        repinned=kinds["repin"],
         temporary=sum(item.role == "bridges" for item in world.items),
         mode_changes=kinds["change_mode"],
         resets=sum(step.needs_reset for step in steps),
@@ -130,14 +135,12 @@ def _disturbed(world: World, running: int, required: Mapping[str, float]) -> tup
 
 def _least_harm(
     real: Sequence[RealGpu],
-    wanted: Sequence[WantedGpu],
-    assignment: Assignment,
+    items: Sequence[Item],
     required: Mapping[str, float],
     sizes: BridgeSizes,
     durations: Durations,
 ) -> World:
     """Returns the best order found: the one that loses the fewest requests, as estimated."""
-    items = _items(real, wanted, assignment)
     best = order(real, items, required, sizes)
     harm = _harm(best, durations)
     changes = sum(item.role != "stays" for item in items)
@@ -165,16 +168,27 @@ def _before(world: World) -> dict[str, float]:
     return capacity_rps(one for gpu in world.real for one in gpu.runs)
 
 
-def _items(real: Sequence[RealGpu], wanted: Sequence[WantedGpu], assignment: Assignment) -> list[Item]:
+def _items(
+    real: Sequence[RealGpu], wanted: Sequence[WantedGpu], assignment: Assignment, fixed_starts: bool
+) -> list[Item]:
     """Returns everything that runs, GPU by GPU, and then everything that comes."""
     becomes = {g: j for j, g in enumerate(assignment.real)}
     items: list[Item] = []
     coming: list[Item] = []
     for g, gpu in enumerate(real):
         stay: list[int] = []
+        moves: dict[int, int] = {}
         if g in becomes:
             j = becomes[g]
-            stay, arrivals = placed(gpu.runs, wanted[j].wants, assignment.match[j])
-            coming += [Item(g, one, "comes") for one in arrivals]
-        items += [Item(g, one, "stays" if i in stay else "leaves") for i, one in enumerate(gpu.runs)]
+            if wanted[j].sharing == "cores":
+                stay, on_cores, moves = core_places(gpu.gpu, gpu.runs, wanted[j].wants, fixed_starts=fixed_starts)
+                origins = {to: len(items) + i for i, to in moves.items()}
+                coming += [Item(g, one, "comes", origins.get(n)) for n, one in enumerate(on_cores)]
+            else:
+                stay, arrivals = placed(gpu.runs, wanted[j].wants, assignment.match[j])
+                coming += [Item(g, one, "comes") for one in arrivals]
+        items += [
+            Item(g, one, "stays" if i in stay else "moves" if i in moves else "leaves")
+            for i, one in enumerate(gpu.runs)
+        ]
     return [*items, *coming]

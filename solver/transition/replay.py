@@ -3,17 +3,21 @@ Independent verification of a transition: every moment that its graph allows, no
 
 A moment is a cut of the graph: a set of steps that have begun, with everything that they wait for completed. Nothing
 here looks at the order that the steps were made from, or at how they were chosen. What is checked: no service has less
-than it needs (replay_capacity.py), what can exist at once on a GPU fits there (replay_room.py), and the end is the new
-plan.
+than it needs (replay_capacity.py), what can exist at once on a GPU fits there (replay_room.py), no core of a CPU is
+held twice (replay_cores.py), the end is the new plan, and what is never stopped serves as before (replay_contents.py).
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from ..model.catalogue import load_cpus
 from ..model.plan import Plan
 from ..model.transition import Transition, TransitionStep
 from .replay_capacity import ancestors, wrong_capacity
-from .replay_room import Lifetime, lifetimes_of, wrong_modes, wrong_room
+from .replay_contents import wrong_contents
+from .replay_cores import wrong_cores
+from .replay_lifetimes import Lifetime, lifetimes_of
+from .replay_room import wrong_modes, wrong_room
 
 LATE = 1e-6
 """Seconds by which a step may begin before another's end by rounding."""
@@ -33,10 +37,14 @@ def replay(old: Plan, assigned: Plan, transition: Transition) -> list[str]:
         return found
     earlier = ancestors(transition.steps)
     lifetimes = lifetimes_of(old, transition, found)
+    types = {gpu.name: gpu.gpu for gpu in transition.gpus}
     for gpu, of_gpu in lifetimes.items():
-        found += wrong_room(gpu, transition, of_gpu, earlier)
+        cpu = load_cpus().get(types[gpu])
+        wrong = wrong_cores(gpu, cpu, of_gpu, earlier) if cpu else wrong_room(gpu, transition, of_gpu, earlier)
+        found += wrong
     found += wrong_modes(old, transition, lifetimes, earlier)
     found += _wrong_end(assigned, transition, lifetimes)
+    found += wrong_contents(old, assigned, transition, lifetimes)
     found += wrong_capacity(old, assigned, transition, earlier)
     return found
 
@@ -76,11 +84,12 @@ def _wrong_end(assigned: Plan, transition: Transition, lifetimes: Mapping[str, S
         for partition in gpu.partitions:
             place = (partition.mig_profile, partition.start, partition.sm_percent)
             if partition.mig_profile is not None:
-                wanted[place, ()] += 1
+                wanted[place, None, ()] += 1
             if partition.serves:
-                wanted[place, tuple(sorted(one.workload for one in partition.serves))] += 1
+                wanted[place, partition.cores, tuple(sorted(one.workload for one in partition.serves))] += 1
         assigned_to[name] = wanted
     for gpu_name in {*lifetimes, *assigned_to}:
-        last = Counter[object]((one.place, one.workloads) for one in lifetimes.get(gpu_name, ()) if one.end is None)
+        ends = [one for one in lifetimes.get(gpu_name, ()) if one.end is None]
+        last = Counter[object]((one.place, one.cores, one.workloads) for one in ends)
         if last != assigned_to.get(gpu_name, Counter()):
             yield f"{gpu_name}: ends with {dict(last)}, the new plan has {dict(assigned_to.get(gpu_name, {}))}"

@@ -128,16 +128,16 @@ def _unnamed_sets(old: Plan, assigned: Plan, transition: Transition) -> Iterator
 
 def _wrong_figures(old: Plan, assigned: Plan, transition: Transition) -> Iterator[str]:
     """What a partition gives a service is what one of the two plans says of such a partition."""
-    known: defaultdict[tuple[str, str | None, float | None, str], list[float]] = defaultdict(list)
+    known: defaultdict[tuple[str, str | None, float | None, int | None, str], list[float]] = defaultdict(list)
     for gpu in (*old.gpus, *assigned.gpus):
         for partition in gpu.partitions:
             for served in partition.serves:
-                key = gpu.gpu, partition.mig_profile, partition.sm_percent, served.workload
+                key = gpu.gpu, partition.mig_profile, partition.sm_percent, partition.cores, served.workload
                 known[key].append(served.carries_rps)
     types = {gpu.name: gpu.gpu for gpu in transition.gpus}
     for step in transition.steps:
         for workload, capacity in (step.capacity_rps or {}).items():
-            figures = known[types[step.gpu], step.mig_profile, step.sm_percent, workload]
+            figures = known[types[step.gpu], step.mig_profile, step.sm_percent, step.cores, workload]
             if not any(abs(abs(capacity) - figure) <= TOLERANCE * figure for figure in figures):
                 yield f"step {step.id} gives {workload} {capacity:.6g} req/s; the plans say {figures or 'nothing'}"
 
@@ -187,7 +187,7 @@ def _links_of(step: TransitionStep) -> _Link | None:
 
 
 def _place(step: TransitionStep) -> tuple[object, ...]:
-    return step.gpu, step.mig_profile, step.start, step.sm_percent, step.workloads
+    return step.gpu, step.mig_profile, step.start, step.sm_percent, step.cores, step.workloads
 
 
 def _gains(step: TransitionStep) -> bool:

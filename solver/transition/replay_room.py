@@ -1,120 +1,23 @@
 """
 Replay, the room: whatever can exist at once on a GPU fits there, in the mode that it is in.
 
-An instance exists from the beginning of the step that creates it to the end of the one that destroys it. A set of
-instances exists together in some cut if no one of them is destroyed before another is created, which can be read off in
-pairs; so the layouts that can occur are the maximal cliques, and what is allowed is closed under leaving out.
+A set of instances exists together in some cut if no one of them is destroyed before another is created, which can be
+read off in pairs; so the layouts that can occur are the maximal cliques, and what is allowed is closed under leaving
+out.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
 from ..model.geometry import Placement, PlacementRules, fits, placement_rules
-from ..model.plan import Partition, Plan
+from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..model.transition import Transition, TransitionStep
+from .replay_lifetimes import Lifetime, before, together
 
 TOLERANCE = 1e-6
 """Percent, for sums of shares."""
-
-
-Place = tuple[str | None, int | None, float | None]
-"""MIG profile and start, or share."""
-
-
-@dataclass(frozen=True)
-class Lifetime:
-    """Something that exists from the beginning of one step to the end of another."""
-
-    place: Place
-    begin: int | None
-    """None: it was there before."""
-    end: int | None
-    """None: it stays."""
-    workloads: tuple[str, ...]
-    is_instance: bool
-    """Whether it is a MIG instance rather than what runs on a partition."""
-
-
-def lifetimes_of(old: Plan, transition: Transition, found: list[str]) -> dict[str, list[Lifetime]]:
-    """Returns what exists on each GPU and when; notes steps that have nothing to act on."""
-    names = {gpu.old_id: gpu.name for gpu in transition.gpus if gpu.old_id is not None}
-    begun = _Begun(found)
-    for gpu in old.gpus:
-        for partition in gpu.partitions:
-            begun.was_there(names[gpu.id], partition)
-    for step in transition.steps:
-        begun.carry_out(step)
-    return begun.all_lifetimes()
-
-
-class _Begun:
-    """What has begun on each GPU and has not ended, while steps are gone through; and what has ended."""
-
-    def __init__(self, found: list[str]) -> None:
-        self._found = found
-        """Notes on steps that have nothing to act on."""
-        self._ended: defaultdict[str, list[Lifetime]] = defaultdict(list)
-        self._instances: dict[tuple[str, Place], int | None] = {}
-        self._tenants: defaultdict[tuple[str, Place], list[tuple[int | None, tuple[str, ...]]]] = defaultdict(list)
-
-    def was_there(self, name: str, partition: Partition) -> None:
-        """Begins with a partition of the old plan."""
-        place = (partition.mig_profile, partition.start, partition.sm_percent)
-        if partition.mig_profile is not None:
-            self._instances[name, place] = None
-        if partition.serves:
-            self._tenants[name, place].append((None, tuple(sorted(one.workload for one in partition.serves))))
-
-    def carry_out(self, step: TransitionStep) -> None:
-        """Begins or ends what a step does; other steps do nothing here."""
-        place = (step.mig_profile, step.start, step.sm_percent)
-        if step.kind == "create":
-            if (step.gpu, place) in self._instances:
-                self._found.append(f"step {step.id} creates {place} on {step.gpu}, which is there")
-            self._instances[step.gpu, place] = step.id
-        elif step.kind == "destroy":
-            self._destroy(step, place)
-        elif step.kind == "start":
-            self._tenants[step.gpu, place].append((step.id, step.workloads))
-        elif step.kind == "stop":
-            self._stop(step, place)
-
-    def _destroy(self, step: TransitionStep, place: Place) -> None:
-        if (step.gpu, place) not in self._instances:
-            self._found.append(f"step {step.id} destroys {place} on {step.gpu}, which is not there")
-            return
-        begin = self._instances.pop((step.gpu, place))
-        self._ended[step.gpu].append(Lifetime(place, begin, step.id, (), True))
-
-    def _stop(self, step: TransitionStep, place: Place) -> None:
-        tenants = self._tenants[step.gpu, place]
-        running = [one for one in tenants if one[1] == step.workloads]
-        if not running:
-            self._found.append(f"step {step.id} stops what does not run: {step.workloads} on {step.gpu}")
-            return
-        tenants.remove(running[0])
-        self._ended[step.gpu].append(Lifetime(place, running[0][0], step.id, step.workloads, False))
-
-    def all_lifetimes(self) -> dict[str, list[Lifetime]]:
-        """Returns what has ended, and what stays."""
-        found = defaultdict(list, {name: list(ended) for name, ended in self._ended.items()})
-        for (name, place), begin in self._instances.items():
-            found[name].append(Lifetime(place, begin, None, (), True))
-        for (name, place), tenants in self._tenants.items():
-            found[name] += [Lifetime(place, begin, None, workloads, False) for begin, workloads in tenants]
-        return dict(found)
-
-
-def _together(one: Lifetime, other: Lifetime, earlier: Sequence[int]) -> bool:
-    """Tells whether two things exist at once in some cut."""
-    return not (_before(one.end, other.begin, earlier) or _before(other.end, one.begin, earlier))
-
-
-def _before(end: int | None, begin: int | None, earlier: Sequence[int]) -> bool:
-    return end is not None and begin is not None and bool(earlier[begin] >> end & 1)
 
 
 def wrong_room(
@@ -122,6 +25,8 @@ def wrong_room(
 ) -> Iterator[str]:
     """Whatever can exist at once on a GPU fits, and every tenant has its instance while it runs."""
     gpu = next(gpu.gpu for gpu in transition.gpus if gpu.name == name)
+    if any(one.cores is not None for one in lifetimes):
+        yield f"{name}: {[one.place for one in lifetimes if one.cores is not None]} are cores on {gpu}, which is no CPU"
     instances = [one for one in lifetimes if one.is_instance]
     tenants = [one for one in lifetimes if not one.is_instance]
     geometry = load_catalogue()[gpu].mig
@@ -130,7 +35,7 @@ def wrong_room(
     elif geometry is not None:
         rules = placement_rules(geometry)
         for clique in _cliques(instances, earlier):
-            if not _fit_together(rules, clique):
+            if not _fittogether(rules, clique):
                 yield f"{name}: {[one.place[:2] for one in clique]} can exist at once and do not fit"
     yield from _wrong_shares(name, [one for one in tenants if one.place[0] is None], earlier)
     yield from _wrong_houses(name, instances, [one for one in tenants if one.place[0] is not None], earlier)
@@ -153,7 +58,7 @@ def _wrong_houses(
         if not any(_houses(home, one, earlier) for home in instances):
             yield f"{name}: {one.workloads} runs on {one.place[:2]} without the instance"
         for other in tenants:
-            if other is not one and other.place == one.place and _together(one, other, earlier):
+            if other is not one and other.place == one.place and together(one, other, earlier):
                 yield f"{name}: {one.workloads} and {other.workloads} can run on {one.place[:2]} at once"
 
 
@@ -161,12 +66,12 @@ def _houses(home: Lifetime, tenant: Lifetime, earlier: Sequence[int]) -> bool:
     """Tells whether an instance is there from before a tenant starts until after it stops."""
     return (
         home.place == tenant.place
-        and (home.begin is None or _before(home.begin, tenant.begin, earlier))
-        and (home.end is None or _before(tenant.end, home.end, earlier))
+        and (home.begin is None or before(home.begin, tenant.begin, earlier))
+        and (home.end is None or before(tenant.end, home.end, earlier))
     )
 
 
-def _fit_together(rules: PlacementRules, clique: Iterable[Lifetime]) -> bool:
+def _fittogether(rules: PlacementRules, clique: Iterable[Lifetime]) -> bool:
     layout: tuple[Placement, ...] = ()
     for one in clique:
         added = Placement(one.place[1] or 0, one.place[0] or "")
@@ -179,7 +84,7 @@ def _fit_together(rules: PlacementRules, clique: Iterable[Lifetime]) -> bool:
 def _cliques(lifetimes: Sequence[Lifetime], earlier: Sequence[int]) -> Iterator[list[Lifetime]]:
     """Yields every largest set of things that exist at once (Bron and Kerbosch, CACM 16 (1973), with pivots)."""
     near = {
-        i: {j for j in range(len(lifetimes)) if j != i and _together(lifetimes[i], lifetimes[j], earlier)}
+        i: {j for j in range(len(lifetimes)) if j != i and together(lifetimes[i], lifetimes[j], earlier)}
         for i in range(len(lifetimes))
     }
 
@@ -207,7 +112,7 @@ def wrong_modes(
         if step.kind == "change_mode":
             changes[step.gpu].append(step)
     for gpu in transition.gpus:
-        initial = sharing.get(gpu.old_id or "", "exclusive")
+        initial = "cores" if gpu.gpu in load_cpus() else sharing.get(gpu.old_id or "", "exclusive")
         for one in lifetimes.get(gpu.name, ()):
             modes = [
                 change.mode
@@ -215,10 +120,16 @@ def wrong_modes(
                 if one.begin is not None and earlier[one.begin] >> change.id & 1
             ]
             mode = modes[-1] if modes else initial
-            right = "mig" if one.place[0] is not None else "exclusive" if one.place[2] is None else "mps"
-            if mode != right:
+            if mode != _mode_of(one):
                 yield f"{gpu.name}: {one.place} exists while the GPU is in mode {mode}"
             for change in changes[gpu.name]:
                 after = one.begin is not None and earlier[one.begin] >> change.id & 1
                 if not after and not (one.end is not None and earlier[change.id] >> one.end & 1):
                     yield f"{gpu.name}: step {change.id} changes the mode while {one.place} can exist"
+
+
+def _mode_of(one: Lifetime) -> Sharing:
+    """Returns the mode in which something of this kind exists."""
+    if one.cores is not None:
+        return "cores"
+    return "mig" if one.place[0] is not None else "exclusive" if one.place[2] is None else "mps"

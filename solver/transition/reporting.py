@@ -9,7 +9,7 @@ from ..model.transition import TransitionGpu, TransitionStep
 from .graph import UntimedStep
 from .tenancies import WantedGpu
 from .timing import is_gain
-from .world import World
+from .world import THERE_AT_FIRST, World
 
 
 def step_record(world: World, steps: Sequence[UntimedStep], at: int, time: tuple[float, float]) -> TransitionStep:
@@ -35,6 +35,8 @@ def step_record(world: World, steps: Sequence[UntimedStep], at: int, time: tuple
         after=step.after,
         starts_s=time[0],
         ends_s=time[1],
+        cores=step.tenancy.cores if is_place else None,
+        from_start=None if step.origin is None else world.items[step.origin].tenancy.start,
     )
 
 
@@ -64,13 +66,15 @@ def gpu_records(
 
 def peak_gpus(world: World, steps: Sequence[UntimedStep], times: Sequence[tuple[float, float]]) -> int:
     """Returns how many GPUs hold something at once, at most, by the schedule."""
-    begins = {i: -inf for i, item in enumerate(world.items) if item.role in ("stays", "leaves")}
+    begins = {i: -inf for i, item in enumerate(world.items) if item.role in THERE_AT_FIRST}
     ends: dict[int, float] = {}
     for step, (begin, end) in zip(steps, times, strict=True):
         if step.kind in ("create", "start"):
             begins.setdefault(step.item, begin)
         if step.kind == "stop":
             ends[step.item] = end
+        if step.kind == "repin" and step.origin is not None:
+            begins[step.item], ends[step.origin] = begin, end
     # At one moment what ends does so before anything begins.
     changes = [(begin, 1, world.items[i].gpu) for i, begin in begins.items()]
     changes += [(end, -1, world.items[i].gpu) for i, end in ends.items()]

@@ -1,9 +1,10 @@
-"""Which tenancies fit together on one GPU: MIG geometry, MPS shares, or one that has the whole GPU."""
+"""Which tenancies fit together on one GPU or CPU: MIG geometry, MPS shares, cores, or one that has the whole GPU."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from ..model.catalogue import load_catalogue
+from ..model.catalogue import load_catalogue, load_cpus
+from ..model.core_partitions import CoreTree
 from ..model.division import FULL_PERCENT
 from ..model.geometry import Layout, Placement, PlacementRules, addable_placements, placement_rules
 from ..model.geometry import fits as fits_layout
@@ -39,7 +40,38 @@ def fits(gpu: str, present: Sequence[Tenancy], added: Tenancy) -> bool:
         return False
     if added.sharing == "mig":
         return fits_placement(gpu, layout(present), placement(added))
+    if added.sharing == "cores":
+        return not any(share_cores(one, added) for one in present)
     return sum(one.percent for one in (*present, added)) <= FULL_PERCENT
+
+
+def cores_of(one: Tenancy) -> range:
+    """Returns the cores of a partition of a CPU."""
+    if one.cores is None or one.start is None:
+        raise ValueError("not a partition of a CPU")
+    return range(one.start, one.start + one.cores)
+
+
+def start_of(one: Tenancy) -> int:
+    """Returns where a MIG instance or a partition of a CPU starts."""
+    return placement(one).start if one.cores is None else cores_of(one).start
+
+
+def share_cores(one: Tenancy, other: Tenancy) -> bool:
+    """Tells whether two partitions of a CPU have a core in common."""
+    own, others = cores_of(one), cores_of(other)
+    return own.start < others.stop and others.start < own.stop
+
+
+def free_starts(cpu: str, present: Iterable[Tenancy], cores: int) -> list[int]:
+    """Returns where a partition of so many cores could start beside those on a CPU."""
+    taken = {core for one in present for core in cores_of(one)}
+    tree = CoreTree.of(load_cpus()[cpu])
+    return [
+        start
+        for start in range(tree.node * tree.nodes - cores + 1)
+        if tree.stands_well(start, cores) and taken.isdisjoint(range(start, start + cores))
+    ]
 
 
 @cache
@@ -84,6 +116,8 @@ def in_the_way(gpu: str, present: Sequence[Tenancy], movable: Sequence[bool], ad
     gone: list[int] = []
     if added.sharing == "mig":
         gone = [i for i, one in enumerate(present) if overlap(gpu, placement(one), placement(added))]
+    elif added.sharing == "cores":
+        gone = [i for i, one in enumerate(present) if share_cores(one, added)]
     if not all(movable[i] for i in gone):
         return None
     for i in (i for i in range(len(present)) if movable[i] and i not in gone):

@@ -14,7 +14,7 @@ from ..model.stop_reason import StopReason
 from .planning import PlannedTransition
 from .tenancies import Tenancy, TenancyKind, tenancy
 from .timing import is_gain
-from .world import SLACK, Event, World
+from .world import SLACK, THERE_AT_FIRST, Event, World
 
 BETWEEN = "a stage on the way to another plan; what it costs is not planned"
 
@@ -48,8 +48,15 @@ def _states(planned: PlannedTransition) -> Iterator[list[list[int]]]:
     stable = live.copy()
     events = _by_time(planned)
     changed = False
+    origins = {step.item: step.origin for step in planned.steps if step.origin is not None}
     for event in events:
         item = world.items[event.item]
+        if event.item in origins:
+            # It serves all the while, so that it has what it had.
+            on[item.gpu].remove(origins[event.item])
+            on[item.gpu].append(event.item)
+            changed = True
+            continue
         # Where a service falls short whatever comes first, a stage that is the one before it would not help.
         if changed and not event.brings and _falls_short(world, stable, item.tenancy):
             yield [list(items) for items in on]
@@ -70,7 +77,7 @@ def _states(planned: PlannedTransition) -> Iterator[list[list[int]]]:
 def _initial(world: World) -> list[list[int]]:
     on: list[list[int]] = [[] for _ in world.real]
     for i, item in enumerate(world.items):
-        if item.role in ("stays", "leaves"):
+        if item.role in THERE_AT_FIRST:
             on[item.gpu].append(i)
     return on
 
@@ -78,9 +85,9 @@ def _initial(world: World) -> list[list[int]]:
 def _by_time(planned: PlannedTransition) -> list[Event]:
     """Returns the comings and goings by the schedule, so that what can happen together falls into one stage."""
     found = [
-        (begin, step.item, False) if not is_gain(step, planned.steps) else (end, step.item, True)
+        (end, step.item, True) if step.kind == "repin" or is_gain(step, planned.steps) else (begin, step.item, False)
         for step, (begin, end) in zip(planned.steps, planned.times, strict=True)
-        if step.kind == "redirect"
+        if step.kind in ("redirect", "repin")
     ]
     # At one moment what comes goes first: what leaves at that moment may have waited for it.
     timed = [Event(i, brings) for _, i, brings in sorted(found, key=lambda entry: (entry[0], not entry[2], entry[1]))]

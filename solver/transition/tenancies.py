@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..model.catalogue import load_cpus
 from ..model.plan import Partition, Plan, PlannedGpu
 from ..model.problem import Sharing
 
-TenancyKind = tuple[Sharing, str | None, float | None, tuple[tuple[str, int, int], ...]]
-"""Sharing, MIG profile, MPS share, and each service with batch and processes: what must be equal to be left alone."""
+TenancyKind = tuple[Sharing, str | None, float | None, tuple[tuple[str, int, int], ...], int | None]
+"""Sharing, MIG profile, MPS share, each service with batch and processes, cores: what must be equal to go on."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,13 @@ class Tenancy:
     """Workload, batch and processes of each service, sorted; empty: the partition is kept free."""
     capacity: tuple[tuple[str, float], ...]
     """Workload and its capacity here, requests/s."""
+    cores: int | None = None
+    """Cores of a CPU, from `start` on; None: a GPU's."""
 
     @cached_property
     def kind(self) -> TenancyKind:
         """All but the place and the figures."""
-        return self.sharing, self.mig_profile, self.sm_percent, self.serves
+        return self.sharing, self.mig_profile, self.sm_percent, self.serves, self.cores
 
     @property
     def percent(self) -> float:
@@ -51,7 +54,7 @@ class RealGpu:
     index: int | None
     old_id: str | None
     sharing: Sharing | None
-    """None: idle, with MIG off."""
+    """None: idle, with MIG off. A CPU is always divided by cores."""
     runs: tuple[Tenancy, ...]
 
 
@@ -78,6 +81,7 @@ def tenancy(partition: Partition, sharing: Sharing) -> Tenancy:
         sm_percent=partition.sm_percent,
         serves=tuple(serves),
         capacity=tuple(sorted(capacity.items())),
+        cores=partition.cores,
     )
 
 
@@ -107,23 +111,25 @@ def real_gpus(old: Plan, new: Plan, idle: IdleGpus) -> list[RealGpu]:
     found = [
         RealGpu(_name(gpu), gpu.gpu, gpu.node, gpu.index, gpu.id, gpu.sharing, _tenancies(gpu)) for gpu in old.gpus
     ]
-    places = {(gpu.node, gpu.index) for gpu in old.gpus}
+    places = {_place(gpu.gpu, gpu.node, gpu.index) for gpu in old.gpus}
     had, needed = Counter(gpu.gpu for gpu in old.gpus), Counter(gpu.gpu for gpu in new.gpus)
     for gpu_type in dict.fromkeys([*needed, *idle.counts]):
+        sharing: Sharing | None = "cores" if gpu_type in load_cpus() else None
         count = idle.counts.get(gpu_type, 0) + max(0, needed[gpu_type] - had[gpu_type])
         named = [
             gpu
             for gpu in new.gpus
-            if gpu.gpu == gpu_type and gpu.node is not None and (gpu.node, gpu.index) not in places
+            if gpu.gpu == gpu_type and gpu.node is not None and _place(gpu.gpu, gpu.node, gpu.index) not in places
         ]
         for gpu in named[:count]:
-            found.append(RealGpu(_name(gpu), gpu_type, gpu.node, gpu.index, None, None, ()))
-            places.add((gpu.node, gpu.index))
+            found.append(RealGpu(_name(gpu), gpu_type, gpu.node, gpu.index, None, sharing, ()))
+            places.add(_place(gpu_type, gpu.node, gpu.index))
         for number in range(count - len(named[:count])):
-            found.append(RealGpu(f"{gpu_type}/idle-{number}", gpu_type, None, None, None, None, ()))
+            found.append(RealGpu(f"{gpu_type}/idle-{number}", gpu_type, None, None, None, sharing, ()))
     for gpu_type, node, index in idle.places:
-        if (node, index) not in places:
-            found.append(RealGpu(f"{node}/{index}", gpu_type, node, index, None, None, ()))
+        if _place(gpu_type, node, index) not in places:
+            sharing = "cores" if gpu_type in load_cpus() else None
+            found.append(RealGpu(_at(gpu_type, node, index), gpu_type, node, index, None, sharing, ()))
     return found
 
 
@@ -171,7 +177,17 @@ def _tenancies(gpu: PlannedGpu) -> tuple[Tenancy, ...]:
 
 
 def _name(gpu: PlannedGpu) -> str:
-    return gpu.id if gpu.node is None else f"{gpu.node}/{gpu.index}"
+    return gpu.id if gpu.node is None else _at(gpu.gpu, gpu.node, gpu.index)
+
+
+def _at(gpu_type: str, node: str, index: int | None) -> str:
+    """Returns the name of a GPU, or of a CPU, which are counted apart: a node has a GPU 0 and a CPU 0."""
+    return f"{node}/cpu-{index}" if gpu_type in load_cpus() else f"{node}/{index}"
+
+
+def _place(gpu_type: str, node: str | None, index: int | None) -> tuple[bool, str | None, int | None]:
+    """Returns what no two GPUs have in common: whether it is a CPU, its node and its index there."""
+    return gpu_type in load_cpus(), node, index
 
 
 def by_kind(tenancies: Sequence[Tenancy]) -> Counter[TenancyKind]:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..model.catalogue import load_catalogue
@@ -10,6 +10,9 @@ from ..model.geometry import Layout
 from ..model.problem import Sharing
 from .room import free_profiles, in_the_way, layout
 from .tenancies import RealGpu, Tenancy, capacity_rps
+
+THERE_AT_FIRST = ("stays", "leaves", "moves")
+"""Parts of what the old plan has running."""
 
 SLACK = 1e-9
 """Relative; a capacity that equals what is required but for rounding is enough."""
@@ -22,8 +25,10 @@ class Item:
     gpu: int
     """Index of the real GPU."""
     tenancy: Tenancy
-    role: Literal["stays", "leaves", "comes", "bridges"]
-    """bridges: it is brought and taken again."""
+    role: Literal["stays", "leaves", "comes", "bridges", "moves"]
+    """bridges: it is brought and taken again; moves: the same comes on other cores of its CPU."""
+    origin: int | None = None
+    """The item that moves here, if it is still there then; None: none does."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class World:
         self.on: list[list[int]] = [[] for _ in real]
         """Items on each GPU, in the order in which they came."""
         for i, item in enumerate(self.items):
-            if item.role in ("stays", "leaves"):
+            if item.role in THERE_AT_FIRST:
                 self.on[item.gpu].append(i)
         self._layouts: dict[int, Layout] = {}
         self._changed = set(range(len(real)))
@@ -68,7 +73,17 @@ class World:
         self.events.append(Event(i, brings=True))
 
     def take(self, i: int) -> None:
-        """Removes an item from its GPU."""
+        """Removes an item from its GPU; one that was to move to other cores is stopped in place of it."""
+        if self.items[i].role == "moves":
+            self.items[i] = replace(self.items[i], role="leaves")
+        self._remove(i)
+
+    def move(self, i: int, origin: int) -> None:
+        """Puts an item where it fits once another, which it was until now, has gone from its CPU."""
+        self.bring(i)
+        self._remove(origin)
+
+    def _remove(self, i: int) -> None:
         item = self.items[i]
         self.on[item.gpu].remove(i)
         self._note_change(item.gpu)
@@ -83,7 +98,12 @@ class World:
 
     def may_go(self, i: int) -> bool:
         """Tells whether an item is one that goes sooner or later."""
-        return self.items[i].role in ("leaves", "bridges")
+        return self.items[i].role in ("leaves", "bridges", "moves")
+
+    def moving(self, i: int) -> int | None:
+        """Returns the item that moves to where another comes; None: none does, or it had to go before."""
+        origin = self.items[i].origin
+        return None if origin is None or origin not in self.on[self.items[i].gpu] else origin
 
     def present(self, gpu: int) -> list[Tenancy]:
         """Returns what is on a GPU."""
@@ -105,7 +125,8 @@ class World:
         """Returns the GPUs of a type on which a MIG instance could be added as they are, or that are empty."""
         for g in self._changed:
             name = self.real[g].gpu
-            has_mig = load_catalogue()[name].mig is not None and self.may_share(g, "mig")
+            facts = load_catalogue().get(name)
+            has_mig = facts is not None and facts.mig is not None and self.may_share(g, "mig")
             free = free_profiles(name, self.layout(g)) if has_mig else frozenset[str]()
             for one in self._free_profiles[g] - free:
                 self._with_room[name, one].discard(g)

@@ -18,11 +18,12 @@ def counts_in_words(transition: Transition) -> str:
     Returns how many partitions are created, changed and destroyed, and whether every service keeps its rate.
 
     A partition is changed if it is there before and after, at the same place of the same GPU (under MPS: with the same
-    services on the same GPU), and what runs in it was stopped and started anew. Partitions that only bridge the
-    transition do not count.
+    services on the same GPU), and what runs in it was stopped and started anew, or if it is given other cores of its
+    CPU while it runs. Partitions that only bridge the transition do not count.
     """
     fates = [_fate(is_mig=place[1] is not None, steps=steps) for place, steps in _by_place(transition.steps).items()]
     create, change, destroy = (fates.count(fate) for fate in ("create", "change", "destroy"))
+    change += transition.repinned
     short = len(transition.shortfalls)
     rates = f"{counted(short, 'service')} below its rate for a while" if short == 1 else "no service below its rate"
     if short > 1:

@@ -5,11 +5,22 @@ from collections.abc import Iterator
 from rich.console import Group
 from rich.text import Text
 
+from ..model.catalogue import load_cpus
 from ..model.replan_report import ReplanReport
+from ..model.sharing import cores_in_words
 from ..model.transition import Shortfall, Transition, TransitionStep
 from ..model.words import counted
 
-SIGNS = {"create": "+", "start": "+", "destroy": "-", "stop": "-", "drain": "~", "redirect": "~", "change_mode": "!"}
+SIGNS = {
+    "create": "+",
+    "start": "+",
+    "destroy": "-",
+    "stop": "-",
+    "drain": "~",
+    "redirect": "~",
+    "repin": "~",
+    "change_mode": "!",
+}
 COLOURS = {"+": "green", "-": "red", "~": "yellow", "!": "bold red"}
 MOST_NAMES = 8
 
@@ -63,6 +74,8 @@ def summary_in_words(transition: Transition) -> Iterator[str]:
         f"{transition.temporary} temporary; {counted(transition.created, 'MIG instance')} created, "
         f"{transition.destroyed} destroyed."
     )
+    if transition.repinned:
+        yield f"{counted(transition.repinned, 'partition')} of CPUs given other cores while running."
     disturbed = transition.disturbed
     if disturbed.services:
         proof = ""
@@ -75,7 +88,11 @@ def summary_in_words(transition: Transition) -> Iterator[str]:
     else:
         yield "No service is disturbed."
     yield from rates_in_words(transition)
-    yield f"About {duration(transition.estimated_s)}, on at most {counted(transition.peak_gpus, 'GPU')} at once."
+    cpus = sum(gpu.gpu in load_cpus() for gpu in transition.gpus)
+    many = counted(transition.peak_gpus, "CPU" if cpus == len(transition.gpus) else "GPU")
+    if 0 < cpus < len(transition.gpus):
+        many = f"{transition.peak_gpus:,} of the GPUs and CPUs"
+    yield f"About {duration(transition.estimated_s)}, on at most {many} at once."
 
 
 def rates_in_words(transition: Transition) -> Iterator[str]:
@@ -136,7 +153,11 @@ def step_in_words(step: TransitionStep) -> str:
         place = f"{step.mig_profile} at {step.start}"
     elif step.sm_percent is not None:
         place = f"{step.sm_percent:g} %"
+    elif step.cores is not None:
+        place = f"{cores_in_words(step.cores)} from {step.start} on"
     what = " ".join([step.kind, *step.workloads])
+    if step.kind == "repin":
+        what = f"move {', '.join(step.workloads)} here from {step.from_start} on, while it runs"
     if step.kind == "redirect":
         gains = min((step.capacity_rps or {"": 0.0}).values()) > 0
         what = f"send requests {'to' if gains else 'away from'} {', '.join(step.workloads)}"

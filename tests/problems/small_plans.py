@@ -29,6 +29,7 @@ def gpu_of(name, *partitions, node=None, index=None):
     """Returns a GPU, named as A100-80GB/0, with partitions of one kind; without a node unless one is given."""
     first = partitions[0]
     sharing = "mig" if first.mig_profile is not None else "mps" if first.sm_percent is not None else "exclusive"
+    sharing = sharing if first.cores is None else "cores"
     return PlannedGpu(id=name, gpu=name.split("/")[0], node=node, index=index, sharing=sharing, partitions=partitions)
 
 
@@ -61,3 +62,9 @@ def partition_of(place, workload, rate, capacity=None):
         duty_cycle_ms=None,
         serves=(served,),
     )
+
+
+def cores_of(start, cores, workload, rate, capacity=None):
+    """Returns a partition of a CPU that serves one workload; requests/s as in `partition_of`."""
+    place = {"start": start, "cores": cores}
+    return partition_of(None, workload, rate, capacity).model_copy(update=place)

@@ -10,7 +10,8 @@ from problems.small_plans import gpu_of, partition_of, plan_of
 from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.replay import replay
 from sliceplan.solver.transition.replay_capacity import ancestors
-from sliceplan.solver.transition.replay_room import Lifetime, _cliques, _together, lifetimes_of, wrong_room
+from sliceplan.solver.transition.replay_lifetimes import Lifetime, lifetimes_of, together
+from sliceplan.solver.transition.replay_room import _cliques, wrong_room
 
 A100 = "A100-80GB"
 
@@ -110,7 +111,7 @@ def test_cliques_are_all_largest_sets_that_meet():
             set(chosen)
             for size in range(1, len(lifetimes) + 1)
             for chosen in combinations(range(len(lifetimes)), size)
-            if all(_together(lifetimes[i], lifetimes[j], earlier) for i, j in combinations(chosen, 2))
+            if all(together(lifetimes[i], lifetimes[j], earlier) for i, j in combinations(chosen, 2))
         ]
         largest = sorted(sorted(one) for one in meet if not any(one < other for other in meet))
         found = [sorted(int(one.workloads[0]) for one in clique) for clique in _cliques(lifetimes, earlier)]
