@@ -5,9 +5,10 @@ The order is safe if it is followed one by one. A step waits for as little as ma
 allows safe too:
 
 - Within a tenancy: create, start, redirect; and redirect, drain, stop, destroy.
-- On a GPU: a MIG instance is created after those are destroyed that came before it in the order and that the geometry
-  does not allow beside it and all that it may meet; shares and whole GPUs likewise start after others have stopped; the
-  mode changes on an empty GPU only. An instance that the next tenancy can use as it is stays.
+- On a GPU: a MIG instance is created after all that are destroyed before it in the order, so that it meets only what
+  stands beside it there too; shares and whole GPUs start after others have stopped if they cannot run beside all that
+  they may meet; the mode changes on an empty GPU only. An instance that the next tenancy can use as it is stays, and
+  one is destroyed only where it is in the way.
 - On a CPU: processes start on cores, or are moved to them, after all that had one of these cores before has stopped or
   been moved. What is moved serves all the while, on both sets of cores at once as far as others are concerned.
 - Of a service: requests are redirected from its partitions one after the other, in the order, and each time
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field
 
 from ..model.catalogue import load_catalogue
 from ..model.division import FULL_PERCENT
-from ..model.geometry import Layout, Placement
+from ..model.geometry import Placement
 from ..model.problem import Sharing
 from ..model.transition import StepKind
 from .room import fits_placement, overlap, placement, share_cores
@@ -151,8 +152,9 @@ class _Graph:
             for workload, capacity in item.tenancy.capacity:
                 if workload in self.services:
                     self.services[workload].ready.append((i, serves, capacity))
-        if ready:
-            self.started[i] = max(step for step in ready if step is not None)
+        # What is kept free on a GPU that is as it should be takes no step at all.
+        if known := [step for step in ready if step is not None]:
+            self.started[i] = max(known)
 
     def _repin(self, i: int, origin: int) -> None:
         """Gives what runs other cores; its services have the same all the while."""
@@ -222,7 +224,7 @@ class _Graph:
         item = self.world.items[i]
         gpu, name, place = self.gpus[item.gpu], self.world.real[item.gpu].gpu, placement(item.tenancy)
         standing = gpu.standing.get(place)
-        if standing is not None and standing.vacant:
+        if standing is not None:
             standing.vacant = False
             return [standing.free_after, standing.created, gpu.mode_step]
         vacant = [one for one in gpu.standing.values() if one.vacant]
@@ -231,11 +233,7 @@ class _Graph:
         if not fits_placement(name, tuple(sorted(gpu.standing)), place):
             for instance in [one for one in vacant if one.destroyed is None]:
                 self._destroy(item.gpu, instance)
-        met = [one for one in gpu.gone if not overlap(name, placement(one.tenancy), place)]
-        waited = [one for one in gpu.gone if overlap(name, placement(one.tenancy), place)]
-        if not _all_fit(name, [*gpu.standing, *(placement(one.tenancy) for one in met), place]):
-            waited = gpu.gone
-        created = self._emit("create", i, [*(one.destroyed for one in waited), gpu.mode_step])
+        created = self._emit("create", i, [*(one.destroyed for one in gpu.gone), gpu.mode_step])
         gpu.standing[place] = _Instance(item.tenancy, created)
         return [created]
 
@@ -283,12 +281,3 @@ def _initial(world: World) -> list[_Gpu]:
             else:
                 gpus[item.gpu].running[i] = item.tenancy
     return gpus
-
-
-def _all_fit(gpu: str, places: Sequence[Placement]) -> bool:
-    grown: Layout = ()
-    for place in places:
-        if not fits_placement(gpu, grown, place):
-            return False
-        grown = tuple(sorted((*grown, place)))
-    return True

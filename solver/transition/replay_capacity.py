@@ -49,8 +49,6 @@ def least_capacity(
     earlier
         For each step those that have ended before it begins, as bits.
     """
-    if not losses:
-        return start
     masks = {step: sum(1 << other for other in gains if earlier[step] >> other & 1) for step in losses}
     order = sorted(losses, key=lambda step: (earlier[step].bit_count(), step))
     if all(earlier[later] >> step & 1 for step, later in pairwise(order)):
@@ -77,7 +75,7 @@ def _heaviest_closure(gains: Mapping[int, float], losses: Mapping[int, float], e
         (number[step], number[other], 2_000_000_000)
         for step in losses
         for other in number
-        if other != step and earlier[step] >> other & 1
+        if earlier[step] >> other & 1
     ]
     row, column, capacity = zip(*edges, strict=True)
     graph = csr_array(
@@ -160,7 +158,7 @@ def _wrong_chains(steps: Sequence[TransitionStep]) -> Iterator[str]:
             if other not in followed
             and _place(steps[other]) == _place(step)
             and steps[other].kind == link.kind
-            and not (link.kind == "redirect" and _gains(steps[other]))
+            and not _gains(steps[other])
         ]
         if not own:
             yield f"step {step.id} {link.wrong}"

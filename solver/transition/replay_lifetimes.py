@@ -38,7 +38,7 @@ class Lifetime:
 
 def lifetimes_of(old: Plan, transition: Transition, found: list[str]) -> dict[str, list[Lifetime]]:
     """Returns what exists on each GPU and when; notes steps that have nothing to act on."""
-    names = {gpu.old_id: gpu.name for gpu in transition.gpus if gpu.old_id is not None}
+    names = {gpu.old_id: gpu.name for gpu in transition.gpus}
     begun = _Begun(found)
     for gpu in old.gpus:
         for partition in gpu.partitions:

@@ -35,7 +35,7 @@ def wrong_room(
     elif geometry is not None:
         rules = placement_rules(geometry)
         for clique in _cliques(instances, earlier):
-            if not _fittogether(rules, clique):
+            if not _fit_together(rules, clique):
                 yield f"{name}: {[one.place[:2] for one in clique]} can exist at once and do not fit"
     yield from _wrong_shares(name, [one for one in tenants if one.place[0] is None], earlier)
     yield from _wrong_houses(name, instances, [one for one in tenants if one.place[0] is not None], earlier)
@@ -44,9 +44,7 @@ def wrong_room(
 def _wrong_shares(name: str, shares: Sequence[Lifetime], earlier: Sequence[int]) -> Iterator[str]:
     """Shares that can run at once are parts of one GPU; what has the whole GPU runs alone."""
     for clique in _cliques(shares, earlier):
-        percent = [one.place[2] for one in clique]
-        alone = any(one is None for one in percent)
-        if (alone and len(clique) > 1) or sum(one or 0.0 for one in percent) > 100 + TOLERANCE:
+        if sum(100.0 if one.place[2] is None else one.place[2] for one in clique) > 100 + TOLERANCE:
             yield f"{name}: {[one.workloads for one in clique]} can run at once and do not fit"
 
 
@@ -71,7 +69,7 @@ def _houses(home: Lifetime, tenant: Lifetime, earlier: Sequence[int]) -> bool:
     )
 
 
-def _fittogether(rules: PlacementRules, clique: Iterable[Lifetime]) -> bool:
+def _fit_together(rules: PlacementRules, clique: Iterable[Lifetime]) -> bool:
     layout: tuple[Placement, ...] = ()
     for one in clique:
         added = Placement(one.place[1] or 0, one.place[0] or "")

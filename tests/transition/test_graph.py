@@ -1,5 +1,7 @@
 """Changes of a GPU's mode: only when nothing stands or runs there any more, and never twice at once."""
 
+from dataclasses import replace
+
 import pytest
 from problems.small_plans import gpu_of, partition_of, plan_of
 
@@ -130,3 +132,98 @@ def test_only_what_is_in_the_way_is_destroyed_and_the_rest_serves_the_next_as_it
     assert acts == [("destroy", "3g.40gb"), ("create", "4g.40gb")]
     created = next(at for at, step in enumerate(steps) if step.kind == "create")
     assert [steps[at].kind for at in steps[created].after] == ["destroy"]
+
+
+def mig(place, workload="z", rate=10, serves=True):
+    one = tenancy(partition_of(place, workload, rate), "mig")
+    return one if serves else replace(one, serves=(), capacity=())
+
+
+def share(percent, workload="z", rate=10):
+    return tenancy(partition_of(percent, workload, rate), "mps")
+
+
+def walked(items, events, required=None):
+    """Returns the steps of comings and goings on one GPU; a number brings its item, or takes it where it is there."""
+    world = World([RealGpu("x", AMPERE, None, None, "x", items[0].tenancy.sharing, ())], items, required or {})
+    start = dict(world.live)
+    for i in events:
+        (world.take if i in world.on[0] else world.bring)(i)
+    return as_steps(world, start)
+
+
+def of_item(steps, item, kind):
+    return [at for at, step in enumerate(steps) if (step.item, step.kind) == (item, kind)]
+
+
+@pytest.mark.parametrize("place", [None, 30])
+def test_what_is_kept_free_on_a_gpu_that_is_as_it_should_be_takes_no_step(place):
+    part = partition_of(70 if place else None, "a", 10)
+    old = plan_of(gpu_of(f"{AMPERE}/0", part))
+    free = partition_of(place, "b", 10).model_copy(update={"serves": ()})
+    new = plan_of(gpu_of(f"{AMPERE}/0", part, free)) if place else plan_of(*old.gpus, gpu_of(f"{AMPERE}/1", free))
+    for strategy in ("least-disturbance", "exchange-and-compact"):
+        found = plan_transition(old, new, strategy=strategy)
+        assert found.transition.steps == ()
+        assert found.assigned.gpus == new.gpus
+        assert replay(old, found.assigned, found.transition) == []
+
+
+def test_an_instance_that_was_kept_free_for_a_while_goes_after_what_ran_there_before():
+    """Someone stops there, nobody uses it for a while, and something larger takes its place."""
+    free = mig("1g.10gb@4", serves=False)
+    items = [Item(0, mig("1g.10gb@4"), "leaves"), Item(0, free, "bridges"), Item(0, mig("2g.20gb@4"), "comes")]
+    steps = walked(items, [0, 1, 1, 2])
+    assert [step.kind for step in steps] == ["redirect", "drain", "stop", "destroy", "create", "start", "redirect"]
+    assert (steps[3].after, steps[4].after) == ((2,), (3,))
+    # As well where it was created on the way.
+    items[0] = Item(0, items[0].tenancy, "bridges")
+    steps = walked(items, [0, 0, 1, 1, 2])
+    (destroyed,) = [at for at, step in enumerate(steps) if step.kind == "destroy"]
+    assert steps[destroyed].after == (*of_item(steps, 0, "create"), *of_item(steps, 0, "stop"))
+
+
+def test_a_share_waits_for_what_has_stopped_only_if_it_cannot_run_beside_it():
+    items = [Item(0, share(60), "leaves"), Item(0, share(40), "comes"), Item(0, share(60), "comes")]
+    steps = walked(items, [0, 1, 2])
+    assert steps[of_item(steps, 1, "start")[0]].after == ()
+    assert steps[of_item(steps, 2, "start")[0]].after == tuple(of_item(steps, 0, "stop"))
+
+
+def test_only_vacant_instances_are_destroyed_and_each_once():
+    """The media engines are one instance's alone; what is in use beside it stays."""
+    items = [
+        Item(0, mig("1g.10gb@0"), "leaves"),
+        Item(0, mig("1g.10gb+me@6"), "leaves"),
+        Item(0, mig("1g.10gb@3"), "stays"),
+        Item(0, mig("1g.10gb+me@0"), "comes"),
+    ]
+    steps = walked(items, [0, 1, 3])
+    destroyed = [at for at, step in enumerate(steps) if step.kind == "destroy"]
+    assert [steps[at].tenancy.start for at in destroyed] == [0, 6]
+    assert steps[of_item(steps, 3, "create")[0]].after == tuple(destroyed)
+
+
+def test_a_redirection_away_waits_for_as_many_new_partitions_as_make_up_for_it():
+    """A bridge that came and went again counts for nobody else; of two that have come one is enough."""
+    both = [Item(0, mig(f"1g.10gb@{i}", "a"), "leaves") for i in (0, 1)]
+    bridge = Item(0, mig("1g.10gb@2", "a"), "bridges")
+    comes = [Item(0, mig(f"1g.10gb@{i}", "a"), "comes") for i in (3, 4)]
+    steps = walked([*both, bridge, *comes], [2, 2, 3, 4, 1, 0], {"a": 10.0})
+    (there, away), (first, _) = of_item(steps, 2, "redirect"), (of_item(steps, i, "redirect")[0] for i in (3, 4))
+    (spared,), (last,) = of_item(steps, 1, "redirect"), of_item(steps, 0, "redirect")
+    assert steps[away].after == (there,)
+    assert steps[spared].after == (away,)
+    assert steps[last].after == (first, spared)
+
+
+def test_what_others_rely_on_goes_after_what_relies_on_its_successor():
+    items = [
+        Item(0, mig("1g.10gb@0", "a"), "leaves"),
+        Item(0, mig("1g.10gb@1", "a"), "bridges"),
+        Item(0, mig("1g.10gb@2", "a"), "comes"),
+    ]
+    steps = walked(items, [1, 0, 2, 1], {"a": 10.0})
+    (there, away), (gone,), (come,) = (of_item(steps, i, "redirect") for i in (1, 0, 2))
+    assert steps[gone].after == (there,)
+    assert steps[away].after == tuple(sorted((there, gone, come)))

@@ -2,13 +2,14 @@
 
 from itertools import product
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from problems.small_plans import gpu_of, partition_of, plan_of
 
 from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.replay import replay
-from sliceplan.solver.transition.replay_capacity import ancestors, least_capacity
+from sliceplan.solver.transition.replay_capacity import _wrong_chains, ancestors, least_capacity
 from sliceplan.solver.transition.tenancies import IdleGpus
 
 A100 = "A100-80GB"
@@ -16,9 +17,9 @@ A100 = "A100-80GB"
 
 def exchanged(here="a", there="a"):
     """Returns the old plan and the transition of a service from two halves of a GPU to two of an idle one."""
-    halves = [("3g.40gb@0", here, 10), ("3g.40gb@4", there, 10)]
+    halves = [("3g.40gb@0", here, 0.1), ("3g.40gb@4", there, 0.1)]
     old = plan_of(gpu_of(f"{A100}/0", *(partition_of(*one) for one in halves)))
-    whole = [partition_of(None, name, 20) for name in sorted({here, there})]
+    whole = [partition_of(None, name, 0.2) for name in sorted({here, there})]
     new = plan_of(*(gpu_of(f"{A100}/{i}", one) for i, one in enumerate(whole)))
     return old, plan_transition(old, new, idle=IdleGpus({A100: 1}))
 
@@ -45,10 +46,13 @@ def test_only_redirections_change_capacities():
     assert said(old, found) == []
     start = at(found, "start")
     lie = {"capacity_rps": at(found, "redirect", gain=True).capacity_rps}
-    assert f"step {start.id} states capacities and redirects nothing" in said(old, found, (start.id, lie))
+    assert said(old, found, (start.id, lie)) == [
+        f"step {start.id} states capacities and redirects nothing",
+        f"step {start.id + 1} sends requests to {A100}/idle-0 before anything started there",
+    ]
 
 
-@pytest.mark.parametrize("stated", [None, {}, {"a": -10.0, "b": -10.0}, {"b": -10.0}])
+@pytest.mark.parametrize("stated", [None, {}, {"a": -0.1, "b": -0.1}, {"b": -0.1}])
 def test_a_redirection_says_what_each_of_its_services_loses(stated):
     """One that says nothing would be drained and stopped as if nobody missed it."""
     old, found = exchanged()
@@ -60,14 +64,14 @@ def test_a_redirection_says_what_each_of_its_services_loses(stated):
 def test_requests_do_not_come_and_go_in_one_step():
     old, found = exchanged("a", "b")
     step = at(found, "redirect", gain=True)
-    lie = {"workloads": ("a", "b"), "capacity_rps": {"a": 20.0, "b": -10.0}}
+    lie = {"workloads": ("a", "b"), "capacity_rps": {"a": 0.2, "b": -0.1}}
     assert any("and away from there at once" in text for text in said(old, found, (step.id, lie)))
 
 
 def test_what_sends_requests_somewhere_is_not_what_a_drain_waits_for():
     old, found = exchanged()
     away, drain = at(found, "redirect", gain=False), at(found, "drain")
-    lie = {"capacity_rps": {"a": 10.0}}
+    lie = {"capacity_rps": {"a": 0.1}}
     texts = said(old, found, (away.id, lie))
     assert f"step {drain.id} drains {A100}/0 while requests are sent there" in texts
     assert f"step {away.id} sends requests to {A100}/0 before anything started there" in texts
@@ -127,3 +131,87 @@ def test_losses_are_rounded_up_and_gains_down():
     gains, losses = {0: 1 / 6, 1: 1 / 3}, {2: 0.25, 3: 0.25}
     found = least_capacity(0.0, gains, losses, [0, 0, 1, 0])
     assert 1 / 6 - 0.5 - 1e-7 < found <= 1 / 6 - 0.5
+
+
+def test_a_redirection_that_waits_for_too_little_lets_its_service_fall():
+    old, found = exchanged()
+    first, second = [step for step in found.transition.steps if step.kind == "redirect"][1:]
+    assert said(old, found, (second.id, {"after": ()})) == ["a can fall to 0.1 req/s; it needs 0.2"]
+    assert said(old, found, (first.id, {"after": ()}), (second.id, {"after": ()})) == [
+        "a can fall to -2.22045e-16 req/s; it needs 0.2".replace("-2.22045e-16", f"{least_of_nothing():.6g}")
+    ]
+
+
+def least_of_nothing():
+    return least_capacity(0.2, {}, {0: 0.1, 1: 0.1}, [0, 0])
+
+
+@pytest.mark.parametrize(("factor", "wrong"), [(1 + 5e-7, False), (1 + 5e-6, True), (1 - 5e-6, True)])
+def test_a_capacity_is_what_a_plan_says_but_for_rounding(factor, wrong):
+    old, found = exchanged()
+    to = at(found, "redirect", gain=True)
+    texts = said(old, found, (to.id, {"capacity_rps": {"a": 0.2 * factor}}))
+    assert [text for text in texts if "the plans say" in text] == (
+        [f"step {to.id} gives a {0.2 * factor:.6g} req/s; the plans say [0.2]"] if wrong else []
+    )
+
+
+def test_a_redirection_of_nothing_goes_away_from_its_partition():
+    old, found = exchanged()
+    away = at(found, "redirect", gain=False)
+    texts = said(old, found, (away.id, {"capacity_rps": {"a": 0.0}}))
+    assert texts
+    assert not any("before anything started" in text or "at once" in text for text in texts)
+    both, found = exchanged("a", "b")
+    to = at(found, "redirect", gain=True)
+    texts = said(both, found, (to.id, {"workloads": ("a", "b"), "capacity_rps": {"a": 0.2, "b": 0.0}}))
+    assert not any("at once" in text for text in texts)
+
+
+def test_what_stops_has_been_drained():
+    old, found = exchanged()
+    stop = at(found, "stop")
+    assert f"step {stop.id} stops {A100}/0 before it is drained" in said(old, found, (stop.id, {"after": ()}))
+
+
+def test_a_drain_waits_for_the_redirection_away_and_for_no_other_step_of_its_partition():
+    bridge = {"gpu": "x", "mig_profile": None, "start": None, "sm_percent": 50.0, "cores": None, "workloads": ("a",)}
+    kinds = [
+        ("start", None, ()),
+        ("redirect", {"a": 0.1}, (0,)),
+        ("redirect", {"a": -0.1}, (1,)),
+        ("drain", None, (2,)),
+    ]
+    steps = [
+        SimpleNamespace(id=i, kind=kind, capacity_rps=change, after=after, **bridge)
+        for i, (kind, change, after) in enumerate(kinds)
+    ]
+    assert list(_wrong_chains(steps)) == []
+    for after in ((0,), (1,), ()):
+        steps[3].after = after
+        assert list(_wrong_chains(steps)) == ["step 3 drains x while requests are sent there"]
+
+
+def test_who_waits_for_two_of_its_own_leaves_one_to_its_twin():
+    twin = {"gpu": "x", "mig_profile": None, "start": None, "sm_percent": 50.0, "cores": None, "workloads": ("a",)}
+    kinds = [
+        ("redirect", {"a": -0.1}, ()),
+        ("redirect", {"a": -0.1}, ()),
+        ("drain", None, (0, 1)),
+        ("drain", None, (1,)),
+    ]
+    steps = [
+        SimpleNamespace(id=i, kind=kind, capacity_rps=change, after=after, **twin)
+        for i, (kind, change, after) in enumerate(kinds)
+    ]
+    assert list(_wrong_chains(steps)) == []
+    steps[3].after = (0,)
+    assert list(_wrong_chains(steps)) == ["step 3 drains x while requests are sent there"]
+
+
+def test_the_new_plan_is_the_one_that_the_transition_assigns():
+    old, found = exchanged()
+    other = found.assigned.model_copy(update={"gpus": (found.assigned.gpus[0].model_copy(update={"id": "other"}),)})
+    assert replay(old, other, found.transition) == [
+        f"the transition assigns {[found.assigned.gpus[0].id]}, the new plan has ['other']"
+    ]

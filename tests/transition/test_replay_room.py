@@ -11,7 +11,7 @@ from sliceplan.solver.transition.planning import plan_transition
 from sliceplan.solver.transition.replay import replay
 from sliceplan.solver.transition.replay_capacity import ancestors
 from sliceplan.solver.transition.replay_lifetimes import Lifetime, lifetimes_of, together
-from sliceplan.solver.transition.replay_room import _cliques, wrong_room
+from sliceplan.solver.transition.replay_room import _cliques, _wrong_houses, _wrong_shares, wrong_room
 
 A100 = "A100-80GB"
 
@@ -149,3 +149,53 @@ def test_a_mode_is_changed_while_nothing_runs_and_to_what_comes(before, after):
     said = replay(old, found.assigned, found.transition.model_copy(update={"steps": tuple(early)}))
     assert any(f"exists while the GPU is in mode {before}" in text for text in said)
     assert any(f"step {change.id} changes the mode while" in text for text in said)
+
+
+def lives(place, begin, end, workloads=("a",)):
+    return Lifetime(place, begin, end, workloads, is_instance=not workloads)
+
+
+def test_a_tenant_has_its_instance_all_the_while_and_for_itself():
+    """Steps 0 to 3 follow each other; 4 waits for none."""
+    earlier = [0b0, 0b1, 0b11, 0b111, 0b0]
+    place, other = ("1g.10gb", 0, None), ("1g.10gb", 1, None)
+
+    def wrong(*tenants, home=(0, 3)):
+        return list(_wrong_houses("x", [lives(place, *home, ())], tenants, earlier))
+
+    assert wrong(lives(place, 1, 2)) == []
+    assert wrong(lives(place, None, None), home=(None, None)) == []
+    without = "x: ('a',) runs on ('1g.10gb', 0) without the instance"
+    assert wrong(lives(place, 4, 2)) == [without]
+    assert wrong(lives(place, 1, 4)) == [without]
+    assert wrong(lives(place, 1, None)) == [without]
+    assert wrong(lives(place, None, 2)) == [without]
+    assert wrong(lives(other, 1, 2)) == ["x: ('a',) runs on ('1g.10gb', 1) without the instance"]
+    # One after the other, and at once.
+    assert wrong(lives(place, None, 1), lives(place, 2, None), home=(None, None)) == []
+    assert wrong(lives(place, None, 2), lives(place, 1, None, ("b",)), home=(None, None)) == [
+        "x: ('a',) and ('b',) can run on ('1g.10gb', 0) at once",
+        "x: ('b',) and ('a',) can run on ('1g.10gb', 0) at once",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("percents", "right"),
+    [
+        ([50.0, 50.0], True),
+        ([50.0, 50.0 + 5e-6], False),
+        ([50.0, 50.0 + 5e-7], True),
+        ([None], True),
+        ([None, 1.0], False),
+    ],
+)
+def test_shares_at_once_are_parts_of_one_gpu_and_a_whole_one_is_alone(percents, right):
+    shares = [lives((None, None, percent), None, None) for percent in percents]
+    assert (list(_wrong_shares("x", shares, [])) == []) == right
+
+
+def test_each_gpu_is_judged_by_its_own_type():
+    gpus = [SimpleNamespace(name="a", gpu="T4"), SimpleNamespace(name="b", gpu="A100-80GB")]
+    home = lives(("1g.10gb", 0, None), None, None, ())
+    for name, right in (("a", False), ("b", True)):
+        assert (list(wrong_room(name, SimpleNamespace(gpus=gpus), [home], [])) == []) == right
