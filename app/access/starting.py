@@ -132,6 +132,9 @@ def streamlit_options(address: str, port: int, *, open_browser: bool, access: Pa
         "server.fileWatcherType": "none",
         # Else every drawn page is followed by a whole collection, which all other users wait for.
         "runner.postScriptGC": False,
+        # Else a press starts a run beside the one that still works on the press before, and finds what that has not yet
+        # put into the session; a press that was not begun is dropped. So the first ends, at its next element.
+        "runner.fastReruns": False,
         "browser.gatherUsageStats": False,
         "client.toolbarMode": "viewer",
     }

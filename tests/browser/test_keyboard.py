@@ -43,9 +43,10 @@ def take_away(page, path):
     assert read_plan(path).gpus_used == 4
     tab_to(page, page.locator("summary").filter(has_text="For what you run"))
     page.keyboard.press("Enter")
-    settle(page)
     tab_to(page, page.get_by_role("combobox", name="What do you run?"))
-    page.keyboard.type("Plain Docker")
+    # The list opens for what is typed once it knows that it has the focus, and takes Enter once it has found a choice.
+    page.keyboard.type("Plain Docker", delay=30)
+    expect(page.get_by_role("option", name="Plain Docker")).to_be_visible()
     page.keyboard.press("Enter")
     export = page.get_by_test_id("stExpander").get_by_role("button", name=re.compile("^Download"))
     expect(export).to_be_visible()

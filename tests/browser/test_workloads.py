@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import click, edit_first_rate, go, look, press, select_first_rate, settle
+from support.browser_walk import edit_first_rate, go, look, press, select_first_rate, settle
 
 pytestmark = pytest.mark.browser
 
@@ -44,7 +44,7 @@ def test_a_pasted_table_is_looked_at_before_it_takes_the_old_ones_place_and_undo
     press(page, "Solve")
     expect(sidebar(page).get_by_text("1 GPU, $3.43 per hour")).to_be_visible()
     go(page, "Services and fleet")
-    click(page.get_by_role("button", name="Undo"))
+    page.get_by_role("button", name="Undo").click()
     press(page, "Solve")
     expect(sidebar(page).get_by_text("4 GPUs, $13.72 per hour")).to_be_visible()
 

@@ -60,8 +60,6 @@ def settle(page: Page, before: int | None = None) -> None:
     """
     Waits for the run of the page's script that something began, if it began one.
 
-    Streamlit drops a press that it has not begun to work on when another screen is opened; no person is so quick.
-
     Parameters
     ----------
     before

@@ -195,6 +195,8 @@ def test_streamlit_s_own_guards_stay_on(written):
     ):
         assert f"--server.{option}" in options
     assert "--runner.postScriptGC=false" in options
+    # Solve right after Undo solved what Undo took back: two runs changed one session at once.
+    assert "--runner.fastReruns=false" in options
     behind = streamlit_options("0.0.0.0", 8501, open_browser=False, access=written(hosts=["planner.example.org"]))
     assert "--server.allowedHosts=planner.example.org" in behind
     assert "--server.allowedHosts=localhost" not in behind
