@@ -190,7 +190,7 @@ def _pieces(gpu: PlannedGpu, row: int, stays: frozenset[int]) -> list[_Piece]:
     found = []
     for i, (partition, extent) in enumerate(zip(gpu.partitions, extents_of(gpu), strict=True)):
         services = list(dict.fromkeys(served.workload for served in partition.serves))
-        name = services[0] if services else "kept free"
+        name = ", ".join(services) or "kept free"
         label = f"{name}<br>{extent.size}" if max(len(name), len(extent.size)) <= LETTERS * extent.width else ""
         hover = "<br>".join(
             [

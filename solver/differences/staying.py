@@ -7,8 +7,8 @@ def staying(old: PlannedGpu, new: PlannedGpu) -> tuple[frozenset[int], frozenset
     """
     Returns which partitions stay, by their places in the lists of the old and of the new GPU.
 
-    A partition stays if place, size and what it serves, with batch sizes and processes, are the same; the share of the
-    rate that it takes may be another. Nothing stays on a GPU that comes to be shared otherwise.
+    A partition stays if place, size and what it serves, with batch sizes, processes and turns, are the same; the share
+    of the rate that it takes may be another. Nothing stays on a GPU that comes to be shared otherwise.
     """
     if old.sharing != new.sharing or old.gpu != new.gpu:
         return frozenset(), frozenset()
@@ -24,4 +24,6 @@ def staying(old: PlannedGpu, new: PlannedGpu) -> tuple[frozenset[int], frozenset
 
 def _kind(partition: Partition) -> object:
     serves = tuple(sorted((served.workload, served.batch, served.processes) for served in partition.serves))
-    return partition.kind, partition.start, partition.sm_percent, serves
+    in_order = () if partition.turns == "any" else tuple(served.workload for served in partition.serves)
+    in_turn = None if partition.duty_cycle_ms is None else (partition.duty_cycle_ms, in_order)
+    return partition.kind, partition.start, partition.sm_percent, serves, in_turn

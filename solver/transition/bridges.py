@@ -36,11 +36,11 @@ class BridgeSizes:
 
 
 def bridge_sizes(tenancies: Iterable[tuple[str, Tenancy]]) -> BridgeSizes:
-    """Returns what can be bridged how; tenancies come with their GPU type. Shared partitions are left out."""
+    """Returns what can be bridged how; tenancies come with their GPU type. Who takes turns is bridged together."""
     found: defaultdict[str, dict[tuple[str, object], tuple[str, Tenancy]]] = defaultdict(dict)
     for gpu, one in tenancies:
-        if len(one.serves) == 1:
-            found[one.workloads[0]].setdefault((gpu, one.kind), (gpu, one))
+        for workload in one.workloads:
+            found[workload].setdefault((gpu, one.kind), (gpu, one))
     return BridgeSizes({workload: list(options.values()) for workload, options in found.items()})
 
 
@@ -81,7 +81,10 @@ def build_bridges(
     brought: list[int] = []
     still: dict[str, float] = {}
     for workload, short in missing.items():
-        left = short
+        # A bridge for another service may have brought this one, in turn.
+        left = short - sum(dict(world.items[i].tenancy.capacity).get(workload, 0.0) for i in brought)
+        if left <= 0:
+            continue
         for _ in range(MOST_BRIDGES):
             item = next(
                 (

@@ -81,6 +81,9 @@ def _exchange(world: World, wanted: Sequence[WantedGpu]) -> None:
         left = _throughput(arrival)
         candidates = going[arrival.workloads]
         while candidates and _throughput(world.items[candidates[0]].tenancy) <= left:
+            # Of those that take turns one may get less though all together get more.
+            if len(arrival.workloads) > 1 and world.deficits(candidates[:1]):
+                break
             i = candidates.pop(0)
             left -= _throughput(world.items[i].tenancy)
             world.take(i)

@@ -76,6 +76,11 @@ def refuse_unusable(plans: Mapping[str, Plan]) -> None:
 def refuse_unreplannable(source: str, plan: Plan) -> None:
     """Refuses a running plan that is none, or that replanning does not know; raises InputError with every finding."""
     known = [Finding(source, *wrong) for wrong in no_cpus(plan, *NO_CPUS)]
+    for i, gpu in enumerate(plan.gpus):
+        for j, partition in enumerate(gpu.partitions):
+            if (rounds := in_turn(partition)) is not None:
+                message = f"are {rounds}; replanning knows services that are served back to back only"
+                known.append(Finding(source, f"gpus[{i}].partitions[{j}].serves", message))
     if findings := [*_findings(source, plan), *known]:
         raise InputError(findings)
 
@@ -87,7 +92,3 @@ def _findings(source: str, plan: Plan) -> Iterator[Finding]:
     for i, gpu in enumerate(plan.gpus):
         if too_much := overcommitted(gpu):
             yield Finding(source, f"gpus[{i}].partitions", too_much)
-        for j, partition in enumerate(gpu.partitions):
-            if (rounds := in_turn(partition)) is not None:
-                message = f"are {rounds}; how services in rounds are moved is not planned yet"
-                yield Finding(source, f"gpus[{i}].partitions[{j}].serves", message)

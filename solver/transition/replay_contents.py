@@ -14,7 +14,7 @@ _Spot = tuple[object, ...]
 def wrong_contents(
     old: Plan, assigned: Plan, transition: Transition, lifetimes: Mapping[str, Sequence[Lifetime]]
 ) -> Iterator[str]:
-    """Batches and processes of what runs from the beginning to the end are those of the new plan, too."""
+    """Batches, processes and rounds of what runs from the beginning to the end are those of the new plan, too."""
     was, becomes = ({gpu.id: gpu for gpu in plan.gpus} for plan in (old, assigned))
     for gpu in transition.gpus:
         before, after = was.get(gpu.old_id or ""), becomes.get(gpu.assigned_id or "")
@@ -47,10 +47,17 @@ def _spot(one: Lifetime) -> _Spot:
 
 
 def _contents(partitions: Sequence[Partition]) -> defaultdict[_Spot, Counter[object]]:
-    """Returns with which batches and processes partitions serve, by place, cores and services."""
+    """Returns with which batches, processes and rounds partitions serve, by place, cores and services."""
     found: defaultdict[_Spot, Counter[object]] = defaultdict(Counter)
     for one in partitions:
         place = (one.mig_profile, one.start, one.sm_percent)
         serves = tuple(sorted((served.workload, served.batch, served.processes) for served in one.serves))
-        found[place, one.cores, tuple(workload for workload, _, _ in serves)][serves] += 1
+        found[place, one.cores, tuple(workload for workload, _, _ in serves)][serves, _turns_of(one)] += 1
     return found
+
+
+def _turns_of(partition: Partition) -> tuple[object, ...]:
+    """Returns how long a round is, and in which order turns are kept where they are."""
+    if partition.duty_cycle_ms is None or partition.turns == "any":
+        return partition.duty_cycle_ms, partition.turns
+    return partition.duty_cycle_ms, tuple(served.workload for served in partition.serves)

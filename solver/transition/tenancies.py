@@ -9,8 +9,11 @@ from ..model.catalogue import load_cpus
 from ..model.plan import Partition, Plan, PlannedGpu
 from ..model.problem import Sharing
 
-TenancyKind = tuple[Sharing, str | None, float | None, tuple[tuple[str, int, int], ...], int | None]
-"""Sharing, MIG profile, MPS share, each service with batch and processes, cores: what must be equal to go on."""
+Round = tuple[float, tuple[str, ...]]
+"""Length of a round, milliseconds, and who is served in which order; no order: it is not kept."""
+
+TenancyKind = tuple[Sharing, str | None, float | None, tuple[tuple[str, int, int], ...], int | None, Round | None]
+"""Sharing, MIG profile, MPS share, each service with batch and processes, cores, round: what must be equal to go on."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,13 @@ class Tenancy:
     """Workload and its capacity here, requests/s."""
     cores: int | None = None
     """Cores of a CPU, from `start` on; None: a GPU's."""
+    round: Round | None = None
+    """None: one service is served, back to back. Who takes turns starts and stops together."""
 
     @cached_property
     def kind(self) -> TenancyKind:
         """All but the place and the figures."""
-        return self.sharing, self.mig_profile, self.sm_percent, self.serves, self.cores
+        return self.sharing, self.mig_profile, self.sm_percent, self.serves, self.cores, self.round
 
     @property
     def percent(self) -> float:
@@ -82,7 +87,15 @@ def tenancy(partition: Partition, sharing: Sharing) -> Tenancy:
         serves=tuple(serves),
         capacity=tuple(sorted(capacity.items())),
         cores=partition.cores,
+        round=_round(partition),
     )
+
+
+def _round(partition: Partition) -> Round | None:
+    if partition.duty_cycle_ms is None:
+        return None
+    in_order = () if partition.turns == "any" else tuple(served.workload for served in partition.serves)
+    return partition.duty_cycle_ms, in_order
 
 
 def wanted_gpus(new: Plan) -> list[WantedGpu]:

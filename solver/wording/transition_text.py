@@ -155,7 +155,7 @@ def step_in_words(step: TransitionStep) -> str:
         place = f"{step.sm_percent:g} %"
     elif step.cores is not None:
         place = f"{cores_in_words(step.cores)} from {step.start} on"
-    what = " ".join([step.kind, *step.workloads])
+    what = f"{step.kind} {', '.join(step.workloads)}".rstrip()
     if step.kind == "repin":
         what = f"move {', '.join(step.workloads)} here from {step.from_start} on, while it runs"
     if step.kind == "redirect":

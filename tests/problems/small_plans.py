@@ -68,3 +68,9 @@ def cores_of(start, cores, workload, rate, capacity=None):
     """Returns a partition of a CPU that serves one workload; requests/s as in `partition_of`."""
     place = {"start": start, "cores": cores}
     return partition_of(None, workload, rate, capacity).model_copy(update=place)
+
+
+def in_turn(*partitions, round_ms=40.0, turns="fixed"):
+    """Returns the first of some partitions, on which what all of them serve takes turns."""
+    serves = tuple(served for one in partitions for served in one.serves)
+    return partitions[0].model_copy(update={"serves": serves, "duty_cycle_ms": round_ms, "turns": turns})

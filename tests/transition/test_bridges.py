@@ -101,11 +101,17 @@ def test_the_smallest_size_that_suffices_comes_first_and_then_the_largest():
     assert [one.mig_profile for _, one in sizes.of("a", 35)] == ["4g.40gb", "3g.40gb", "2g.20gb", "1g.10gb"]
 
 
-def test_a_size_is_known_once_for_each_type_of_gpu_and_shared_partitions_are_none():
+def test_a_size_is_known_once_for_each_type_of_gpu_and_of_turns_for_each_that_takes_one():
     both = replace(SIZES[0], serves=(("a", 1, 1), ("b", 1, 1)))
     other = mig("1g.10gb@4", rate=12)
     sizes = bridge_sizes([(A100, SIZES[0]), (A100, other), ("H100-80GB-SXM", other), (A100, both)])
-    assert sizes.by_workload == {"a": [(A100, SIZES[0]), ("H100-80GB-SXM", other)]}
+    assert sizes.by_workload == {"a": [(A100, SIZES[0]), ("H100-80GB-SXM", other), (A100, both)], "b": [(A100, both)]}
+
+
+def test_a_bridge_with_turns_makes_up_for_all_who_take_one():
+    both = replace(SIZES[0], serves=(("a", 1, 1), ("b", 1, 1)), capacity=(("a", 10.0), ("b", 6.0)))
+    assert built(world_of([]), [both], {"a": 10, "b": 6}) == ([(0, "1g.10gb", 0)], {})
+    assert built(world_of([]), [both], {"a": 10, "b": 7}) == ([(0, "1g.10gb", 0), (0, "1g.10gb", 1)], {})
 
 
 def test_a_share_is_bridged_on_its_type_of_gpu_only():

@@ -53,13 +53,15 @@ def test_plans_without_gpus_and_those_that_hold_too_much_are_refused_together():
     good = plan_of(gpu_of(f"{A100}/0", partition_of(60, "a", 1), partition_of(40, "b", 1)))
     refuse_unusable({"old.json": good, "new.json": good})
     full = plan_of(gpu_of(f"{A100}/0", partition_of(60, "a", 1), partition_of(60, "b", 1)))
-    shared = good.gpus[0].partitions[0]
-    twice = shared.model_copy(update={"serves": shared.serves * 2, "duty_cycle_ms": 10.0})
-    rounds = plan_of(gpu_of(f"{A100}/0", twice))
+    shared, other = good.gpus[0].partitions
+    both = {"serves": (*shared.serves, *other.serves)}
+    rounds = plan_of(gpu_of(f"{A100}/0", shared.model_copy(update={**both, "duty_cycle_ms": 10.0})))
+    refuse_unusable({"rounds.json": rounds})
+    two = plan_of(gpu_of(f"{A100}/0", shared.model_copy(update=both)))
     with pytest.raises(InputError) as error:
-        refuse_unusable({"empty.json": plan_of(), "full.json": full, "rounds.json": rounds, "good.json": good})
+        refuse_unusable({"empty.json": plan_of(), "full.json": full, "two.json": two, "good.json": good})
     said = [str(finding) for finding in error.value.findings]
     assert any("empty.json" in one and "there is nothing to come from or go to" in one for one in said)
     assert any("full.json" in one and "gpus[0].partitions" in one for one in said)
-    assert any("rounds.json" in one and "how services in rounds are moved is not planned yet" in one for one in said)
+    assert any("two.json" in one and "without a duty cycle a partition serves one" in one for one in said)
     assert not any("good.json" in one for one in said)

@@ -12,7 +12,7 @@ from sliceplan.solver.commands.terminal import draw_plan
 from sliceplan.solver.formats.exports.target import Options
 from sliceplan.solver.model.division import in_turn
 from sliceplan.solver.model.errors import InputError
-from sliceplan.solver.transition.inputs import refuse_unusable
+from sliceplan.solver.transition.inputs import refuse_unreplannable, refuse_unusable
 
 LAYOUTS = ("json", "mig-parted", "mig-parted-checkpoint", "node-labels", "mig-manager", "device-plugin", "csv")
 """Formats that say how GPUs are divided, or everything; what serves on them stands elsewhere."""
@@ -47,9 +47,10 @@ def test_who_cannot_express_turns_says_so_and_where(turns, serves, said):
             target.export(plan, options)
         where = "gpus[0].partitions[0].serves are" if name == "commands" else "A100-80GB/0 partitions[0] serves"
         assert f"{where} {said}" in str(caught.value), name
+    refuse_unusable({"plan": plan})
     with pytest.raises(InputError) as caught:
-        refuse_unusable({"plan": plan})
-    assert f"plan: gpus[0].partitions[0].serves are {said}; how services in rounds are moved" in str(caught.value)
+        refuse_unreplannable("plan", plan)
+    assert f"plan: gpus[0].partitions[0].serves are {said}; replanning knows services that" in str(caught.value)
 
 
 def test_who_serves_back_to_back_is_in_no_round():

@@ -1,0 +1,42 @@
+"""Pictures and tables of a way on which services move between cores, or take turns."""
+
+from problems.small_plans import cores_of, gpu_of, in_turn, partition_of, plan_of
+
+from sliceplan.app.charts.capacity_steps import capacities
+from sliceplan.app.charts.side_by_side import side_by_side_chart
+from sliceplan.app.charts.steps import steps_chart
+from sliceplan.app.jobs.moves import MoveOptions, plan_moves
+from sliceplan.app.tables.transition import steps_table
+
+CPU = "Threadripper-3990X"
+
+
+def moves_between(old, new):
+    return plan_moves(old, new, MoveOptions({}, keeps_starts=True))
+
+
+def test_cores_that_change_are_a_step_of_their_own_and_drawn_as_a_change():
+    old = plan_of(gpu_of(f"{CPU}/0", cores_of(0, 2, "a", 10), cores_of(4, 2, "b", 10)))
+    new = plan_of(gpu_of(f"{CPU}/0", cores_of(8, 2, "a", 10), cores_of(4, 2, "b", 10)))
+    moves = moves_between(old, new)
+    assert [(bar.name, len(bar.y)) for bar in steps_chart(moves.transition).data] == [("move to other cores", 1)]
+    assert (
+        steps_table(moves.transition)["what"][0] == f"{CPU}/0 2 cores from 8 on: move a here from 0 on, while it runs"
+    )
+    side_by_side = side_by_side_chart(moves.transition, old, moves.assigned)
+    said = [text for bar in side_by_side.data for text in bar.customdata or ()]
+    assert sum("changes" in text for text in said) == 2
+    assert sum("stays as it is" in text for text in said) == 2
+    assert moves.risks == ()
+    assert capacities(moves.transition, old, moves.assigned) == []
+
+
+def test_who_takes_turns_is_named_together():
+    a, b = partition_of(None, "a", 10), partition_of(None, "b", 10)
+    old, new = (plan_of(gpu_of("T4/0", in_turn(a, b, round_ms=round_ms))) for round_ms in (40.0, 50.0))
+    moves = moves_between(old, new)
+    said = [text for bar in side_by_side_chart(moves.transition, old, moves.assigned).data for text in bar.customdata]
+    assert len(said) == 2
+    assert all("<b>a, b</b>" in text and "changes" in text for text in said)
+    assert {risk.workloads for risk in moves.risks if risk.what == "below its rate"} == {("a",), ("b",)}
+    assert {one.service for one in capacities(moves.transition, old, moves.assigned)} == {"a", "b"}
