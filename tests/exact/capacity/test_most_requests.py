@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from oracles.capacity_oracle import most_capacity
 from oracles.mig_oracle import LOOSE, TooManyError
 from problems.mig_draws import small_problem
 
+from sliceplan.solver.exact.capacity import most_requests as most_requests_module
 from sliceplan.solver.exact.capacity.cover_limit import cover_limit
 from sliceplan.solver.exact.capacity.first_plan import first_plan
-from sliceplan.solver.exact.capacity.most_requests import most_requests, solo_capacity
+from sliceplan.solver.exact.capacity.most_requests import _instances, _most_partitions, most_requests, solo_capacity
 from sliceplan.solver.exact.capacity.price_limit import price_limit
 from sliceplan.solver.exact.capacity.relaxation import relaxation
 from sliceplan.solver.model.stop_reason import StopReason
@@ -119,3 +121,41 @@ def alone(problem, w, entry):
     """Returns the problem of one workload with next to no rate on one GPU."""
     one = problem.workloads[w].model_copy(update={"rate_rps": 1e-9, "max_replicas": None, "min_replicas": 1})
     return problem.model_copy(update={"workloads": (one,), "fleet": (entry.model_copy(update={"count": 1}),)})
+
+
+def drawn_up(*workloads):
+    """Returns workloads, each as capacity per size, rate, and the least and most replicas."""
+    return SimpleNamespace(
+        sizes=[None, None],
+        capacity_rps=np.array([one[0] for one in workloads], dtype=float),
+        required_rps=np.array([one[1] for one in workloads], dtype=float),
+        problem=SimpleNamespace(
+            workloads=[SimpleNamespace(min_replicas=least, max_replicas=most) for _, _, least, most in workloads]
+        ),
+    )
+
+
+def test_only_who_counts_most_on_a_size_may_have_more_of_it_than_the_rate_takes(monkeypatch):
+    """The others are as well served by what their rates take, so that a best plan gives them no more."""
+    monkeypatch.setattr(most_requests_module, "_instances", lambda _: np.array([7.0, 8.0]))
+    resolved = drawn_up(
+        ([10, 20], 45, 1, None),  # counts most on both sizes
+        ([50, 90], 60, 2, 3),  # limited: its best plan may have all that it may
+        ([4, 0], 9, 4, None),  # three for its rate, four at least; never one of a size that it cannot use
+        ([5, 10], 12, 1, None),
+    )
+    assert _most_partitions(resolved, np.ones(4)).tolist() == [[7, 8], [3, 3], [4, 8], [3, 2]]
+    # By weight another counts most on the smaller size.
+    assert _most_partitions(resolved, np.array([1.0, 1.0, 3.0, 1.0])).tolist() == [[5, 8], [3, 3], [7, 8], [3, 2]]
+    # Where all are limited nobody has more than it may, and nobody more than there are.
+    alone = drawn_up(([10, 20], 45, 1, 9))
+    assert _most_partitions(alone, np.ones(1)).tolist() == [[7, 8]]
+    assert _most_partitions(drawn_up(([10, 20], 45, 1, 2)), np.ones(1)).tolist() == [[2, 2]]
+
+
+def test_as_many_instances_as_the_gpus_can_be_cut_into(monkeypatch):
+    cuts = {"two": [[3, 0], [1, 1]], "unlimited": [[9, 9]], "uncut": []}
+    monkeypatch.setattr(most_requests_module, "patterns_of", lambda _, entry: cuts[entry.name])
+    monkeypatch.setattr(most_requests_module, "counts_of", lambda _, pattern: np.array(pattern))
+    fleet = [SimpleNamespace(name=name, available=n) for name, n in (("two", 2), ("unlimited", None), ("uncut", 5))]
+    assert _instances(SimpleNamespace(sizes=[None, None], fleet=fleet)).tolist() == [6, 2]

@@ -1,0 +1,65 @@
+"""How far an order of services is tried, with a planner of which is known what fits."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sliceplan.solver.exact.shedding import longest_beginning as module
+from sliceplan.solver.exact.shedding.longest_beginning import ANY_GAP, _worth_more, longer_beginnings
+
+ORDER = np.array([3, 1, 4, 0, 5, 2])
+
+
+class Problem(SimpleNamespace):
+    """Services that are worth one each; a restricted one is the list of those that are left."""
+
+    def restricted_to(self, rows):
+        return rows
+
+
+def problem(*worth):
+    return Problem(problem=SimpleNamespace(workloads=[SimpleNamespace(worth=one) for one in worth]))
+
+
+@pytest.fixture
+def tries(monkeypatch):
+    """Returns a function that searches where beginnings fit up to a length; it gives what was tried and found."""
+
+    def searched(longest, *, fits, most, rules=None):
+        tried = []
+
+        def planned(part, asked, time_limit_s):
+            assert (asked, time_limit_s > 0) == (rules, True)
+            assert part == sorted(ORDER[: len(part)].tolist())
+            tried.append(len(part))
+            return SimpleNamespace(patterns=() if len(part) <= longest else None)
+
+        monkeypatch.setattr(module, "_planned", planned)
+        monkeypatch.setattr(module, "replace", lambda one, gap: one if gap == ANY_GAP else None)
+        found = longer_beginnings(problem(*[1.0] * 6), ORDER, rules, fits=fits, most=most, time_limit_s=60)
+        return tried, [(len(chosen), answer.patterns) for chosen, answer in found]
+
+    return searched
+
+
+@pytest.mark.parametrize("longest", range(7))
+@pytest.mark.parametrize("fits", [0, 2])
+def test_the_longest_beginning_with_a_plan_is_found_last(tries, longest, fits):
+    tried, found = tries(longest, fits=fits, most=6.0)
+    assert [length for length, _ in found] == sorted(length for length, _ in found)
+    assert max([fits, *(length for length, _ in found)]) == max(fits, longest)
+    assert all(fits < length <= 6 for length in tried)
+    assert len(set(tried)) == len(tried)
+
+
+def test_from_what_is_proven_down_in_growing_steps_and_then_by_halves(tries):
+    assert tries(1, fits=0, most=6.0) == ([6, 4, 1, 2], [(1, ())])
+    assert tries(6, fits=0, most=6.0) == ([6], [(6, ())])
+    assert tries(4, fits=0, most=4.0) == ([4], [(4, ())])
+    assert tries(4, fits=4, most=4.0) == ([], [])
+
+
+@pytest.mark.parametrize(("most", "length"), [(0.0, 1), (1.0, 2), (1.5, 2), (2.0, 3), (8.0, 5), (9.0, 6), (11.0, 7)])
+def test_the_shortest_beginning_that_is_worth_more_than_is_proven(most, length):
+    assert _worth_more(problem(5.0, 1.0, 2.0, 1.0, 1.0, 1.0), ORDER, most) == length
