@@ -1,0 +1,132 @@
+"""The program over known contents: its best whole numbers by trying all, and that its prices prove what it says."""
+
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, milp
+
+from sliceplan.solver.exact.shared_capacity.program import (
+    MasterPrices,
+    best_mix,
+    limit_at,
+    master_prices,
+    meets,
+    value_of,
+)
+
+
+def content(gpu, rates, replicas):
+    """Returns what stands on a GPU of a type: requests/s and residents of each workload."""
+    return SimpleNamespace(
+        gpu=SimpleNamespace(gpu=gpu), rates=lambda _: np.array(rates, float), replicas=lambda _: np.array(replicas)
+    )
+
+
+def drawn(seed):
+    """Returns a small problem of two services and two GPU types, weights, and contents of which there is a plan."""
+    draw = np.random.default_rng(seed)
+    contents = [
+        content("AB"[i % 2], draw.integers(1, 9, 2) * (replicas := draw.integers(0, 3, 2)) / 10, replicas)
+        for i in range(5)
+    ]
+    some = draw.integers(0, 2, 5)
+    counts = {name: int(some[i::2].sum()) + 1 for i, name in enumerate("AB")}
+    carried = sum(n * one.rates(2) for n, one in zip(some, contents, strict=True)) + 1e-3
+    number = sum(n * one.replicas(2) for n, one in zip(some, contents, strict=True))
+    workloads = [
+        SimpleNamespace(min_replicas=min(1, int(number[0])), max_replicas=int(number[0]) + 1),
+        SimpleNamespace(min_replicas=int(number[1]), max_replicas=None),
+    ]
+    resolved = SimpleNamespace(
+        required_rps=carried * 0.8,
+        problem=SimpleNamespace(workloads=workloads),
+        fleet=[SimpleNamespace(gpu=SimpleNamespace(name=name), available=n) for name, n in counts.items()],
+    )
+    return resolved, draw.uniform(0.1, 2, 2), contents, counts
+
+
+def value_by_trying(resolved, weights, contents, counts):
+    """Returns the most that whole numbers of contents are worth; None: none carries the rates."""
+    best = None
+    for numbers in product(range(4), repeat=len(contents)):
+        used = {
+            name: sum(n for n, one in zip(numbers, contents, strict=True) if one.gpu.gpu == name) for name in counts
+        }
+        rates = sum(n * one.rates(2) for n, one in zip(numbers, contents, strict=True))
+        there = sum(n * one.replicas(2) for n, one in zip(numbers, contents, strict=True))
+        if (
+            all(used[name] <= counts[name] for name in counts)
+            and (rates >= resolved.required_rps * (1 - 1e-9)).all()
+            and all(
+                one.min_replicas <= n and (one.max_replicas is None or n <= one.max_replicas)
+                for n, one in zip(there, resolved.problem.workloads, strict=True)
+            )
+        ):
+            best = max(best or 0.0, float(weights @ rates))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_mix_is_that_of_trying_all_and_the_prices_prove_no_less(seed):
+    resolved, weights, contents, counts = drawn(seed)
+    best = value_by_trying(resolved, weights, contents, counts)
+    mix = best_mix(resolved, weights, contents, [], time_limit_s=10, gap=0.0)
+    prices = master_prices(resolved, weights, contents)
+    if best is None:
+        assert mix is None
+        return
+    assert value_of(weights, mix) == pytest.approx(best)
+    worth = {
+        name: max(
+            0.0,
+            *(
+                float((weights + prices.of_rate) @ one.rates(2) + (prices.of_less - prices.of_more) @ one.replicas(2))
+                for one in contents
+                if one.gpu.gpu == name
+            ),
+        )
+        for name in counts
+    }
+    limit = limit_at(resolved, prices, worth, counts)
+    assert limit >= best
+    # The best prices prove what a mixture of contents is worth, which no other prices do better.
+    assert min(prices.of_rate.min(), prices.of_more.min(), prices.of_less.min()) >= 0
+    assert prices.of_more[1] == 0
+    assert limit == pytest.approx(mixture(resolved, weights, contents, counts), rel=1e-6)
+
+
+def mixture(resolved, weights, contents, counts):
+    """Returns the most that parts of contents are worth, by a program of its own."""
+    rates, there = np.array([one.rates(2) for one in contents]).T, np.array([one.replicas(2) for one in contents]).T
+    of_type = np.array([[one.gpu.gpu == name for one in contents] for name in counts], dtype=float)
+    least = [one.min_replicas for one in resolved.problem.workloads]
+    most = [np.inf if one.max_replicas is None else one.max_replicas for one in resolved.problem.workloads]
+    rows = [
+        LinearConstraint(rates, resolved.required_rps, np.inf),
+        LinearConstraint(there, least, most),
+        LinearConstraint(of_type, -np.inf, list(counts.values())),
+    ]
+    return -milp(-weights @ rates, constraints=rows, integrality=np.zeros(len(contents))).fun
+
+
+def test_a_limit_is_what_gpus_are_worth_less_what_rates_and_least_replicas_take_and_more_by_the_greatest():
+    workloads = [SimpleNamespace(min_replicas=2, max_replicas=5), SimpleNamespace(min_replicas=1, max_replicas=None)]
+    resolved = SimpleNamespace(required_rps=np.array([10.0, 20.0]), problem=SimpleNamespace(workloads=workloads))
+    prices = MasterPrices(np.array([0.5, 0.25]), np.array([3.0, 0.0]), np.array([1.0, 2.0]))
+    limit = limit_at(resolved, prices, {"A": 40.0, "B": 7.0}, {"A": 2, "B": 3})
+    assert limit == pytest.approx(80 + 21 - (5 + 5) + 15 - (2 + 2), rel=1e-8)
+    assert limit > 102
+
+
+def test_prices_on_the_way_to_others():
+    one, other = (MasterPrices(*(np.array([at + i]) for i in range(3))) for at in (0.0, 10.0))
+    between = one.between(other, 0.25)
+    assert (between.of_rate[0], between.of_more[0], between.of_less[0]) == (2.5, 3.5, 4.5)
+
+
+@pytest.mark.parametrize(("part", "right"), [(1.0, True), (1 - 1e-4, False), (1.1, True)])
+def test_contents_meet_every_rate(part, right):
+    resolved = SimpleNamespace(required_rps=np.array([1.0, 2.0]))
+    assert meets(resolved, [content("A", [1.0, 1.0], [1, 1]), content("A", [0.5, part], [1, 1])]) == right
