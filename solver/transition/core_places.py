@@ -3,8 +3,9 @@ Which partitions of a CPU stay on their cores, which move to others while they r
 
 The kernel changes the cores of processes that run, so a partition that both plans have on a CPU is never stopped for
 its place. It stays if all of its like can stay and the others find cores around them, largest first, each where the
-fewest cores are left: the new plan's places change nothing about what it serves or costs. If they do not, every
-partition goes where the new plan says. So may fewer stay than could; what moves is not disturbed.
+fewest cores are free in its L3 domain, then in its NUMA node: the new plan's places change nothing about what it serves
+or costs. If they do not, every partition goes where the new plan says. So may fewer stay than could; what moves is not
+disturbed.
 """
 
 from collections import defaultdict
@@ -12,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..model.catalogue import load_cpus
-from ..model.core_partitions import CoreTree
 from .room import cores_of, free_starts
 from .tenancies import Tenancy, TenancyKind
 
@@ -64,20 +64,25 @@ def as_planned(runs: Sequence[Tenancy], wants: Sequence[Tenancy]) -> CorePlaces:
 
 def _placed_around(cpu: str, standing: Sequence[Tenancy], others: Sequence[Tenancy]) -> list[Tenancy] | None:
     """Returns partitions with places beside those that stand; None: not all of them find one."""
-    tree = CoreTree.of(load_cpus()[cpu])
+    facts = load_cpus()[cpu]
     present, found = list(standing), []
-    for one in sorted(others, key=lambda one: (-(one.cores or 0), one.serves)):
-        size = one.cores or 0
+    for one in sorted(others, key=lambda one: (-len(cores_of(one)), one.serves)):
         taken = {core for other in present for core in cores_of(other)}
-        within = {"cores": tree.domain, "domains": tree.node}.get(tree.level(size) or "", tree.node * tree.nodes)
 
-        def left(start: int, within: int = within, taken: set[int] = taken) -> tuple[int, int]:
-            around = range(start // within * within, start // within * within + within)
-            return sum(core not in taken for core in around), start
+        def left(start: int, taken: set[int] = taken) -> tuple[int, int, int]:
+            in_domain, in_node = (_free(size, start, taken) for size in (facts.domain_cores, facts.node_cores))
+            return in_domain, in_node, start
 
-        start = min(free_starts(cpu, present, size), key=left, default=None)
-        if start is None:
+        starts = free_starts(cpu, present, len(cores_of(one)))
+        if not starts:
             return None
-        present.append(replace(one, start=start))
-        found.append(present[-1])
+        placed = replace(one, start=min(starts, key=left))
+        present.append(placed)
+        found.append(placed)
     return found
+
+
+def _free(size: int, start: int, taken: set[int]) -> int:
+    """Returns the cores that are free of the L3 domain or NUMA node, of so many cores, in which a core lies."""
+    first = start // size * size
+    return len({*range(first, first + size)} - taken)
