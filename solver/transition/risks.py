@@ -60,6 +60,7 @@ def risks(transition: Transition, old: Plan, new: Plan) -> list[Risk]:
         *_mode_changes(transition),
         *_busy(transition, old, new),
         *_moved_whole(transition, old),
+        *_repins(transition),
         *_bridges(transition),
     ]
 
@@ -147,6 +148,15 @@ def _moved_whole(transition: Transition, old: Plan) -> Iterator[Risk]:
         noun = "service leaves" if len(whole) == 1 else "services leave"
         text = f"{len(whole)} {noun} every partition of today: {few_names(whole)}"
         yield Risk("low", "moved as a whole", text, whole)
+
+
+def _repins(transition: Transition) -> Iterator[Risk]:
+    moves = [step for step in transition.steps if step.kind == "repin"]
+    if moves:
+        names = tuple(dict.fromkeys(workload for step in moves for workload in step.workloads))
+        noun = "partition gets" if len(moves) == 1 else "partitions get"
+        text = f"{len(moves)} {noun} other cores while serving, with cold caches at first: {few_names(names)}"
+        yield Risk("low", "other cores", text, names, tuple(dict.fromkeys(step.gpu for step in moves)))
 
 
 def _bridges(transition: Transition) -> Iterator[Risk]:

@@ -27,7 +27,9 @@ def test_cores_that_change_are_a_step_of_their_own_and_drawn_as_a_change():
     said = [text for bar in side_by_side.data for text in bar.customdata or ()]
     assert sum("changes" in text for text in said) == 2
     assert sum("stays as it is" in text for text in said) == 2
-    assert moves.risks == ()
+    (risk,) = moves.risks
+    assert (risk.level, risk.workloads, risk.gpus) == ("low", ("a",), (f"{CPU}/0",))
+    assert risk.text == "1 partition gets other cores while serving, with cold caches at first: a"
     assert capacities(moves.transition, old, moves.assigned) == []
 
 
