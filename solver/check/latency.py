@@ -5,8 +5,8 @@ execution: a batch takes at most slo_fraction of the SLO, and a partition at mos
 
 The others promise something of requests that wait, up to a rate (`promised_rps`). Here each says whether it holds at a
 rate, and the greatest rate follows by bisection, as it holds at all lower ones; a planner computes it in closed form.
-What both share is the table of the exact chain (performance/queueing/load_table.py), which is held against the chain
-and against simulated requests by tests; the formula for processes that share a queue is written out again.
+What both share is the table of loads (performance/queueing/load_table.py), which is held against the exact chains and
+against simulated requests by tests; the formula for requests that are dealt in turns is written out again.
 """
 
 from collections.abc import Callable
@@ -93,7 +93,8 @@ def promised_rps(settings: Settings, served: OnPartitions, stated_rps: Floats | 
     """
     Returns the greatest rate at which the promise of a rule other than execution holds, shape (row,).
 
-    `stated_rps`: rates that may be it; where the promise holds at one and at none a little greater, it is returned.
+    `stated_rps`: what a plan says of percentiles; where the promise holds at that, it is returned, also if it would at
+    a greater one: it holds at all lower rates, and plans stay right that were made when less was known to hold.
     """
     late = _needed_ms(settings, served) > served.slo_ms * (1 + RELATIVE)
     most = np.where(late, 0.0, 1000 * served.batch * served.processes / served.full_ms)
@@ -101,21 +102,27 @@ def promised_rps(settings: Settings, served: OnPartitions, stated_rps: Floats | 
         return most
     at_random = _at_random(settings, served)
     found = np.full(most.shape, np.nan) if stated_rps is None else stated_rps.copy()
-    near = (1 - RELATIVE / 10, 1 + RELATIVE / 10)
-    holds, not_above = (_percentile_holds(settings, served, at_random, found * factor) for factor in near)
-    found = np.where((found > 0) & holds & ~not_above & ~late, found, np.nan)
+    holds = _percentile_holds(settings, served, at_random, found * (1 - RELATIVE / 10))
+    found = np.where((found > 0) & holds & ~late, found, np.nan)
     open_ = np.flatnonzero(np.isnan(found) & ~late)
     if open_.size:
         found[open_] = _bisected(settings, served.of(open_), at_random[open_], most[open_])
     return np.where(late, 0.0, found)
 
 
-def promised_together(settings: Settings, served: OnPartitions, service: Ints, in_turns_rps: Floats) -> Floats:
+def promised_together(
+    settings: Settings,
+    served: OnPartitions,
+    service: Ints,
+    in_turns_rps: Floats,
+    stated_rps: Floats | None = None,
+) -> Floats:
     """
     Returns what partitions are promised beside the others of their services, where that is no sum; shape (row,).
 
     The formula of performance/queueing/server_set.py, written out again, or what they carry in weighted turns, which
-    holds with better routers too: whichever is more for all of a service.
+    holds with better routers too: whichever is more for all of a service. Or what is stated, if that is within one of
+    the two on each of its partitions.
 
     Parameters
     ----------
@@ -123,6 +130,8 @@ def promised_together(settings: Settings, served: OnPartitions, service: Ints, i
         Shape (row,): a number of each row's service.
     in_turns_rps
         Shape (row,): as `promised_rps` gives it.
+    stated_rps
+        Shape (row,): what the plan says; None: nothing.
     """
     if settings.latency != "percentile" or settings.dispatch not in BY_STATE:
         return in_turns_rps
@@ -131,9 +140,13 @@ def promised_together(settings: Settings, served: OnPartitions, service: Ints, i
     for rows in np.split(order, np.flatnonzero(np.diff(service[order])) + 1):
         one = served.of(rows)
         full_rps = 1000 * one.batch * one.processes / one.full_ms
-        load = _load_of_set(one)
-        if load * full_rps.sum() >= in_turns_rps[rows].sum():
-            found[rows] = load * full_rps
+        by_set = _load_of_set(one) * full_rps
+        if by_set.sum() >= in_turns_rps[rows].sum():
+            found[rows] = by_set
+        if stated_rps is not None:
+            stated = stated_rps[rows]
+            if any((stated <= way * (1 + RELATIVE)).all() for way in (by_set, in_turns_rps[rows])):
+                found[rows] = stated
     return found
 
 
@@ -149,7 +162,7 @@ def _load_of_set(one: OnPartitions) -> float:
     if left <= 0:
         return 0.0
     theta = log(1 / (1 - max(float(one.quantile[0]), 0.95))) / left
-    load = theta / max(expm1(min(theta, 700)), LEAST_THETA) - (0.03 if one.quantile[0] > 0.99 + RELATIVE**2 else 0.025)
+    load = theta / max(expm1(min(theta, 700)), LEAST_THETA) - (0.055 if one.quantile[0] > 0.99 + RELATIVE**2 else 0.025)
     return min(max(load, 0.0), 0.97)
 
 
@@ -179,11 +192,10 @@ def _bisected(settings: Settings, served: OnPartitions, at_random: Floats, most:
 
 
 def _at_random(settings: Settings, served: OnPartitions) -> Floats:
-    """Returns the load at which a server of one process holds for requests at random, from the table; else 0."""
-    alone = (served.processes == 1) | (settings.process_queues == "own")
-    slack = np.maximum(served.slo_ms / served.full_ms, 0.0)
-    loads = greatest_loads(np.minimum(served.batch, 1 << 20).astype(np.int64), slack, served.quantile)
-    return np.where(alone, loads, 0.0)
+    """Returns the load at which the processes of one queue hold for requests at random, from the table."""
+    on_one_queue = np.ones_like(served.processes) if settings.process_queues == "own" else served.processes
+    batch, processes = (np.minimum(of, 1 << 20).astype(np.int64) for of in (served.batch, on_one_queue))
+    return greatest_loads(batch, processes, np.maximum(served.slo_ms / served.full_ms, 0.0), served.quantile)
 
 
 def _percentile_holds(
@@ -195,10 +207,14 @@ def _percentile_holds(
     rate_of_one = rate_rps / np.where(own, served.processes, 1.0)
     load = rate_of_one * served.full_ms / (1000 * served.batch * processes)
     holds = (at_random > 0) & (load <= at_random)
+    # At random the formula is not safe of several processes beyond the quantiles that it was fitted to.
+    fitted = served.quantile <= 0.99 + RELATIVE**2
     if settings.dispatch == "random":
-        return np.asarray(holds | ((processes > 1) & (load <= _formula(served, processes, np.ones(load.shape)))))
+        counts = (processes > 1) & fitted
+        return np.asarray(holds | (counts & (load <= _formula(served, processes, np.ones(load.shape)))))
     every = np.maximum(np.floor(served.rate_rps / np.maximum(rate_of_one, 1e-300) * (1 + 1e-12)), 1.0)
-    return np.asarray(holds | (load <= _formula(served, processes, every)))
+    counts = (processes == 1) | fitted | (every > 1)
+    return np.asarray(holds | (counts & (load <= _formula(served, processes, every))))
 
 
 def _formula(served: OnPartitions, processes: Floats, every: Floats) -> Floats:

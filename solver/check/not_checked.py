@@ -29,6 +29,7 @@ NOT_CHECKED = {
     "shadow.extra_cost_per_hour": "likewise; it is the difference to the cost",
     "insurance.cost_without_per_hour": "the cost of another plan, which is not here",
     "insurance.extra_cost_per_hour": "likewise; it is the difference to the cost",
+    "gpus[].partitions[].serves[].promised_rps": "that a percentile holds at no greater rate; it holds at this one",
     "gpus[].partitions[].serves[].batch": "whether mps_rules igniter allows it; its latency and throughput are checked",
 }
 """Path of a field of a plan -> what of it is not checked."""

@@ -21,8 +21,9 @@ def promised_beside_others(problem: Problem, columns: PlanColumns) -> Floats | N
     if found is None:
         return None
     rows, served, in_turns = found
+    stated = np.array(list(map(attrgetter("promised_rps"), columns.served)), dtype=np.float64)  # None becomes nan
     promised = np.zeros(columns.workload.shape)
-    promised[rows] = promised_together(problem.settings, served, columns.workload[rows], in_turns)
+    promised[rows] = promised_together(problem.settings, served, columns.workload[rows], in_turns, stated[rows])
     return promised
 
 
@@ -56,5 +57,4 @@ def _in_turns(problem: Problem, columns: PlanColumns) -> tuple[np.ndarray, OnPar
         columns.capacity_rps[rows],
         *(of_each[own] for of_each in asked),
     )
-    stated = np.array(list(map(attrgetter("promised_rps"), columns.served)), dtype=np.float64)  # None becomes nan
-    return rows, served, promised_rps(settings, served, stated[rows])
+    return rows, served, promised_rps(settings, served)

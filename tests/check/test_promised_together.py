@@ -39,6 +39,23 @@ def test_what_partitions_carry_together_is_what_the_planners_formula_gives(dispa
     assert loaded > 100
 
 
+def test_less_than_either_way_to_a_set_is_taken_as_stated_and_more_on_one_partition_is_not():
+    """Plans of before say less where less was known to hold; by turns or together, but all partitions by the same."""
+    settings = settings_of(latency="percentile", dispatch="central")
+    two = np.ones(2)
+    served = OnPartitions(8 * two, two, 20 * two, 400 * two, 100 * two, 0.99 * two, 500 * two)
+    whose, in_turns = np.zeros(2, dtype=np.int64), np.array([340.0, 100.0])
+    together = promised_together(settings, served, whose, in_turns)
+    assert together.sum() > in_turns.sum()
+    for stated, expected in (
+        (together - 1, together - 1),
+        (in_turns - 1, in_turns - 1),
+        (together * [0.9, 1.01], together),
+        (np.array([np.nan, 1.0]), together),
+    ):
+        assert promised_together(settings, served, whose, in_turns, stated) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(("batch", "latency_ms", "expected"), [(8, 0.2, 0.3), (8, 0.6, 0.0), (1, 0.2, 0.0)])
 def test_a_batch_is_held_for_what_its_execution_leaves_of_the_slo_however_little(batch, latency_ms, expected):
     one = np.ones(1)

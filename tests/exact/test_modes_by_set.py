@@ -188,7 +188,7 @@ def test_a_resident_s_part_of_a_set_that_is_stated_wrong_is_found():
     gpu = plan.gpus[0]
     served = gpu.partitions[0].serves[0]
     part = gpu.partitions[0].model_copy(
-        update={"serves": (served.model_copy(update={"promised_rps": served.promised_rps * 0.99}),)}
+        update={"serves": (served.model_copy(update={"promised_rps": served.promised_rps * 1.01}),)}
     )
     changed = plan.model_copy(
         update={"gpus": (gpu.model_copy(update={"partitions": (part, *gpu.partitions[1:])}), *plan.gpus[1:])}

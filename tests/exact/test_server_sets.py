@@ -31,7 +31,7 @@ def test_one_service_s_plan_and_bound_are_those_of_every_set(slo_ms):
 
 
 def test_plans_of_many_services_hold_and_cost_less_than_with_turns():
-    problem = random_problem(20, 13)
+    problem = random_problem(20, 17)
     tight = {one.name: max(0.2 * one.slo_ms, 45) for one in problem.workloads}
     workloads = tuple(
         one.model_copy(update={"slo_ms": tight[one.name], "rate_rps": 3 * one.rate_rps}) for one in problem.workloads

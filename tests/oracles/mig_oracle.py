@@ -174,10 +174,9 @@ def carried(problem, workload, point):
     full = 1000 * batch * together / time_ms
     quantile = settings.quantile if workload.slo_quantile is None else workload.slo_quantile
     slack, loads = workload.slo_ms / time_ms, []
-    if together == 1:
-        found = greatest_loads(np.array([batch]), np.array([slack]), np.array([quantile]))
-        loads.append(float(found[0]) * full)
-    if together > 1 or settings.dispatch == "weighted_round_robin":
+    found = greatest_loads(np.array([batch]), np.array([together]), np.array([slack]), np.array([quantile]))
+    loads.append(float(found[0]) * full)
+    if quantile <= 0.99 if together > 1 else settings.dispatch == "weighted_round_robin":
         loads.append(of_every(batch, together, slack, quantile, 1) * full)
     if settings.dispatch == "weighted_round_robin":
         rate = workload.rate_rps * (1 + settings.headroom)

@@ -18,14 +18,15 @@ TABLE = Path(queueing.__file__).parent / "latency_quantiles.csv"
 
 @cache
 def table():
-    """Returns loads, and latencies by (quantile, batch size), each the greatest up to its load."""
+    """Returns loads, and latencies of one process by (quantile, batch size), each the greatest up to its load."""
     head, *lines = TABLE.read_text().splitlines()
-    rows = {}
+    loads, rows = [float(cell) for cell in head.split(",")[3:]], {}
     for line in lines:
-        quantile, batch, *latencies = map(float, line.split(","))
-        so_far = [max(latencies[: i + 1]) for i in range(len(latencies))]
-        rows[quantile, int(batch)] = so_far
-    return [float(cell) for cell in head.split(",")[2:]], rows
+        quantile, processes, batch, *known = map(float, line.split(","))
+        if processes == 1:
+            latencies = [2.0] * (len(loads) - len(known)) + known
+            rows[quantile, int(batch)] = [max(latencies[: i + 1]) for i in range(len(latencies))]
+    return loads, rows
 
 
 def load_of_one(batch, slack, quantile):

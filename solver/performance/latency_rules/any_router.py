@@ -6,7 +6,7 @@ its partitions carry in weighted turns (percentile.py) adds up to R. Each partit
 
     max(load', exact_i) C_i,    C_i = b p / T,
 
-with exact_i the load of the exact chain where i is one process (or processes with a queue each), else 0, and load' the
+with exact_i the load of queueing/load_table.py (of one process, where each has a queue), and load' the
 root of load = f(SLO R / load). There f(x) = min(0.97, theta / (e^theta - 1) - 0.013), theta = ln(1 / (1 - q)) / x, with
 0.026 beyond q = 0.99, does not fall with x; so there is one root, and for no load above it is load <= f(SLO R / load).
 Claim: for every S that holds R these add up to R.
@@ -67,8 +67,8 @@ class AnyRouter:
         batch, slack, quantile, load = np.broadcast_arrays(
             points.batch, asked.slo_ms / time_ms, asked.quantile, greatest_load_of_any(asked)
         )
-        alone = np.broadcast_to((points.processes == 1) | (not self.shared), slack.shape)
-        exact = np.where(alone, greatest_loads(batch, slack, quantile), 0.0)
+        on_one_queue = np.broadcast_to(points.processes if self.shared else 1, slack.shape)
+        exact = greatest_loads(batch, on_one_queue, slack, quantile)
         full_rps = 1000.0 * points.batch * points.processes / time_ms
         in_time = slack * (1 + TOLERANCE) >= 2
         return np.where(in_time, np.maximum(load, exact) * full_rps, 0.0)

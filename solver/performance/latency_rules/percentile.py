@@ -6,8 +6,10 @@ process takes what waits at once. A partition promises nothing where T is more t
 misses a batch waits T and executes T. Else what it carries is load x b p / T, with a load that holds at every lower one
 too, so that the promise holds when rates fall:
 
-- one process and requests dealt at random (which keeps them Poisson): the exact chain, tabled (queueing/load_table.py);
-- processes that share a queue, and requests dealt in weighted turns: the measured formula of queueing/shared_queue.py;
+- requests dealt at random (which keeps them Poisson): the table of queueing/load_table.py, exact for one process and
+  for batches of one, simulated for several processes that take batches;
+- requests dealt in weighted turns: the measured formula of queueing/shared_queue.py, and at random too where that says
+  more: of several processes up to the quantile that it was fitted to, beyond which it is no longer safe there;
 - processes with queues of their own are servers of one process each, to which requests are dealt as to partitions.
 
 Dealt in weighted turns, with the planned rates as weights, a server with rate r of a service's R gets at most every
@@ -15,8 +17,8 @@ k-th request, k = floor(R / r), and what it carries rises with k. The greatest r
 
     max over k of min(load_k b p / T, R / k),    k = 1 (any r) being the random split
 
-(for one process the exact chain there, which only has to carry arrivals that are smoother than its own; that smoother
-arrivals are no worse was so in every simulation and is not proven). It depends on the service's rate alone, not on its
+(there the table too, which then only has to carry arrivals that are smoother than its own; that smoother arrivals are
+no worse was so in every simulation and is not proven). It depends on the service's rate alone, not on its
 other partitions: with c_i(R) so for partition i, rates r_i that hold and add up to R exist exactly if
 sum_i c_i(R) >= R, as every rate below c_i(R) holds too, and r_i = R c_i / sum_j c_j are such rates. So a plan is a
 cover as under any other rule. c_i(R) never falls with R, and c_i(R) / R never rises: what fits at some rates fits at
@@ -31,7 +33,7 @@ import numpy as np
 from ..interference.prediction import Floats, Ints
 from ..operating_points import OperatingPoints
 from ..queueing.load_table import greatest_loads, longest_times
-from ..queueing.shared_queue import GREATEST_MEASURED, MOST, greatest_shared_loads, longest_of_every
+from ..queueing.shared_queue import FITTED, GREATEST_MEASURED, MOST, greatest_shared_loads, longest_of_every
 from .execution import in_tenths
 from .full_batch import batch_time_ms, most_carried
 from .rule import TOLERANCE, Asked, Group
@@ -148,14 +150,15 @@ class Percentile:
 
     def _carried(self, servers: _Servers) -> Floats:
         """Returns what each server carries."""
-        at_random = servers.at_every(np.ones_like(servers.slack))
-        one = np.flatnonzero(servers.processes == 1)
-        load = greatest_loads(servers.batch[one], servers.slack[one], servers.quantile[one])
-        exact = load * servers.full_rps[one]
+        load = greatest_loads(servers.batch, servers.processes, servers.slack, servers.quantile)
+        at_random = load * servers.full_rps
+        counts = self.by_turns | (servers.processes > 1)
+        counts &= (servers.processes == 1) | (servers.quantile <= FITTED + TOLERANCE)
+        formula = np.flatnonzero(counts)
+        some = servers.of(formula)
+        at_random[formula] = np.maximum(at_random[formula], some.at_every(np.ones_like(some.slack)))
         if not self.by_turns:
-            at_random[one] = exact
             return at_random
-        at_random[one] = np.maximum(at_random[one], exact)
         # Every second request, or fewer, is half of the rate at most; where nothing was measured, turns carry nothing.
         measured = servers.quantile <= GREATEST_MEASURED + TOLERANCE
         partly = np.flatnonzero((at_random < servers.rate_rps / 2) & measured)
@@ -165,7 +168,7 @@ class Percentile:
 
 def _by_turns(servers: _Servers, at_random: Floats) -> Floats:
     """
-    Returns max over k of min(load_k C, R / k), k >= 1, for servers that do not carry all of their service.
+    Returns max over k of min(load_k C, R / k), k > 1, for servers that do not carry half of their service at random.
 
     load_k rises with k and R / k falls: the maximum is at the last k with load_k C <= R / k, or the one after it. No
     load is above MOST, so that k is at least R / (MOST C). Beyond R / `at_random`, which each carries of requests at
@@ -188,7 +191,7 @@ def _by_turns(servers: _Servers, at_random: Floats) -> Floats:
         fits = _fits(servers, wanted, middle)
         last[wanted[fits]], beyond[wanted[~fits]] = middle[wanted[fits]], middle[wanted[~fits]]
         wanted = wanted[beyond[wanted] - last[wanted] > 1]
-    return np.asarray(np.maximum(servers.at_every(last), servers.rate_rps / beyond))
+    return np.asarray(np.maximum(np.where(last > 1, servers.at_every(last), 0.0), servers.rate_rps / beyond))
 
 
 def _fits(servers: _Servers, rows: Ints, every: Floats) -> np.ndarray:

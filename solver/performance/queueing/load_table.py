@@ -1,11 +1,24 @@
 """
-The greatest load of one server at which a quantile of the latency keeps an SLO, by looking it up.
+The greatest load at which a quantile of the latency keeps an SLO, of processes on one queue, by looking it up.
 
-`latency_quantiles.csv` has the quantiles x of latency_quantiles.py for a grid of quantiles, batch sizes and loads, in
-units of the time T of a batch. What is asked for is rounded to the safe side: the quantile up, the load down (x rises
-with the load; the running maximum is taken all the same, as a promise is for every lower load too), the batch size
-down, which is safe for SLOs of 2 T and more only: there a larger batch allows a greater load (tests hold both against
-the exact chain). Below 2 T, where a request that just misses a batch waits T and executes T, the answer is 0.
+`latency_quantiles.csv` has quantiles x of the latency for a grid of quantiles, processes, batch sizes and loads, in
+units of the time T of a batch, for requests at random:
+
+- of one process, from the exact chain (latency_quantiles.py);
+- of processes that take single requests, from the exact distribution (single_requests.py);
+- of processes that take batches, simulated; what is tabled is above the estimate by its error (shared_batches.py).
+
+What is asked for is rounded to the side on which less is promised:
+
+- the quantile up, and the load down: the greatest of the grid is taken at which, and below which, x is within the
+  SLO. That x rises with the load is proven for batches of one (single_requests.py). Else the running maximum is taken,
+  and from 2 T on no load between those of the grid was ever worse than both of its neighbours;
+- the batch size and the processes down: of rows with no more of either the one that allows most. From 2 T on more of
+  either allow no smaller load: so it is between any two rows of the table, which is what this rests on.
+
+Below 2 T, where a request that just misses a batch waits T and executes T, the answer is 0; a row begins where x is
+more than 2 T, and is 2 T at all lower loads. Of several processes that take batches, quantiles beyond 0.999 have no
+row, and the answer is 0.
 
 The file is made by table_file.py, and is all that planning needs: the exact chain takes SciPy's statistics, which take
 longer to import than a plan to make.
@@ -30,71 +43,106 @@ TOLERANCE = 1e-9
 
 FILE = "latency_quantiles.csv"
 
+KEYS = 3
+"""Cells before the latencies of a row: quantile, processes, batch."""
+
 
 @dataclass(frozen=True, eq=False)
 class LoadTable:
-    """The table; arrays of shape (quantile,), (batch,), (load,), and (quantile, batch, load)."""
+    """The table; arrays of shape (quantile,), (processes,), (batch,), (load,), and those below."""
 
     quantile: Floats
+    processes: Ints
     batch: Ints
     load: Floats
+    key: Ints
+    """Shape (row, 3): places of quantile, processes, and batch that have a row."""
     latency: Floats
-    """In units of T, the greatest at this load and all lower ones."""
+    """Shape (row, load): in units of T, at least 2, the greatest at this load and all lower ones."""
 
 
 @cache
 def load_table() -> LoadTable:
     """Returns the table that is shipped."""
-    lines = (files(__package__) / FILE).read_text("ascii").splitlines()
-    load = np.array([float(cell) for cell in lines[0].split(",")[2:]])
-    rows = np.loadtxt(lines[1:], delimiter=",")
-    quantile, batch = np.unique(rows[:, 0]), np.unique(rows[:, 1]).astype(np.int64)
-    latency = rows[:, 2:].reshape(quantile.size, batch.size, load.size)
-    return LoadTable(quantile, batch, load, np.maximum.accumulate(latency, axis=2))
+    first, *lines = (files(__package__) / FILE).read_text("ascii").splitlines()
+    load = np.array([float(cell) for cell in first.split(",")[KEYS:]])
+    cells = np.fromstring(",".join(lines), sep=",")
+    ends = np.cumsum([line.count(",") + 1 for line in lines])
+    begins = np.concatenate(([0], ends[:-1]))
+    key = cells[begins[:, None] + np.arange(KEYS)]
+    is_latency = np.ones(cells.size, dtype=np.bool_)
+    is_latency[begins[:, None] + np.arange(KEYS)] = False
+    of_row = np.full((len(lines), load.size), LEAST_SLACK)
+    of_row[np.arange(load.size) >= load.size - (ends - begins - KEYS)[:, None]] = cells[is_latency]
+    quantile, processes, batch = (np.unique(of) for of in key.T)
+    at = tuple(np.searchsorted(nodes, of) for nodes, of in zip((quantile, processes, batch), key.T, strict=True))
+    return LoadTable(
+        quantile,
+        processes.astype(np.int64),
+        batch.astype(np.int64),
+        load,
+        np.stack(at, axis=1),
+        np.maximum.accumulate(of_row, axis=1),
+    )
 
 
-def greatest_loads(batch: Ints, slack: Floats, quantile: Floats) -> Floats:
+@cache
+def latencies(quantile: int, processes: int, batch: int) -> Floats:
+    """Returns what the table says at each load, shape (load,), inf: nothing; arguments: places in it."""
+    table = load_table()
+    q, p, b = table.key.T
+    of_several = (q == quantile) & (p > 0) & (b > 0)
+    if processes > 0 and batch > 0 and not of_several.any():
+        return np.full(table.load.size, np.inf)
+    return np.asarray(table.latency[(q == quantile) & (p <= processes) & (b <= batch)].min(axis=0))
+
+
+def greatest_loads(batch: Ints, processes: Ints, slack: Floats, quantile: Floats) -> Floats:
     """
     Returns the greatest load at which, and below which, a quantile of the latency keeps the SLO; 0: at none.
 
     Parameters
     ----------
     batch
-        Largest batch; beyond the table's largest counts as that one.
+        Largest batch; beyond the table's largest counts as that one, and so do processes.
     slack
         SLO over T.
     quantile
         At most the table's greatest, 0.99999. All arguments of one shape, which is that of the answer.
     """
     table = load_table()
-    found = np.zeros(np.shape(slack))
+    needed = np.ravel(slack) * (1 + TOLERANCE)
+    found = np.zeros(needed.shape)
     with_none = np.concatenate(([0.0], table.load))
-    for own, latency in _alike(table, batch, quantile):
-        found[own] = with_none[np.searchsorted(latency, slack[own] * (1 + TOLERANCE), side="right")]
-    return np.where(slack * (1 + TOLERANCE) >= LEAST_SLACK, found, 0.0)
+    for own, latency in _alike(table, batch, processes, quantile):
+        found[own] = with_none[np.searchsorted(latency, needed[own], side="right")]
+    return np.where(needed >= LEAST_SLACK, found, 0.0).reshape(np.shape(slack))
 
 
 def longest_times(batch: Ints, slo_ms: Floats, quantile: Floats, rate_rps: Floats) -> Floats:
     """
-    Returns the longest time T of a batch with which `greatest_loads` allows a rate of one server; 0: none does.
+    Returns the longest time T of a batch with which `greatest_loads` allows a rate of one process; 0: none does.
 
     A load rho of the table allows it up to T = min(SLO / x, b rho / rate), x the latency there, and every shorter time
     too. The greatest of these is taken, at most half of the SLO; arguments as of `greatest_loads`, and the same shape.
     """
     table = load_table()
-    found = np.zeros(np.shape(slo_ms))
-    for own, latency in _alike(table, batch, quantile):
-        slo, full_ms = slo_ms[own], np.full(int(own.sum()), np.inf)
-        np.divide(1000.0 * batch[own], rate_rps[own], out=full_ms, where=rate_rps[own] > 0)
-        found[own] = np.minimum(slo[:, None] / latency, full_ms[:, None] * table.load).max(axis=1)
-    return np.minimum(found, slo_ms / LEAST_SLACK)
+    slo, full_ms = np.ravel(slo_ms), np.full(np.size(slo_ms), np.inf)
+    np.divide(1000.0 * np.ravel(batch), np.ravel(rate_rps), out=full_ms, where=np.ravel(rate_rps) > 0)
+    found = np.zeros(slo.shape)
+    for own, latency in _alike(table, batch, np.ones_like(batch), quantile):
+        found[own] = np.minimum(slo[own, None] / latency, full_ms[own, None] * table.load).max(axis=1)
+    return np.minimum(found, slo / LEAST_SLACK).reshape(np.shape(slo_ms))
 
 
-def _alike(table: LoadTable, batch: Ints, quantile: Floats) -> Iterator[tuple[np.ndarray, Floats]]:
-    """Yields what shares a row of the table, as a mask, and the row, shape (load,)."""
-    q = np.searchsorted(table.quantile, quantile - TOLERANCE)
-    b = np.searchsorted(table.batch, batch, side="right") - 1
-    pair, where = np.unique(q * table.batch.size + b, return_inverse=True)
-    where = where.reshape(np.shape(quantile))
-    for number, one in enumerate(pair.tolist()):
-        yield where == number, table.latency[divmod(one, table.batch.size)]
+def _alike(table: LoadTable, batch: Ints, processes: Ints, quantile: Floats) -> Iterator[tuple[Ints, Floats]]:
+    """Yields what shares a row of the table, as places in the arrays made flat, and the row, shape (load,)."""
+    q = np.searchsorted(table.quantile, np.ravel(quantile) - TOLERANCE)
+    p = np.searchsorted(table.processes, np.ravel(processes), side="right") - 1
+    b = np.searchsorted(table.batch, np.ravel(batch), side="right") - 1
+    of_each = (q * table.processes.size + p) * table.batch.size + b
+    order = np.argsort(of_each, kind="stable")
+    begins = np.flatnonzero(np.diff(of_each[order], prepend=-1))
+    for own in np.split(order, begins)[1:]:
+        first = own[0]
+        yield own, latencies(int(q[first]), int(p[first]), int(b[first]))

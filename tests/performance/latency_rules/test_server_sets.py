@@ -43,7 +43,7 @@ def load_of(rows, quantile):
     if left <= 0:
         return 0.0
     theta = math.log(1 / (1 - max(quantile, 0.95))) / left
-    return min(0.97, max(0.0, theta / math.expm1(theta) - (0.025 if quantile <= 0.99 else 0.03)))
+    return min(0.97, max(0.0, theta / math.expm1(theta) - (0.025 if quantile <= 0.99 else 0.055)))
 
 
 @settings(max_examples=60, derandomize=True)

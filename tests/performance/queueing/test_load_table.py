@@ -6,8 +6,15 @@ import pytest
 from sliceplan.solver.performance.queueing.batch_queue import batch_queue, greatest_load, late
 from sliceplan.solver.performance.queueing.latency_quantiles import latency_quantiles
 from sliceplan.solver.performance.queueing.load_table import MOST, greatest_loads, load_table
+from sliceplan.solver.performance.queueing.shared_batches import SharedBatches
+from sliceplan.solver.performance.queueing.single_requests import single_request_quantiles
 
 CASES = 14
+
+
+def looked_up(batch, processes, slack, quantile):
+    """Returns one load."""
+    return float(greatest_loads(*(np.array([of]) for of in (batch, processes, slack, quantile)))[0])
 
 
 def asked(seed):
@@ -20,47 +27,59 @@ def asked(seed):
 
 @pytest.mark.parametrize(("batch", "slack", "quantile"), list(asked(1)))
 def test_a_load_that_is_looked_up_holds_and_is_near_the_greatest_that_does(batch, slack, quantile):
-    found = float(greatest_loads(np.array([batch]), np.array([slack]), np.array([quantile]))[0])
+    found = looked_up(batch, 1, slack, quantile)
     for part in (1.0, 0.5, 0.1):
         assert late(batch_queue(np.ones(batch), found * part), slack) <= 1 - quantile
     if batch <= 16 and quantile in load_table().quantile:
         assert found >= greatest_load(np.ones(batch), slack, quantile) - 0.0105
 
 
+def rows():
+    """Returns quantile, processes, and batch of the rows that are in the file."""
+    table = load_table()
+    q, p, b = table.key.T
+    return np.stack([table.quantile[q], table.processes[p], table.batch[b]], axis=1)
+
+
 def test_rows_of_the_table_are_computed_anew():
-    table = load_table()
-    draw = np.random.default_rng(2)
-    for _ in range(8):
-        q, b, load = (int(draw.integers(size)) for size in table.latency.shape)
-        b = min(b, 22)
-        anew = latency_quantiles(int(table.batch[b]), float(table.load[load]), [float(table.quantile[q])])
-        assert anew[0] == pytest.approx(table.latency[q, b, load], abs=1.1e-3)
+    table, draw, key = load_table(), np.random.default_rng(2), rows()
+    exact = np.flatnonzero((key[:, 1] == 1) & (key[:, 2] <= 24) | (key[:, 2] == 1))
+    for row in draw.choice(exact, 10).tolist():
+        (quantile, processes, batch), at = key[row].tolist(), int(draw.integers(table.load.size))
+        make = single_request_quantiles if batch == 1 else latency_quantiles
+        anew = make(int(processes if batch == 1 else batch), float(table.load[at]), [quantile])
+        assert np.maximum(anew, 2)[0] == pytest.approx(table.latency[row, at], abs=1.1e-3)
 
 
-def test_quantiles_rise_with_the_load_where_a_batch_takes_one_time():
-    """So that the running maximum changes nothing but rounding."""
-    table = load_table()
-    assert table.latency.shape == (table.quantile.size, table.batch.size, table.load.size)
-    assert (np.diff(table.latency, axis=2) >= 0).all()
+@pytest.mark.parametrize(("processes", "batch"), [(2, 32), (3, 8)])
+def test_what_is_simulated_is_simulated_anew(processes, batch):
+    """All quantiles at one load: the draws are the same."""
+    table, key = load_table(), rows()
+    own = np.flatnonzero((key[:, 1] == processes) & (key[:, 2] == batch))
+    at = int(np.searchsorted(table.load, 0.88))
+    anew = SharedBatches(processes, batch).quantiles(float(table.load[at]), key[own, 0])
+    assert np.maximum(anew, 2) == pytest.approx(table.latency[own, at], abs=1e-3)
 
 
-def test_larger_batches_and_lower_quantiles_allow_no_less_from_twice_the_time_on():
-    table = load_table()
-    slack = np.linspace(2, 12, 60)
-    found = np.array(
-        [
-            [greatest_loads(np.full(60, b), slack, np.full(60, q)) for b in table.batch.tolist()]
-            for q in table.quantile.tolist()
-        ]
-    )
-    assert (np.diff(found, axis=0) <= 0).all()
-    assert (np.diff(found, axis=1) >= 0).all()
-    assert (np.diff(found, axis=2) >= 0).all()
-    assert found.max() == MOST
+def test_quantiles_rise_with_the_load():
+    latency = load_table().latency
+    assert (np.diff(latency, axis=1) >= 0).all()
+    assert (latency >= 2).all()
+
+
+def test_larger_batches_more_processes_and_lower_quantiles_allow_no_less_from_twice_the_time_on():
+    """What rounding rests on: it is so between any two rows."""
+    table, key, slack = load_table(), rows(), np.linspace(2, 12, 101)
+    load = np.concatenate(([0.0], table.load))
+    allowed = np.stack([load[np.searchsorted(latency, slack, side="right")] for latency in table.latency])
+    for (quantile, processes, batch), own in zip(key.tolist(), allowed, strict=True):
+        easier = (key[:, 0] <= quantile) & (key[:, 1] >= processes) & (key[:, 2] >= batch)
+        assert (allowed[easier] >= own).all()
+    assert allowed.max() == MOST
 
 
 def test_below_twice_the_time_nothing_is_promised():
-    one = np.array([8])
-    assert greatest_loads(one, np.array([1.99]), np.array([0.5]))[0] == 0
-    assert greatest_loads(one, np.array([2 - 1e-12]), np.array([0.5]))[0] > 0
-    assert greatest_loads(np.array([60_000]), np.array([2.1]), np.array([0.99]))[0] == MOST
+    assert looked_up(8, 1, 1.99, 0.5) == looked_up(8, 3, 1.99, 0.5) == 0
+    assert looked_up(8, 1, 2 - 1e-12, 0.5) > 0
+    assert looked_up(60_000, 1, 2.1, 0.99) == looked_up(60_000, 90, 2.1, 0.99) == MOST
+    assert looked_up(8, 2, 9.0, 0.9999) == 0 < looked_up(1, 2, 9.0, 0.9999)
