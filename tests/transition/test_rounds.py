@@ -4,6 +4,7 @@ import random
 from collections import Counter
 
 import pytest
+from oracles.fewest_disturbed import contents, fewest_disturbed
 from problems.small_plans import gpu_of, in_turn, partition_of, plan_of
 
 from sliceplan.solver.transition.inputs import refuse_unusable
@@ -15,13 +16,6 @@ from sliceplan.solver.transition.tenancies import IdleGpus
 from sliceplan.solver.wording.transition_text import step_in_words
 
 T4 = "T4"
-
-
-def contents(partition):
-    """Returns all of a partition that must be equal for it to stay, in the words of the plan."""
-    serves = [(one.workload, one.batch, one.processes) for one in partition.serves]
-    kept = sorted(serves) if partition.turns == "any" else serves
-    return partition.sm_percent, partition.duty_cycle_ms, partition.turns, tuple(kept)
 
 
 def random_round(draw, place, services):
@@ -118,8 +112,12 @@ def test_no_service_falls_lower_than_is_said_whoever_it_takes_turns_with(strateg
         old = random_plan(draw, draw.choice([1, 1, 2]))
         new = changed_a_little(draw, old) if draw.random() < 0.5 else random_plan(draw, draw.choice([1, 2]))
         refuse_unusable({"old": old, "new": new})
-        planned = plan_transition(old, new, idle=IdleGpus({T4: draw.choice([0, 0, 1])}), strategy=strategy)
+        idle = draw.choice([0, 0, 1])
+        planned = plan_transition(old, new, idle=IdleGpus({T4: idle}), strategy=strategy)
         found = planned.transition
+        if strategy == "least-disturbance":
+            assert found.disturbed.proven
+            assert found.disturbed.fewest == len(found.disturbed.services) == fewest_disturbed(old, new, idle), case
         assert replay(old, planned.assigned, found) == [], case
         rates = by_service(old, "rate_rps"), by_service(new, "rate_rps")
         admitted = {one.workload: one.missing_rps for one in found.shortfalls}
