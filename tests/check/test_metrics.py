@@ -8,6 +8,7 @@ from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.check.metrics import _sms
 from sliceplan.solver.check.room import room
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.plan_metrics import measure
@@ -119,3 +120,19 @@ def test_what_is_left_of_a_gpu_is_what_trying_every_sequence_of_instances_leaves
         assert left.wasted_memory_slices == rules.placement_units - memory
         for rule in rules.profiles:
             assert left.addable.get(rule.name, 0) == most_addable(rules, layout, rule.name)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "mig_profile", "percent", "sms"),
+    [
+        ("T4", None, None, 40),
+        ("T4", None, 25.0, 10),
+        ("A100-80GB", None, 50.0, 54),
+        ("A100-80GB", "2g.20gb", None, 28),
+        # Of this type not all figures are known: its part of the slices stands for it.
+        ("B300-270GB", "1g.34gb", None, 148 / 7),
+        ("Threadripper-3990X", "12c", None, 12),
+    ],
+)
+def test_the_sms_of_a_partition_are_its_profiles_or_its_share(gpu, mig_profile, percent, sms):
+    assert _sms(gpu, mig_profile, percent) == pytest.approx(sms)

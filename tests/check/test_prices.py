@@ -1,11 +1,14 @@
 """`check` finds prices of partitions that are no solution of the dual program, or of sizes that nobody offers."""
 
+from types import SimpleNamespace
+
 import pytest
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
-from sliceplan.solver.check.prices import _is_offered
+from sliceplan.solver.check import prices as prices_module
+from sliceplan.solver.check.prices import _is_offered, _wrong_rent
 from sliceplan.solver.check.room import most_worth
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -87,3 +90,23 @@ def test_sizes_of_a_gpu_that_cannot_be_cut_are_not_offered_whatever_the_fleet_sa
         name: _is_offered(entry, SizePrice(gpu="T4", mig_profile=name, usd_per_hour=1.0)) for name in (None, "1g")
     }
     assert offered == {None: True, "1g": False}
+
+
+@pytest.mark.parametrize(
+    ("cost", "rent", "wrong"),
+    [
+        (2.0, 0.5, None),
+        (2.0, 0.5 + 2e-6, None),
+        (2.0, 0.5 + 4e-6, "prices.rents has 0.500004 for T4; the prices of its sizes give 0.500000"),
+        (3.0, 0.0, None),
+        (None, 0.5, None),
+        (2.0, None, None),
+    ],
+)
+def test_a_rent_is_what_a_gpu_is_worth_above_its_cost_and_is_judged_where_there_are_both(
+    monkeypatch, cost, rent, wrong
+):
+    monkeypatch.setattr(prices_module, "usd_per_hour_of", lambda _: {} if cost is None else {T4: cost})
+    stated = SimpleNamespace(sizes=[], shared={T4: 2.5}, rents={} if rent is None else {T4: rent})
+    entry = SimpleNamespace(gpu=T4, cpu=None, available=3)
+    assert [one.message for one in _wrong_rent(None, stated, entry)] == ([wrong] if wrong else [])

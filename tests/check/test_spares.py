@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,8 @@ from hypothesis import strategies as st
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
-from sliceplan.solver.check import check
-from sliceplan.solver.check.spares import MOST_CASES, Need, _cases, _points_of, all_placed
+from sliceplan.solver.check import check, spares
+from sliceplan.solver.check.spares import MOST_CASES, Need, OnSize, _best_rps, _cases, _points_of, all_placed
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.digest import reference
@@ -163,3 +164,32 @@ def test_cases_are_all_sets_of_services_or_a_sample_that_is_the_same_each_time()
     assert drawn == list(_cases(names, 3))
     assert all(len(set(one)) == 3 for one in drawn)
     assert len(list(_cases(names[:63], 2))) == 63 * 62 / 2  # 1,953 are all looked at
+
+
+@pytest.mark.parametrize(
+    ("gpus", "limit_ms", "rps"),
+    [
+        (None, 20.0, 9.0),
+        (None, 20.0 * (1 - 5e-7), 9.0),
+        (None, 20.0 * (1 - 5e-6), 5.0),
+        (None, 9.0, 0.0),
+        (None, 99.0, 9.5),
+        ((GPU,), 20.0, 9.0),
+        (("T4",), 20.0, 0.0),
+    ],
+)
+def test_the_best_of_a_size_is_the_most_within_the_slo_on_gpus_that_the_service_may_use(
+    monkeypatch, gpus, limit_ms, rps
+):
+    monkeypatch.setattr(spares, "execution_may_take_ms", lambda _, slo_ms: slo_ms / 2)
+    problem = SimpleNamespace(settings=SimpleNamespace(latency="execution"))
+    workload = SimpleNamespace(gpus=gpus, model="m", batch_sizes=None, memory_mib=None, slo_ms=2 * limit_ms)
+    known = OnSize([10.0, 20.0, 30.0], [5.0, 9.0, 9.5], None)
+    assert _best_rps(problem, workload, (GPU, None), lambda *_: known) == rps
+
+
+def test_of_too_many_cases_so_many_are_drawn_and_of_as_many_as_are_tried_all(monkeypatch):
+    monkeypatch.setattr(spares, "MOST_CASES", 6)
+    assert sorted(_cases(list("abcd"), 2)) == [(a, b) for a in "abcd" for b in "abcd" if a < b]
+    assert len(list(_cases(list("abcde"), 2))) == 6
+    assert list(_cases(list("abcd"), 0)) == []
