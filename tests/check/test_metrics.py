@@ -131,7 +131,7 @@ def test_what_is_left_of_a_gpu_is_what_trying_every_sequence_of_instances_leaves
         ("A100-80GB", "2g.20gb", None, 28),
         # Of this type not all figures are known: its part of the slices stands for it.
         ("B300-270GB", "1g.34gb", None, 148 / 7),
-        ("Threadripper-3990X", "12c", None, 12),
+        ("Threadripper-3990X", "12 cores", None, 12),
     ],
 )
 def test_the_sms_of_a_partition_are_its_profiles_or_its_share(gpu, mig_profile, percent, sms):

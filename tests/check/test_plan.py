@@ -263,3 +263,11 @@ def test_of_another_problem_only_that_is_said():
 def test_a_gpu_is_used_whole_by_one_partition_that_is_no_part_of_it(partitions, whole):
     nothing = {"mig_profile": None, "start": None, "sm_percent": None}
     assert _is_whole(SimpleNamespace(partitions=[SimpleNamespace(**nothing | one) for one in partitions])) == whole
+
+
+def test_a_gpu_that_the_catalogue_does_not_know_is_named():
+    plan = Plan.model_validate(PLAN)
+    unknown = plan.gpus[0].model_copy(update={"gpu": "none"})
+    plan = plan.model_copy(update={"gpus": (unknown, *plan.gpus[1:])})
+    said = [str(one) for one in check(PROBLEM, plan, shipped_profiles())]
+    assert f"{unknown.id}: none is not in the catalogue" in said
