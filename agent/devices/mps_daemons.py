@@ -78,7 +78,7 @@ class MpsDaemons:
         while slot_name(slot) not in self.running():
             if time.monotonic() > end:
                 message = f"the MPS daemon of {slot_name(slot)} does not stay up"
-                raise DeviceError("UNKNOWN", 999, message, hint=f"See {folder}/log/control.log")
+                raise DeviceError("UNKNOWN", message, hint=f"See {folder}/log/control.log")
             time.sleep(0.05)
         try:
             for line in self._defaults.commands():
@@ -101,7 +101,7 @@ class MpsDaemons:
         end = time.monotonic() + timeout_s
         while (pid := self.running().get(slot_name(slot))) is not None:
             if time.monotonic() > end:
-                raise DeviceError("TIMEOUT", 10, f"the MPS daemon of {slot_name(slot)} does not quit", [pid])
+                raise DeviceError("TIMEOUT", f"the MPS daemon of {slot_name(slot)} does not quit", [pid])
             time.sleep(0.05)
 
     def terminate_clients(self, slot: Slot, pids: list[int]) -> None:

@@ -2,16 +2,43 @@
 
 from collections.abc import Sequence
 
+NUMBERS = {
+    "INVALID_ARGUMENT": 2,
+    "NOT_SUPPORTED": 3,
+    "NO_PERMISSION": 4,
+    "NOT_FOUND": 6,
+    "TIMEOUT": 10,
+    "GPU_IS_LOST": 15,
+    "IN_USE": 19,
+    "INSUFFICIENT_RESOURCES": 23,
+    "UNKNOWN": 999,
+}
+"""Errors that are given by their names here (nvml.h, nvmlReturn_t)."""
+
 
 class DeviceError(Exception):
     """
     A GPU refused a step; name and number as in NVML.
 
     Where no NVML call failed but a service or a daemon, name and number are those of the nearest NVML error:
-    TIMEOUT 10 for what took too long, UNKNOWN 999 for the rest.
+    TIMEOUT for what took too long, UNKNOWN for the rest.
+
+    Parameters
+    ----------
+    name
+        One of NUMBERS unless the number is given, as it is where NVML itself said it.
     """
 
-    def __init__(self, name: str, number: int, message: str, pids: Sequence[int] = (), hint: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        message: str,
+        pids: Sequence[int] = (),
+        hint: str | None = None,
+        *,
+        number: int | None = None,
+    ) -> None:
+        number = NUMBERS[name] if number is None else number
         holders = f" by pid {', '.join(map(str, pids))}" if pids else ""
         advice = f". {hint}" if hint else ""
         super().__init__(f"{message}{holders} (NVML_ERROR_{name}, {number}){advice}")

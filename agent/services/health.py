@@ -24,10 +24,10 @@ def wait_until_healthy(health: HealthCheck, timeout_s: float, still_runs: Callab
         if answer is None:
             return
         if not still_runs():
-            raise DeviceError("UNKNOWN", 999, f"{what} ended before it was healthy", hint="Its log says why")
+            raise DeviceError("UNKNOWN", f"{what} ended before it was healthy", hint="Its log says why")
         if time.monotonic() + health.interval_s > end:
             message = f"{what} is not healthy after {limit:g} s: {answer}"
-            raise DeviceError("TIMEOUT", 10, message, hint="Its log says why, or `within_s` is too short")
+            raise DeviceError("TIMEOUT", message, hint="Its log says why, or `within_s` is too short")
         time.sleep(health.interval_s)
 
 

@@ -38,7 +38,7 @@ class ServiceHost:
             return read_records(self._folder, boot_id())
         except InputError as error:
             hint = "Remove the file, once nothing of that service runs"
-            raise DeviceError("UNKNOWN", 999, str(error), hint=hint) from error
+            raise DeviceError("UNKNOWN", str(error), hint=hint) from error
 
     def running(self) -> dict[Slot, list[RunningService]]:
         """
@@ -75,7 +75,7 @@ class ServiceHost:
             if process.launch.health:
                 wait_until_healthy(process.launch.health, timeout_s, partial(_runs, process), name)
             elif not _runs(process):
-                raise DeviceError("UNKNOWN", 999, f"{name} ended right after it was started", hint="Its log says why")
+                raise DeviceError("UNKNOWN", f"{name} ended right after it was started", hint="Its log says why")
         template = self._templates(service.workload)
         if template is not None and not any(one.launch.role == "standby" for one in record.started):
             taken = sum((one.sm_percent or 0.0) * one.processes for one in self.records() if one.slot == slot)
@@ -133,7 +133,7 @@ class ServiceHost:
         for record in self.records():
             if record.slot == slot and record.service.identity == service.identity:
                 return record
-        raise DeviceError("NOT_FOUND", 6, f"GPU {slot.gpu_index} does not run {service_text(service)}")
+        raise DeviceError("NOT_FOUND", f"GPU {slot.gpu_index} does not run {service_text(service)}")
 
     def _write_environment(self, slot: Slot, service: Service, device: SlotDevice) -> None:
         variables = service_environment(service, device.mps_folder, device.uuid)
@@ -147,7 +147,7 @@ class ServiceHost:
         first, last = template.ports
         yield from (port for port in range(first, last + 1) if port not in taken)
         message = f"no port of {first} to {last} is free"
-        raise DeviceError("INSUFFICIENT_RESOURCES", 23, message, hint="Widen `ports` in the agent's configuration")
+        raise DeviceError("INSUFFICIENT_RESOURCES", message, hint="Widen `ports` in the agent's configuration")
 
 
 def _runs(process: Process) -> bool:

@@ -39,7 +39,7 @@ def start(launch: Launch, log_folder: Path) -> tuple[int, int]:
         except (OSError, subprocess.SubprocessError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             message = f"{launch.unit} cannot be started: {launch.argv[0]}: {reason}"
-            raise DeviceError("UNKNOWN", 999, message, hint="See `services` in the agent's configuration") from error
+            raise DeviceError("UNKNOWN", message, hint="See `services` in the agent's configuration") from error
     # It is meant to outlive this object, which would otherwise warn that nobody waited for it.
     process.returncode = 0
     return process.pid, processes.start_time(process.pid) or 0
@@ -83,7 +83,7 @@ def stop(
         _send(pid, signal.SIGKILL)
     if left := _wait(left, service, 5.0):
         message = f"{service} does not end, even when killed; it may wait for its GPU"
-        raise DeviceError("IN_USE", 19, message, sorted(left), "If the GPU hangs, only a reset of it helps")
+        raise DeviceError("IN_USE", message, sorted(left), "If the GPU hangs, only a reset of it helps")
 
 
 def marked(service: str) -> list[int]:
@@ -149,5 +149,5 @@ def _identity(user: str | None) -> tuple[int | None, int | None, list[int] | Non
     try:
         entry = pwd.getpwnam(user)
     except KeyError as error:
-        raise DeviceError("NOT_FOUND", 6, f"there is no user {user!r} on this node") from error
+        raise DeviceError("NOT_FOUND", f"there is no user {user!r} on this node") from error
     return entry.pw_uid, entry.pw_gid, os.getgrouplist(user, entry.pw_gid)

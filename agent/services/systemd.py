@@ -44,7 +44,7 @@ def stop(unit: str, drain_s: float) -> None:
     if main_pid(unit) is not None:
         run_tool(["systemctl", "stop", unit_name(unit)], drain_s + TOOL_S)
     if (pid := main_pid(unit)) is not None:
-        raise DeviceError("IN_USE", 19, f"{unit_name(unit)} does not stop", [pid])
+        raise DeviceError("IN_USE", f"{unit_name(unit)} does not stop", [pid])
 
 
 def main_pid(unit: str) -> int | None:

@@ -43,15 +43,15 @@ def run_tool(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise DeviceError("TIMEOUT", 10, f"{name} did not end within {timeout_s:g} s") from error
+        raise DeviceError("TIMEOUT", f"{name} did not end within {timeout_s:g} s") from error
     except FileNotFoundError as error:
         hint = "It comes with NVIDIA's driver" if name.startswith("nvidia") else None
-        raise DeviceError("NOT_FOUND", 6, f"there is no program {argv[0]}", hint=hint) from error
+        raise DeviceError("NOT_FOUND", f"there is no program {argv[0]}", hint=hint) from error
     except OSError as error:
-        raise DeviceError("UNKNOWN", 999, f"{argv[0]} cannot be run: {error.strerror}") from error
+        raise DeviceError("UNKNOWN", f"{argv[0]} cannot be run: {error.strerror}") from error
     if done.returncode:
         said = " ".join((done.stderr.strip() or done.stdout.strip()).split())[:SHOWN]
-        raise DeviceError("UNKNOWN", 999, f"{name} ended with {done.returncode}: {said or 'it said nothing'}")
+        raise DeviceError("UNKNOWN", f"{name} ended with {done.returncode}: {said or 'it said nothing'}")
     return done.stdout
 
 

@@ -19,9 +19,6 @@ from .preflight import clients_in_the_way, names_of
 from .readback import broken_promise
 from .session import Session
 
-IN_USE = 19
-"""NVML_ERROR_IN_USE."""
-
 POLL_S = 0.5
 """How often to look whether others have left."""
 
@@ -104,13 +101,13 @@ def _try(
         except DeviceError as refused:
             error = refused
         except (SliceplanError, OSError) as refused:
-            error = DeviceError("UNKNOWN", 999, str(refused))
+            error = DeviceError("UNKNOWN", str(refused))
         after = read_state(session)
         broken = broken_promise(step, before, after, known)
         if error and isinstance(step, CheckHealth):
             broken = broken or "it is not healthy"
         retry = (
-            error and error.number == IN_USE and isinstance(step, DestroyComputeInstance | DestroyInstance | StopMps)
+            error and error.name == "IN_USE" and isinstance(step, DestroyComputeInstance | DestroyInstance | StopMps)
         )
         if broken is None or not retry or not left:
             break

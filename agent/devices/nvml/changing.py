@@ -26,9 +26,9 @@ def set_mig_mode(nvml: ModuleType, index: int, enabled: bool, holders: Holders) 
         status = nvml.nvmlDeviceSetMigMode(handle, int(enabled))
         if status not in (nvml.NVML_SUCCESS, nvml.NVML_ERROR_RESET_REQUIRED):
             name = error_name(nvml, status)
-            raise DeviceError(name, status, what, holders() if name == "IN_USE" else [], HINTS.get(name))
+            raise DeviceError(name, what, holders() if name == "IN_USE" else [], HINTS.get(name), number=status)
         if mig_mode(nvml, handle)[1] != enabled:
-            raise DeviceError("UNKNOWN", 999, f"{what}: the driver accepted it, and did not do it")
+            raise DeviceError("UNKNOWN", f"{what}: the driver accepted it, and did not do it")
 
 
 def reset_is_due(nvml: ModuleType, index: int) -> bool:
@@ -43,14 +43,14 @@ def create_instance(nvml: ModuleType, index: int, profile_name: str, start: int)
     with said(nvml, f"GPU {index}: {profile_name} cannot be created at {start}"):
         handle = nvml.nvmlDeviceGetHandleByIndex(index)
         if not mig_mode(nvml, handle)[0]:
-            raise DeviceError("NOT_SUPPORTED", 3, f"GPU {index}: MIG mode is off, or waits for a reset")
+            raise DeviceError("NOT_SUPPORTED", f"GPU {index}: MIG mode is off, or waits for a reset")
         profile = _profile(nvml, handle, index, profile_name)
         if profile.starts is not None and start not in profile.starts:
             legal = ", ".join(map(str, profile.starts))
             message = f"GPU {index}: {profile_name} cannot start at {start}; this driver lets it start at {legal}"
-            raise DeviceError("INVALID_ARGUMENT", 2, message)
+            raise DeviceError("INVALID_ARGUMENT", message)
         if profile.size is None:
-            raise DeviceError("NO_PERMISSION", 4, f"GPU {index}: the placements of {profile_name} cannot be read")
+            raise DeviceError("NO_PERMISSION", f"GPU {index}: the placements of {profile_name} cannot be read")
         placement = nvml.c_nvmlGpuInstancePlacement_t(start, profile.size)
         nvml.nvmlDeviceCreateGpuInstanceWithPlacement(handle, profile.profile_id, ctypes.byref(placement))
 
@@ -62,7 +62,7 @@ def create_compute_instance(nvml: ModuleType, index: int, start: int) -> None:
         kinds = [kind for kind in compute_profiles(nvml, instance) if kind.sliceCount == profile.compute_slices]
         if not kinds:
             message = f"GPU {index}: {profile.name} at {start} takes no compute instance of its full size"
-            raise DeviceError("NOT_SUPPORTED", 3, message)
+            raise DeviceError("NOT_SUPPORTED", message)
         nvml.nvmlGpuInstanceCreateComputeInstance(instance, kinds[0].id)
 
 
@@ -72,7 +72,7 @@ def destroy_compute_instances(nvml: ModuleType, index: int, start: int, holders:
         instance, profile = _instance(nvml, index, start)
         found = [handle for handle, _ in compute_instance_handles(nvml, instance)]
         if not found:
-            raise DeviceError("NOT_FOUND", 6, f"GPU {index}: {profile.name} at {start} has no compute instance")
+            raise DeviceError("NOT_FOUND", f"GPU {index}: {profile.name} at {start} has no compute instance")
         for one in found:
             nvml.nvmlComputeInstanceDestroy(one)
 
@@ -91,7 +91,7 @@ def _profile(nvml: ModuleType, handle: Any, index: int, name: str) -> DriverProf
         if profile.name == name:
             return profile
     known = ", ".join(profile.name for profile in found) or "none"
-    raise DeviceError("INVALID_ARGUMENT", 2, f"GPU {index}: this driver has no profile {name}; it has {known}")
+    raise DeviceError("INVALID_ARGUMENT", f"GPU {index}: this driver has no profile {name}; it has {known}")
 
 
 def _instance(nvml: ModuleType, index: int, start: int) -> tuple[Any, DriverProfile]:
@@ -101,4 +101,4 @@ def _instance(nvml: ModuleType, index: int, start: int) -> tuple[Any, DriverProf
             for instance in instance_handles(nvml, handle, profile.profile_id, profile.max_count):
                 if nvml.nvmlGpuInstanceGetInfo(instance).placement.start == start:
                     return instance, profile
-    raise DeviceError("NOT_FOUND", 6, f"GPU {index} has no instance at {start}")
+    raise DeviceError("NOT_FOUND", f"GPU {index} has no instance at {start}")

@@ -97,28 +97,28 @@ class NvmlNode:
         if not is_due:
             return
         if pids := self._holders(index, None)():
-            raise DeviceError("IN_USE", 19, f"GPU {index} cannot be reset: it is in use", pids)
+            raise DeviceError("IN_USE", f"GPU {index} cannot be reset: it is in use", pids)
         try:
             processes.run_tool(["nvidia-smi", "-i", gpu.uuid, "--gpu-reset"], timeout_s)
         except DeviceError as error:
             hint = "GPUs behind an NVSwitch need fabric manager; some virtual machines forbid it: reboot then"
             message = f"GPU {index} cannot be reset: {error.message}"
-            raise DeviceError(error.name, error.number, message, self._holders(index, None)(), hint) from error
+            raise DeviceError(error.name, message, self._holders(index, None)(), hint, number=error.number) from error
 
     def _start_mps(self, slot: Slot, timeout_s: float) -> None:
         if slot_name(slot) in self._mps.running():
             message = f"GPU {slot.gpu_index}: {place_text(slot.start)} has an MPS daemon already"
-            raise DeviceError("IN_USE", 19, message)
+            raise DeviceError("IN_USE", message)
         self._mps.start(slot, self._device(slot).uuid, timeout_s)
 
     def _stop_mps(self, slot: Slot, timeout_s: float) -> None:
         place = f"GPU {slot.gpu_index}: the MPS daemon of {place_text(slot.start)}"
         if slot_name(slot) not in self._mps.running():
-            raise DeviceError("NOT_FOUND", 6, f"{place} does not run")
+            raise DeviceError("NOT_FOUND", f"{place} does not run")
         if clients := self._services.running().get(slot, []):
             pids = [pid for one in clients for pid in one.pids]
             names = ", ".join(service_text(one.service) for one in clients)
-            raise DeviceError("IN_USE", 19, f"{place} has clients ({names}); it is in use", pids)
+            raise DeviceError("IN_USE", f"{place} has clients ({names}); it is in use", pids)
         self._mps.stop(slot, timeout_s)
 
     def _start_service(self, slot: Slot, service: Service) -> None:
@@ -126,9 +126,9 @@ class NvmlNode:
         name = f"GPU {slot.gpu_index}: {service_text(service)} on {place_text(slot.start)}"
         there = [one for one in self._services.running().get(slot, []) if one.healthy is not False]
         if any(one.service.identity == service.identity for one in there):
-            raise DeviceError("IN_USE", 19, f"{name} runs already")
+            raise DeviceError("IN_USE", f"{name} runs already")
         if needs_mps([service]) and device.mps_folder is None:
-            raise DeviceError("NOT_FOUND", 6, f"{name} needs an MPS daemon, and there is none")
+            raise DeviceError("NOT_FOUND", f"{name} needs an MPS daemon, and there is none")
         self._services.start(slot, service, device)
 
     def _stop_service(self, slot: Slot, service: Service, timeout_s: float) -> None:
@@ -150,12 +150,12 @@ class NvmlNode:
         if slot.start is None:
             if gpu.mig_enabled:
                 message = f"GPU {slot.gpu_index} is in MIG mode; only its instances are used"
-                raise DeviceError("NOT_SUPPORTED", 3, message)
+                raise DeviceError("NOT_SUPPORTED", message)
             return SlotDevice(gpu.uuid, None, folder)
         uuid = next((one.uuid for one in gpu.instances if one.start == slot.start), None)
         if uuid is None:
             message = f"GPU {slot.gpu_index}: there is no usable instance at {slot.start}"
-            raise DeviceError("NOT_FOUND", 6, message)
+            raise DeviceError("NOT_FOUND", message)
         return SlotDevice(gpu.uuid, uuid, folder)
 
     def _holders(self, index: int, start: int | None) -> Callable[[], list[int]]:

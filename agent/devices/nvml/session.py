@@ -72,7 +72,7 @@ def said(nvml: ModuleType, what: str, holders: Callable[[], list[int]] = list) -
     except nvml.NVMLError as error:
         name = error_name(nvml, error.value)
         pids = holders() if name == "IN_USE" else []
-        raise DeviceError(name, error.value, what, pids, HINTS.get(name)) from error
+        raise DeviceError(name, what, pids, HINTS.get(name), number=error.value) from error
 
 
 def error_name(nvml: ModuleType, number: int) -> str:
@@ -100,7 +100,7 @@ def within(timeout_s: float, what: str, call: Callable[[], ResultT]) -> ResultT:
     thread.start()
     thread.join(timeout_s)
     if thread.is_alive():
-        raise DeviceError("TIMEOUT", 10, f"{what}: no answer within {timeout_s:g} s", hint=HINTS["TIMEOUT"])
+        raise DeviceError("TIMEOUT", f"{what}: no answer within {timeout_s:g} s", hint=HINTS["TIMEOUT"])
     if errors:
         raise errors[0]
     return results[0]

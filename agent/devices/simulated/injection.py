@@ -47,16 +47,16 @@ def error_of(injection: Injection, gpu_index: int, timeout_s: float) -> DeviceEr
     where = f"GPU {gpu_index}"
     match injection.kind:
         case "busy":
-            return DeviceError("IN_USE", 19, f"{where} is in use by another client", [FOREIGN_PID])
+            return DeviceError("IN_USE", f"{where} is in use by another client", [FOREIGN_PID])
         case "insufficient_resources":
-            return DeviceError("INSUFFICIENT_RESOURCES", 23, f"{where}: insufficient resources")
+            return DeviceError("INSUFFICIENT_RESOURCES", f"{where}: insufficient resources")
         case "driver_error":
-            return DeviceError("UNKNOWN", 999, f"{where}: the driver failed")
+            return DeviceError("UNKNOWN", f"{where}: the driver failed")
         case "timeout_before" | "timeout_after":
-            return DeviceError("TIMEOUT", 10, f"{where}: no answer within {timeout_s:g} s")
+            return DeviceError("TIMEOUT", f"{where}: no answer within {timeout_s:g} s")
         case "half_done":
-            return DeviceError("UNKNOWN", 999, f"{where}: stopped in the middle")
+            return DeviceError("UNKNOWN", f"{where}: stopped in the middle")
         case "unhealthy":
-            return DeviceError("UNKNOWN", 999, f"{where}: a service did not pass its health check")
+            return DeviceError("UNKNOWN", f"{where}: a service did not pass its health check")
         case "wrong_uuid":
             return None

@@ -170,7 +170,7 @@ def _adapter() -> TypeAdapter[NodeRecord]:
 def _after(record: NodeRecord, step: Step) -> NodeRecord:
     gpu = record.gpus.get(step.gpu_index)
     if gpu is None:
-        raise DeviceError("NOT_FOUND", 6, f"there is no GPU {step.gpu_index}")
+        raise DeviceError("NOT_FOUND", f"there is no GPU {step.gpu_index}")
     return replace(record, gpus={**record.gpus, step.gpu_index: carried_out(gpu, step, record.calls, record.origin)})
 
 

@@ -94,9 +94,9 @@ def _facts(gpu: LiveGpu) -> Gpu:
 
 def _with_mode(gpu: LiveGpu, index: int, enabled: bool) -> LiveGpu:
     if _facts(gpu).mig is None:
-        raise DeviceError("NOT_SUPPORTED", 3, f"GPU {index} ({gpu.gpu}) has no MIG")
+        raise DeviceError("NOT_SUPPORTED", f"GPU {index} ({gpu.gpu}) has no MIG")
     if gpu.instances:
-        raise DeviceError("IN_USE", 19, f"GPU {index} has {len(gpu.instances)} MIG instance(s)")
+        raise DeviceError("IN_USE", f"GPU {index} has {len(gpu.instances)} MIG instance(s)")
     _refuse_if_processes_run(gpu, index)
     effective = gpu.mig_enabled if mode_change_needs_reset(_facts(gpu)) else enabled
     return replace(gpu, mig_enabled=effective, mig_pending=enabled)
@@ -106,13 +106,13 @@ def _with_instance(gpu: LiveGpu, index: int, name: str, start: int) -> LiveGpu:
     geometry = _facts(gpu).mig
     if not gpu.mig_enabled or geometry is None:
         state = "waits for a reset" if gpu.mig_pending else "is off"
-        raise DeviceError("NOT_SUPPORTED", 3, f"GPU {index}: MIG mode {state}")
+        raise DeviceError("NOT_SUPPORTED", f"GPU {index}: MIG mode {state}")
     profile = geometry.profile(name)
     if profile is None or start not in profile.starts:
-        raise DeviceError("INVALID_ARGUMENT", 2, f"GPU {index}: {name} cannot start at {start}")
+        raise DeviceError("INVALID_ARGUMENT", f"GPU {index}: {name} cannot start at {start}")
     present = [(one.start, _profile(geometry, one)) for one in gpu.instances]
     if reason := no_room(geometry, present, profile, start):
-        raise DeviceError("INSUFFICIENT_RESOURCES", 23, f"GPU {index}: no room for {name} at {start}: {reason}")
+        raise DeviceError("INSUFFICIENT_RESOURCES", f"GPU {index}: no room for {name} at {start}: {reason}")
     taken = {instance.gi_id for instance in gpu.instances}
     gi_id = next(number for number in range(1, len(taken) + 2) if number not in taken)
     return replace(gpu, instances=(*gpu.instances, LiveInstance(start, name, gi_id)))
@@ -122,7 +122,7 @@ def _with_compute_instance(gpu: LiveGpu, index: int, start: int, made_from: str)
     instance = _instance(gpu, index, start)
     if instance.ci_ids:
         message = f"GPU {index}: {instance.profile} at {start} is full: it has a compute instance"
-        raise DeviceError("INSUFFICIENT_RESOURCES", 23, message)
+        raise DeviceError("INSUFFICIENT_RESOURCES", message)
     made = f"MIG-{uuid.uuid5(uuid.NAMESPACE_OID, made_from)}"
     return _exchanged(gpu, replace(instance, ci_ids=(0,), uuid=made))
 
@@ -130,9 +130,9 @@ def _with_compute_instance(gpu: LiveGpu, index: int, start: int, made_from: str)
 def _without_compute_instances(gpu: LiveGpu, index: int, start: int) -> LiveGpu:
     instance = _instance(gpu, index, start)
     if not instance.ci_ids:
-        raise DeviceError("NOT_FOUND", 6, f"GPU {index}: {instance.profile} at {start} has no compute instance")
+        raise DeviceError("NOT_FOUND", f"GPU {index}: {instance.profile} at {start} has no compute instance")
     if pids := _pids(gpu, start):
-        raise DeviceError("IN_USE", 19, f"GPU {index}: {instance.profile} at {start} is in use", pids)
+        raise DeviceError("IN_USE", f"GPU {index}: {instance.profile} at {start} is in use", pids)
     return _exchanged(gpu, replace(instance, ci_ids=(), uuid=None))
 
 
@@ -140,28 +140,28 @@ def _without_instance(gpu: LiveGpu, index: int, start: int) -> LiveGpu:
     instance = _instance(gpu, index, start)
     if instance.ci_ids:
         message = f"GPU {index}: {instance.profile} at {start} still has a compute instance"
-        raise DeviceError("IN_USE", 19, message)
+        raise DeviceError("IN_USE", message)
     if pids := _pids(gpu, start):
-        raise DeviceError("IN_USE", 19, f"GPU {index}: {instance.profile} at {start} is in use", pids)
+        raise DeviceError("IN_USE", f"GPU {index}: {instance.profile} at {start} is in use", pids)
     return replace(gpu, instances=tuple(one for one in gpu.instances if one.start != start))
 
 
 def _with_daemon(gpu: LiveGpu, index: int, start: int | None, serial: int) -> LiveGpu:
     if start in gpu.mps_starts:
-        raise DeviceError("IN_USE", 19, f"GPU {index}: {place_text(start)} has an MPS daemon already")
+        raise DeviceError("IN_USE", f"GPU {index}: {place_text(start)} has an MPS daemon already")
     _refuse_unusable(gpu, index, start)
     return replace(gpu, daemons=(*gpu.daemons, MpsDaemon(start, _pid(serial, 0))))
 
 
 def _without_daemon(gpu: LiveGpu, index: int, start: int | None) -> LiveGpu:
     if start not in gpu.mps_starts:
-        raise DeviceError("NOT_FOUND", 6, f"GPU {index}: {place_text(start)} has no MPS daemon")
+        raise DeviceError("NOT_FOUND", f"GPU {index}: {place_text(start)} has no MPS daemon")
     clients = [one for one in gpu.services if one.service.start == start]
     if clients:
         names = ", ".join(service_text(one.service) for one in clients)
         pids = [pid for one in clients for pid in one.pids]
         message = f"GPU {index}: the MPS daemon of {place_text(start)} has clients ({names}); it is in use"
-        raise DeviceError("IN_USE", 19, message, pids)
+        raise DeviceError("IN_USE", message, pids)
     return replace(gpu, daemons=tuple(one for one in gpu.daemons if one.start != start))
 
 
@@ -169,11 +169,11 @@ def _with_service(gpu: LiveGpu, index: int, service: Service, serial: int) -> Li
     _refuse_unusable(gpu, index, service.start)
     name = service_text(service)
     if any(one.service.identity == service.identity for one in gpu.services):
-        raise DeviceError("IN_USE", 19, f"GPU {index} runs {name} on {place_text(service.start)} already")
+        raise DeviceError("IN_USE", f"GPU {index} runs {name} on {place_text(service.start)} already")
     if service.start in gpu.mps_starts:
         _refuse_too_many_clients(gpu, index, service)
     elif needs_mps([service]):
-        raise DeviceError("NOT_FOUND", 6, f"GPU {index}: {place_text(service.start)} has no MPS daemon for {name}")
+        raise DeviceError("NOT_FOUND", f"GPU {index}: {place_text(service.start)} has no MPS daemon for {name}")
     pids = tuple(_pid(serial, number) for number in range(service.processes))
     return replace(gpu, services=(*gpu.services, RunningService(service, pids)))
 
@@ -186,22 +186,22 @@ def _refuse_too_many_clients(gpu: LiveGpu, index: int, service: Service) -> None
     clients += service.processes
     if clients > limit:
         message = f"GPU {index}: {clients} MPS clients on {place_text(service.start)}; at most {limit}"
-        raise DeviceError("INSUFFICIENT_RESOURCES", 23, message)
+        raise DeviceError("INSUFFICIENT_RESOURCES", message)
 
 
 def _refuse_unusable(gpu: LiveGpu, index: int, start: int | None) -> None:
     """Refuses what is to run on a slot that is none: a whole GPU in MIG mode, an instance without compute instance."""
     if start is None and gpu.mig_enabled:
-        raise DeviceError("NOT_SUPPORTED", 3, f"GPU {index} is in MIG mode; only its instances are used")
+        raise DeviceError("NOT_SUPPORTED", f"GPU {index} is in MIG mode; only its instances are used")
     if start is not None and _instance(gpu, index, start).uuid is None:
-        raise DeviceError("NOT_FOUND", 6, f"GPU {index}: the instance at {start} has no compute instance")
+        raise DeviceError("NOT_FOUND", f"GPU {index}: the instance at {start} has no compute instance")
 
 
 def _refuse_if_processes_run(gpu: LiveGpu, index: int) -> None:
     pids = [one.pid for one in gpu.clients] + [pid for one in gpu.services for pid in one.pids]
     pids += [one.pid for one in gpu.daemons]
     if pids:
-        raise DeviceError("IN_USE", 19, f"GPU {index} is in use", pids)
+        raise DeviceError("IN_USE", f"GPU {index} is in use", pids)
 
 
 def _pids(gpu: LiveGpu, start: int) -> list[int]:
@@ -216,13 +216,13 @@ def _running(gpu: LiveGpu, index: int, service: Service) -> RunningService:
         if one.service.identity == service.identity:
             return one
     where = place_text(service.start)
-    raise DeviceError("NOT_FOUND", 6, f"GPU {index} does not run {service_text(service)} on {where}")
+    raise DeviceError("NOT_FOUND", f"GPU {index} does not run {service_text(service)} on {where}")
 
 
 def _instance(gpu: LiveGpu, index: int, start: int) -> LiveInstance:
     instance = gpu.instance(start)
     if instance is None:
-        raise DeviceError("NOT_FOUND", 6, f"GPU {index} has no instance at {start}")
+        raise DeviceError("NOT_FOUND", f"GPU {index} has no instance at {start}")
     return instance
 
 
@@ -233,7 +233,7 @@ def _exchanged(gpu: LiveGpu, instance: LiveInstance) -> LiveGpu:
 def _profile(geometry: MigGeometry, instance: LiveInstance) -> MigProfile:
     profile = geometry.profile(instance.profile)
     if profile is None:
-        raise DeviceError("INVALID_ARGUMENT", 2, f"{instance.profile} is no MIG profile of this GPU")
+        raise DeviceError("INVALID_ARGUMENT", f"{instance.profile} is no MIG profile of this GPU")
     return profile
 
 

@@ -8,7 +8,7 @@ from sliceplan.agent.model.device_error import DeviceError
 from sliceplan.agent.model.node import Slot, slot_name
 
 SLOT = Slot(0)
-LATE, REFUSED = DeviceError("TIMEOUT", 10, "late"), DeviceError("UNKNOWN", 999, "refused")
+LATE, REFUSED = DeviceError("TIMEOUT", "late"), DeviceError("UNKNOWN", "refused")
 
 
 class Daemon(MpsDaemons):

@@ -1,18 +1,18 @@
-"""Every error of the agent's devices has the number that NVML gives its name."""
-
-import ast
+"""Errors that are given by their names have the numbers that NVML gives them."""
 
 import pynvml
-from problems.instances import ROOT
+import pytest
+
+from sliceplan.agent.model.device_error import NUMBERS, DeviceError
 
 
-def test_names_and_numbers_of_errors_are_those_of_nvml():
-    stated = set()
-    for path in sorted((ROOT / "agent").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DeviceError":
-                name, number = (getattr(one, "value", None) for one in node.args[:2])
-                if isinstance(name, str) and isinstance(number, int):
-                    stated.add((name, number))
-    assert len(stated) >= 8
-    assert stated == {(name, getattr(pynvml, f"NVML_ERROR_{name}")) for name, _ in stated}
+@pytest.mark.parametrize("name", NUMBERS)
+def test_an_error_has_the_number_of_its_name(name):
+    error = DeviceError(name, "refused", [5, 6], "Wait")
+    assert error.number == getattr(pynvml, f"NVML_ERROR_{name}")
+    assert (error.name, error.message, error.pids) == (name, "refused", (5, 6))
+    assert str(error) == f"refused by pid 5, 6 (NVML_ERROR_{name}, {error.number}). Wait"
+
+
+def test_an_error_that_nvml_gave_keeps_its_number():
+    assert str(DeviceError("UNINITIALIZED", "refused", number=1)) == "refused (NVML_ERROR_UNINITIALIZED, 1)"

@@ -456,7 +456,7 @@ def test_a_driver_that_does_not_answer_is_a_failure_and_no_traceback(node, sessi
     transition = plan_transition(node.state(), ONE)
 
     def broken():
-        raise DeviceError("GPU_IS_LOST", 15, "GPU 0 is lost", hint="Look at dmesg for Xid errors")
+        raise DeviceError("GPU_IS_LOST", "GPU 0 is lost", hint="Look at dmesg for Xid errors")
 
     monkeypatch.setattr(node, "state", broken)
     outcome = apply_transition(session, transition, PLAN)
