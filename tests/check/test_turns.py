@@ -131,6 +131,8 @@ def test_turns_carry_their_rates_and_share_memory():
     problem, plan = two_in_a_round(workloads=[{**WORKLOADS[0], "rate_rps": 101}, WORKLOADS[1]])
     assert any("takes 101 req/s; its capacity is 100" in one for one in found(problem, plan))
     assert any("is 101, more than its capacity_rps of 100" in words for _, words in contradictory_figures(plan))
+    (excess,) = [one.excess for one in check(problem, plan, PROFILES) if "its capacity is" in one.message]
+    assert excess == pytest.approx(0.01)
     big = [{**one, "memory_mib": 6000} for one in WORKLOADS]
     problem, plan = two_in_a_round(workloads=big)
     assert found(problem, plan) == [

@@ -327,3 +327,10 @@ def test_what_cannot_be_and_who_is_in_the_way_end_the_command(impossible, busy, 
         _refuse_what_cannot_be(transition, session)
     assert ended.value.exit_code == 1
     assert "Nothing was changed" in capsys.readouterr().out
+
+
+def test_it_is_said_that_everybody_may_change_the_plan(agent, place):
+    (place / "plan.json").chmod(0o666)
+    done = agent("apply", "plan.json", "--unsigned", "--dry-run")
+    assert done.code == 0, done.out + done.err
+    assert f"! {(place / 'plan.json').resolve()} may be changed by everybody; run: chmod o-w" in done.out + done.err

@@ -41,3 +41,9 @@ def test_who_uses_a_port_has_ports_to_take_it_from(fields):
 def test_a_health_check_is_a_command_or_a_url(health):
     with pytest.raises(ValidationError, match="needs either command or http"):
         template(health=health)
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1/", "ftp://localhost/", "http://example.org/", "127.0.0.1/"])
+def test_a_health_check_asks_this_node_over_http(url):
+    with pytest.raises(ValidationError, match="expected http:// and one of"):
+        template(health={"http": url})
