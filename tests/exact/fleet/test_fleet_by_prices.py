@@ -3,6 +3,7 @@
 import math
 import time
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from problems.igniter_instances import V100, random_mps_problem
 from problems.instances import problem_of, random_problem
 
 from sliceplan.solver import api
+from sliceplan.solver.allocation.allocated import MpsGpu, Resident
 from sliceplan.solver.check import check
 from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.fleet import fleet_by_prices as module
 from sliceplan.solver.exact.fleet import mixed_fleet
 from sliceplan.solver.exact.fleet.fleet_by_prices import PRICES, fleet_prices
 from sliceplan.solver.exact.fleet.fleet_by_sets import list_sets, solve_by_sets
@@ -126,3 +129,19 @@ def test_a_workload_that_may_not_be_split_takes_its_least_share_of_the_fluid():
         update={"workloads": tuple(w.model_copy(update={"max_replicas": None}) for w in problem.workloads)}
     )
     assert np.all(fluid_gpus(resolve(split, PROFILES))[:, 0] <= gpus * (1 + 1e-9))
+
+
+def test_types_are_as_dear_as_they_take_more_gpus_than_the_fluid(monkeypatch):
+    """Of the first type two GPUs for one and a half; of the second fewer than the fluid; the third is not used."""
+    monkeypatch.setattr(module, "_fluid", lambda _: np.array([[0.5, 2.0, 9.0], [1.0, 2.0, 9.0]]))
+    plan = SimpleNamespace(
+        gpus=[
+            MpsGpu("a", (Resident(0, 1, 50.0), Resident(0, 1, 50.0))),
+            MpsGpu("a", (Resident(1, 1, 50.0),)),
+            MpsGpu("b", (Resident(0, 1, 50.0),)),
+            SimpleNamespace(gpu="c"),
+        ]
+    )
+    resolved = SimpleNamespace(mps={"a": None, "b": None, "c": None})
+    found = module._dearness(resolved, None, plan, np.array([7.0, 8.0, 9.0]))
+    assert found.tolist() == [pytest.approx(2 / 1.5), 1.0, 9.0]
