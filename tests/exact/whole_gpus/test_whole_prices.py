@@ -1,6 +1,7 @@
 """Exact prices: what they prove holds against enumeration, at good prices and at any others."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -114,3 +115,24 @@ def test_sums_beyond_64_bits_are_left_to_floats(monkeypatch):
     assert whole_prices(*stated) is not None
     monkeypatch.setattr(module, "MOST", 15)
     assert whole_prices(*stated) is None
+
+
+@pytest.mark.parametrize(("unlisted", "needed"), [([], 3 * 4 + 8), ([2], 3 * 4 + 5)])
+def test_who_has_unlisted_covers_needs_no_more_than_a_fluid(unlisted, needed):
+    """Two groups, of three and of one; of that one the first size carries three quarters."""
+    covers = SimpleNamespace(
+        counts=np.array([[1, 0], [0, 1], [2, 0]]),
+        first=np.array([0, 2]),
+        owner=np.array([0, 0, 1]),
+        members=np.array([3, 1]),
+    )
+    listed = SimpleNamespace(
+        covers=covers,
+        unlisted=np.array(unlisted),
+        groups_unlisted=np.array([1] * len(unlisted), dtype=np.int64),
+        part=np.array([[0.75, 1.0]] * len(unlisted)),
+    )
+    prices = SimpleNamespace(price=np.array([4, 7]), rent=np.array([0, 3]))
+    proven = proven_covers(prices, SimpleNamespace(available=np.array([np.inf, 2.0])), listed)
+    assert (proven.needed, proven.bound, proven.reduced.tolist()) == (needed, needed - 2 * 3, [0, 3, 0])
+    assert proven.covers is covers
