@@ -150,7 +150,7 @@ def _figures(resolved: ResolvedProblem, used: Sequence[AllocatedGpu | AlikeGpus]
             size += [SHARED] * len(figures)
             start += [None] * len(figures)
         elif isinstance(one, AlikeGpus):
-            order, starts = _places_of(one.gpu, one.sizes, profile_of)
+            order, starts = places_of(one.gpu, one.sizes, profile_of)
             workload += one.workload[:, order].ravel().tolist()
             size += [one.sizes[i] for i in order] * len(one.workload)
             start += starts * len(one.workload)
@@ -221,11 +221,11 @@ def _placed(cut: CutGpu, profile_of: Sequence[str]) -> tuple[Sequence[Segment], 
         by_start = sorted(zip(cut.starts, cut.segments, strict=True))
         return [segment for _, segment in by_start], [start for start, _ in by_start]
     segments = sorted(cut.segments)
-    order, starts = _places_of(cut.gpu, [size for size, _ in segments], profile_of)
+    order, starts = places_of(cut.gpu, [size for size, _ in segments], profile_of)
     return [segments[i] for i in order], starts
 
 
-def _places_of(gpu: str, sizes: Sequence[int], profile_of: Sequence[str]) -> tuple[list[int], list[int | None]]:
+def places_of(gpu: str, sizes: Sequence[int], profile_of: Sequence[str]) -> tuple[list[int], list[int | None]]:
     """Returns in which order partitions of ascending sizes stand on a GPU, and where each starts."""
     if not profile_of[sizes[0]]:
         return [0], [None]

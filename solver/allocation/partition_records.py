@@ -85,7 +85,7 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     # Made in the order in which the plan is read, as records that lie together in memory are read sooner.
     order = np.argsort(first)
     alone, alike = own[first[order]], np.argsort(order)[alike]
-    records = _served_alone(resolved, figures.workload[alone], figures.size[alone], rate[alone], together[alone])
+    records = served_alone(resolved, figures.workload[alone], figures.size[alone], rate[alone], together[alone])
     beside = _served_beside(resolved, figures.workload[shared], figures.residents, rate[shared], together[shared])
     served: list[tuple[Served, ...]] = [()] * figures.size.size
     of_record = list(zip(records, strict=True))
@@ -137,7 +137,7 @@ def _together(resolved: ResolvedProblem, figures: Figures, own: Ints, rows: Ints
     return carried_together(rule, points, figures.workload[rows], resolved.asked)
 
 
-def _served_alone(
+def served_alone(
     resolved: ResolvedProblem, workload: Ints, size: Ints, rate_rps: Floats, together_rps: Floats
 ) -> list[Served]:
     """Returns the records of what partitions serve that are one workload's own; `together_rps`: as `_together`."""

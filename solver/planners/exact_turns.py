@@ -1,5 +1,9 @@
 """
-Turns on shares of GPUs under MPS with a proven bound: contents of shares as columns of an integer program.
+Turns with a proven bound: on shares of GPUs under MPS, or on MIG instances and whole GPUs.
+
+On MIG instances and whole GPUs partitions are packed by prices, for any number of services, and the bound is what
+shares of the partitions' time they need at least (exact_plans/of_rounds.py). Under MPS contents of shares are columns
+of an integer program:
 
 Shares are those at which models were measured alone; a GPU may be divided into any of them that add up to 100 %. The
 bound is of all plans, however many services take turns on a share (exact/turns/bound.py). The program is offered sets
@@ -27,6 +31,7 @@ from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import FleetType, ResolvedProblem
 from ..performance.turns.rounds import request_may_take_ms
+from .exact_plans.of_rounds import plan_rounds
 from .planner import Planner
 
 MOST_DIVISIONS = 2_000
@@ -51,18 +56,27 @@ ALL_CONTENTS = "integer program over all divisions and contents of shares (solve
 
 
 class ExactTurns(Planner):
-    """Least cost over divisions and contents of shares, with a bound of all plans."""
+    """Least cost over divisions and contents of shares, or of instances, with a bound of all plans."""
 
     name = "exact-turns"
     source = "contents of shares as columns of an integer program, HiGHS through OR-Tools MathOpt"
-    sharing: tuple[Sharing, ...] = ("mps",)
+    sharing: tuple[Sharing, ...] = ("mps", "mig", "exclusive")
     objectives = ("cost",)
     takes_turns = True
 
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
         reasons, problem = list(super().refuses(resolved)), resolved.problem
+        if _is_on_instances(resolved):
+            limited = [one.name for one in problem.workloads if one.max_replicas is not None or one.min_replicas > 1]
+            if limited:
+                reasons.append(
+                    f"{self.name} keeps limits on replicas under MPS only; {', '.join(limited[:3])} has them"
+                )
+            return reasons
         if any(entry.sharing != frozenset({"mps"}) for entry in resolved.fleet):
-            reasons.append(f"{self.name} plans fleets under MPS alone (sharing: [mps])")
+            reasons.append(
+                f"{self.name} plans GPUs under MPS alone, or none of them under MPS (sharing: [mps] or [mig])"
+            )
         if problem.settings.shadow_percent:
             reasons.append(f"{self.name} knows no standby processes (settings.shadow_percent)")
         if len(problem.workloads) > MOST_SERVICES:
@@ -80,6 +94,8 @@ class ExactTurns(Planner):
         return reasons
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
+        if _is_on_instances(resolved):
+            return plan_rounds(resolved, self.name, time_limit_s=time_limit_s)
         begun = monotonic()
         settings, rate_rps = resolved.problem.settings, resolved.required_rps
         slo_ms = np.array([request_may_take_ms(settings, one.slo_ms) for one in resolved.problem.workloads])
@@ -96,6 +112,11 @@ class ExactTurns(Planner):
             gap=resolved.gap,
         )
         return _planned(resolved, self.name, answer, contents, time_limit_s)
+
+
+def _is_on_instances(resolved: ResolvedProblem) -> bool:
+    """Tells whether nothing of the fleet is under MPS."""
+    return all(entry.sharing <= frozenset({"mig", "exclusive"}) for entry in resolved.fleet)
 
 
 @cache

@@ -75,6 +75,13 @@ def test_growth_draws_the_times_of_mps_planners(benchmark, tmp_path):
     assert "igniter" in plot.read_text()
 
 
+def test_turns_on_instances_says_what_turns_save(benchmark):
+    lines = benchmark("turns_on_instances", "--sizes", 8, "--seeds", 1)
+    ((count, _, gpus, least, above, _, alone),) = rows(lines)
+    assert (count, gpus, least, above) == ("8", "1", "1", "0.0%")
+    assert int(alone) == 2
+
+
 def test_mps_gap_prints_a_row_for_each_family(benchmark):
     families = ("v100", "drawn")
     chosen = [word for family in families for word in ("--family", family)]

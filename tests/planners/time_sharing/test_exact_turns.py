@@ -79,7 +79,7 @@ def test_what_it_does_not_plan_is_refused_with_the_reason():
         fleet=[{"gpu": "A100-80GB", "sharing": ["mps", "exclusive"]}],
         turns="fixed",
     )
-    assert "plans fleets under MPS alone" in planned(mixed).unserved[0].reason
+    assert "plans GPUs under MPS alone, or none of them under MPS" in planned(mixed).unserved[0].reason
     heavy = problem_of(
         [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60, "memory_mib": 60000}],
         fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],

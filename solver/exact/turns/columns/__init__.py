@@ -1,0 +1,1 @@
+"""Many services that take turns: contents of partitions as columns, found by prices."""

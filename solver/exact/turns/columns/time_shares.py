@@ -1,0 +1,100 @@
+"""
+A lower bound on the cost of any plan with turns, by the share of a partition's time that each service needs.
+
+Let service w have the rate r, and S be what waiting and execution may take. On a partition of size k it is served
+alone, with capacity C, or in rounds of d ms with batches of b in l(b) ms. Say y = min(1, capacity / r) for the part of
+it that a partition carries, and u for the part of the partition that it takes:
+
+    alone      y = min(1, C / r),             u = 1
+    in turn    y = min(1, 1000 b / (d r)),    u = l(b) / d,    d <= D: S - l(b), or in any order S / 2
+
+For each, u >= tau_wk y with
+
+    tau_wk  =  min( max(1, r / C),  min over b of  l(b) max(1 / D, r / (1000 b)) )
+
+as u / y = l(b) max(1 / d, r / (1000 b)) falls with d. The turns of a round fit into it, so the u of a partition add up
+to 1 at most, and the y of a service over all partitions to 1 at least: either one of them carries all of its rate, or
+none is cut off. With x_wk the sum of the y of service w on partitions of size k, every plan satisfies
+
+    min   sum_p usd_p z_p
+    over  sum_w tau_wk x_wk <= sum_p n_kp z_p for every size k,   sum_k x_wk >= 1 for every service w,   x, z >= 0
+
+where z_p GPUs are cut by pattern p into n_kp partitions of size k. Services of different patience are not kept apart
+here, nor is memory counted, so the bound is of all plans. It is said by prices: for any mu_k >= 0, a plan costs at
+least sum_w min_k mu_k tau_wk / max_p (sum_k n_kp mu_k / usd_p), whatever a solver made of mu.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from ortools.math_opt.python import mathopt
+
+from ....performance.interference.prediction import Floats
+from .slots import Slots
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A way to cut a GPU."""
+
+    gpu: str
+    usd: float
+    counts: Mapping[int, int]
+    """Index of the Slots -> partitions."""
+
+
+def time_shares(slots: Slots, rate_rps: Floats, slo_ms: Floats, *, slots_kept: bool) -> Floats:
+    """
+    Returns tau, shape (service,): the least part of a partition's time that a service needs there; inf: it cannot.
+
+    `slo_ms`: what waiting and execution may take. `slots_kept`: each turn has its own place in the round.
+    """
+    longest = (
+        slo_ms[:, None] - slots.latency_ms if slots_kept else np.repeat(slo_ms[:, None] / 2, slots.batch.shape[1], 1)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        taken = slots.latency_ms * np.maximum(1 / longest, rate_rps[:, None] / (1000.0 * slots.batch))
+        alone = np.where(slots.alone_rps > 0, np.maximum(1.0, rate_rps / slots.alone_rps), np.inf)
+    # Rounds may exceed an SLO by rounding (slots.py), and so may the shares.
+    fits = np.isfinite(slots.latency_ms) & (longest > 0)
+    in_turn = np.where(fits, taken * (1 - 1e-8), np.inf).min(axis=1, initial=np.inf)
+    return np.asarray(np.minimum(in_turn, alone), dtype=np.float64)
+
+
+def cost_bound(slot_usd: Floats, shares: Floats, cuts: Sequence[Cut]) -> float:
+    """
+    Returns what any plan costs at least, USD per hour, by any prices of partitions.
+
+    `slot_usd`: shape (slots,), >= 0. `shares`: shape (slots, service), as of `time_shares`.
+    """
+    dearest = max((sum(slot_usd[k] * count for k, count in cut.counts.items()) / cut.usd for cut in cuts), default=0.0)
+    if dearest <= 0:
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        paid = np.where(np.isfinite(shares), slot_usd[:, None] * shares, np.inf).min(axis=0)
+    return float(paid.sum() / dearest)
+
+
+def slot_prices(shares: Floats, cuts: Sequence[Cut]) -> Floats:
+    """Returns prices of partitions, USD per hour, shape (slots,): duals of the program above; 0 where it has none."""
+    model = mathopt.Model(name="time shares")
+    sizes = [model.add_linear_constraint(ub=0.0) for _ in shares]
+    cost = mathopt.LinearSum([])
+    for cut in cuts:
+        gpus = model.add_variable(lb=0.0)
+        cost += cut.usd * gpus
+        for k, count in cut.counts.items():
+            sizes[k].set_coefficient(gpus, -float(count))
+    for w in range(shares.shape[1]):
+        row = model.add_linear_constraint(lb=1.0)
+        for k in np.flatnonzero(np.isfinite(shares[:, w])).tolist():
+            part = model.add_variable(lb=0.0)
+            row.set_coefficient(part, 1.0)
+            sizes[k].set_coefficient(part, float(shares[k, w]))
+    model.minimize(cost)
+    result = mathopt.solve(model, mathopt.SolverType.GLOP)
+    if not result.has_dual_feasible_solution():
+        return np.zeros(len(shares))
+    duals = result.dual_values()
+    return np.maximum([-duals[row] for row in sizes], 0.0)

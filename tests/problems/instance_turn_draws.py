@@ -1,0 +1,55 @@
+"""Random problems whose services take turns on MIG instances of an A100, small enough to try everything."""
+
+from random import Random
+
+from problems.instances import problem_of
+from sliceplan.solver.model.profile import MeasuredPoint, Profile, Provenance
+
+GPU = "A100-80GB"
+COMPUTE = {"1g.10gb": 1, "3g.40gb": 3, "7g.80gb": 7}
+DRAWN = Provenance(source="drawn", method="random")
+
+
+def turning_on_instances(seed):
+    """Returns a problem of one to three services, and the tables of their models on three sizes of instances."""
+    draw = Random(f"instances {seed}")
+    batches = draw.choice(((1,), (1, 2), (1, 4), (2, 3)))
+    profiles = [_profile(draw, f"m{i}", batches) for i in range(2)]
+    workloads = [_workload(draw, draw.choice(profiles)) for _ in range(draw.choice((1, 2, 3, 3)))]
+    entry = {"gpu": GPU, "sharing": draw.choice((["mig"], ["mig"], ["mig", "exclusive"]))}
+    entry["price_per_hour"] = draw.choice((1.0, 3.43))
+    if draw.random() < 0.3:
+        entry["count"] = draw.choice((1, 2))
+    settings = {"turns": draw.choice(("fixed", "fixed", "any")), "headroom": draw.choice((0.0, 0.0, 0.1))}
+    settings["slo_fraction"] = draw.choice((0.5, 0.5, 0.4))
+    return problem_of(workloads, fleet=[entry], name=f"instances-{seed}", **settings), profiles
+
+
+def _profile(draw, model, batches):
+    scale = draw.choice((1, 1, 0.05, 100))
+    first, per_item, growth = scale * draw.uniform(0.3, 4), scale * draw.uniform(0.3, 3), draw.uniform(0.2, 1.1)
+    points = []
+    for name, compute in COMPUTE.items():
+        for processes in draw.choice(((1,), (1, 2))):
+            for batch in batches:
+                ms = (first + per_item * batch) * (7 / compute) ** growth * (1 + 0.7 * (processes - 1))
+                points.append(
+                    MeasuredPoint(
+                        mig_profile=name,
+                        batch=batch,
+                        processes=processes,
+                        latency_ms=ms,
+                        throughput_rps=1000 * batch * processes / ms,
+                        memory_mib=draw.choice((None, 3000.0 * processes, 6000.0 * processes)),
+                    )
+                )
+    return Profile(model=model, gpu=GPU, provenance=DRAWN, points=tuple(points))
+
+
+def _workload(draw, profile):
+    point = draw.choice(profile.points)
+    return {
+        "model": profile.model,
+        "slo_ms": point.latency_ms * draw.choice((2.0001, draw.uniform(2, 4), draw.uniform(2, 12))),
+        "rate_rps": point.throughput_rps * draw.choice((1e-6, 0.1, 0.5, 1.0, draw.uniform(0, 1), draw.uniform(0, 4))),
+    }
