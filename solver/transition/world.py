@@ -103,7 +103,7 @@ class World:
     def moving(self, i: int) -> int | None:
         """Returns the item that moves to where another comes; None: none does, or it had to go before."""
         origin = self.items[i].origin
-        return None if origin is None or origin not in self.on[self.items[i].gpu] else origin
+        return origin if origin in self.on[self.items[i].gpu] else None
 
     def present(self, gpu: int) -> list[Tenancy]:
         """Returns what is on a GPU."""
