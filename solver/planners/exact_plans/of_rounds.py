@@ -29,7 +29,7 @@ METHOD = "least share of a partition's time that each service needs (solver/exac
 
 SOLVER = "packed by prices of a linear program (GLOP), GPUs by HiGHS through OR-Tools MathOpt"
 
-IN_VAIN = 300
+IN_VAIN = 500
 """Attempts to improve a plan, one after the other without success, after which the search ends."""
 
 TO_BUILD = 0.5

@@ -11,7 +11,7 @@ little chance; what costs less stays.
 A heuristic: it claims nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from random import Random
@@ -24,7 +24,7 @@ from .slots import TOLERANCE, Content, Slots, round_of
 from .time_shares import time_shares
 
 LENGTHS = 64
-"""Of rounds that are tried on each size of partition."""
+"""Of rounds that are tried on each size of partition: the longest that some of the services bear."""
 
 AT_ONCE = 500
 """Services that are dealt with together at first."""
@@ -32,7 +32,7 @@ AT_ONCE = 500
 FILLERS = 60
 """Services behind the first that does not fit that are tried in the rest of a round."""
 
-WORST, OTHERS = 3, (1, 3, 5, 7)
+WORST, OTHERS = 2, (1, 2, 3, 4)
 """Partitions among those that are worth least, and any others, that are filled anew at once."""
 
 CHANCE = 0.04
@@ -45,11 +45,12 @@ class _Offer:
 
     slot: int
     ms: float
+    services: Ints
+    """Those that can be carried all in time, best first."""
     takes_ms: Floats
-    """Shape (service,); inf: none carries it all in time."""
+    """Shape (service,)."""
     option: Ints
-    loses: Floats
-    """Shape (service,): price of its time here over what it pays at least."""
+    memory_mib: Floats
 
 
 class Packing:
@@ -58,18 +59,14 @@ class Packing:
     def __init__(
         self, slots: Sequence[Slots], slot_usd: Floats, rate_rps: Floats, slo_ms: Floats, *, slots_kept: bool
     ) -> None:
-        self._slots, self._usd = slots, slot_usd
-        self._whole, self._rest_rps = _whole_partitions(slots, slot_usd, rate_rps)
-        rest = np.where(self._rest_rps > 0, self._rest_rps, 1.0)
-        shares = np.array([time_shares(one, rest, slo_ms, slots_kept=slots_kept) for one in slots])
+        self._slots, self._usd, self._slo_ms, self._slots_kept = slots, slot_usd, slo_ms, slots_kept
+        self._whole, self._left_rps = _whole_partitions(slots, slot_usd, rate_rps)
+        self._rest_rps = np.where(self._left_rps > 0, self._left_rps, 1.0)
+        shares = np.array([time_shares(one, self._rest_rps, slo_ms, slots_kept=slots_kept) for one in slots])
         with np.errstate(invalid="ignore"):
             self._pays = np.where(np.isfinite(shares), slot_usd[:, None] * shares, np.inf).min(axis=0)
-        self._alone = _cheapest_alone(slots, slot_usd, rest)
-        self._offers = [
-            offer
-            for k in range(len(slots))
-            for offer in _offers(slots, k, slot_usd[k], rest, slo_ms, self._pays, slots_kept)
-        ]
+        self._alone = _cheapest_alone(slots, slot_usd, self._rest_rps)
+        self._longest_ms = [self._longest(one) for one in slots]
 
     @property
     def whole(self) -> list[Content]:
@@ -78,14 +75,12 @@ class Packing:
 
     def filled(self, until: float) -> list[Content]:
         """Returns contents that carry the rest of all services; from the moment `until` on they stand alone."""
-        waiting = np.flatnonzero(self._rest_rps > 0)
-        patience = np.zeros(len(self._rest_rps))
-        for one in self._offers:
-            patience = np.where(np.isfinite(one.takes_ms), np.maximum(patience, one.ms), patience)
+        waiting = np.flatnonzero(self._left_rps > 0)
+        patience = np.max(self._longest_ms, axis=0, initial=0.0)
         waiting = waiting[np.argsort(-patience[waiting], kind="stable")]
         found: list[Content] = []
         for first in range(0, waiting.size, AT_ONCE):
-            found += self._fill(waiting[first : first + AT_ONCE], self._offers, until, None)
+            found += self._fill(waiting[first : first + AT_ONCE], range(len(self._slots)), until, None)
         return found
 
     def improved(self, contents: list[Content], draw: Random) -> list[Content] | None:
@@ -99,8 +94,7 @@ class Packing:
         others = sorted(set(order).difference(worst))
         taken = {*worst, *draw.sample(others, min(draw.choice(OTHERS), len(others)))}
         services = np.array(sorted({w for i in taken for w in contents[i].services}), dtype=np.int64)
-        used = {one.slot for one in contents}
-        again = self._fill(services, [one for one in self._offers if one.slot in used], inf, draw)
+        again = self._fill(services, sorted({one.slot for one in contents}), inf, draw)
         if self._score(again) < self._score([contents[i] for i in taken]):
             return [one for i, one in enumerate(contents) if i not in taken] + again
         return None
@@ -117,22 +111,19 @@ class Packing:
         """Less is better: the price, then how evenly partitions are filled."""
         return round(self.usd(contents), 9), -sum((self.worth(one) / self._usd[one.slot]) ** 2 for one in contents)
 
-    def _fill(self, services: Ints, offers: Sequence[_Offer], until: float, draw: Random | None) -> list[Content]:
+    def _fill(self, services: Ints, sizes: Iterable[int], until: float, draw: Random | None) -> list[Content]:
         left = np.zeros(len(self._pays), dtype=np.bool_)
         left[services] = True
-        noise = np.ones(len(self._pays))
+        noise = np.ones(len(services))
         if draw is not None:
-            noise[services] += np.array([draw.uniform(-CHANCE, CHANCE) for _ in services])
+            noise += np.array([draw.uniform(-CHANCE, CHANCE) for _ in services])
+        offers = [offer for k in sizes for offer in self._offers(k, services, noise, draw)]
         found = []
-        ordered = []
-        for one in offers:
-            fits = services[np.isfinite(one.takes_ms[services])]
-            ordered.append(fits[np.lexsort((-one.takes_ms[fits], np.round((one.loses * noise)[fits], 2)))])
         while left.any():
             best: tuple[float, Content] | None = None
             if monotonic() < until:
-                for one, order in zip(offers, ordered, strict=True):
-                    content = self._round(one, order[left[order]])
+                for one in offers:
+                    content = self._round(one, np.flatnonzero(left[one.services]))
                     if content is not None:
                         worth = self.worth(content) / self._usd[content.slot]
                         if best is None or worth > best[0]:
@@ -142,21 +133,51 @@ class Packing:
             left[list(content.services)] = False
         return found
 
+    def _longest(self, one: Slots) -> Floats:
+        """Returns how long rounds may be in which one turn carries all of a service, shape (service,); 0: none may."""
+        if not one.batch.shape[1]:
+            return np.zeros(len(self._rest_rps))
+        waits = self._slo_ms[:, None] - one.latency_ms if self._slots_kept else self._slo_ms[:, None] / 2
+        ms = np.minimum(waits, 1000.0 * one.batch / self._rest_rps[:, None])
+        return np.asarray(np.where(ms >= one.latency_ms, ms, 0.0).max(axis=1), dtype=np.float64)
+
+    def _offers(self, k: int, services: Ints, noise: Floats, draw: Random | None) -> Iterator[_Offer]:
+        """Yields rounds on one size of partition for some services."""
+        one, rate_rps = self._slots[k], self._rest_rps[services, None]
+        lengths = np.unique(self._longest_ms[k][services])
+        lengths = lengths[lengths > 0]
+        if lengths.size > LENGTHS:
+            spread = np.linspace(0, lengths.size - 1, LENGTHS)
+            chosen = spread.round().astype(np.int64) if draw is None else draw.sample(range(lengths.size), LENGTHS)
+            lengths = lengths[np.sort(chosen)]
+        latency_ms, batch, rows = one.latency_ms[services], one.batch[services], np.arange(len(services))
+        for ms in (lengths * (1 - TOLERANCE)).tolist():
+            waits = ms + (latency_ms if self._slots_kept else ms)
+            carries = 1000.0 * batch >= ms * rate_rps
+            takes = np.where(carries & (waits <= self._slo_ms[services, None]), latency_ms, np.inf)
+            option = takes.argmin(axis=1)
+            own = takes[rows, option]
+            fits = np.flatnonzero(np.isfinite(own))
+            loses = self._usd[k] * own[fits] / ms / self._pays[services[fits]] * noise[fits]
+            fits = fits[np.lexsort((-own[fits], np.round(loses, 2)))]
+            who = services[fits]
+            yield _Offer(k, ms, who, own[fits], option[fits], one.memory_mib[who, option[fits]])
+
     def _round(self, offer: _Offer, order: Ints) -> Content | None:
         """Returns a round of the first services of an order that fit, and of some later ones; None: it has no two."""
         one = self._slots[offer.slot]
-        takes, mib = offer.takes_ms[order], one.memory_mib[order, offer.option[order]]
-        many = int(np.searchsorted(np.cumsum(takes), offer.ms * (1 + TOLERANCE), side="right"))
-        many = min(many, int(np.searchsorted(np.cumsum(mib), one.capacity_mib * (1 + TOLERANCE), side="right")))
+        takes, mib = offer.takes_ms[order], offer.memory_mib[order]
+        many = int(np.searchsorted(np.cumsum(takes), offer.ms, side="right"))
+        many = min(many, int(np.searchsorted(np.cumsum(mib), one.capacity_mib, side="right")))
         used, used_mib = float(takes[:many].sum()), float(mib[:many].sum())
-        services = order[:many].tolist()
+        chosen = order[:many].tolist()
         for i in range(many, min(many + FILLERS, len(order))):
             if used + takes[i] <= offer.ms and used_mib + mib[i] <= one.capacity_mib:
                 used, used_mib = used + float(takes[i]), used_mib + float(mib[i])
-                services.append(int(order[i]))
-        if len(services) < 2:
+                chosen.append(int(order[i]))
+        if len(chosen) < 2:
             return None
-        return round_of(self._slots, offer.slot, services, [int(offer.option[w]) for w in services])
+        return round_of(self._slots, offer.slot, offer.services[chosen].tolist(), offer.option[chosen].tolist())
 
     def _best_alone(self, left: Ints, best: tuple[float, Content] | None) -> Content:
         """Returns the best round, or a service alone if it is worth more so, or if there is no round."""
@@ -188,27 +209,3 @@ def _cheapest_alone(slots: Sequence[Slots], slot_usd: Floats, rate_rps: Floats) 
     """Returns the cheapest partition that carries each service alone, as index of its Slots."""
     carries = np.array([one.alone_rps >= rate_rps * (1 - TOLERANCE) for one in slots])
     return np.asarray(np.where(carries, slot_usd[:, None], np.inf).argmin(axis=0), dtype=np.int64)
-
-
-def _offers(
-    slots: Sequence[Slots], k: int, usd: float, rate_rps: Floats, slo_ms: Floats, pays: Floats, slots_kept: bool
-) -> list[_Offer]:
-    one = slots[k]
-    shortest = one.latency_ms.min(axis=1, initial=np.inf)
-    served = np.isfinite(shortest)
-    if not served.any():
-        return []
-    last = float((slo_ms[served] - shortest[served]).max() if slots_kept else slo_ms[served].max() / 2)
-    first = float(shortest[served].min())
-    if last <= first:
-        return []
-    found = []
-    rows = np.arange(len(rate_rps))
-    for ms in np.geomspace(first, last, LENGTHS).tolist():
-        waits = ms + (one.latency_ms if slots_kept else ms)
-        carries = 1000.0 * one.batch >= ms * rate_rps[:, None]
-        takes = np.where(carries & (waits <= slo_ms[:, None]), one.latency_ms, np.inf)
-        option = takes.argmin(axis=1)
-        own = takes[rows, option]
-        found.append(_Offer(k, ms, own, option, usd * own / ms / pays))
-    return found
