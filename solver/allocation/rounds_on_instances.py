@@ -58,6 +58,8 @@ def assemble_instances(
             for w, rps in _carried(resolved, one):
                 carried[w] += rps
     part = resolved.required_rps / np.maximum(carried, 1e-300)
+    own = list(dict.fromkeys(one for _, instances in gpus for one in instances if one.alone is not None))
+    alone = dict(zip(own, _served_alone(resolved, own, part), strict=True))
     names = [size.kind or "" for size in resolved.sizes]
     numbers = {name: count() for name in resolved.fleet_by_name}
     places = {entry.gpu: node_places(entry) for entry in resolved.problem.fleet}
@@ -75,7 +77,8 @@ def assemble_instances(
                 index=index,
                 sharing=resolved.sizes[instances[0].size].sharing,
                 partitions=tuple(
-                    _partition(resolved, instances[i], start, part) for i, start in zip(at, starts, strict=True)
+                    _partition(resolved, instances[i], start, part, alone.get(instances[i]))
+                    for i, start in zip(at, starts, strict=True)
                 ),
             )
         )
@@ -88,14 +91,22 @@ def _carried(resolved: ResolvedProblem, one: Instance) -> list[tuple[int, float]
     return [(turn.workload, capacity_rps(turn.batch, one.round_ms)) for turn in one.turns]
 
 
-def _partition(resolved: ResolvedProblem, one: Instance, start: int | None, part: Floats) -> Partition:
+def _served_alone(resolved: ResolvedProblem, own: Sequence[Instance], part: Floats) -> list[Served]:
+    """Returns what partitions serve that are one workload's own; `part`: of what each workload's partitions carry."""
+    workload = np.array([one.alone for one in own], dtype=np.int64)
+    size = np.array([one.size for one in own], dtype=np.int64)
+    capacity = resolved.capacity_rps[workload, size]
+    return served_alone(resolved, workload, size, np.minimum(capacity * part[workload], capacity), np.zeros(len(own)))
+
+
+def _partition(
+    resolved: ResolvedProblem, one: Instance, start: int | None, part: Floats, alone: Served | None
+) -> Partition:
     size = resolved.sizes[one.size]
     profile = size.mig.name if size.mig else None
+    if alone is not None:
+        return Partition(mig_profile=profile, start=start, sm_percent=None, duty_cycle_ms=None, serves=(alone,))
     rates = [min(float(rps * part[w]), rps) for w, rps in _carried(resolved, one)]
-    if one.alone is not None:
-        own = np.array([one.alone]), np.array([one.size]), np.array(rates), np.zeros(1)
-        served = tuple(served_alone(resolved, *own))
-        return Partition(mig_profile=profile, start=start, sm_percent=None, duty_cycle_ms=None, serves=served)
     workloads = resolved.problem.workloads
     return Partition(
         mig_profile=profile,

@@ -31,7 +31,7 @@ from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import FleetType, ResolvedProblem
 from ..performance.turns.rounds import request_may_take_ms
-from .exact_plans.of_rounds import plan_rounds
+from .exact_plans.of_rounds import is_beyond_all, plan_rounds, too_few
 from .planner import Planner
 
 MOST_DIVISIONS = 2_000
@@ -231,15 +231,10 @@ def _without(
     time_limit_s: float,
 ) -> Plan:
     """Returns the answer without a plan: proven where the bound is beyond all GPUs that there are."""
-    there = sum(
-        entry.price_per_hour * (inf if entry.available is None else entry.available) for entry in resolved.fleet
-    )
     if impossible:
         stopped, reason = StopReason.INFEASIBLE, "no divisions and contents of the GPUs that there are serve all rates"
-    elif (bound.cost_per_hour or 0.0) > there * (1 + 1e-9):
-        stopped = StopReason.INFEASIBLE
-        needed = f"${bound.cost_per_hour:g} per hour" if bound.gpus is None else f"{bound.gpus} GPUs"
-        reason = f"all services together need at least {needed}, more than there are"
+    elif is_beyond_all(resolved, bound.cost_per_hour or 0.0):
+        stopped, reason = StopReason.INFEASIBLE, too_few(bound)
     else:
         stopped = StopReason.TIME_LIMIT if limited else StopReason.GAP_LEFT
         reason = "no plan was found with the sets of services that were tried; this proves nothing"

@@ -32,7 +32,7 @@ SOLVER = "packed by prices of a linear program (GLOP), GPUs by HiGHS through OR-
 IN_VAIN = 500
 """Attempts to improve a plan, one after the other without success, after which the search ends."""
 
-TO_BUILD = 0.5
+TO_BUILD = 0.3
 """Part of the time that is left for more than a first packing."""
 
 LEAST_PRICE = 1e-3
@@ -52,9 +52,10 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
     bound = lattice.next_cost(cost_bound(slot_usd, shares, cuts))
     stated = _bound(resolved, bound)
     search = partial(Search, time_limit_s=time_limit_s, solver=SOLVER)
-    if bound > _all_usd(resolved) * (1 + 1e-9):
+    if is_beyond_all(resolved, bound):
         return _without(resolved, planner, stated, search(stopped=StopReason.INFEASIBLE))
 
+    offer(lambda stopped: _without(resolved, planner, stated, search(stopped=stopped)))
     floor = LEAST_PRICE * min(entry.price_per_hour for entry in resolved.fleet)
     packing = Packing(slots, np.maximum(slot_usd, floor), rate_rps, slo_ms, slots_kept=slots_kept)
     available = {entry.gpu.name: entry.available for entry in resolved.fleet}
@@ -90,9 +91,12 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
 
 def _slots(resolved: ResolvedProblem, k: int, slo_ms: Floats) -> Slots:
     size, none = resolved.sizes[k], np.zeros(0)
-    points = []
+    points, looked_up = [], {}
     for workload in resolved.problem.workloads:
-        usable = usable_points(1, workload, size, resolved.points)
+        alike = workload.model, workload.gpus, workload.batch_sizes, workload.memory_mib
+        if alike not in looked_up:
+            looked_up[alike] = usable_points(1, workload, size, resolved.points)
+        usable = looked_up[alike]
         if usable is None:
             points.append((none.astype(np.int64), none, none))
         else:
@@ -155,8 +159,16 @@ def _instance(content: Content, slots: Sequence[Slots]) -> Instance:
     )
 
 
-def _all_usd(resolved: ResolvedProblem) -> float:
-    return sum(e.price_per_hour * (inf if e.available is None else e.available) for e in resolved.fleet)
+def is_beyond_all(resolved: ResolvedProblem, cost: float) -> bool:
+    """Tells whether a cost, USD per hour, is more than that of all GPUs that there are."""
+    there = sum(e.price_per_hour * (inf if e.available is None else e.available) for e in resolved.fleet)
+    return cost > there * (1 + 1e-9)
+
+
+def too_few(bound: Bound) -> str:
+    """Returns why no plan is possible whose bound is beyond all GPUs that there are."""
+    needed = f"${bound.cost_per_hour:g} per hour" if bound.gpus is None else f"{bound.gpus} GPUs"
+    return f"all services together need at least {needed}, more than there are"
 
 
 def _bound(resolved: ResolvedProblem, cost: float) -> Bound:
@@ -167,8 +179,7 @@ def _bound(resolved: ResolvedProblem, cost: float) -> Bound:
 def _without(resolved: ResolvedProblem, planner: str, bound: Bound, search: Search) -> Plan:
     reason = "no plan was found in time; this proves nothing"
     if search.stopped is StopReason.INFEASIBLE:
-        needed = f"${bound.cost_per_hour:g} per hour" if bound.gpus is None else f"{bound.gpus} GPUs"
-        reason = f"all services together need at least {needed}, more than there are"
+        reason = too_few(bound)
     elif search.stopped is StopReason.GAP_LEFT:
         reason = "no plan was found with the GPUs that there are; this proves nothing"
     unserved = [Unserved(workload=one.name, reason=reason) for one in resolved.problem.workloads]

@@ -13,6 +13,7 @@ A heuristic: it claims nothing.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heapreplace
 from math import inf
 from random import Random
 from time import monotonic
@@ -118,16 +119,22 @@ class Packing:
         if draw is not None:
             noise += np.array([draw.uniform(-CHANCE, CHANCE) for _ in services])
         offers = [offer for k in sizes for offer in self._offers(k, services, noise, draw)]
+        # The best known of each offer, best first. It is looked for again only once somebody of it is placed elsewhere:
+        # of fewer services hardly any offer makes more.
+        known: list[tuple[float, int, Content | None]] = [(-inf, i, None) for i in range(len(offers))]
         found = []
         while left.any():
             best: tuple[float, Content] | None = None
-            if monotonic() < until:
-                for one in offers:
-                    content = self._round(one, np.flatnonzero(left[one.services]))
-                    if content is not None:
-                        worth = self.worth(content) / self._usd[content.slot]
-                        if best is None or worth > best[0]:
-                            best = worth, content
+            while known and monotonic() < until:
+                worth, i, content = known[0]
+                if content is not None and left[list(content.services)].all():
+                    best = -worth, content
+                    break
+                content = self._round(offers[i], np.flatnonzero(left[offers[i].services]))
+                if content is None:
+                    heappop(known)
+                else:
+                    heapreplace(known, (-self.worth(content) / self._usd[content.slot], i, content))
             content = self._best_alone(np.flatnonzero(left), best)
             found.append(content)
             left[list(content.services)] = False
