@@ -23,6 +23,7 @@ from sliceplan.solver.model.errors import SliceplanError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
+from sliceplan.solver.model.proving import proving_planner
 from sliceplan.solver.model.sweep_report import SweepPoint, SweepReport
 from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.what_if.points import Sweep, used_profiles
@@ -67,7 +68,7 @@ class Jobs:
         self,
         user: str,
         problem: Problem,
-        planner: str = "exact",
+        planner: str | None = None,
         *,
         profiles: Sequence[Profile],
         time_limit_s: float | None = None,
@@ -83,7 +84,9 @@ class Jobs:
             "time_limit_s": time_limit_s,
             "start": None if start is None else start.prices,
         }
-        return self.submit(user, "solve", f"{problem.name} by {planner}", _solve, problem, planner, options)
+        return self.submit(
+            user, "solve", f"{problem.name} by {planner or proving_planner(problem)}", _solve, problem, planner, options
+        )
 
     def submit_compare(
         self,
@@ -224,7 +227,7 @@ def _announced(function: Callable[..., Any], arguments: Sequence[Any]) -> bytes:
     return pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
 
 
-def _solve(problem: Problem, planner: str, options: dict[str, Any]) -> Plan:
+def _solve(problem: Problem, planner: str | None, options: dict[str, Any]) -> Plan:
     from sliceplan.solver import api
     from sliceplan.solver.runtime.progress import watcher
 

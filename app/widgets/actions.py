@@ -11,6 +11,7 @@ from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.proving import proving_planner
 from sliceplan.solver.wording.summary import plan_summary
 
 from .comparing import compare_now
@@ -83,7 +84,7 @@ def solve_now(session: Session, problem: Problem) -> None:
 
 
 def _take_exact(session: Session) -> None:
-    """A comparison may have the exact plan too; it is the answer if it is later than the one that there is."""
+    """A comparison may have the proven plan too; it is the answer if it is later than the one that there is."""
     compared = session.comparison
     if compared is None:
         return
@@ -91,6 +92,6 @@ def _take_exact(session: Session) -> None:
     if TAKEN.of(session) is comparison:
         return
     TAKEN.keep(session, comparison)
-    plan = next((plan for plan in comparison.plans if plan.planner == "exact"), None)
+    plan = next((plan for plan in comparison.plans if plan.planner == proving_planner(problem)), None)
     if plan is not None:
         session.results["solve"] = Result(problem, plan)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from ..model.plan import Plan, Start
 from ..model.problem import Problem
 from ..model.profile import Profile
+from ..model.proving import proving_planner
 from ..planners import registry
 from .running import OnPlan, planned
 from .task import task_of
@@ -20,7 +21,7 @@ from .task import task_of
 
 def solve(
     problem: Problem,
-    planner: str = "exact",
+    planner: str | None = None,
     *,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
@@ -34,6 +35,8 @@ def solve(
 
     Parameters
     ----------
+    planner
+        None: the one that proves problems of this kind (model/proving.py).
     profiles
         None: the shipped ones. A later profile wins over an earlier one of the same model and GPU.
     time_limit_s
@@ -58,4 +61,4 @@ def solve(
         If the plan does not hold.
     """
     task = replace(task_of(problem, profiles, time_limit_s, source, gap), start=start)
-    return planned(task, registry.planner_named(planner), on_plan=on_plan)
+    return planned(task, registry.planner_named(planner or proving_planner(problem)), on_plan=on_plan)

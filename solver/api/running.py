@@ -16,6 +16,7 @@ from ..analysis.known_gpus import NOTHING, KnownGpus
 from ..model.collector import collector_paused
 from ..model.errors import Finding, InputError, described
 from ..model.plan import Plan, Search, Status
+from ..model.proving import proving_planner
 from ..model.stop_reason import StopReason
 from ..performance.latency_rules.execution import Execution
 from ..performance.latency_rules.server_sets import is_by_set
@@ -93,7 +94,7 @@ def _run_and_checked(task: Task, planner: Planner, known: KnownGpus, on_plan: On
     if impossible := unservable(resolved):
         plan = assembly.without_plan(resolved, impossible, planner=planner.name, search=UNSERVABLE)
     elif reasons := planner.refuses(resolved):
-        plan = assembly.refused(resolved, "; ".join(reasons) + _instead(resolved), planner=planner.name)
+        plan = assembly.refused(resolved, "; ".join(reasons) + _instead(resolved, planner), planner=planner.name)
     else:
         search = partial(_searched, planner, task)
         watch = None if on_plan is None else Watch(partial(_so_far, task, planner, started), on_plan, _not_shown)
@@ -172,6 +173,14 @@ def _finished(task: Task, planner: Planner, plan: Plan) -> Plan:
     return finish_plan(problem, plan, task.profiles, own_model=own_model, cost_without=without)
 
 
-def _instead(resolved: ResolvedProblem) -> str:
-    """Names the planner that takes a problem which another one refuses; empty: none does."""
-    return "" if exact().refuses(resolved) else f"; use {exact().name}"
+def _instead(resolved: ResolvedProblem, planner: Planner) -> str:
+    """Names who takes a problem that a planner refuses: who proves it, or all if that is the planner; empty: nobody."""
+    proving = proving_planner(resolved.problem)
+    if not registry.planner_named(proving).refuses(resolved):
+        return f"; use {proving}"
+    if planner.name != proving:
+        return ""
+    turns = resolved.problem.settings.turns != "none"
+    taking = [one for one in registry.planners().values() if one.takes_turns or not turns]
+    names = [one.name for one in taking if not one.refuses(resolved)]
+    return f"; without a proof: {', '.join(names)}" if names else ""

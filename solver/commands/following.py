@@ -7,7 +7,7 @@ import typer
 
 from .exit_codes import Exit
 from .inputs import known_profiles
-from .options import GapOption, ProblemArgument, ProfilesOption
+from .options import BY_DEFAULT, GapOption, ProblemArgument, ProfilesOption
 from .output import display, is_stdout, say, write_json
 from .searching import searching
 
@@ -31,7 +31,7 @@ def follow(
         list[str] | None,
         typer.Option("--policy", help="fixed, peak, gpulets or foreseen; default: all of them. Repeatable."),
     ] = None,
-    planner: Annotated[str, typer.Option(help="Who makes the plans.")] = "exact",
+    planner: Annotated[str | None, typer.Option(help=f"Who makes the plans; {BY_DEFAULT}.")] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds for each plan; default: the problem's own.")
     ] = None,

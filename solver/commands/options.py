@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+BY_DEFAULT = "default: exact, or exact-turns where services may take turns"
+"""Of the planner (model/proving.py)."""
+
 ProblemArgument = Annotated[Path, typer.Argument(help="Problem file (YAML or JSON).", show_default=False)]
 PlanArgument = Annotated[Path, typer.Argument(help="Plan file (JSON).", show_default=False)]
 ProfilesOption = Annotated[

@@ -9,11 +9,12 @@ import typer
 
 from ..model.errors import Finding, InputError
 from ..model.judged import judged
+from ..model.proving import proving_planner
 from ..model.stop_reason import StopReason
 from ..model.words import short_status
 from .exit_codes import Exit, best_of, exit_code
 from .inputs import read_problem_and_profiles
-from .options import GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
+from .options import BY_DEFAULT, GapOption, PricesOption, ProblemArgument, ProfilesOption, TimeLimitOption
 from .output import display, is_stdout, say, say_few, write_json
 from .routers import compare_routers
 from .searching import searching
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 def solve(
     problem: ProblemArgument,
-    planner: Annotated[str, typer.Option(help="Name of a planner (`sliceplan planners`).")] = "exact",
+    planner: Annotated[
+        str | None, typer.Option(help=f"Name of a planner (`sliceplan planners`); {BY_DEFAULT}.")
+    ] = None,
     time_limit: TimeLimitOption = None,
     gap: GapOption = None,
     start: Annotated[
@@ -46,7 +49,7 @@ def solve(
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     earlier = read_plan(start) if start is not None else None
-    with searching(f"{planner} is planning {len(parsed.workloads)} workloads") as update:
+    with searching(f"{planner or proving_planner(parsed)} is planning {len(parsed.workloads)} workloads") as update:
 
         def show(so_far: "Plan") -> None:
             update(f"so far: {so_far_in_words(judged(so_far), so_far.runtime_s)}")

@@ -9,6 +9,7 @@ from ..model.following_report import Followed, FollowedService, FollowingReport
 from ..model.plan import Plan
 from ..model.problem import Problem
 from ..model.profile import Profile
+from ..model.proving import proving_planner
 from ..performance.interference.prediction import Floats
 from ..runtime.interruption import interruption
 from ..runtime.progress import report
@@ -27,7 +28,7 @@ def followed(
     periods: int,
     policies: Sequence[Policy],
     *,
-    planner: str = "exact",
+    planner: str | None = None,
     profiles: Sequence[Profile] | None = None,
     time_limit_s: float | None = None,
     gap: float | None = None,
@@ -39,6 +40,8 @@ def followed(
     ----------
     arrivals_ms
         Of each service of the problem, ascending, within the periods (requests.py).
+    planner
+        Who makes the plans; None: the one that proves problems of this kind.
     time_limit_s, gap
         Of each plan; None: the problem's own.
 
@@ -47,6 +50,7 @@ def followed(
     InputError
         If the problem or the planner refers to something unknown.
     """
+    planner = planner or proving_planner(problem)
     plan_for = _planning(problem, planner, profiles, time_limit_s, gap)
     rows: list[Followed] = []
     for policy in policies:

@@ -31,9 +31,7 @@ class Exact(Planner):
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
         reasons = list(super().refuses(resolved))
         if resolved.problem.settings.turns != "none":
-            reasons.append(
-                f"{self.name} does not plan turns yet, with which less may do (settings.turns: none); exact-turns does"
-            )
+            reasons.append(f"{self.name} does not plan turns yet, with which less may do (settings.turns: none)")
         if resolved.problem.settings.keeps_spares and (cpus := cpus_of(resolved)):
             kept = f"partitions are kept free ({SPARE_SETTINGS})"
             reasons.append(f"{kept} on GPUs only; the fleet has the CPUs {', '.join(cpus)}")

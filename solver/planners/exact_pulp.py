@@ -31,9 +31,7 @@ class ExactPulp(Planner):
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
         reasons = list(super().refuses(resolved))
         if resolved.problem.settings.turns != "none":
-            reasons.append(
-                f"{self.name} does not plan turns yet, with which less may do (settings.turns: none); exact-turns does"
-            )
+            reasons.append(f"{self.name} does not plan turns yet, with which less may do (settings.turns: none)")
         if coupled := coupled_sizes(resolved):
             reasons.append(f"{self.name} knows no engine limits, and these have some: {', '.join(coupled)}")
         return reasons

@@ -20,6 +20,7 @@ from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.division import wrong_gpus
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.proving import proving_planner
 
 PROFILES = shipped_profiles()
 ORDER = "gpus[].partitions[].serves"
@@ -169,6 +170,23 @@ def test_a_planner_that_proves_refuses_what_it_does_not_know(planner):
     plan = solve(problem_of(WORKLOADS, turns="fixed"), planner)
     assert plan.status == "refused"
     assert "does not plan turns yet" in plan.unserved[0].reason
+    assert plan.unserved[0].reason.endswith("; use exact-turns")
+
+
+@pytest.mark.parametrize(("turns", "planner"), [("none", "exact"), ("fixed", "exact-turns"), ("any", "exact-turns")])
+def test_where_nobody_is_named_the_one_plans_that_proves(turns, planner):
+    problem = problem_of(WORKLOADS, turns=turns)
+    plan = solve(problem)
+    assert (plan.planner, plan.status) == (planner, "optimal")
+    assert proving_planner(problem) == planner
+
+
+def test_where_nobody_proves_it_the_refusal_names_who_plans_it():
+    """Services under MPS and MIG together, with turns."""
+    fleet = [{"gpu": "A100-80GB", "sharing": ["mig", "mps"]}]
+    plan = solve(problem_of(WORKLOADS, fleet=fleet, turns="fixed"))
+    assert (plan.planner, plan.status) == ("exact-turns", "refused")
+    assert "; without a proof: gpulets, " in plan.unserved[0].reason
 
 
 def test_a_plan_file_keeps_turns_and_old_ones_are_read_without(tmp_path):

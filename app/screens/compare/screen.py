@@ -31,6 +31,7 @@ from sliceplan.solver.metrics.cost_breakdown import CostBreakdown, cost_breakdow
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.proving import proving_planner
 from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.wording.reasons import shared_reasons
 from sliceplan.solver.wording.summary import missed_slos, plan_summary
@@ -115,7 +116,7 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
 def _show_comparison(session: Session, problem: Problem, compared: Comparison, facts: dict[str, PlannerFacts]) -> None:
     warn_if_outdated(session, problem, "compare again")
     breakdowns = made_once("compare.waste", (compared,), lambda: _breakdowns(problem, compared))
-    exact = next((plan for plan in compared.plans if plan.planner == "exact" and plan.gpus), None)
+    exact = next((plan for plan in compared.plans if plan.planner == proving_planner(problem) and plan.gpus), None)
     differences = made_once("compare.differences", (compared,), lambda: _differences(compared, exact))
     bound = compared.bound.cost_per_hour
     st.header(literal(_proven(compared)))
@@ -323,7 +324,7 @@ def _where_it_differs(name: str, differs: PlanDifference | None) -> None:
     if not differs.moved and not differs.partitions:
         st.caption("It cuts the GPUs as the exact plan does, and places every service alike.")
         return
-    st.markdown(f"Against exact: **{len(differs.moved)}** services have other partitions.")
+    st.markdown(f"Against the exact plan: **{len(differs.moved)}** services have other partitions.")
     show_table(tables.partition_table(differs, name), "other_partitions", key="other_partitions")
     show_table(tables.moved_table(differs, name), "moved_services", key="moved_services")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...model.plan import Plan, Status
 from ...model.problem import Problem
 from ...model.profile import Profile
+from ...model.proving import proving_planner
 from ...model.scenario_report import Family, Optimum, Outcome, PlannerAnswer, Rules, Scenario
 from ..points import said, used_profiles, why_no_plan
 from .family import sets_of_rates, with_rates
@@ -48,11 +49,6 @@ class Asked:
     def gpus(self) -> int:
         """How many GPUs there are."""
         return sum(entry.available or 0 for entry in self.problem.fleet)
-
-    @property
-    def exact(self) -> str:
-        """The planner that decides what is possible under the problem's rules."""
-        return "exact" if self.problem.settings.turns == "none" else "exact-turns"
 
     def named(self) -> dict[str, object]:
         """Returns what the answers depend on, to tell whether kept answers are to this."""
@@ -97,10 +93,11 @@ def decided(data: bytes, index: int) -> Optimum:
             rates, asked.gpus, asked.time_limit_s or asked.problem.settings.time_limit_s
         )
         return Optimum(what=own.what, by=own.by)
-    plan = _planned(asked, asked.exact, rates)
+    proving = proving_planner(asked.problem)
+    plan = _planned(asked, proving, rates)
     if plan.status in (Status.OPTIMAL, Status.FEASIBLE):
-        return Optimum(what="possible", by=asked.exact)
-    return Optimum(what="impossible" if plan.status is Status.INFEASIBLE else "open", by=asked.exact)
+        return Optimum(what="possible", by=proving)
+    return Optimum(what="impossible" if plan.status is Status.INFEASIBLE else "open", by=proving)
 
 
 @lru_cache(maxsize=8)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from problems.instances import problem_of
+from problems.rounds import two_in_a_round
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
@@ -155,6 +156,17 @@ def test_a_comparison_without_exact_leaves_the_answer_alone():
     assert not page.exception
     assert "No bound was proven" in texts(page.header)
     assert session.answer == before
+
+
+def test_where_services_take_turns_the_answer_is_of_the_planner_that_proves_them():
+    page = press(screen("compare", session_with(two_in_a_round()[0])), "solve")
+    session = page.session_state["session"]
+    assert (session.answer.plan.planner, session.answer.plan.status) == ("exact-turns", "optimal")
+    session.results.pop("solve")
+    page.multiselect(key=f"planners_{session.editor}").set_value(["exact", "exact-turns", "sbp"]).run()
+    press(page, "compare_these")
+    assert not page.exception
+    assert session.answer.plan.planner == "exact-turns"
 
 
 def test_planners_that_do_not_hold_are_named():
