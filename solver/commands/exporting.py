@@ -9,8 +9,8 @@ import typer
 
 from ..api.exporting import export_formats, values_by_name
 from ..formats.exports.target import Gpus, Options
-from ..formats.host_cores import HostCores
 from ..model.errors import Finding, InputError
+from ..model.host_cores import HostCores
 from ..model.parsing import closest
 from ..model.plan import Plan
 from ..model.problem import Problem
@@ -154,7 +154,7 @@ def _listed_gpus(answer: Plan, texts: list[str]) -> tuple[Gpus, Gpus]:
 
 def _hosts(answer: Plan, texts: list[str]) -> dict[str, HostCores]:
     """Reads the cores of each node's host."""
-    from ..formats.host_cores import read_host_cores
+    from ..model.host_cores import read_host_cores
 
     return {node: read_host_cores(file) for node, file in _files_by_node(answer, texts, "--lscpu").items()}
 

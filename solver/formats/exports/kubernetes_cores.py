@@ -15,9 +15,9 @@ from typing import Any
 
 from ...model.core_partitions import CoreTree
 from ...model.errors import Finding, InputError
+from ...model.host_cores import HostCores, cpu_list
 from ...model.parsing import grouped
 from ...model.plan import Plan
-from ..host_cores import HostCores, cpu_list
 from .deployments import BY_RATE, deployment, deployment_warnings
 from .images import missing_images, missing_values
 from .kubernetes_names import kubernetes_names, refuse_node_names

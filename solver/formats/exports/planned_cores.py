@@ -9,10 +9,10 @@ from ...model.core_environment import thread_environment, threads_of
 from ...model.cpu import Cpu
 from ...model.division import in_turn, wrong_gpus
 from ...model.errors import Finding, InputError
+from ...model.host_cores import COMMAND, HostCores, cores_of_socket, cpu_list
 from ...model.parsing import grouped
 from ...model.plan import Partition, Plan, PlannedGpu, Served
 from ...model.words import counted
-from ..host_cores import COMMAND, HostCores, cores_of_socket, cpu_list
 from .kubernetes_names import kubernetes_names
 from .target import Options
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ...model.host_cores import HostCores
 from ...model.plan import Plan
 from ...model.problem import Problem
-from ..host_cores import HostCores
 
 Gpus = Mapping[tuple[str, int], str]
 """(node, GPU index) -> UUID of the GPU."""

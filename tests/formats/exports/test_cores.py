@@ -15,8 +15,8 @@ from support.exported import assert_golden, changed, demo, exported
 
 from sliceplan.solver.formats.exports.assign import NodeSupply, assign
 from sliceplan.solver.formats.exports.planned_gpus import CPUS_APART
-from sliceplan.solver.formats.host_cores import cpu_list, parse_host_cores
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.host_cores import cpu_list, parse_host_cores
 
 IMAGES = {"": "registry.example/server:1"}
 MEMORY = {"": "2Gi"}

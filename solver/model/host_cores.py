@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from ..model.cpu import Cpu
-from ..model.errors import Finding, InputError
-from ..model.parsing import read_text
+from .cpu import Cpu
+from .errors import Finding, InputError
+from .parsing import read_text
 
 COMMAND = "lscpu -p"
 NEEDED = ("cpu", "core", "socket", "node")
@@ -97,21 +97,24 @@ def cores_of_socket(host: HostCores, index: int, cpu: Cpu, source: str) -> HostC
     InputError
         If there is no such socket, or it does not look like the CPU type; everything that differs at once.
     """
-    sockets = sorted({core.socket for core in host})
+    sockets = sockets_of(host)
     if index >= len(sockets):
         message = f"is not there: the host shows {len(sockets)}; the plan uses its CPU {index}, a {cpu.name}"
         raise InputError([Finding(source, f"socket {index}", message)])
-    cores = sorted(
-        (core for core in host if core.socket == sockets[index]),
-        key=lambda core: (core.node, -1 if core.l3 is None else core.l3, core.cpus),
-    )
-    if differing := [Finding(source, f"socket {sockets[index]}", text) for text in _differences(cores, cpu)]:
+    cores = sockets[index]
+    if differing := [Finding(source, f"socket {cores[0].socket}", text) for text in unlike(cores, cpu)]:
         raise InputError(differing)
-    return tuple(cores)
+    return cores
 
 
-def _differences(cores: list[HostCore], cpu: Cpu) -> Iterator[str]:
-    """Yields in what a socket differs from its entry in the catalogue; cores are in order of node and L3 cache."""
+def sockets_of(host: HostCores) -> tuple[HostCores, ...]:
+    """Returns the cores of each socket, in the order in which a plan counts sockets and the cores of one."""
+    ordered = sorted(host, key=lambda core: (core.socket, core.node, -1 if core.l3 is None else core.l3, core.cpus))
+    return tuple(tuple(of_one) for _, of_one in groupby(ordered, key=lambda core: core.socket))
+
+
+def unlike(cores: HostCores, cpu: Cpu) -> Iterator[str]:
+    """Yields in what a socket, its cores in a plan's order, differs from a CPU type; what, and what would be right."""
     threads = Counter(len(core.cpus) for core in cores)
     nodes = [len(list(of_node)) for _, of_node in groupby(cores, key=lambda core: core.node)]
     domains = Counter(core.l3 for core in cores)
