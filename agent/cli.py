@@ -94,6 +94,9 @@ def simulate(
     gpus: Annotated[
         list[str] | None, typer.Option("--gpus", metavar="TYPE:COUNT", help="Make it, with these GPUs.")
     ] = None,
+    cpus: Annotated[
+        list[str] | None, typer.Option("--cpus", metavar="TYPE:COUNT", help="Make it, with these CPUs.")
+    ] = None,
     reboot: Annotated[bool, typer.Option("--reboot", help="Reboot it.")] = False,
     busy: Annotated[
         list[str] | None, typer.Option("--busy", metavar="PID@GPU:START", help="A process of others holds that.")
@@ -103,8 +106,8 @@ def simulate(
     ] = None,
 ) -> None:
     """Make a node without hardware, for --device simulated:FILE, and let things happen to it."""
-    if gpus:
-        make(path, gpus)
+    if gpus or cpus:
+        make(path, gpus or [], cpus or [])
     happen(path, reboot, busy or [], fail or [])
 
 
@@ -129,7 +132,7 @@ def status(
         bool, typer.Option("--catalogue", help="Compare the driver's MIG profiles with the catalogue instead.")
     ] = False,
 ) -> None:
-    """Show GPUs, instances, processes, MPS daemons and services of this node, and who else changes them."""
+    """Show GPUs, CPUs, instances, processes, MPS daemons and services of this node, and who else changes them."""
     from .commands.status import show_catalogue, show_status
 
     raise typer.Exit(show_catalogue() if catalogue else show_status(words, as_json))
@@ -167,7 +170,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Brings the GPUs of a node to their share of a plan."""
+    """Brings the GPUs and CPUs of a node to their share of a plan."""
 
 
 app.command()(apply)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ...solver.model.errors import Finding, InputError
+from ..model.node import gpu_states
 from ..saying import say
 from ..setup.opening import Agent, Words, open_agent, stoppable
 from ..showing.terminal import transition_text
@@ -158,7 +159,7 @@ def _show_unlike_the_catalogue(agent: Agent, transition: NodeTransition) -> None
         return
     from ..devices.nvml.catalogue_check import catalogue_lines
 
-    for line in catalogue_lines([index for index, state in transition.new.items() if state.mig_enabled]):
+    for line in catalogue_lines([index for index, state in gpu_states(transition.new).items() if state.mig_enabled]):
         say(f"! {line}")
 
 

@@ -1,21 +1,24 @@
 """`sliceplan-agent simulate`: makes the file of a simulated node, and lets things happen to it."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import get_args
 
-from ...solver.model.catalogue import load_catalogue
+from ...solver.model.catalogue import load_catalogue, load_cpus
 from ...solver.model.errors import Finding, InputError
 from ...solver.model.parsing import closest
 from ..devices.simulated.injection import FailureKind, Injection
 from ..devices.simulated.node import SimulatedNode, SimulatedNodeFile, record_of, write_node
 
 
-def make(path: Path, gpus: list[str]) -> None:
-    """Writes a node with unused GPUs, given as TYPE:COUNT; raises InputError if there is a file already."""
+def make(path: Path, gpus: list[str], cpus: list[str]) -> None:
+    """Writes a node with unused GPUs and CPUs, given as TYPE:COUNT; raises InputError if there is a file already."""
     if path.exists():
-        raise InputError([Finding(str(path), "", "exists; remove it first, or leave out --gpus to change it")])
-    types = [name for text in gpus for name in _gpus(text)]
-    write_node(path, record_of(SimulatedNode.unused(dict(enumerate(types))).state()))
+        message = "exists; remove it first, or leave out --gpus and --cpus to change it"
+        raise InputError([Finding(str(path), "", message)])
+    types = [name for text in gpus for name in _types(text, "--gpus", "GPUs", load_catalogue())]
+    sockets = [name for text in cpus for name in _types(text, "--cpus", "CPUs", load_cpus())]
+    write_node(path, record_of(SimulatedNode.unused(dict(enumerate(types)), sockets).state()))
 
 
 def happen(path: Path, reboot: bool, busy: list[str], fail: list[str]) -> None:
@@ -31,13 +34,12 @@ def happen(path: Path, reboot: bool, busy: list[str], fail: list[str]) -> None:
     node.inject(*(_injection(text) for text in fail))
 
 
-def _gpus(text: str) -> list[str]:
+def _types(text: str, option: str, noun: str, known: Collection[str]) -> list[str]:
     name, _, count = text.partition(":")
-    known = load_catalogue()
     if name not in known:
-        raise InputError([Finding("--gpus", "", f"has {name!r}; not in the catalogue. {closest(name, known)}")])
+        raise InputError([Finding(option, "", f"has {name!r}; not in the catalogue. {closest(name, known)}")])
     if count and not (count.isdecimal() and 1 <= int(count) <= 64):
-        raise InputError([Finding("--gpus", "", f"is {text!r}; expected TYPE:COUNT with 1 to 64 GPUs")])
+        raise InputError([Finding(option, "", f"is {text!r}; expected TYPE:COUNT with 1 to 64 {noun}")])
     return [name] * int(count or 1)
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from ...solver.model.catalogue import load_catalogue
+from ...solver.model.catalogue import load_catalogue, load_cpus
+from ...solver.model.cpu import Cpu
 from ...solver.model.hardware import Gpu, MigProfile
 from ...solver.model.plan import Partition, PlannedGpu, Served
 
@@ -20,21 +21,38 @@ MOST_RPS = 1e12
 
 
 def beyond_the_board(gpu: PlannedGpu, path: str) -> Iterator[tuple[str, str]]:
-    """Yields path and message of everything that a board of the catalogue cannot hold; nothing of an unknown one."""
+    """
+    Yields path and message of everything that a board of the catalogue cannot hold; nothing of an unknown one.
+
+    A CPU is one here, too.
+    """
+    is_cpu = gpu.sharing == "cores"
     if gpu.index is not None and gpu.index >= MOST_GPUS:
-        yield f"{path}.index", f"is {gpu.index}; no node has more than {MOST_GPUS} GPUs"
-    facts = load_catalogue().get(gpu.gpu)
+        yield f"{path}.index", f"is {gpu.index}; no node has more than {MOST_GPUS} {'CPUs' if is_cpu else 'GPUs'}"
+    facts = load_cpus().get(gpu.gpu) if is_cpu else load_catalogue().get(gpu.gpu)
     if facts is None:
         return
     for j, partition in enumerate(gpu.partitions):
         for k, served in enumerate(partition.serves):
             yield from _beyond_reason(served, f"{path}.partitions[{j}].serves[{k}]")
-    if gpu.sharing == "mig":
+    if isinstance(facts, Cpu):
+        yield from _beyond_the_cores(gpu, facts, path)
+    elif gpu.sharing == "mig":
         for j, partition in enumerate(gpu.partitions):
             profile = facts.mig.profile(partition.mig_profile or "") if facts.mig else None
             yield from _too_much([partition], facts, profile, f"{path}.partitions[{j}]")
     else:
         yield from _too_much(gpu.partitions, facts, None, path)
+
+
+def _beyond_the_cores(cpu: PlannedGpu, facts: Cpu, path: str) -> Iterator[tuple[str, str]]:
+    """Yields the partitions of a CPU with more processes than their cores have threads: some would never run alone."""
+    for j, partition in enumerate(cpu.partitions):
+        most = (partition.cores or 0) * int(facts.threads_per_core.value)
+        for k, served in enumerate(partition.serves):
+            if served.processes > most:
+                message = f"is {served.processes}; {partition.cores} cores of {facts.name} have {most} threads"
+                yield f"{path}.partitions[{j}].serves[{k}].processes", message
 
 
 def _beyond_reason(served: Served, path: str) -> Iterator[tuple[str, str]]:

@@ -2,17 +2,46 @@
 
 from collections.abc import Iterator
 
-from .live import LiveGpu, LiveNode
-from .node import GpuState, Instance, NodeState, Service, in_order, place_text, service_text
+from ...solver.model.catalogue import load_cpus
+from ...solver.model.host_cores import unlike
+from .core_services import CoreService, CpuState, by_place, core_text
+from .device_key import device_text
+from .live import LiveCpu, LiveGpu, LiveNode
+from .node import DeviceState, GpuState, Instance, NodeState, Service, in_order, place_text, service_text
 
 
 def differences(live: LiveNode, wanted: NodeState) -> list[str]:
-    """Returns one sentence for each difference on the GPUs that are wanted; other GPUs are not looked at."""
+    """Returns one sentence for each difference on the GPUs and CPUs that are wanted; others are not looked at."""
     return [
-        f"GPU {index}: {text}"
-        for index, state in wanted.items()
-        for text in (_gpu_differences(live[index], state) if index in live else ["is missing"])
+        f"{device_text(key)}: {text}"
+        for key, state in wanted.items()
+        for text in (_differences(live[key], state) if key in live else ["is missing"])
     ]
+
+
+def _differences(found: LiveGpu | LiveCpu, wanted: DeviceState) -> Iterator[str]:
+    if isinstance(found, LiveCpu) and isinstance(wanted, CpuState):
+        yield from _cpu_differences(found, wanted)
+    elif isinstance(found, LiveGpu) and isinstance(wanted, GpuState):
+        yield from _gpu_differences(found, wanted)
+
+
+def _cpu_differences(found: LiveCpu, wanted: CpuState) -> Iterator[str]:
+    yield from unlike(found.cores, load_cpus()[wanted.cpu])
+    for one in found.services:
+        if one.found_on is not None:
+            yield f"{_core_text(one.service)} is not confined to them: {one.found_on}"
+        if one.healthy is False and one.service in wanted.services:
+            yield f"{_core_text(one.service)} is not healthy"
+    running = frozenset(one.service for one in found.services)
+    for service in by_place(wanted.services - running):
+        yield f"{_core_text(service)} is missing"
+    for service in by_place(running - wanted.services):
+        yield f"{_core_text(service)} is left over"
+
+
+def _core_text(service: CoreService) -> str:
+    return f"{service.workload} on {core_text(service)}"
 
 
 def _gpu_differences(found: LiveGpu, wanted: GpuState) -> Iterator[str]:

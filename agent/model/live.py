@@ -9,6 +9,9 @@ start). Instances are known by GPU and start: ids are reused, and a UUID changes
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ...solver.model.host_cores import HostCores
+from .core_services import CoreService, CpuState
+from .device_key import DeviceKey
 from .node import GpuState, Instance, NodeState, Service, Slot
 
 
@@ -81,18 +84,68 @@ class LiveGpu:
         return frozenset(daemon.start for daemon in self.daemons)
 
 
-LiveNode = Mapping[int, LiveGpu]
-"""GPU index -> what is there."""
+@dataclass(frozen=True)
+class RunningOnCores:
+    """A service on cores of a CPU that this agent started."""
+
+    name: str
+    """Name for files and units, which it keeps wherever it moves."""
+    service: CoreService
+    """Its settings, with the cores that it was given last."""
+    pids: tuple[int, ...]
+    healthy: bool | None = None
+    """As of a service of a GPU."""
+    found_on: str | None = None
+    """What the kernel lets it have, in words, where that is not its cores and their memory; None: it is."""
 
 
-def settled(live: LiveNode) -> NodeState:
-    """Returns what is usable of a node as a state that can be reached again; what is halfway is left out."""
-    return {index: _settled(gpu) for index, gpu in live.items()}
+@dataclass(frozen=True)
+class LiveCpu:
+    """One CPU of the node: its cores as the host has them, and the services of this agent on them."""
+
+    cores: HostCores
+    """In the order in which a plan counts them."""
+    services: tuple[RunningOnCores, ...] = ()
+
+    def running(self, name: str) -> RunningOnCores | None:
+        """Returns the service of that name, None if it does not run."""
+        return next((one for one in self.services if one.name == name), None)
+
+
+LiveNode = Mapping[DeviceKey, LiveGpu | LiveCpu]
+"""GPU or CPU -> what is there."""
+
+
+def gpus_of(live: LiveNode) -> dict[int, LiveGpu]:
+    """Returns the GPUs of a node by their indices."""
+    return {key: gpu for key, gpu in live.items() if isinstance(key, int) and isinstance(gpu, LiveGpu)}
+
+
+def cpus_of(live: LiveNode) -> dict[DeviceKey, LiveCpu]:
+    """Returns the CPUs of a node."""
+    return {key: cpu for key, cpu in live.items() if isinstance(cpu, LiveCpu)}
+
+
+def settled(live: LiveNode, wanted: NodeState | None = None) -> NodeState:
+    """
+    Returns what is usable of a node as a state that can be reached again; what is halfway is left out.
+
+    Parameters
+    ----------
+    wanted
+        Tells the types of the CPUs, which no driver does; a CPU that it does not name is left out.
+    """
+    types = wanted or {}
+    cpus = {key: (cpu, types[key]) for key, cpu in cpus_of(live).items() if key in types}
+    return {
+        **{index: _settled(gpu) for index, gpu in gpus_of(live).items()},
+        **{key: _settled_cpu(cpu, state) for key, (cpu, state) in cpus.items() if isinstance(state, CpuState)},
+    }
 
 
 def device_uuid(live: LiveNode, slot: Slot) -> str | None:
     """Returns the UUID that CUDA_VISIBLE_DEVICES takes for a slot; None: there is no such device now."""
-    gpu = live.get(slot.gpu_index)
+    gpu = gpus_of(live).get(slot.gpu_index)
     if gpu is None or slot.start is None:
         return gpu.uuid if gpu else None
     instance = gpu.instance(slot.start)
@@ -103,7 +156,7 @@ def instance_uuids(live: LiveNode) -> dict[Slot, str]:
     """Returns the UUIDs of all MIG devices."""
     return {
         Slot(index, instance.start): instance.uuid
-        for index, gpu in live.items()
+        for index, gpu in gpus_of(live).items()
         for instance in gpu.instances
         if instance.uuid is not None
     }
@@ -116,3 +169,7 @@ def _settled(gpu: LiveGpu) -> GpuState:
         running.service for running in gpu.services if running.service.start is None or running.service.start in starts
     )
     return GpuState(gpu.gpu, gpu.mig_enabled, usable, services)
+
+
+def _settled_cpu(cpu: LiveCpu, wanted: CpuState) -> CpuState:
+    return CpuState(wanted.cpu, frozenset(one.service for one in cpu.services))

@@ -1,5 +1,6 @@
 """
-What a plan wants of a node, as plain data: per GPU its MIG mode, its instances, and the services on them.
+What a plan wants of a node, as plain data: per GPU its MIG mode, its instances, and the services on them; what it wants
+of CPUs is in core_services.py.
 
 A *slot* is where services run: a MIG instance, named by its start, or a whole GPU. What the driver reports of a node
 is in `live.py`; `steps.py` leads from there to such a state.
@@ -13,6 +14,8 @@ from typing import NamedTuple
 from ...solver.model.catalogue import load_catalogue
 from ...solver.model.hardware import Gpu
 from ...solver.model.plan import Partition, PlannedGpu, Served
+from .core_services import CpuState
+from .device_key import DeviceKey
 
 
 class Slot(NamedTuple):
@@ -73,8 +76,15 @@ class GpuState:
         return frozenset(service.start for service in self.services if needs_mps(self.on(service.start)))
 
 
-NodeState = Mapping[int, GpuState]
-"""GPU index -> state."""
+DeviceState = GpuState | CpuState
+
+NodeState = Mapping[DeviceKey, DeviceState]
+"""GPU or CPU -> state."""
+
+
+def gpu_states(state: NodeState) -> dict[int, GpuState]:
+    """Returns what is wanted of the GPUs, by their indices."""
+    return {key: gpu for key, gpu in state.items() if isinstance(key, int) and isinstance(gpu, GpuState)}
 
 
 def needs_mps(services: Iterable[Service]) -> bool:
@@ -108,9 +118,9 @@ def place_text(start: int | None) -> str:
     return "the whole GPU" if start is None else f"the instance at {start}"
 
 
-def unused(state: GpuState) -> GpuState:
-    """Returns the same GPU with MIG off and nothing on it."""
-    return GpuState(state.gpu, mig_enabled=False)
+def unused(state: DeviceState) -> DeviceState:
+    """Returns the same GPU with MIG off and nothing on it, or the same CPU without services."""
+    return CpuState(state.cpu) if isinstance(state, CpuState) else GpuState(state.gpu, mig_enabled=False)
 
 
 def mode_change_needs_reset(gpu: Gpu) -> bool:

@@ -9,6 +9,8 @@ from ...solver.model.errors import Finding, InputError
 from ...solver.model.parsing import closest, grouped, parse_record, parse_text, read_text
 from ...solver.model.plan import Plan, PlannedGpu
 from .board import beyond_the_board
+from .core_services import planned_cpu
+from .device_key import DeviceKey, cpu_key, device_text
 from .node import NodeState, planned_state
 
 
@@ -19,13 +21,13 @@ def read_plan(path: Path) -> Plan:
 
 def node_share(plan: Plan, node: str, source: str) -> NodeState:
     """
-    Returns the state that a plan wants of a node's GPUs.
+    Returns the state that a plan wants of a node's GPUs and CPUs.
 
     Raises
     ------
     InputError
-        If the plan is not assigned to nodes, has nothing for this node, or says of one of its GPUs
-        what cannot be.
+        If the plan is not assigned to nodes, has nothing for this node, or says of one of its GPUs or
+        CPUs what cannot be.
     """
     nodes = sorted({gpu.node for gpu in plan.gpus if gpu.node is not None})
     if not nodes:
@@ -35,19 +37,20 @@ def node_share(plan: Plan, node: str, source: str) -> NodeState:
     if not share:
         raise InputError([Finding(source, "gpus", f"has nothing for the node {node!r}. {closest(node, nodes)}")])
     findings = [Finding(source, *found) for i, gpu in share for found in _wrong_gpu(f"gpus[{i}]", gpu)]
-    times = Counter(gpu.index for _, gpu in share if gpu.index is not None)
-    repeated = sorted(index for index, count in times.items() if count > 1)
-    findings += [Finding(source, "gpus", f"lists GPU {index} of {node} twice") for index in repeated]
+    placed = [(_key(gpu.index, gpu.sharing == "cores"), gpu) for _, gpu in share if gpu.index is not None]
+    repeated = sorted(key for key, count in Counter(device_text(key) for key, _ in placed).items() if count > 1)
+    findings += [Finding(source, "gpus", f"lists {name} of {node} twice") for name in repeated]
     if findings:
         raise InputError(grouped(findings))
-    return {gpu.index: planned_state(gpu) for _, gpu in share if gpu.index is not None}
+    return {key: planned_cpu(gpu) if isinstance(key, str) else planned_state(gpu) for key, gpu in placed}
+
+
+def _key(index: int, is_cpu: bool) -> DeviceKey:
+    return cpu_key(index) if is_cpu else index
 
 
 def _wrong_gpu(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
     """Yields path and message of everything about a GPU that cannot be."""
-    if gpu.sharing == "cores":
-        yield f"{path}.sharing", "is cores; the agent sets up GPUs only: give it the plan of a problem without CPUs"
-        return
     yield from wrong_gpu(gpu, path)
     yield from beyond_the_board(gpu, path)
     for j, partition in enumerate(gpu.partitions):

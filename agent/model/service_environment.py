@@ -9,6 +9,8 @@ lost when it quits.
 
 from math import ceil
 
+from ...solver.model.core_environment import thread_environment
+from .core_services import CoreService
 from .node import Service, Slot, slot_name
 
 MPS_FOLDER = "/run/sliceplan/mps"
@@ -46,3 +48,8 @@ def service_environment(service: Service, folder: str | None, device: str) -> di
         # Its GPU is device 0 of the client, whatever its index in the node.
         variables["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = f"0={ceil(service.memory_mib)}M"
     return variables
+
+
+def core_environment(service: CoreService) -> dict[str, str]:
+    """Returns the variables of the processes of a service on cores: their threads, and no GPU of the node."""
+    return {**thread_environment(service.threads), "CUDA_VISIBLE_DEVICES": ""}

@@ -1,5 +1,9 @@
 """What each step does, in words for a person: in the plan, the progress, the journal and every reason."""
 
+from ...solver.model.words import counted
+from .core_services import CoreService, core_text
+from .core_steps import CheckOnCores, MoveToCores, OnCpu, StartOnCores, StopOnCores
+from .device_key import device_text
 from .node import Service, place_text, service_text
 from .steps import (
     CheckHealth,
@@ -43,6 +47,27 @@ def describe(step: Step) -> str:
             return f"stop {service_text(service)}{_where(service)}"
         case CheckHealth(service=service):
             return f"wait until {service_text(service)}{_where(service)} is healthy"
+        case StartOnCores() | MoveToCores() | StopOnCores() | CheckOnCores():
+            return _describe_on_cores(step)
+
+
+def _describe_on_cores(step: OnCpu) -> str:
+    match step:
+        case StartOnCores(service=on_cores):
+            return f"start {core_settings_text(on_cores)}"
+        case MoveToCores(service=on_cores, moved_from=start) if start == on_cores.start:
+            return f"confine {_on_cores(on_cores)} to them again, while it runs"
+        case MoveToCores(service=on_cores, moved_from=start):
+            return f"move {on_cores.workload} at core {start} to {core_text(on_cores)}, while it runs"
+        case StopOnCores(service=on_cores):
+            return f"stop {_on_cores(on_cores)}"
+        case CheckOnCores(service=on_cores):
+            return f"wait until {_on_cores(on_cores)} is healthy"
+
+
+def step_text(step: Step) -> str:
+    """Returns a step with its GPU or CPU, as a person reads it."""
+    return f"{device_text(step.device)}: {describe(step)}"
 
 
 def _instance_text(step: InstanceStep) -> str:
@@ -58,3 +83,13 @@ def settings_text(service: Service) -> str:
     count = "1 process" if service.processes == 1 else f"{service.processes} processes"
     cap = "" if service.sm_percent is None else f", each on at most {service.sm_percent:g} % of the SMs"
     return f"{service_text(service)}{_where(service)}: {count}{cap}"
+
+
+def _on_cores(service: CoreService) -> str:
+    return f"{service.workload} on {core_text(service)}"
+
+
+def core_settings_text(service: CoreService) -> str:
+    """Returns a service on cores with its processes and their threads."""
+    count = "1 process" if service.processes == 1 else f"{service.processes} processes"
+    return f"{_on_cores(service)}: {count}, {counted(service.threads, 'thread')} each"

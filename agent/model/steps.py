@@ -9,7 +9,8 @@ are the ones that can fail for reasons outside the plan.
 
 What is the same before and after is not touched: an instance with the same profile and start, a service with the same
 settings on it. A service whose settings change, whose instance is made anew, or whose MPS daemon comes or goes stops
-and starts, because a process takes all of these over only when it starts; so does one that is not healthy.
+and starts, because a process takes all of these over only when it starts; so does one that is not healthy. The
+steps on a CPU are in core_steps.py.
 
 There is no second function for the way back: undoing is the transition from what is there to what was there
 before. The inverses of the done steps in reverse order would not do: a mode change and its reset keep their order
@@ -18,31 +19,43 @@ on the way back, and a step that was half carried out has no inverse.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
-from .live import LiveGpu, LiveNode
-from .node import GpuState, NodeState, Service, Slot, in_order
+from .core_services import CpuState
+from .core_steps import OnCpu, core_steps_between
+from .device_key import DeviceKey, cpu_index, device_order
+from .live import LiveCpu, LiveGpu, LiveNode
+from .node import DeviceState, GpuState, NodeState, Service, Slot, in_order
 
 
 @dataclass(frozen=True)
-class SetMigMode:
-    """Switches MIG mode of an idle GPU on or off; on Ampere a reset makes it effective."""
+class GpuStep:
+    """A step on one GPU."""
 
     gpu_index: int
+
+    @property
+    def device(self) -> DeviceKey:
+        """The GPU that it is about."""
+        return self.gpu_index
+
+
+@dataclass(frozen=True)
+class SetMigMode(GpuStep):
+    """Switches MIG mode of an idle GPU on or off; on Ampere a reset makes it effective."""
+
     enabled: bool
 
 
 @dataclass(frozen=True)
-class ResetGpu:
+class ResetGpu(GpuStep):
     """Resets an idle GPU, so that a pending MIG mode takes effect (Ampere)."""
-
-    gpu_index: int
 
 
 @dataclass(frozen=True)
-class InstanceStep:
+class InstanceStep(GpuStep):
     """A step on one MIG instance."""
 
-    gpu_index: int
     profile: str
     start: int
 
@@ -73,10 +86,9 @@ class DestroyInstance(InstanceStep):
 
 
 @dataclass(frozen=True)
-class MpsStep:
+class MpsStep(GpuStep):
     """A step on the MPS daemon of a slot."""
 
-    gpu_index: int
     start: int | None
 
     @property
@@ -96,10 +108,9 @@ class StopMps(MpsStep):
 
 
 @dataclass(frozen=True)
-class ServiceStep:
-    """A step on one service."""
+class ServiceStep(GpuStep):
+    """A step on one service of a GPU."""
 
-    gpu_index: int
     service: Service
 
     @property
@@ -123,7 +134,7 @@ class CheckHealth(ServiceStep):
     """Waits until a service that was started is healthy; changes nothing."""
 
 
-Step = (
+OnGpu = (
     SetMigMode
     | ResetGpu
     | CreateInstance
@@ -137,8 +148,10 @@ Step = (
     | CheckHealth
 )
 
+Step = OnGpu | OnCpu
 
-def interrupts_gpu(step: Step) -> bool:
+
+def interrupts_gpu(step: Step) -> TypeGuard[SetMigMode | ResetGpu]:
     """Tells whether a step interrupts everything that runs on the GPU."""
     return isinstance(step, SetMigMode | ResetGpu)
 
@@ -150,13 +163,23 @@ def steps_between(live: LiveNode, desired: NodeState, resets: Sequence[int] = ()
     Parameters
     ----------
     live
-        Must have the GPUs of `desired`; its other GPUs are left alone.
+        Must have the GPUs and CPUs of `desired`; its others are left alone.
     resets
         GPUs of which a change of MIG mode takes a reset.
     """
-    by_gpu = [list(_gpu_steps(index, live[index], desired[index], index in resets)) for index in sorted(desired)]
-    by_gpu.sort(key=lambda steps: not any(interrupts_gpu(step) for step in steps))
-    return [step for steps in by_gpu for step in steps]
+    keys = sorted(desired, key=device_order)
+    by_device = [list(_steps_of(key, live[key], desired[key], key in resets)) for key in keys]
+    by_device.sort(key=lambda steps: not any(interrupts_gpu(step) for step in steps))
+    return [step for steps in by_device for step in steps]
+
+
+def _steps_of(key: DeviceKey, before: LiveGpu | LiveCpu, after: DeviceState, reset: bool) -> Iterator[Step]:
+    if isinstance(key, int) and isinstance(before, LiveGpu) and isinstance(after, GpuState):
+        yield from _gpu_steps(key, before, after, reset)
+    elif isinstance(key, str) and isinstance(before, LiveCpu) and isinstance(after, CpuState):
+        yield from core_steps_between(cpu_index(key), before, after)
+    else:
+        raise ValueError(f"{key} is a GPU here and a CPU there")
 
 
 def _gpu_steps(index: int, before: LiveGpu, after: GpuState, reset: bool) -> Iterator[Step]:

@@ -12,10 +12,12 @@ These lines are for people; the agent itself builds no shell. They start no serv
 environment variables, in the form that systemd (EnvironmentFile) and docker (--env-file) read.
 """
 
+from collections.abc import Mapping
 from shlex import quote
 
 from ...solver.model.catalogue import load_catalogue
-from ..model.node import GpuState, NodeState, Service, Slot, service_id
+from ..model.core_steps import CoreStep
+from ..model.node import GpuState, NodeState, Service, Slot, gpu_states, service_id
 from ..model.service_environment import daemon_environment, mps_folder, service_environment
 from ..model.step_text import settings_text
 from ..model.steps import (
@@ -24,6 +26,7 @@ from ..model.steps import (
     CreateInstance,
     DestroyComputeInstance,
     DestroyInstance,
+    OnGpu,
     ResetGpu,
     SetMigMode,
     StartMps,
@@ -32,6 +35,7 @@ from ..model.steps import (
     StopMps,
     StopService,
 )
+from .core_commands import NEXT, core_commands_of
 
 SERVICES_FOLDER = "/run/sliceplan/services"
 """Holds the file of environment variables of each service."""
@@ -47,9 +51,6 @@ ENVIRONMENT_NOTES = (
     "without CUDA_VISIBLE_DEVICES. Its processes take them over only when they start.",
 )
 """What a person must know who starts the services."""
-
-NEXT = " \\\n  "
-"""Continues a command on the next line, so that it fits a narrow terminal."""
 
 FUNCTIONS = r"""# gpu_uuid GPU: UUID of a whole GPU
 gpu_uuid() { nvidia-smi -i "$1" --query-gpu=uuid --format=csv,noheader; }
@@ -75,6 +76,10 @@ def commands_of(step: Step, node: NodeState) -> list[str]:
         The state that the step leads to: tells the type of each GPU, and with it the ids of its MIG profiles, and
         whether a service has an MPS daemon.
     """
+    return core_commands_of(step, SERVICES_FOLDER) if isinstance(step, CoreStep) else _on_gpu(step, gpu_states(node))
+
+
+def _on_gpu(step: OnGpu, node: Mapping[int, GpuState]) -> list[str]:
     i = step.gpu_index
     match step:
         case SetMigMode(enabled=enabled):
@@ -106,7 +111,7 @@ def service_file(index: int, service: Service) -> str:
     return f"{SERVICES_FOLDER}/{service_id(index, service)}.env"
 
 
-def _profile_id(step: CreateInstance, node: NodeState) -> int | str:
+def _profile_id(step: CreateInstance, node: Mapping[int, GpuState]) -> int | str:
     """Returns what `nvidia-smi mig -cgi` takes: the id, or the name where the catalogue does not know the id."""
     mig = load_catalogue()[node[step.gpu_index].gpu].mig
     profile = mig.profile(step.profile) if mig else None

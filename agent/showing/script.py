@@ -4,8 +4,9 @@ from ...solver.model.errors import Finding, InputError
 from ...solver.model.plan import Plan
 from ...solver.model.words import counted
 from ..devices.simulated.node import SimulatedNode
+from ..model.node import gpu_states
 from ..model.plan_files import node_share
-from ..model.step_text import describe
+from ..model.step_text import step_text
 from ..transition.dry_run import dry_run
 from .commands import ENVIRONMENT_NOTES, FUNCTIONS, MPS_NOTES, commands_of
 
@@ -15,6 +16,13 @@ HEADER = """#!/bin/sh
 # Read it before you run it. As root: sh -eu FILE
 set -eu
 {functions}"""
+
+
+CORES_ELSEWHERE = (
+    "has CPUs, of which a script cannot know how the node numbers their cores; for these take --format systemd-cores "
+    "or docker-cores, or let the agent divide them"
+)
+"""Why a plan with CPUs has no script."""
 
 
 def node_scripts(plan: Plan, source: str) -> dict[str, str]:
@@ -33,15 +41,18 @@ def node_scripts(plan: Plan, source: str) -> dict[str, str]:
 def node_script(plan: Plan, node: str, source: str) -> str:
     """Returns the script that brings an unused node to its share of a plan; raises InputError as `node_scripts`."""
     desired = node_share(plan, node, source)
-    unused = SimulatedNode.unused({index: state.gpu for index, state in desired.items()})
+    gpus = gpu_states(desired)
+    if len(gpus) < len(desired):
+        raise InputError([Finding(source, node, CORES_ELSEWHERE)])
+    unused = SimulatedNode.unused({index: state.gpu for index, state in gpus.items()})
     tried = dry_run(unused.state(), desired)
     if not tried.reached:
         raise InputError([Finding(source, node, tried.refused or "; ".join(tried.differences))])
     title = f"Plan {plan.problem.name} of sliceplan, node {node}: {counted(len(desired), 'GPU')}"
     lines = [HEADER.format(title=title, functions=FUNCTIONS)]
-    capped = any(service.sm_percent is not None for state in desired.values() for service in state.services)
+    capped = any(service.sm_percent is not None for state in gpus.values() for service in state.services)
     lines += [f"# {note}" for note in (*(MPS_NOTES if capped else ()), *ENVIRONMENT_NOTES)]
     for step in tried.steps:
         if commands := commands_of(step, desired):
-            lines += [f"# GPU {step.gpu_index}: {describe(step)}", *commands]
+            lines += [f"# {step_text(step)}", *commands]
     return "\n".join(lines) + "\n"

@@ -6,11 +6,15 @@ from textwrap import indent
 from typing import Any
 
 from ...solver.model.words import counted
+from ..model.core_services import CpuState
+from ..model.device_key import device_order, device_text
 from ..model.live import settled
-from ..model.step_text import describe
-from ..model.steps import Step, interrupts_gpu
+from ..model.node import gpu_states
+from ..model.step_text import step_text
+from ..model.steps import GpuStep, Step, interrupts_gpu
 from ..transition.preflight import NodeTransition
 from .commands import MPS_NOTES, commands_of
+from .core_commands import CORE_NOTES
 
 
 def transition_text(node: str, transition: NodeTransition) -> Iterator[str]:
@@ -20,13 +24,14 @@ def transition_text(node: str, transition: NodeTransition) -> Iterator[str]:
     yield ""
     for number, step in enumerate(transition.steps, 1):
         mark = "!" if interrupts_gpu(step) else " "
-        yield f"{mark}{number:3}. GPU {step.gpu_index}: {describe(step)}"
+        yield f"{mark}{number:3}. {step_text(step)}"
         for command in commands_of(step, transition.new):
             yield indent(command, "       ")
     if transition.steps:
         yield ""
-        yield "`gi`, `uuid` and `gpu_uuid` read ids on the node; they are in what"
-        yield "`sliceplan export --format commands` writes."
+        if any(isinstance(step, GpuStep) for step in transition.steps):
+            yield "`gi`, `uuid` and `gpu_uuid` read ids on the node; they are in what"
+            yield "`sliceplan export --format commands` writes."
     if transition.impossible:
         yield from (f"Not possible: {reason}" for reason in transition.impossible)
     elif transition.steps:
@@ -52,12 +57,15 @@ def transition_data(node: str, transition: NodeTransition) -> dict[str, Any]:
 def _summary(node: str, transition: NodeTransition) -> Iterator[str]:
     """Yields how much is wanted and how much of it is there already."""
     wanted = transition.new
-    there = settled({index: gpu for index, gpu in transition.live.items() if index in wanted})
-    instances = [(index, one) for index, state in wanted.items() for one in state.instances]
-    services = [(index, one) for index, state in wanted.items() for one in state.services]
-    kept_instances = sum(index in there and one in there[index].instances for index, one in instances)
-    kept_services = sum(index in there and one in there[index].services for index, one in services)
-    yield f"Node {node}: {_counts(len(instances), len(services))} on {counted(len(wanted), 'GPU')}."
+    there = settled({key: one for key, one in transition.live.items() if key in wanted}, wanted)
+    gpus, gpus_there = gpu_states(wanted), gpu_states(there)
+    instances = [(index, one) for index, state in gpus.items() for one in state.instances]
+    services = [(key, one) for key, state in wanted.items() for one in state.services]
+    kept_instances = sum(index in gpus_there and one in gpus_there[index].instances for index, one in instances)
+    kept_services = sum(key in there and one in there[key].services for key, one in services)
+    cpus = len(wanted) - len(gpus)
+    places = [*([counted(len(gpus), "GPU")] if gpus or not cpus else []), *([counted(cpus, "CPU")] if cpus else [])]
+    yield f"Node {node}: {_counts(len(instances), len(services))} on {' and '.join(places)}."
     if kept_instances or kept_services:
         yield f"There already: {_counts(kept_instances, kept_services)}."
 
@@ -74,10 +82,16 @@ def _warnings(transition: NodeTransition) -> Iterator[str]:
         yield f"! Reset of GPU {_listed(reset)}: every process there must have ended."
     for text in transition.busy:
         yield f"! {text}"
-    if left := sorted(index for index in transition.live if index not in transition.new):
-        yield f"GPU {_listed(left)}: in no plan, left alone."
-    if any(service.sm_percent is not None for state in transition.new.values() for service in state.services):
+    left = [key for key in transition.live if key not in transition.new]
+    if gpus := sorted(key for key in left if isinstance(key, int)):
+        yield f"GPU {_listed(gpus)}: in no plan, left alone."
+    if cpus := sorted((key for key in left if isinstance(key, str)), key=device_order):
+        yield f"{', '.join(map(device_text, cpus))}: in no plan, left alone."
+    of_gpus = (service for state in gpu_states(transition.new).values() for service in state.services)
+    if any(service.sm_percent is not None for service in of_gpus):
         yield from MPS_NOTES
+    if any(isinstance(state, CpuState) and state.services for state in transition.new.values()):
+        yield from CORE_NOTES
 
 
 def _listed(indices: list[int]) -> str:

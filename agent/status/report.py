@@ -10,8 +10,9 @@ from ...solver.model.errors import SliceplanError
 from ..devices.device import Device
 from ..devices.mps_daemons import RunningDaemon, running_daemons
 from ..model.device_error import DeviceError
+from ..model.device_key import cpu_index
 from ..model.differences import differences
-from ..model.live import LiveNode
+from ..model.live import LiveCpu, LiveNode, cpus_of, gpus_of
 from ..model.node import service_id
 from ..system.other_managers import Trace
 from ..transition.applied import read_applied
@@ -27,7 +28,7 @@ class Report:
     node: str
     driver: str | None
     """Version of the driver; None: unknown, or a simulated node."""
-    gpus: LiveNode
+    live: LiveNode
     daemons: Sequence[RunningDaemon]
     """All MPS control daemons of the node."""
     unstarted: frozenset[str]
@@ -52,7 +53,8 @@ class Report:
             "version": 1,
             "node": self.node,
             "driver": self.driver,
-            "gpus": [{"index": index, **asdict(gpu)} for index, gpu in sorted(self.gpus.items())],
+            "gpus": [{"index": index, **asdict(gpu)} for index, gpu in sorted(gpus_of(self.live).items())],
+            "cpus": [_cpu_data(cpu_index(str(key)), cpu) for key, cpu in cpus_of(self.live).items()],
             "mps_daemons": [asdict(one) for one in self.daemons],
             "not_started": sorted(self.unstarted),
             "owners": [asdict(one) for one in self.owners],
@@ -68,9 +70,9 @@ class Report:
 def look(node: str, device: Device, state_folder: Path, owners: Sequence[Trace], driver: str | None) -> Report:
     """Finds out the state of a node; what cannot be found out is said, and hides nothing else."""
     problems: list[str] = []
-    gpus: LiveNode = {}
+    live: LiveNode = {}
     try:
-        gpus = device.state()
+        live = device.state()
     except (DeviceError, SliceplanError) as error:
         problems.append(str(error))
     sequence = None
@@ -87,15 +89,15 @@ def look(node: str, device: Device, state_folder: Path, owners: Sequence[Trace],
     drift = None
     try:
         applied = read_applied(StateFolder(state_folder))
-        drift = differences(gpus, applied.state) if applied and gpus else None
+        drift = differences(live, applied.state) if applied and live else None
     except SliceplanError as error:
         problems.append(str(error))
     return Report(
         node,
         driver,
-        gpus,
+        live,
         running_daemons(),
-        frozenset(_unstarted(gpus)),
+        frozenset(_unstarted(live)),
         owners,
         _json_file(StateFolder(state_folder), APPLIED, problems),
         _json_file(StateFolder(state_folder), STATE, problems),
@@ -106,8 +108,18 @@ def look(node: str, device: Device, state_folder: Path, owners: Sequence[Trace],
     )
 
 
-def _unstarted(gpus: LiveNode) -> list[str]:
-    return [service_id(index, one.service) for index, gpu in gpus.items() for one in gpu.services if not one.pids]
+def _unstarted(live: LiveNode) -> list[str]:
+    of_gpus = [(index, one) for index, gpu in gpus_of(live).items() for one in gpu.services]
+    on_cores = [one for cpu in cpus_of(live).values() for one in cpu.services]
+    return [
+        *(service_id(index, one.service) for index, one in of_gpus if not one.pids),
+        *(one.name for one in on_cores if not one.pids),
+    ]
+
+
+def _cpu_data(index: int, cpu: LiveCpu) -> dict[str, Any]:
+    """Returns a CPU without the list of its cores, which `lscpu` has."""
+    return {"index": index, "cores": len(cpu.cores), "services": [asdict(one) for one in cpu.services]}
 
 
 def _json_file(folder: StateFolder, name: str, problems: list[str]) -> dict[str, Any] | None:

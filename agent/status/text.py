@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..model.live import LiveGpu, RunningService
+from ...solver.model.words import counted
+from ..model.core_services import by_place, core_text
+from ..model.device_key import device_text
+from ..model.live import LiveCpu, LiveGpu, RunningService, cpus_of, gpus_of
 from ..model.node import place_text, service_id, service_text
 from .report import Report
 
@@ -11,10 +14,15 @@ from .report import Report
 def status_text(report: Report) -> Iterator[str]:
     """Yields the lines of a report."""
     driver = f", driver {report.driver}" if report.driver else ""
-    yield f"Node {report.node}: {len(report.gpus)} GPU{'s' * (len(report.gpus) != 1)}{driver}"
-    for index, gpu in sorted(report.gpus.items()):
+    gpus, cpus = gpus_of(report.live), cpus_of(report.live)
+    beside = f", {counted(len(cpus), 'CPU')}" if cpus else ""
+    yield f"Node {report.node}: {counted(len(gpus), 'GPU')}{beside}{driver}"
+    for index, gpu in sorted(gpus.items()):
         yield ""
         yield from _gpu_lines(index, gpu, report)
+    for key, cpu in cpus.items():
+        yield ""
+        yield from _cpu_lines(device_text(key), cpu, report)
     others = [one for one in report.daemons if not _is_own(one.pid, report)]
     if others:
         yield ""
@@ -57,6 +65,24 @@ def _service_lines(index: int, running: RunningService, report: Report) -> Itera
         yield f"    pid {', '.join(map(str, running.pids))}"
 
 
+def _cpu_lines(name: str, cpu: LiveCpu, report: Report) -> Iterator[str]:
+    domains, nodes = {core.l3 for core in cpu.cores}, {core.node for core in cpu.cores}
+    yield (
+        f"{name}  {counted(len(cpu.cores), 'core')}, {counted(len(domains), 'L3 cache')}, "
+        f"{counted(len(nodes), 'NUMA node')}"
+    )
+    places = {one.service: one for one in cpu.services}
+    for service in by_place(places):
+        running = places[service]
+        yield f"  service {service.workload} on {core_text(service)}, {counted(service.threads, 'thread')} a process"
+        if running.name in report.unstarted:
+            yield "    not started: no template"
+        else:
+            yield f"    pid {', '.join(map(str, running.pids))}"
+        if running.found_on is not None:
+            yield f"    ! not confined to them: {running.found_on}"
+
+
 def _plan_lines(report: Report) -> Iterator[str]:
     plan: dict[str, Any] = (report.applied or {}).get("plan") or {}
     if report.applied is None:
@@ -82,4 +108,4 @@ def _plan_lines(report: Report) -> Iterator[str]:
 
 
 def _is_own(pid: int, report: Report) -> bool:
-    return any(daemon.pid == pid for gpu in report.gpus.values() for daemon in gpu.daemons)
+    return any(daemon.pid == pid for gpu in gpus_of(report.live).values() for daemon in gpu.daemons)

@@ -6,7 +6,8 @@ from typing import Literal
 from pydantic import ConfigDict
 
 from ..model.desired import PlanReference
-from ..model.node import GpuState
+from ..model.device_key import DeviceKey
+from ..model.node import DeviceState
 from .records import record_from, record_json
 from .state_folder import APPLIED, StateFolder
 
@@ -18,8 +19,8 @@ class Applied:
     __pydantic_config__ = ConfigDict(extra="forbid")
 
     when: str
-    state: dict[int, GpuState]
-    """The GPUs that the agent looks after; all others are somebody else's."""
+    state: dict[DeviceKey, DeviceState]
+    """The GPUs and CPUs that the agent looks after; all others are somebody else's."""
     plan: PlanReference | None
     """None: it was there before any plan, and came back by a rollback."""
     checkpoint: str

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ..files.durable_files import NotWrittenError
 from ..model.desired import PlanReference
+from ..model.device_key import device_text
 from ..model.differences import differences
 from ..model.node import NodeState
 from ..model.steps import steps_between
@@ -190,9 +191,9 @@ def _go_back(session: Session, begun: Begun, reason: str) -> Outcome:
             break
         session.sleep(pause_s)
         pause_s *= 2
-    failures |= _not_as_before(session, begun.old) if not failures else {}
-    if failures:
-        stuck = f"{reason}; and going back failed: {'; '.join(failures.values())}"
+    wrong = list(failures.values()) or _not_as_before(session, begun.old)
+    if wrong:
+        stuck = f"{reason}; and going back failed: {'; '.join(wrong)}"
         journal.write(Stuck(stuck, ADVICE))
         return Outcome("stuck", stuck)
     journal.write(Ended("rolled back"))
@@ -204,13 +205,13 @@ def _go_to(session: Session, journal: Journal, target: NodeState) -> None:
     """Carries out what leads from the state of the node to another one; raises as `carry_out`."""
     live = read_state(session)
     if missing := [index for index in target if index not in live]:
-        raise StepFailedError(f"GPU {', '.join(map(str, missing))} is not there any more")
+        raise StepFailedError(f"{', '.join(map(device_text, missing))}: not there any more")
     carry_out(session, journal, steps_between(live, target, resets_needed(target)), target)
 
 
-def _not_as_before(session: Session, old: NodeState) -> dict[int, str]:
-    """Returns what differs from the old state after all GPUs went back to it."""
+def _not_as_before(session: Session, old: NodeState) -> list[str]:
+    """Returns what differs from the old state after all GPUs and CPUs went back to it."""
     try:
-        return dict(enumerate(differences(read_state(session), old)))
+        return differences(read_state(session), old)
     except StepFailedError as failure:
-        return {0: str(failure)}
+        return [str(failure)]

@@ -15,8 +15,9 @@ from pydantic import ConfigDict
 from ...solver.model.catalogue import load_catalogue
 from ...solver.model.errors import Finding, InputError
 from ..model.desired import PlanReference
-from ..model.live import LiveGpu, LiveInstance, LiveNode
-from ..model.node import GpuState
+from ..model.device_key import DeviceKey
+from ..model.live import LiveGpu, LiveInstance, LiveNode, gpus_of
+from ..model.node import DeviceState
 from .records import adapter, record_from
 from .state_folder import StateFolder
 
@@ -31,8 +32,8 @@ class Checkpoint:
     __pydantic_config__ = ConfigDict(extra="forbid")
 
     when: str
-    state: dict[int, GpuState]
-    """What a rollback brings back: the GPUs of the transition."""
+    state: dict[DeviceKey, DeviceState]
+    """What a rollback brings back: the GPUs and CPUs of the transition."""
     plan: PlanReference | None
     """The plan that was applied then; None: none."""
 
@@ -41,7 +42,7 @@ def write_checkpoint(folder: StateFolder, name: str, live: LiveNode, checkpoint:
     """Writes a checkpoint of the MIG instances of the whole node, and of the state to come back to."""
     data = {
         "Version": "v1",
-        "MigState": {"Devices": [_device(gpu) for _, gpu in sorted(live.items())]},
+        "MigState": {"Devices": [_device(gpu) for _, gpu in sorted(gpus_of(live).items())]},
         "Sliceplan": adapter(Checkpoint).dump_python(checkpoint, mode="json"),
     }
     folder.write(name, json.dumps(data, indent=1).encode() + b"\n")

@@ -8,7 +8,7 @@ from ..devices.simulated.node import AT_ONCE_S, SimulatedNode
 from ..model.device_error import DeviceError
 from ..model.differences import differences
 from ..model.live import LiveNode
-from ..model.node import NodeState, mode_change_needs_reset
+from ..model.node import NodeState, gpu_states, mode_change_needs_reset
 from ..model.steps import Step, steps_between
 
 
@@ -30,7 +30,7 @@ class DryRun:
 
 def resets_needed(node: NodeState) -> list[int]:
     """Returns the GPUs of which a change of MIG mode takes a reset."""
-    return [index for index, state in node.items() if mode_change_needs_reset(load_catalogue()[state.gpu])]
+    return [index for index, state in gpu_states(node).items() if mode_change_needs_reset(load_catalogue()[state.gpu])]
 
 
 def dry_run(live: LiveNode, desired: NodeState) -> DryRun:

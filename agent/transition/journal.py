@@ -23,7 +23,8 @@ from pydantic import ConfigDict, Field, RootModel
 
 from ...solver.model.errors import Finding, InputError
 from ..model.desired import PlanReference
-from ..model.node import GpuState
+from ..model.device_key import DeviceKey
+from ..model.node import DeviceState
 from .records import adapter, record_from
 from .state_folder import DISCARDED, JOURNAL, StateFolder
 
@@ -41,8 +42,8 @@ class Begun:
 
     when: str
     purpose: Purpose
-    old: dict[int, GpuState]
-    new: dict[int, GpuState]
+    old: dict[DeviceKey, DeviceState]
+    new: dict[DeviceKey, DeviceState]
     plan: PlanReference | None
     """The plan of the new state; None: it has none."""
     checkpoint: str

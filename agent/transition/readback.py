@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 
-from ..model.live import LiveGpu, LiveInstance, LiveNode
+from ..model.core_services import core_text
+from ..model.core_steps import CoreStep, OnCpu, StopOnCores
+from ..model.device_key import device_text
+from ..model.live import LiveCpu, LiveGpu, LiveInstance, LiveNode
 from ..model.node import Slot, place_text, service_text
 from ..model.steps import (
     CheckHealth,
@@ -10,6 +13,8 @@ from ..model.steps import (
     CreateInstance,
     DestroyComputeInstance,
     DestroyInstance,
+    GpuStep,
+    OnGpu,
     ResetGpu,
     SetMigMode,
     StartMps,
@@ -29,15 +34,35 @@ def broken_promise(step: Step, before: LiveNode, after: LiveNode, known: Mapping
     known
         UUIDs of the MIG devices that were there before the step, as they were first read.
     """
-    index = step.gpu_index
-    if index not in after:
-        return f"GPU {index} is gone"
-    gpu = after[index]
-    kept, otherwise = _own_promise(step, gpu, known)
-    return _bystanders(step, before[index], gpu, known) if kept else otherwise
+    found, there = after.get(step.device), before[step.device]
+    if found is None:
+        return f"{device_text(step.device)} is gone"
+    if isinstance(step, CoreStep) and isinstance(found, LiveCpu) and isinstance(there, LiveCpu):
+        return _broken_on_cores(step, there, found)
+    if isinstance(step, GpuStep) and isinstance(found, LiveGpu) and isinstance(there, LiveGpu):
+        kept, otherwise = _own_promise(step, found, known)
+        return _bystanders(step, there, found, known) if kept else otherwise
+    return f"{device_text(step.device)} is a GPU here and a CPU there"
 
 
-def _own_promise(step: Step, gpu: LiveGpu, known: Mapping[Slot, str]) -> tuple[bool, str]:
+def _broken_on_cores(step: OnCpu, before: LiveCpu, after: LiveCpu) -> str | None:
+    """Returns how a CPU differs from what a step promises: its service has its cores, and the others theirs."""
+    found, what = after.running(step.name), f"{step.service.workload} on {core_text(step.service)}"
+    if isinstance(step, StopOnCores):
+        if found is not None:
+            return f"{what} still runs"
+    elif found is None or found.service != step.service or found.healthy is False:
+        return f"{what} does not run with its settings"
+    elif found.found_on is not None:
+        return f"{what} is not confined to them: {found.found_on}"
+    for one in before.services:
+        other = after.running(one.name)
+        if one.name != step.name and (other is None or other.service != one.service):
+            return f"{one.service.workload} on {core_text(one.service)} is gone, and no step is about it"
+    return None
+
+
+def _own_promise(step: OnGpu, gpu: LiveGpu, known: Mapping[Slot, str]) -> tuple[bool, str]:
     """Returns whether a GPU is as the step promises, and what there is to say if it is not."""
     match step:
         case SetMigMode(enabled=enabled):
@@ -81,7 +106,7 @@ def _usable(
     return None
 
 
-def _bystanders(step: Step, before: LiveGpu, after: LiveGpu, known: Mapping[Slot, str]) -> str | None:
+def _bystanders(step: OnGpu, before: LiveGpu, after: LiveGpu, known: Mapping[Slot, str]) -> str | None:
     """Returns what changed on the GPU beside what the step is about: MIG mode, or another instance."""
     if not isinstance(step, SetMigMode | ResetGpu) and before.mig_enabled != after.mig_enabled:
         return f"MIG mode turned {'on' if after.mig_enabled else 'off'} by itself"

@@ -19,8 +19,8 @@ from typing import Literal
 from ...solver.model.errors import SliceplanError
 from ...solver.model.words import counted
 from ..model.desired import Desired, PlanReference
-from ..model.live import LiveNode
-from ..model.node import NodeState
+from ..model.live import LiveNode, gpus_of
+from ..model.node import NodeState, gpu_states
 from .applied import Applied, read_applied, write_applied
 from .applying import Outcome, apply_transition, resume
 from .journal import unfinished
@@ -203,13 +203,13 @@ def _needs_a_person(transition: NodeTransition, applied: Applied | None, rules: 
     """Returns why the loop may not carry out a transition by itself; None: it may."""
     if rules.allow_reset:
         return None
-    had = applied.state if applied else {}
+    had, wanted = gpu_states(applied.state) if applied else {}, gpu_states(transition.new)
     lost = {
         index
         for index in transition.interrupted_gpus
         if index not in transition.reset_gpus
         and index in had
-        and had[index].mig_enabled == transition.new[index].mig_enabled
+        and had[index].mig_enabled == wanted[index].mig_enabled
         and _runs_nothing(transition.live, index)
     }
     left = [index for index in transition.interrupted_gpus if index not in lost]
@@ -223,7 +223,7 @@ def _needs_a_person(transition: NodeTransition, applied: Applied | None, rules: 
 
 
 def _runs_nothing(live: LiveNode, index: int) -> bool:
-    gpu = live[index]
+    gpu = gpus_of(live)[index]
     return not (gpu.services or gpu.clients)
 
 

@@ -12,7 +12,7 @@ from ..model.device_error import DeviceError
 from ..model.differences import differences
 from ..model.live import LiveNode, instance_uuids
 from ..model.node import NodeState, Slot
-from ..model.step_text import describe
+from ..model.step_text import step_text
 from ..model.steps import CheckHealth, DestroyComputeInstance, DestroyInstance, Step, StopMps
 from .journal import Done, Failed, Intended, Journal
 from .preflight import clients_in_the_way, names_of
@@ -29,11 +29,6 @@ class StepFailedError(Exception):
 
 class StopAskedError(Exception):
     """Somebody asked the agent to stop; the journal stays open."""
-
-
-def step_text(step: Step) -> str:
-    """Returns a step with its GPU, as a person reads it."""
-    return f"GPU {step.gpu_index}: {describe(step)}"
 
 
 def read_state(session: Session) -> LiveNode:
@@ -136,6 +131,6 @@ def _wait_until_idle(session: Session, step: Step, text: str) -> LiveNode:
 def _refresh(known: dict[Slot, str], step: Step, after: LiveNode) -> None:
     """Takes over the UUIDs of the step's GPU: that of a new instance is known from now on."""
     there = instance_uuids(after)
-    for slot in [slot for slot in known if slot.gpu_index == step.gpu_index and slot not in there]:
+    for slot in [slot for slot in known if slot.gpu_index == step.device and slot not in there]:
         del known[slot]
-    known.update({slot: uuid for slot, uuid in there.items() if slot.gpu_index == step.gpu_index})
+    known.update({slot: uuid for slot, uuid in there.items() if slot.gpu_index == step.device})

@@ -8,7 +8,6 @@ import yaml
 from problems.instances import ROOT
 from support.command_line import sliceplan
 
-from sliceplan.agent.model.plan_files import node_share
 from sliceplan.app.charts.extents import extents_of, free_cores
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.solver import api
@@ -116,9 +115,6 @@ def test_who_does_not_know_cpus_says_so(plan, tmp_path):
     assert (done.returncode, "Nothing to do" in done.stdout) == (0, True), done.stderr
     with pytest.raises(InputError, match="replanning knows GPUs only"):
         api.replan(PROBLEM, plan)
-    placed = plan.gpus[1].model_copy(update={"node": "n1", "index": 0})
-    with pytest.raises(InputError, match="the agent sets up GPUs only"):
-        node_share(plan.model_copy(update={"gpus": (placed,)}), "n1", "plan.json")
     other = api.solve(PROBLEM, "parvagpu")
     assert "parvagpu knows GPUs only; the fleet has the CPUs EPYC-9654" in other.unserved[0].reason
 

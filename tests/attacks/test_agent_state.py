@@ -226,7 +226,7 @@ def test_status_names_what_is_planted_and_shows_the_rest(folder):
     open_to_all(folder.path / APPLIED)
     node = SimulatedNode.unused({0: "H100-80GB-SXM"})
     report = look("n1", node, folder.path, [], None)
-    assert report.gpus == node.state()
+    assert report.live == node.state()
     assert len(report.problems) == 2
     assert GuardedFolder(folder.path).names() == [APPLIED, JOURNAL]
 

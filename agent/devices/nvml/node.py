@@ -8,6 +8,7 @@ node, and with stand-ins for NVIDIA's tools that note what they are told.
 import os
 from collections.abc import Callable
 
+from ...model.core_steps import CoreStep
 from ...model.device_error import DeviceError
 from ...model.live import Client, LiveGpu, LiveNode, MpsDaemon, RunningService
 from ...model.node import Service, Slot, needs_mps, place_text, service_text, slot_name
@@ -17,6 +18,7 @@ from ...model.steps import (
     CreateInstance,
     DestroyComputeInstance,
     DestroyInstance,
+    OnGpu,
     ResetGpu,
     SetMigMode,
     StartMps,
@@ -52,7 +54,9 @@ class NvmlNode:
         return {gpu.index: _live(gpu, daemons, services, own) for gpu in seen}
 
     def apply(self, step: Step, timeout_s: float) -> None:
-        """Carries out a step; raises DeviceError as the protocol says."""
+        """Carries out a step on a GPU; raises DeviceError as the protocol says."""
+        if isinstance(step, CoreStep):
+            raise DeviceError("NOT_SUPPORTED", f"CPU {step.cpu_index} is not this agent's: it divides no CPUs here")
         index = step.gpu_index
         match step:
             case ResetGpu():
@@ -70,7 +74,7 @@ class NvmlNode:
             case _:
                 within(timeout_s, f"GPU {index}", lambda: self._change(step))
 
-    def _change(self, step: Step) -> None:
+    def _change(self, step: OnGpu) -> None:
         """Carries out a step on MIG, in a session of its own."""
         index = step.gpu_index
         with opened() as nvml:

@@ -42,9 +42,8 @@ FOREIGN_PID = 31337
 """The process that is in the way where an injected failure says that a GPU is busy."""
 
 
-def error_of(injection: Injection, gpu_index: int, timeout_s: float) -> DeviceError | None:
-    """Returns the error that a failure raises; None: the call itself succeeds."""
-    where = f"GPU {gpu_index}"
+def error_of(injection: Injection, where: str, timeout_s: float) -> DeviceError | None:
+    """Returns the error that a failure on a GPU or CPU raises; None: the call itself succeeds."""
     match injection.kind:
         case "busy":
             return DeviceError("IN_USE", f"{where} is in use by another client", [FOREIGN_PID])

@@ -26,18 +26,18 @@ from ...model.steps import (
     CreateInstance,
     DestroyComputeInstance,
     DestroyInstance,
+    OnGpu,
     ResetGpu,
     SetMigMode,
     StartMps,
     StartService,
-    Step,
     StopMps,
     StopService,
 )
 from .room import no_room
 
 
-def carried_out(gpu: LiveGpu, step: Step, serial: int, origin: str) -> LiveGpu:
+def carried_out(gpu: LiveGpu, step: OnGpu, serial: int, origin: str) -> LiveGpu:
     """
     Returns what a step makes of its GPU.
 

@@ -49,7 +49,7 @@ def test_a_gpu_is_there_once():
 @pytest.mark.parametrize(
     ("gpu", "said"),
     [
-        (on(0, sharing="cores"), "is cores; the agent sets up GPUs only"),
+        (on(0, sharing="cores"), "not a CPU of the catalogue"),
         (on(MOST_GPUS), "no node has more than"),
         (
             on(0, CUT[0].model_copy(update={"serves": CUT[0].serves * 2, "duty_cycle_ms": 9.0})),

@@ -4,12 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from sliceplan.agent.model.node import GpuState
 from sliceplan.agent.showing import terminal
 from sliceplan.agent.showing.terminal import _summary
 
 
 def state(instances, services):
-    return SimpleNamespace(instances=instances, services=services)
+    return GpuState("A100-80GB", True, frozenset(instances), frozenset(services))
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,6 @@ def state(instances, services):
     ],
 )
 def test_what_is_there_already_is_what_is_wanted_on_the_same_gpu(monkeypatch, live, lines):
-    monkeypatch.setattr(terminal, "settled", lambda live: live)
+    monkeypatch.setattr(terminal, "settled", lambda live, _: live)
     wanted = {0: state("i", "ab"), 1: state("j", "c")}
     assert list(_summary("n", SimpleNamespace(new=wanted, live=live))) == lines

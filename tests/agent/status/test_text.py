@@ -39,7 +39,7 @@ def test_an_empty_node_has_no_gpus_no_plan_and_no_owner():
 
 
 def test_a_gpu_has_its_instances_in_their_order_its_daemons_services_and_others():
-    found = lines(gpus={3: GPU}, driver="580.1", unstarted=frozenset({service_id(3, B)}))
+    found = lines(live={3: GPU}, driver="580.1", unstarted=frozenset({service_id(3, B)}))
     assert found[:2] == ["Node n1: 1 GPU, driver 580.1", ""]
     assert found[2:-3] == [
         "GPU 3  H100-80GB-SXM  MIG on, off after a reset  GPU-1",
@@ -58,7 +58,7 @@ def test_a_gpu_has_its_instances_in_their_order_its_daemons_services_and_others(
 
 def test_daemons_of_others_are_told_from_the_agents():
     daemons = (RunningDaemon(77, "/run/own", "MIG-4"), RunningDaemon(78, "", ""), RunningDaemon(79, "/tmp/x", ""))
-    found = lines(gpus={0: GPU}, daemons=daemons)
+    found = lines(live={0: GPU}, daemons=daemons)
     at = found.index("MPS daemons of others")
     assert found[at + 1 : at + 3] == ["  pid 78  default folder", "  pid 79  /tmp/x"]
     assert not any("pid 77  " in line for line in found)
