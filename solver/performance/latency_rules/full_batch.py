@@ -12,7 +12,7 @@ from .rule import TOLERANCE, Asked, Group
 LIKELY_SLACK = 1.2
 """Times the SLO over T that points need; from there on the one with the greatest throughput is likely to carry much."""
 
-AT_ONCE = 1 << 17
+AT_ONCE = 1 << 19
 """Pairs of a workload and a point that are looked at together."""
 
 
@@ -47,15 +47,15 @@ def most_carried(
     for parts in _in_parts(groups, least_slack):
         likely = [part.likely() for part in parts]
         at_least = _of_all(parts, likely, greatest_rps)
-        worth = [np.nonzero(part.may_carry(rps, most)) for part, rps in zip(parts, at_least, strict=True)]
+        worth = [part.may_carry(rps, most) for part, rps in zip(parts, at_least, strict=True)]
         for part, pairs, rps in zip(parts, worth, _of_all(parts, worth, greatest_rps), strict=True):
             best, carried = found[part.group]
             best[part.rows], carried[part.rows] = part.best(pairs, rps)
     return found
 
 
-Pairs = tuple[Ints, ...]
-"""Workloads of a part, and for each the place of a point in its order."""
+Pairs = tuple[Ints, Ints]
+"""Workloads of a part, ascending, and for each the place of a point in its order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,28 +68,38 @@ class _Part:
     points: OperatingPoints
     order: Ints
     """Shape (place,): points in the order in which the first of equal ones wins."""
-    time_ms: Floats
     full_rps: Floats
-    least_slack: Floats
-    """All of shape (place,); times and throughput of full batches."""
+    """Throughput of full batches."""
+    least_slo_ms: Floats
+    """The SLO from which on a point may carry something. All of shape (place,)."""
 
     def likely(self) -> Pairs:
-        """Returns for each workload a point that is likely to carry much."""
-        quick = LIKELY_SLACK * self.least_slack * self.time_ms <= self.asked.slo_ms[:, None]
-        return np.arange(self.rows.size), np.where(quick, self.full_rps, 0.0).argmax(axis=1)
+        """Returns for each workload the point with most throughput of those with room: it is likely to carry much."""
+        by_slo = np.argsort(self.least_slo_ms, kind="stable")
+        full_rps = self.full_rps[by_slo]
+        best_so_far = np.maximum.accumulate(
+            np.where(full_rps >= np.maximum.accumulate(full_rps), np.arange(by_slo.size), 0)
+        )
+        quick = np.searchsorted(self.least_slo_ms[by_slo], self.asked.slo_ms / LIKELY_SLACK, side="right")
+        return np.arange(self.rows.size), by_slo[best_so_far[np.maximum(quick - 1, 0)]]
 
-    def may_carry(self, at_least: Floats, most: float) -> np.ndarray:
-        """Returns which points may carry as much as another does, shape (workload, place)."""
-        in_time = self.least_slack * self.time_ms <= self.asked.slo_ms[:, None] * (1 + TOLERANCE)
-        return np.asarray(in_time & (most * self.full_rps >= at_least[:, None] * (1 - TOLERANCE)))
+    def may_carry(self, at_least: Floats, most: float) -> Pairs:
+        """Returns the points that may carry as much as another does."""
+        in_time = self.least_slo_ms <= self.asked.slo_ms[:, None] * (1 + TOLERANCE)
+        in_time &= most * self.full_rps >= at_least[:, None] * (1 - TOLERANCE)
+        return np.divmod(np.flatnonzero(in_time), self.order.size)
 
     def best(self, pairs: Pairs, rps: Floats) -> tuple[Ints, Floats]:
         """Returns the point that carries most of those that were looked at, -1 where none carries anything."""
-        all_rps = np.zeros((self.rows.size, self.order.size))
-        all_rps[pairs] = rps
-        first = all_rps.argmax(axis=1)
-        carried = all_rps[np.arange(self.rows.size), first]
-        return np.where(carried > 0, self.order[first], -1), carried
+        row, place = pairs
+        chosen, carried = np.full(self.rows.size, -1, dtype=np.int64), np.zeros(self.rows.size)
+        begins = np.flatnonzero(np.diff(row, prepend=-1))
+        if not begins.size:
+            return chosen, carried
+        carried[row[begins]] = np.maximum.reduceat(rps, begins)
+        most = np.flatnonzero((rps == carried[row]) & (rps > 0))[::-1]
+        chosen[row[most]] = self.order[place[most]]  # of several the first is written last
+        return chosen, carried
 
 
 def _in_parts(groups: Sequence[Group], least_slack: Callable[[OperatingPoints], Floats]) -> Iterator[list[_Part]]:
@@ -98,8 +108,8 @@ def _in_parts(groups: Sequence[Group], least_slack: Callable[[OperatingPoints], 
     size = 0
     for number, (points, asked) in enumerate(groups):
         time_ms = batch_time_ms(points)
-        slack = least_slack(points)
-        quick = np.flatnonzero(slack * time_ms <= asked.slo_ms.max(initial=0.0) * (1 + TOLERANCE))
+        least_slo_ms = least_slack(points) * time_ms
+        quick = np.flatnonzero(least_slo_ms <= asked.slo_ms.max(initial=0.0) * (1 + TOLERANCE))
         order = quick[np.lexsort((points.processes[quick], points.batch[quick], points.latency_ms[quick]))]
         if not order.size:
             continue
@@ -107,7 +117,7 @@ def _in_parts(groups: Sequence[Group], least_slack: Callable[[OperatingPoints], 
         step = max(AT_ONCE // order.size, 1)
         for begin in range(0, asked.slo_ms.size, step):
             rows = np.arange(begin, min(begin + step, asked.slo_ms.size))
-            parts.append(_Part(number, rows, asked.of(rows), points, order, time_ms[order], full_rps, slack[order]))
+            parts.append(_Part(number, rows, asked.of(rows), points, order, full_rps, least_slo_ms[order]))
             size += rows.size * order.size
             if size >= AT_ONCE:
                 yield parts
