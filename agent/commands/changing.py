@@ -6,6 +6,7 @@ import typer
 
 from ...solver.model.errors import Finding, InputError
 from ..model.node import gpu_states
+from ..model.slices import AS_PROCESS
 from ..saying import say
 from ..setup.opening import Agent, Words, open_agent, stoppable
 from ..showing.terminal import transition_text
@@ -147,19 +148,25 @@ def _show_what_nobody_starts(agent: Agent, transition: NodeTransition) -> None:
     """Names the services for which there is no template; a simulated node starts none, and needs none."""
     if agent.config.simulated_node is not None:
         return
-    wanted = {service.workload for state in transition.new.values() for service in state.services}
-    for workload in sorted(wanted):
-        if agent.config.template(workload) is None:
-            say(f"Not started: {workload} has no template; its environment is written to a file.")
+    wanted = {(service.workload, key) for key, state in transition.new.items() for service in state.services}
+    on_cores = {workload for workload, key in wanted if isinstance(key, str)}
+    for workload in sorted({workload for workload, _ in wanted}):
+        template = agent.config.template(workload)
+        if template is None:
+            beside = ", and its slice is there for it" if workload in on_cores else ""
+            say(f"Not started: {workload} has no template; its environment is written to a file{beside}.")
+        elif workload in on_cores and template.runner != "systemd":
+            raise InputError([Finding("services", workload, AS_PROCESS)])
 
 
 def _show_unlike_the_catalogue(agent: Agent, transition: NodeTransition) -> None:
     """Names the MIG profiles that this driver has otherwise than the catalogue, with which the plan was made."""
-    if agent.config.simulated_node is not None:
+    indices = [index for index, state in gpu_states(transition.new).items() if state.mig_enabled]
+    if agent.config.simulated_node is not None or not indices:
         return
     from ..devices.nvml.catalogue_check import catalogue_lines
 
-    for line in catalogue_lines([index for index, state in gpu_states(transition.new).items() if state.mig_enabled]):
+    for line in catalogue_lines(indices):
         say(f"! {line}")
 
 

@@ -17,7 +17,9 @@ Config = Annotated[
     Path | None, typer.Option("--config", help="Default: /etc/sliceplan/agent.yaml.", envvar="SLICEPLAN_CONFIG")
 ]
 Node = Annotated[str | None, typer.Option("--node", help="Name of the node in plans.", envvar="SLICEPLAN_NODE")]
-Device = Annotated[str | None, typer.Option("--device", help="nvml or simulated:FILE.", envvar="SLICEPLAN_DEVICE")]
+Device = Annotated[
+    str | None, typer.Option("--device", help="nvml, cores, nvml+cores or simulated:FILE.", envvar="SLICEPLAN_DEVICE")
+]
 State = Annotated[Path | None, typer.Option("--state", help="Folder of the agent's state.", envvar="SLICEPLAN_STATE")]
 Unsigned = Annotated[bool, typer.Option("--unsigned", help="Take a plan that nobody signed, for a simulated node.")]
 Drain = Annotated[

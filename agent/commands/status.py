@@ -13,7 +13,7 @@ from ..status.text import status_text
 def show_status(words: Words, as_json: bool) -> int:
     """Prints the state of this node; returns 0, or 1 if it is not what was applied, or could not be found out."""
     config = configured(words)
-    driver = None if config.simulated_node else driver_version()
+    driver = driver_version() if config.device in ("nvml", "nvml+cores") else None
     report = look(config.node_name, device_of(config), config.state_dir, other_managers_of(config), driver)
     if as_json:
         print(json.dumps(report.as_data(), indent=1))

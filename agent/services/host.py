@@ -14,10 +14,10 @@ from ..model.live import RunningService
 from ..model.node import Service, Slot, service_id, service_text
 from ..model.service_environment import service_environment
 from ..system.processes import boot_id
-from . import plain, systemd
 from .health import wait_until_healthy
 from .launch import Launch, SlotDevice, launches, standby_launches
 from .records import Process, ServiceRecord, read_records, record_of, remove_record, write_environment, write_record
+from .started import end_all, free_ports, pid_of, runs, start_all
 from .template import ServiceTemplate
 
 Templates = Callable[[str], ServiceTemplate | None]
@@ -27,8 +27,21 @@ Templates = Callable[[str], ServiceTemplate | None]
 class ServiceHost:
     """The services of this node; what runs is kept in files, so that any number of these objects see the same."""
 
-    def __init__(self, templates: Templates, run_folder: Path, log_folder: Path) -> None:
+    def __init__(
+        self,
+        templates: Templates,
+        run_folder: Path,
+        log_folder: Path,
+        beside: Callable[[], Sequence[Process]] = tuple,
+    ) -> None:
+        """
+        Parameters
+        ----------
+        beside
+            Returns processes of other services of the node, whose ports are taken, too.
+        """
         self._templates = templates
+        self._beside = beside
         self._folder = run_folder / "services"
         self._log_folder = log_folder
 
@@ -49,7 +62,7 @@ class ServiceHost:
         """
         found: dict[Slot, list[RunningService]] = {}
         for record in self.records():
-            pids = [_pid(process) for process in record.started]
+            pids = [pid_of(process) for process in record.started]
             live = tuple(pid for pid in pids if pid is not None)
             healthy = None if len(live) == len(pids) else False
             found.setdefault(record.slot, []).append(RunningService(record.service, live, healthy))
@@ -57,7 +70,7 @@ class ServiceHost:
 
     def pids(self) -> set[int]:
         """Returns every process that runs for a service, those of incomplete ones too."""
-        return {pid for record in self.records() for one in record.started if (pid := _pid(one)) is not None}
+        return {pid for record in self.records() for one in record.started if (pid := pid_of(one)) is not None}
 
     def start(self, slot: Slot, service: Service, device: SlotDevice) -> None:
         """Starts a service; what is left of an earlier start of it is ended first."""
@@ -73,8 +86,8 @@ class ServiceHost:
         for process in record.started:
             name = f"{service_text(service)} ({process.launch.unit})"
             if process.launch.health:
-                wait_until_healthy(process.launch.health, timeout_s, partial(_runs, process), name)
-            elif not _runs(process):
+                wait_until_healthy(process.launch.health, timeout_s, partial(runs, process), name)
+            elif not runs(process):
                 raise DeviceError("UNKNOWN", f"{name} ended right after it was started", hint="Its log says why")
         template = self._templates(service.workload)
         if template is not None and not any(one.launch.role == "standby" for one in record.started):
@@ -87,47 +100,23 @@ class ServiceHost:
     ) -> None:
         """Ends a service: asks its processes, waits as long as its template says, kills what is left."""
         record = self._record(slot, service)
-        self._end(record.started, service_id(slot.gpu_index, service), timeout_s, before_kill)
+        end_all(record.started, service_id(slot.gpu_index, service), timeout_s, before_kill)
         remove_record(self._folder, slot, service)
 
     def _start_all(
         self, slot: Slot, service: Service, device: SlotDevice, done: list[Process], wanted: Sequence[Launch]
     ) -> None:
-        """Starts processes one after the other; each is noted before it starts, so that a kill leaves none unknown."""
+        """Starts processes one after the other; each is noted before it starts."""
 
         def note(processes: list[Process]) -> None:
             write_record(self._folder, record_of(slot, service, device.uuid, boot_id(), processes))
 
-        note([*done, *(Process(launch=launch, pid=None, started=None) for launch in wanted)])
-        for number, launch in enumerate(wanted, 1):
-            done.append(self._start_one(launch))
-            note([*done, *(Process(launch=later, pid=None, started=None) for later in wanted[number:])])
-
-    def _start_one(self, launch: Launch) -> Process:
-        if launch.runner == "systemd":
-            systemd.start(launch)
-            return Process(launch=launch, pid=None, started=None)
-        pid, started = plain.start(launch, self._log_folder)
-        return Process(launch=launch, pid=pid, started=started)
+        start_all(wanted, done, note, self._log_folder)
 
     def _end_leftovers(self, slot: Slot, service: Service) -> None:
         name = service_id(slot.gpu_index, service)
         left = [one for one in self.records() if service_id(one.gpu_index, one.service) == name]
-        self._end([process for record in left for process in record.started], name, 5.0, lambda _: None)
-
-    def _end(
-        self,
-        started: Sequence[Process],
-        name: str,
-        timeout_s: float,
-        before_kill: Callable[[list[int]], None],
-    ) -> None:
-        for process in started:
-            if process.launch.runner == "systemd":
-                systemd.stop(process.launch.unit, process.launch.drain_s)
-        known = [(one.pid, one.started) for one in started if one.pid is not None and one.started is not None]
-        drain_s = min(max((one.launch.drain_s for one in started), default=0.0), timeout_s)
-        plain.stop(known, name, drain_s, before_kill)
+        end_all([process for record in left for process in record.started], name, 5.0)
 
     def _record(self, slot: Slot, service: Service) -> ServiceRecord:
         for record in self.records():
@@ -140,24 +129,4 @@ class ServiceHost:
         write_environment(self._folder, slot, service, variables)
 
     def _free_ports(self, template: ServiceTemplate | None) -> Iterator[int]:
-        """Yields the ports of a template that no process of a service has."""
-        if template is None or template.ports is None:
-            return
-        taken = {one.launch.port for record in self.records() for one in record.started}
-        first, last = template.ports
-        yield from (port for port in range(first, last + 1) if port not in taken)
-        message = f"no port of {first} to {last} is free"
-        raise DeviceError("INSUFFICIENT_RESOURCES", message, hint="Widen `ports` in the agent's configuration")
-
-
-def _runs(process: Process) -> bool:
-    return _pid(process) is not None
-
-
-def _pid(process: Process) -> int | None:
-    """Returns the id of a process that runs; None: it does not."""
-    if process.launch.runner == "systemd":
-        return systemd.main_pid(process.launch.unit)
-    if process.pid is None or process.started is None or not plain.is_alive(process.pid, process.started):
-        return None
-    return process.pid
+        return free_ports(template, [*(one for record in self.records() for one in record.started), *self._beside()])

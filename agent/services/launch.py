@@ -1,6 +1,6 @@
 """What is started for a service: one launch for each process, as plain data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ...solver.model.base import Record
@@ -42,6 +42,8 @@ class Launch(Record):
     port: int | None
     health: HealthCheck | None
     """With its placeholders replaced."""
+    slice: str | None = None
+    """Slice of systemd that it runs in; None: systemd's own choice."""
 
 
 def launches(
@@ -137,6 +139,9 @@ def _launch(
         "sm_percent": f"{100.0 if client.sm_percent is None else client.sm_percent:.15g}",
         "role": role,
         "port": port,
+        "cpu_index": "",
+        "cores": "",
+        "threads": "",
     }
     environment = {key: filled(word, values) for key, word in template.env.items()}
     environment |= service_environment(client, device.mps_folder, device.uuid)
@@ -149,11 +154,12 @@ def _launch(
         user=template.user,
         drain_s=template.drain_s,
         port=port,
-        health=_filled_health(template.health, values),
+        health=filled_health(template.health, values),
     )
 
 
-def _filled_health(health: HealthCheck | None, values: dict[str, object]) -> HealthCheck | None:
+def filled_health(health: HealthCheck | None, values: Mapping[str, object]) -> HealthCheck | None:
+    """Returns a health check with its placeholders replaced."""
     if health is None:
         return None
     command = tuple(filled(word, values) for word in health.command) if health.command else None

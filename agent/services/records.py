@@ -6,7 +6,7 @@ They lie in the run folder and say of which boot they are, so that after a reboo
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from ...solver.model.base import Name, Record
 from ...solver.model.parsing import parse_record
@@ -14,6 +14,8 @@ from ..files.guarded_folder import GuardedFolder
 from ..model.node import Service, Slot, service_id
 from ..trust.strict_json import parse_json
 from .launch import Launch
+
+RecordT = TypeVar("RecordT", bound=Record)
 
 
 class Process(Record):
@@ -82,26 +84,33 @@ def record_path(folder: Path, slot: Slot, service: Service) -> Path:
 def write_record(folder: Path, record: ServiceRecord) -> None:
     """Writes a record."""
     name = record_path(folder, record.slot, record.service).name
-    _prepared(folder).write(name, record.model_dump_json(indent=1).encode() + b"\n")
+    prepared(folder).write(name, record.model_dump_json(indent=1).encode() + b"\n")
 
 
 def write_environment(folder: Path, slot: Slot, service: Service, variables: Mapping[str, str]) -> None:
     """Writes the environment of a service, for whoever starts one without a template."""
-    name = record_path(folder, slot, service).with_suffix(".env").name
-    _prepared(folder).write(name, "".join(f"{key}={value}\n" for key, value in variables.items()).encode(), 0o644)
+    write_variables(folder, record_path(folder, slot, service).with_suffix(".env").name, variables)
+
+
+def write_variables(folder: Path, name: str, variables: Mapping[str, str]) -> None:
+    """Writes a file of environment variables, which others may read."""
+    prepared(folder).write(name, "".join(f"{key}={value}\n" for key, value in variables.items()).encode(), 0o644)
 
 
 def read_records(folder: Path, boot_id: str) -> list[ServiceRecord]:
     """Returns the records of this boot; raises InputError if one is damaged, or could be others' work."""
+    return [record for record in read_all(folder, ServiceRecord) if record.boot_id == boot_id]
+
+
+def read_all(folder: Path, kind: type[RecordT]) -> list[RecordT]:
+    """Returns the records of a folder, by their file names; raises as `read_records`."""
     guarded = GuardedFolder(folder)
     found = []
     for name in guarded.names():
         data = guarded.read(name) if name.endswith(".json") else None
         if data is not None:
             source = str(folder / name)
-            record = parse_record(ServiceRecord, parse_json(data, source), source)
-            if record.boot_id == boot_id:
-                found.append(record)
+            found.append(parse_record(kind, parse_json(data, source), source))
     return found
 
 
@@ -112,7 +121,12 @@ def remove_record(folder: Path, slot: Slot, service: Service) -> None:
         GuardedFolder(folder).remove(name)
 
 
-def _prepared(folder: Path) -> GuardedFolder:
+def forget_file(folder: Path, name: str) -> None:
+    """Removes a file of a folder, if it is there."""
+    GuardedFolder(folder).remove(name)
+
+
+def prepared(folder: Path) -> GuardedFolder:
     """Returns the folder, which others may read: the environments are for them."""
     guarded = GuardedFolder(folder, 0o755)
     guarded.prepare()

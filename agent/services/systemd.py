@@ -25,6 +25,7 @@ def start_command(launch: Launch) -> list[str]:
         "--property=Restart=on-failure",
         "--property=RestartSec=2",
         f"--property=TimeoutStopSec={launch.drain_s:g}",
+        *([f"--slice={launch.slice}"] if launch.slice else []),
         *([f"--uid={launch.user}"] if launch.user else []),
         *(f"--setenv={name}={value}" for name, value in launch.environment.items()),
         "--",

@@ -31,6 +31,9 @@ PLACEHOLDERS = {
     "sm_percent": "cap of each process under MPS; 100 without one",
     "role": "active or standby",
     "port": "number from `ports`, of this process only",
+    "cpu_index": "index of the CPU in the node; empty on a GPU, as what tells of a GPU is on cores",
+    "cores": "physical cores that all its processes have together; empty on a GPU",
+    "threads": "threads of this process, one a core of its part; empty on a GPU",
 }
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")

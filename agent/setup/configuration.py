@@ -80,13 +80,15 @@ class AgentConfig(Record):
     trusted_keys: AbsolutePath = Field(
         default=Path("/etc/sliceplan/keys"), description="folder of the public keys whose plans are taken"
     )
-    device: Literal["nvml", "simulated"] = "nvml"
+    device: Literal["nvml", "cores", "nvml+cores", "simulated"] = Field(
+        default="nvml", description="nvml: the GPUs of the node are the agent's; cores: its CPUs are; nvml+cores: both"
+    )
     simulated_node: AbsolutePath | None = Field(default=None, description="file of a simulated node")
     state_dir: AbsolutePath = Field(default=Path("/var/lib/sliceplan"), description="survives a reboot")
     run_dir: AbsolutePath = Field(default=Path("/run/sliceplan"), description="need not survive a reboot")
     node_lock: AbsolutePath = Field(
         default=Path("/run/sliceplan/node.lock"),
-        description="locked by whoever changes the GPUs of this node: one and the same for all its agents",
+        description="locked by whoever changes the GPUs or CPUs of this node: one and the same for all its agents",
     )
     step_timeout_s: Seconds = Field(default=120.0, description="limit of one call of the driver")
     drain_s: Seconds | None = Field(
@@ -131,6 +133,11 @@ class AgentConfig(Record):
     def node_name(self) -> str:
         """The node's name in plans."""
         return self.node or socket.gethostname().split(".")[0]
+
+    @property
+    def divides_cpus(self) -> bool:
+        """Whether the CPUs of the node are the agent's."""
+        return self.device in ("cores", "nvml+cores")
 
     @property
     def plan_source(self) -> PlanSource:

@@ -1,21 +1,29 @@
 """From the agent's configuration to the device that it drives."""
 
+from ..devices.cores import BothKinds, CoreNode
 from ..devices.device import Device
 from ..devices.mps_daemons import DaemonDefaults, MpsDaemons
+from ..services.core_host import CoreHost
 from ..services.host import ServiceHost
-from ..system.other_managers import Trace, find_other_managers
+from ..system.core_slices import CoreSlices
+from ..system.other_managers import Trace, cpu_managers, find_other_managers
 from .configuration import AgentConfig
 
 
 def device_of(config: AgentConfig) -> Device:
-    """Returns the GPUs of this node, or the simulated ones that the configuration names."""
+    """Returns the GPUs and CPUs of this node that are the agent's, or the simulated ones of the configuration."""
     if config.simulated_node is not None:
         from ..devices.simulated.node import SimulatedNodeFile
 
         return SimulatedNodeFile(config.simulated_node)
+    slices = CoreSlices()
+    cpus = CoreNode(slices, core_host_of(config, slices))
+    if config.device == "cores":
+        return cpus
     from ..devices.nvml.node import NvmlNode
 
-    return NvmlNode(mps_daemons_of(config), service_host_of(config))
+    gpus = NvmlNode(mps_daemons_of(config), service_host_of(config))
+    return BothKinds(gpus, cpus) if config.divides_cpus else gpus
 
 
 def mps_daemons_of(config: AgentConfig) -> MpsDaemons:
@@ -26,18 +34,27 @@ def mps_daemons_of(config: AgentConfig) -> MpsDaemons:
 
 def service_host_of(config: AgentConfig) -> ServiceHost:
     """Returns the services of this node."""
-    return ServiceHost(config.template, config.run_dir, config.state_dir / "logs")
+    beside = core_host_of(config, CoreSlices()).processes
+    return ServiceHost(config.template, config.run_dir, config.state_dir / "logs", beside)
+
+
+def core_host_of(config: AgentConfig, slices: CoreSlices) -> CoreHost:
+    """Returns the services on cores of this node."""
+    return CoreHost(config.template, slices, config.run_dir, config.state_dir / "logs")
 
 
 def other_managers_of(config: AgentConfig) -> list[Trace]:
     """
-    Returns the traces of others who change this node's GPUs.
+    Returns the traces of others who change this node's GPUs, or its CPUs where those are the agent's.
 
     A simulated node has none; those of the machine that it is simulated on are not its own.
     """
     if config.simulated_node is not None:
         return []
+    of_cpus = cpu_managers() if config.divides_cpus else []
+    if config.device == "cores":
+        return of_cpus
     from ..devices.nvml.reading import virtual_gpus
 
     guests = [Trace("vgpu-guest", f"GPU {index} is a virtual one, whose host decides") for index in virtual_gpus()]
-    return [*find_other_managers(), *guests]
+    return [*find_other_managers(), *guests, *of_cpus]

@@ -22,6 +22,9 @@ from .following import PlanFollower, desired_of
 
 SIMULATED = "simulated:"
 
+REAL = ("nvml", "cores", "nvml+cores")
+"""Which devices of the node are the agent's."""
+
 
 @dataclass(frozen=True)
 class Agent:
@@ -124,10 +127,10 @@ def configured(words: Words) -> AgentConfig:
 
 
 def _device(name: str) -> dict[str, Any]:
-    if name == "nvml":
-        return {"device": "nvml", "simulated_node": None}
+    if name in REAL:
+        return {"device": name, "simulated_node": None}
     if not name.startswith(SIMULATED) or name == SIMULATED:
-        raise InputError([Finding("--device", "", f"is {name!r}; expected nvml or simulated:FILE")])
+        raise InputError([Finding("--device", "", f"is {name!r}; expected {', '.join(REAL)} or simulated:FILE")])
     return {"device": "simulated", "simulated_node": Path(name.removeprefix(SIMULATED)).absolute()}
 
 

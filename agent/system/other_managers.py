@@ -1,5 +1,5 @@
 """
-Who else changes the GPUs of this node.
+Who else changes the GPUs or gives out the cores of this node.
 
 Two owners undo each other's work: mig-manager brings a GPU back to its node's label, the DRA driver's dynamic MIG
 removes instances that it did not make. So the agent looks for their traces before it changes anything, and stops if it
@@ -10,6 +10,7 @@ Sources of the traces: NVIDIA/mig-parted (deployments/systemd, deployments/gpu-o
 (cmd).
 """
 
+import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Literal, get_args
 
 from . import processes
 
-Owner = Literal["mig-manager", "gpu-operator", "dra-driver", "nos", "instaslice", "vgpu-guest"]
+Owner = Literal["mig-manager", "gpu-operator", "dra-driver", "nos", "instaslice", "vgpu-guest", "kubelet-cpus"]
 
 OWNERS: tuple[Owner, ...] = get_args(Owner)
 
@@ -60,6 +61,8 @@ LABELS: dict[str, Owner] = {
 }
 """Beginning of a node label -> whose it is."""
 
+KUBELET_CPUS = "var/lib/kubelet/cpu_manager_state"
+
 LABEL_FOLDER = "etc/kubernetes/node-feature-discovery/features.d"
 """Where labels of this node are given as files; those that only the API server has cannot be seen from here."""
 
@@ -77,6 +80,21 @@ def find_other_managers(root: Path = Path("/"), labels: Collection[str] = ()) ->
     """
     traces = [*_programs(), *_files(root), *_labels([*labels, *_label_files(root)])]
     return sorted(dict.fromkeys(traces), key=lambda trace: (OWNERS.index(trace.owner), trace.evidence))
+
+
+def cpu_managers(root: Path = Path("/")) -> list[Trace]:
+    """
+    Returns the traces of others who give cores of this node to processes.
+
+    The kubelet's CPU manager does so under its static policy, of which its checkpoint tells (kubernetes/kubernetes,
+    pkg/kubelet/cm/cpumanager/state: `policyName`).
+    """
+    file = root / KUBELET_CPUS
+    try:
+        policy = json.loads(file.read_bytes())["policyName"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [Trace("kubelet-cpus", f"its CPU manager is static, by /{KUBELET_CPUS}")] if policy == "static" else []
 
 
 def refusing(traces: Collection[Trace], ignored: Collection[str]) -> list[str]:

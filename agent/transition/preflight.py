@@ -107,4 +107,7 @@ def _wrong_cpu(name: str, found: LiveGpu | LiveCpu | None, wanted: CpuState, cou
     elif count:
         yield f"{name} ({wanted.cpu}) is not on this node; `{COMMAND}` shows {count} CPU{'s' * (count != 1)} here"
     else:
-        yield f"{name} ({wanted.cpu}) is not this agent's: it divides no CPUs here"
+        yield (
+            f"{name} ({wanted.cpu}) is not this agent's; to let it divide CPUs, set `device: nvml+cores` in its "
+            "configuration, or `cores` on a node without GPUs"
+        )

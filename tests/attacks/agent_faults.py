@@ -25,11 +25,13 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+from support.agent_core_states import live_cpu, random_services
 from support.agent_states import random_live, random_pair
 from support.system_calls import KINDS, fault, watched
 
 from sliceplan.agent.devices.simulated.injection import Injection
 from sliceplan.agent.devices.simulated.node import SimulatedNodeFile, record_of, write_node
+from sliceplan.agent.model.core_services import CpuState
 from sliceplan.agent.model.desired import Desired, PlanReference
 from sliceplan.agent.model.differences import differences
 from sliceplan.agent.model.live import instance_uuids
@@ -45,6 +47,8 @@ from sliceplan.agent.transition.state_folder import StateFolder
 from sliceplan.solver.model.errors import SliceplanError
 
 PLAN = PlanReference("plan.json", "0" * 64)
+
+SMALL_CPU = "Xeon-8275CL"
 
 FAILURES = ("insufficient_resources", "driver_error", "timeout_before", "timeout_after", "wrong_uuid", "half_done")
 
@@ -156,11 +160,15 @@ def verify(place, transition, end, what, rebooted=False):
 
 
 def random_transition(number):
-    """Returns a random transition that has steps, and the failures on its way."""
+    """Returns a random transition that has steps, every third with a CPU, too, and the failures on its way."""
     random = Random(number)
     while True:
         current, desired = random_pair(random)
-        transition = plan_transition(random_live(random, current), desired)
+        live = dict(random_live(random, current))
+        if number % 3 == 0:
+            live["cpu0"] = live_cpu(SMALL_CPU, random_services(random, SMALL_CPU))
+            desired["cpu0"] = CpuState(SMALL_CPU, random_services(random, SMALL_CPU))
+        transition = plan_transition(live, desired)
         assert not transition.impossible, transition
         if transition.steps:
             break

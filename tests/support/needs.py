@@ -41,7 +41,25 @@ AXE = Need("axe", "pip install axe-playwright-python, which `sh .ci/test` does."
 DISTRIBUTED = Need("distributed", "pip install 'sliceplan[cluster]'.")
 SPHINX = Need("Sphinx", "pip install 'sliceplan[docs]'.")
 
-NEEDS = (PUBLISHED, BROWSER, POSTGRESQL, SYSTEMD, OPENSSL, ROOT_USER, NO_GPU, TWO_CASES, AXE, DISTRIBUTED, SPHINX)
+CGROUPS = Need(
+    "systemd and cgroup v2 with the cpuset controller, as root",
+    "Run pytest as root on a machine that systemd has booted, not in a container.",
+)
+
+NEEDS = (
+    PUBLISHED,
+    BROWSER,
+    POSTGRESQL,
+    SYSTEMD,
+    OPENSSL,
+    ROOT_USER,
+    NO_GPU,
+    TWO_CASES,
+    AXE,
+    DISTRIBUTED,
+    SPHINX,
+    CGROUPS,
+)
 
 MOST_PLACES = 4
 """Folders and files that are named for one need."""

@@ -248,7 +248,10 @@ def test_real_gpus_take_no_unsigned_plan(agent):
         (["simulate", "node.json", "--busy", "1@9"], "the node has no GPU 9"),
         (["simulate", "node.json", "--fail", "what@1"], "kinds: busy, "),
         (["simulate", "none.json", "--reboot"], "none.json"),
-        (["apply", "plan.json", "--unsigned", "--device", "none"], "expected nvml or simulated:FILE"),
+        (
+            ["apply", "plan.json", "--unsigned", "--device", "none"],
+            "expected nvml, cores, nvml+cores or simulated:FILE",
+        ),
         (["apply", "none.json", "--unsigned"], "none.json: is missing"),
         (["apply", __file__, "--unsigned"], "test_changing.py: line 1, column 3 is not valid JSON"),
     ],

@@ -40,6 +40,9 @@ def test_every_placeholder_has_a_value():
         "sm_percent": "100",
         "role": "active",
         "port": "9000",
+        "cpu_index": "",
+        "cores": "",
+        "threads": "",
     }
 
 

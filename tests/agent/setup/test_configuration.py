@@ -3,6 +3,7 @@
 import pytest
 
 from sliceplan.agent.setup.configuration import read_config
+from sliceplan.agent.setup.device import device_of
 from sliceplan.solver.model.errors import InputError
 
 LEAST = {"version": 1, "plan": {"source": "/etc/sliceplan/plan.json"}}
@@ -94,3 +95,10 @@ def test_a_missing_file_is_named(tmp_path):
 def test_a_folder_is_no_configuration(tmp_path):
     with pytest.raises(InputError, match="is a folder; expected a file"):
         read_config(tmp_path)
+
+
+@pytest.mark.parametrize(("device", "kind"), [("nvml", "NvmlNode"), ("cores", "CoreNode"), ("nvml+cores", "BothKinds")])
+def test_the_agent_drives_what_it_is_told_to(config, device, kind):
+    found = config(device=device)
+    assert type(device_of(found)).__name__ == kind
+    assert found.divides_cpus == ("cores" in device)

@@ -8,7 +8,7 @@ import pytest
 from support.waiting import wait_until
 
 from sliceplan.agent.system import processes
-from sliceplan.agent.system.other_managers import find_other_managers, refusing
+from sliceplan.agent.system.other_managers import cpu_managers, find_other_managers, refusing
 
 
 def owners(root, **options):
@@ -81,3 +81,21 @@ def test_a_program_is_named_by_its_first_word_or_its_interpreters_first_argument
     monkeypatch.setattr(processes, "pids", lambda: [1])
     monkeypatch.setattr(processes, "arguments", lambda _pid: words)
     assert bool(find_other_managers(tmp_path)) == found
+
+
+@pytest.mark.parametrize(
+    ("state", "found"),
+    [
+        ('{"policyName": "static", "defaultCpuSet": "0-3", "checksum": 1}', ["kubelet-cpus"]),
+        ('{"policyName": "none", "defaultCpuSet": ""}', []),
+        ("[]", []),
+        ("not JSON", []),
+        (None, []),
+    ],
+)
+def test_a_kubelet_that_gives_out_cores_is_found(tmp_path, state, found):
+    file = tmp_path / "var/lib/kubelet/cpu_manager_state"
+    file.parent.mkdir(parents=True)
+    if state is not None:
+        file.write_text(state)
+    assert [trace.owner for trace in cpu_managers(tmp_path)] == found

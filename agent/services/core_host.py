@@ -1,0 +1,118 @@
+"""
+Starts, moves, stops and watches the services on cores of this node, each in a slice of its own.
+
+A service without a template gets its slice and its environment, and is not started: whoever starts it does so there
+(`Slice=` of a unit, `systemd-run --slice`, `docker run --cgroup-parent`).
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from ...solver.model.errors import InputError
+from ..model.core_services import core_text
+from ..model.core_steps import CheckOnCores, CoreStep, MoveToCores, StartOnCores, StopOnCores
+from ..model.device_error import DeviceError
+from ..model.live import RunningOnCores
+from ..model.service_environment import core_environment
+from ..model.slices import AS_PROCESS
+from ..system.core_slices import CoreSlices
+from ..system.processes import boot_id
+from .core_launch import core_launches
+from .core_records import CoreRecord, core_record, read_core_records, remove_core_record, write_core_record
+from .health import wait_until_healthy
+from .host import Templates
+from .records import Process, forget_file, write_variables
+from .started import end_all, free_ports, pid_of, runs, start_all
+
+
+class CoreHost:
+    """The services on cores of this node; what runs is kept in files, as by ServiceHost."""
+
+    def __init__(self, templates: Templates, slices: CoreSlices, run_folder: Path, log_folder: Path) -> None:
+        self._templates = templates
+        self._slices = slices
+        self._folder = run_folder / "cores"
+        self._environments = run_folder / "services"
+        self._log_folder = log_folder
+
+    def records(self) -> list[CoreRecord]:
+        """Returns what was started in this boot, whether or not it still runs."""
+        try:
+            return read_core_records(self._folder, boot_id())
+        except InputError as error:
+            hint = "Remove the file, once nothing of that service runs"
+            raise DeviceError("UNKNOWN", str(error), hint=hint) from error
+
+    def processes(self) -> list[Process]:
+        """Returns the processes of all of them, those of incomplete ones too."""
+        return [process for record in self.records() for process in record.started]
+
+    def running(self) -> dict[int, list[RunningOnCores]]:
+        """Returns the services by their CPUs; not healthy where a process or the slice is gone."""
+        found: dict[int, list[RunningOnCores]] = {}
+        for record in self.records():
+            pids = [pid_of(process) for process in record.started]
+            live = tuple(pid for pid in pids if pid is not None)
+            complete = len(live) == len(pids) and self._slices.effective(record.name) is not None
+            other = self._slices.other_cores(record.name, record.cpus, record.memory_nodes)
+            one = RunningOnCores(record.name, record.service, live, None if complete else False, other)
+            found.setdefault(record.cpu_index, []).append(one)
+        return found
+
+    def start(self, step: StartOnCores) -> None:
+        """Makes the slice of a service, reads it back, and starts the service there; leftovers are ended first."""
+        template = self._templates(step.service.workload)
+        if template is not None and template.runner != "systemd":
+            raise DeviceError("NOT_SUPPORTED", f"{_text(step)} {AS_PROCESS}")
+        if any(one.name == step.name for one in self.records()):
+            self._end(step.name, 5.0)
+        ports = free_ports(template, self.processes())
+        wanted = core_launches(step.name, step.cpu_index, step.service, template, ports) if template else []
+        write_variables(self._environments, f"{step.name}.env", core_environment(step.service))
+
+        def note(processes: Sequence[Process]) -> None:
+            record = core_record(step, step.cpus, step.memory_nodes, boot_id(), tuple(processes))
+            write_core_record(self._folder, record)
+
+        note([Process(launch=launch, pid=None, started=None) for launch in wanted])
+        self._slices.make(step)
+        start_all(wanted, [], note, self._log_folder)
+
+    def move(self, step: MoveToCores) -> None:
+        """Gives a service other cores while it runs, and reads them back; noted first."""
+        record = self._record(step)
+        if record.service.kind != step.service.kind:
+            raise DeviceError("INVALID_ARGUMENT", f"{_text(step)} runs with other settings, which only a start takes")
+        write_core_record(self._folder, core_record(step, step.cpus, step.memory_nodes, record.boot_id, record.started))
+        self._slices.move(step)
+
+    def check(self, step: CheckOnCores, timeout_s: float) -> None:
+        """Waits until every process of a service is healthy."""
+        for process in self._record(step).started:
+            name = f"{_text(step)} ({process.launch.unit})"
+            if process.launch.health:
+                wait_until_healthy(process.launch.health, timeout_s, partial(runs, process), name)
+            elif not runs(process):
+                raise DeviceError("UNKNOWN", f"{name} ended right after it was started", hint="Its log says why")
+
+    def stop(self, step: StopOnCores, timeout_s: float) -> None:
+        """Ends a service: asks its processes, waits as long as its template says, and ends its slice."""
+        self._record(step)
+        self._end(step.name, timeout_s)
+
+    def _end(self, name: str, timeout_s: float) -> None:
+        end_all([process for one in self.records() if one.name == name for process in one.started], name, timeout_s)
+        self._slices.end(name)
+        remove_core_record(self._folder, name)
+        forget_file(self._environments, f"{name}.env")
+
+    def _record(self, step: CoreStep) -> CoreRecord:
+        for record in self.records():
+            if record.name == step.name and record.cpu_index == step.cpu_index:
+                return record
+        raise DeviceError("NOT_FOUND", f"{_text(step)} does not run")
+
+
+def _text(step: CoreStep) -> str:
+    return f"CPU {step.cpu_index}: {step.service.workload} on {core_text(step.service)}"

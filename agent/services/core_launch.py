@@ -1,0 +1,72 @@
+"""What is started for a service on cores: one launch for each process, all of them in the slice of the service."""
+
+from collections.abc import Iterator
+
+from ..model.core_services import CoreService
+from ..model.device_key import cpu_key
+from ..model.service_environment import core_environment
+from ..model.slices import slice_name
+from .launch import MARK, Launch, filled_health
+from .template import ServiceTemplate, filled
+
+
+def core_launches(
+    name: str, cpu_index: int, service: CoreService, template: ServiceTemplate, ports: Iterator[int]
+) -> list[Launch]:
+    """
+    Returns the processes of a service on cores.
+
+    Which cores they are is the slice's matter alone: they may change while the processes run. iGniter's standby process
+    is one of a GPU under MPS; on cores there is none.
+
+    Parameters
+    ----------
+    name
+        Of the running service.
+    ports
+        Free ports, of which each process takes one if its template has ports.
+    """
+    copies = service.processes if template.copies == "each" else 1
+    return [_launch(name, cpu_index, service, template, ports, number, copies) for number in range(copies)]
+
+
+def _launch(
+    name: str,
+    cpu_index: int,
+    service: CoreService,
+    template: ServiceTemplate,
+    ports: Iterator[int],
+    number: int,
+    copies: int,
+) -> Launch:
+    port = next(ports) if template.ports else None
+    of_gpus = dict.fromkeys(("gpu_index", "device_uuid", "gpu_uuid", "mig_uuid", "cuda_visible_devices"), "")
+    values = {
+        **of_gpus,
+        "workload": service.workload,
+        "replica": 1,
+        "batch": service.batch,
+        "processes": service.processes,
+        "process": number,
+        "slot": cpu_key(cpu_index),
+        "sm_percent": "100",
+        "role": "active",
+        "port": port,
+        "cpu_index": cpu_index,
+        "cores": service.cores,
+        "threads": service.threads,
+    }
+    environment = {key: filled(word, values) for key, word in template.env.items()}
+    environment |= core_environment(service)
+    return Launch(
+        unit=f"{name}.{number}" if copies > 1 else name,
+        role="active",
+        argv=tuple(filled(word, values) for word in template.command),
+        environment={**environment, MARK: name},
+        runner=template.runner,
+        user=template.user,
+        drain_s=template.drain_s,
+        port=port,
+        health=filled_health(template.health, values),
+        slice=slice_name(name),
+    )
