@@ -4,6 +4,7 @@ Streamlit's server behind the page's own rules (access/guarding.py).
 All of the page is loaded before it listens: nobody who opens the page waits for that.
 """
 
+import gc
 import os
 from contextlib import suppress
 from importlib import import_module
@@ -21,6 +22,9 @@ from sliceplan.app.session.drafts import keep_drafts
 from sliceplan.app.store.drafts import drafts_folder
 from sliceplan.app.store.errors import StoreError
 
+NEW_OBJECTS = 20_000
+"""Objects after which Python's collector looks at the young ones; 700 unless told, dozens of times a drawn page."""
+
 
 def guard_the_server() -> None:
     """Puts the rules before everything that Streamlit does with a request."""
@@ -34,6 +38,11 @@ def guard_the_server() -> None:
     starlette_app.create_streamlit_middleware = guarded
 
 
+def collect_seldom() -> None:
+    """Lets more objects come before the collector looks at them: plans are thousands, and none is in a cycle."""
+    gc.set_threshold(NEW_OBJECTS)
+
+
 def keep_work_beyond_restarts() -> None:
     """Has drafts written beside the store; where it has a wrong address, which the page tells, there are none."""
     with suppress(StoreError):
@@ -43,6 +52,7 @@ def keep_work_beyond_restarts() -> None:
 if __name__ == "__main__":
     import_module("sliceplan.app.jobs.demo_plan").plan_the_demo()  # by a worker, while the page is loaded here
     import_module("sliceplan.app.page")
+    collect_seldom()
     guard_the_server()
     keep_work_beyond_restarts()
     main(prog_name="streamlit")

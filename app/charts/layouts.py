@@ -1,11 +1,8 @@
 """How many GPUs are cut alike, before a change and after it: a fleet of any size in one small picture."""
 
-from collections import Counter
-
 import plotly.graph_objects as go
 
-from sliceplan.solver.metrics.layouts import layouts
-from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.metrics.layouts import Layouts
 
 from .colours import PALETTE
 from .legends import legend_on_top, room_px
@@ -17,9 +14,8 @@ FEW = 8
 """GPUs up to which an axis has a tick for each."""
 
 
-def layout_chart(base: Plan, changed: Plan) -> go.Figure:
+def layout_chart(before: Layouts, after: Layouts) -> go.Figure:
     """Returns a pair of bars for each kind of GPU, the most frequent first; what there is now has its number."""
-    before, after = layouts(base), layouts(changed)
     kinds = sorted(before.keys() | after.keys(), key=lambda kind: (-max(before[kind], after[kind]), kind))
     has_types = len({gpu for gpu, _ in kinds}) > 1
     names = [f"{gpu}: {layout}" if has_types else layout for gpu, layout in kinds[:MOST_ROWS]]
@@ -52,7 +48,7 @@ def layout_chart(base: Plan, changed: Plan) -> go.Figure:
     return figure
 
 
-def _values(kinds: list[tuple[str, str]], counts: Counter[tuple[str, str]]) -> list[int]:
+def _values(kinds: list[tuple[str, str]], counts: Layouts) -> list[int]:
     values = [counts[kind] for kind in kinds[:MOST_ROWS]]
     if len(kinds) > MOST_ROWS:
         values.append(sum(counts[kind] for kind in kinds[MOST_ROWS:]))

@@ -8,6 +8,7 @@ the kinds of its partitions changed, or the node and GPU where the plan names th
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from ..model.plan import Partition, Plan, PlannedGpu, Served
@@ -107,8 +108,14 @@ def _operation(plan: Plan, with_nodes: bool) -> dict[str, list[tuple[Place, tupl
 
 def _place(gpu: PlannedGpu, partition: Partition, with_nodes: bool) -> Place:
     if not with_nodes:
-        return Place(gpu.gpu, _size(partition), "", -1)
-    return Place(gpu.gpu, _size(partition), gpu.node or "", -1 if gpu.index is None else gpu.index)
+        return _made_place(gpu.gpu, _size(partition), "", -1)
+    return _made_place(gpu.gpu, _size(partition), gpu.node or "", -1 if gpu.index is None else gpu.index)
+
+
+@lru_cache(maxsize=4096)
+def _made_place(gpu: str, size: str, node: str, index: int) -> Place:
+    """Returns a place; without nodes thousands of partitions are in a few of them, and what is one object is equal."""
+    return Place(gpu, size, node, index)
 
 
 def _tuning(served: Served) -> tuple[int, int, float]:

@@ -5,8 +5,11 @@ from collections import Counter
 
 from ..model.plan import Plan, PlannedGpu
 
+Layouts = Counter[tuple[str, str]]
+"""How many GPUs of a type, by its name, are divided alike, by the words for it."""
 
-def layouts(plan: Plan) -> Counter[tuple[str, str]]:
+
+def layouts(plan: Plan) -> Layouts:
     """Returns how many GPUs of each type are divided alike; the words name the partitions, largest part first."""
     return Counter((gpu.gpu, layout_of(gpu)) for gpu in plan.gpus)
 

@@ -1,9 +1,7 @@
 """The live what-if: sliders on the left, and on the right the new plan beside the problem's."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from sliceplan.app.charts.fleet import fleet_chart
@@ -14,12 +12,13 @@ from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.tables.what_if import moved_table
 from sliceplan.app.widgets.actions import solve_now
 from sliceplan.app.widgets.job_progress import show_failure
+from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.differences.plans import difference
+from sliceplan.solver.differences.plans import Move, difference
+from sliceplan.solver.metrics.layouts import layouts
 from sliceplan.solver.model.errors import InputError
-from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.model.words import counted
@@ -43,20 +42,8 @@ LETTERS = 62
 MOST_REASONS = 3
 """Reasons that are shown where there is no plan."""
 
-EFFECT = Kept["_Effect"]("what_if.effect")
-
 SOLVED = Kept[Problem]("what_if.solved")
 """The problem that was solved unasked."""
-
-
-@dataclass(frozen=True)
-class _Effect:
-    """What becomes of the base's plan."""
-
-    base: Plan
-    shown: Plan
-    picture: go.Figure
-    moved: pd.DataFrame
 
 
 def show_live(session: Session) -> None:
@@ -122,10 +109,13 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
         for line in reasons(shown.plan)[:MOST_REASONS]:
             st.warning(literal(line))
         return
-    effect = _effect(session, base, shown)
-    show_picture(session, effect.picture, "what-if-gpus")
+    plans = base.plan, shown.plan
+    before = made_once("what_if.before", plans[:1], lambda: layouts(plans[0]))
+    show_picture(
+        session, made_once("what_if.layouts", plans, lambda: layout_chart(before, layouts(plans[1]))), "what-if-gpus"
+    )
     if shown is not base:
-        _show_moves(effect)
+        _show_moves(made_once("what_if.moves", plans, lambda: difference(*plans).moved))
     _show_every_gpu(session, shown)
 
 
@@ -184,25 +174,20 @@ def _reset(session: Session) -> None:
     CHOSEN.forget(session)
 
 
-def _show_moves(effect: _Effect) -> None:
-    counts = int((effect.moved["change"] != 0).sum())
-    others = len(effect.moved) - counts
+def _show_moves(moved: Sequence[Move]) -> None:
+    """Draws how many services move, and which ones while that is open: a table at every move of a slider is slow."""
+    counts = sum(len(move.old) != len(move.new) for move in moved)
+    others = len(moved) - counts
     changed = f"{counted(counts, 'service')} {'has' if counts == 1 else 'have'} another number of places"
-    with st.expander(f"{changed}; {others:,} {'moves' if others == 1 else 'move'} to other sizes or GPUs"):
-        if len(effect.moved):
-            show_table(effect.moved, "what_if_moves")
+    text = f"{changed}; {others:,} {'moves' if others == 1 else 'move'} to other sizes or GPUs"
+    opened = st.expander(text, key="what_if_moved", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
+        if moved:
+            show_table(moved_table(moved), "what_if_moves")
         else:
             st.caption("Every service stays on the same kinds of partitions.")
-
-
-def _effect(session: Session, base: Answer, shown: Answer) -> _Effect:
-    """Returns what two plans differ in; it is found out once, not in every drawing."""
-    known: _Effect | None = EFFECT.of(session)
-    if known is None or known.base is not base.plan or known.shown is not shown.plan:
-        moved = moved_table(difference(base.plan, shown.plan).moved)
-        known = _Effect(base.plan, shown.plan, layout_chart(base.plan, shown.plan), moved)
-        EFFECT.keep(session, known)
-    return known
 
 
 def _show_every_gpu(session: Session, shown: Answer) -> None:

@@ -59,7 +59,7 @@ def plans():
 def test_every_gpu_is_in_the_picture_of_layouts(plans):
     base, doubled = plans
     assert layouts(base).total() == base.gpus_used
-    figure = layout_chart(base, doubled)
+    figure = layout_chart(layouts(base), layouts(doubled))
     assert [sum(bar.x) for bar in figure.data] == [base.gpus_used, doubled.gpus_used]
     assert len(figure.data[0].y) <= MOST_ROWS + 1
 
