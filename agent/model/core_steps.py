@@ -129,13 +129,11 @@ class _Way:
 
     def _detour(self, name: str, waiting: dict[str, CoreService]) -> CoreService | None:
         """Returns a place on cores that nobody has and nobody waits for; None: there is none."""
-        service = self.now[name]
-        tree = CoreTree.of(load_cpus()[self._cpu])
-        awaited = {core for end in waiting.values() for core in end.held}
+        service, tree = self.now[name], CoreTree.of(load_cpus()[self._cpu])
+        taken = {core for place in (*self.now.values(), *waiting.values()) for core in place.held}
         for start in range(len(self._cores) - service.cores + 1):
-            place = replace(service, start=start)
-            if tree.stands_well(start, service.cores) and awaited.isdisjoint(place.held) and self._is_free(place, ""):
-                return place
+            if taken.isdisjoint(range(start, start + service.cores)) and tree.stands_well(start, service.cores):
+                return replace(service, start=start)
         return None
 
     def _is_free(self, place: CoreService, own: str) -> bool:

@@ -7,11 +7,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..devices.device import Device
+from ..model.core_steps import CheckOnCores, StopOnCores
 from ..model.desired import Desired
 from ..model.steps import CheckHealth, ResetGpu, Step, StopService
 from .state_folder import StateFolder
 
-TIME_LIMITS_S: dict[type[Step], float] = {ResetGpu: 300.0, StopService: 300.0, CheckHealth: 900.0}
+TIME_LIMITS_S: dict[type[Step], float] = {
+    ResetGpu: 300.0,
+    StopService: 300.0,
+    StopOnCores: 300.0,
+    CheckHealth: 900.0,
+    CheckOnCores: 900.0,
+}
 """Limits of steps that wait for others: for firmware, for requests in flight, for a model to load."""
 
 

@@ -8,6 +8,7 @@ is kept, and one that succeeded is not if it is broken.
 from collections.abc import Sequence
 
 from ...solver.model.errors import SliceplanError
+from ..model.core_steps import CheckOnCores
 from ..model.device_error import DeviceError
 from ..model.differences import differences
 from ..model.live import LiveNode, instance_uuids
@@ -99,7 +100,7 @@ def _try(
             error = DeviceError("UNKNOWN", str(refused))
         after = read_state(session)
         broken = broken_promise(step, before, after, known)
-        if error and isinstance(step, CheckHealth):
+        if error and isinstance(step, CheckHealth | CheckOnCores):
             broken = broken or "it is not healthy"
         retry = (
             error and error.name == "IN_USE" and isinstance(step, DestroyComputeInstance | DestroyInstance | StopMps)

@@ -8,8 +8,17 @@ import pytest
 from problems.small_plans import cores_of, gpu_of, partition_of, plan_of
 
 from sliceplan.agent import cli
-from sliceplan.agent.devices.simulated.node import SimulatedNodeFile
+from sliceplan.agent.devices.simulated.injection import Injection
+from sliceplan.agent.devices.simulated.node import SimulatedNode, SimulatedNodeFile
+from sliceplan.agent.model.core_services import CoreService
+from sliceplan.agent.model.core_steps import CheckOnCores, StopOnCores
+from sliceplan.agent.model.differences import differences
+from sliceplan.agent.model.node import Service
 from sliceplan.agent.model.plan_files import node_share
+from sliceplan.agent.model.steps import CheckHealth, StopService
+from sliceplan.agent.transition.applying import apply_transition
+from sliceplan.agent.transition.preflight import plan_transition
+from sliceplan.agent.transition.session import Patience
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.errors import InputError
 
@@ -116,6 +125,27 @@ def test_what_a_reboot_took_comes_back_and_a_failure_is_undone(agent, tmp_path):
     failed = agent("apply", "--yes", "--unsigned", "after.json")
     assert (failed.code, "Failed, and rolled back" in failed.out) == (1, True), failed.out
     assert places(node) == {"b": range(8), "c": range(16, 32)}
+
+
+@pytest.mark.parametrize("kind", ["unhealthy", "driver_error"])
+@pytest.mark.parametrize("call", range(1, 5))
+def test_whatever_fails_is_undone_and_what_moved_runs_on(call, kind, session_of):
+    node = SimulatedNode.in_state(node_share(BEFORE, "n1", "p.json"))
+    kept = node.state()["cpu0"].running("b-cpu0").pids
+    node.inject(Injection(call, kind))
+    before, after = node_share(BEFORE, "n1", "p.json"), node_share(AFTER, "n1", "p.json")
+    transition = plan_transition(node.state(), after)
+    assert len(transition.steps) == 4
+    outcome = apply_transition(session_of(node), transition, None)
+    assert outcome.end == "rolled back"
+    assert differences(node.state(), before) == []
+    assert node.state()["cpu0"].running("b-cpu0").pids == kept
+
+
+def test_a_stop_and_a_health_check_on_cores_may_take_as_long_as_on_a_gpu():
+    service = CoreService("b", 0, 8)
+    limits = [Patience().limit_s(step) for step in (StopOnCores(0, "b-cpu0", service), CheckOnCores(0, "b", service))]
+    assert limits == [Patience().limit_s(step) for step in (StopService(0, Service("b")), CheckHealth(0, Service("b")))]
 
 
 def test_a_cpu_that_a_plan_leaves_is_freed(agent, tmp_path):

@@ -3,8 +3,8 @@ Mutated plan files, from the bytes that come in to what would be carried out; no
 
 Half of them are signed plans that are changed afterwards, which no signature survives. The other half are changed
 first and then signed by a trusted key, as by somebody who stole it: what is inside must be refused too, or lead to
-steps on this node's GPUs and words of the node's own templates alone. An audit hook of the interpreter sees every
-program that is started, file that is written and connection that is made, whoever asks for it.
+steps on this node's GPUs and CPUs and words of the node's own templates alone. An audit hook of the interpreter sees
+every program that is started, file that is written and connection that is made, whoever asks for it.
 
 SLICEPLAN_FUZZ sets how many there are, SLICEPLAN_FUZZ_SEED which.
 """
@@ -21,10 +21,14 @@ from pathlib import Path
 import pytest
 from problems.instances import problem_of
 
+from sliceplan.agent.devices.simulated.core_rules import simulated_cpus
+from sliceplan.agent.model.core_steps import StartOnCores
 from sliceplan.agent.model.live import LiveGpu
 from sliceplan.agent.model.node import Slot, needs_mps
 from sliceplan.agent.model.service_environment import mps_folder
+from sliceplan.agent.model.slices import confining, starting, stopping
 from sliceplan.agent.model.steps import StartService
+from sliceplan.agent.services.core_launch import core_launches
 from sliceplan.agent.services.launch import SlotDevice, launches
 from sliceplan.agent.services.records import record_path
 from sliceplan.agent.services.systemd import start_command
@@ -98,7 +102,7 @@ NUMBERS = [
 ]
 OTHERS = [None, True, False, [], {}, [[]], {"": 0}, [None] * 50]
 
-SAFE_WORD = re.compile(r"[A-Za-z0-9._=/@%:+-]{0,150}")
+SAFE_WORD = re.compile(r"[A-Za-z0-9._=/@%:,+-]{0,150}")
 """What an argument, a variable or a path may be made of once a plan's values are in it."""
 
 FORBIDDEN = (
@@ -141,7 +145,7 @@ def watch():
 
 @pytest.fixture(scope="module")
 def base():
-    """A plan for two nodes: GPUs cut by MIG, shared by MPS and used whole."""
+    """A plan for two nodes: GPUs cut by MIG, shared by MPS, used whole and in turn, and a CPU."""
     workloads = [
         {"model": "resnet50", "rate_rps": 900, "slo_ms": 200},
         {"model": "bert", "rate_rps": 60, "slo_ms": 500},
@@ -153,10 +157,15 @@ def base():
     share = {"mig_profile": None, "start": None, "sm_percent": 40.0, "duty_cycle_ms": None}
     shares = [{**share, "serves": [{**served, "workload": name, "memory_mib": 8000.0}]} for name in ("a", "b")]
     whole = {**share, "sm_percent": None, "serves": [{**served, "workload": "c", "processes": 2}]}
+    rounds = [{**served, "workload": name, "processes": 1} for name in ("d", "e")]
+    in_turn = {**whole, "serves": rounds, "duty_cycle_ms": 5000.0, "turns": "fixed"}
+    on_cores = [{**whole, "start": start, "cores": 8, "serves": [{**served, "workload": "f"}]} for start in (0, 8)]
     data["gpus"] += [
         {**place, "id": "A100-80GB/8", "index": 2, "sharing": "mps", "partitions": shares},
         {**place, "id": "A100-80GB/9", "index": 3, "sharing": "exclusive", "partitions": [whole]},
         {**data["gpus"][0], "id": "A100-80GB/10", "node": "n2", "index": 0},
+        {**place, "id": "A100-80GB/11", "index": 4, "sharing": "exclusive", "partitions": [in_turn]},
+        {**place, "gpu": CPU, "id": f"{CPU}/0", "index": 0, "sharing": "cores", "partitions": on_cores},
     ]
     Plan.model_validate(data)
     dates = {"issued_at": "2026-11-21T12:00:00Z", "expires_at": None}
@@ -174,7 +183,8 @@ def sealed(trust):
     return sign
 
 
-LIVE = {index: LiveGpu("A100-80GB", f"GPU-{index}") for index in range(4)}
+CPU = "Xeon-8275CL"
+LIVE = {index: LiveGpu("A100-80GB", f"GPU-{index}") for index in range(5)} | {"cpu0": simulated_cpus([CPU])[0]}
 TEMPLATE = ServiceTemplate.model_validate(
     {
         "command": ["/usr/bin/serve", *(f"--{name}={{{name}}}" for name in PLACEHOLDERS)],
@@ -230,7 +240,7 @@ def test_what_a_stolen_key_signs_leads_to_this_nodes_gpus_and_templates_alone(tr
             refused += 1
             continue
         reached += 1
-        assert {step.gpu_index for step in transition.steps} <= LIVE.keys(), where
+        assert {step.device for step in transition.steps} <= LIVE.keys(), where
         assert [word for word in words if not SAFE_WORD.fullmatch(word)] == [], where
     assert watch.seen == []
     assert refused > COUNT * 0.2
@@ -241,6 +251,8 @@ def words_of(transition):
     """Yields every word, variable and path that the steps of a transition would use."""
     run = Path("/run/sliceplan")
     for step in transition.steps:
+        if isinstance(step, StartOnCores):
+            yield from words_on_cores(step, run)
         if not isinstance(step, StartService):
             continue
         slot, service = step.slot, step.service
@@ -260,6 +272,19 @@ def words_of(transition):
             yield from launch.argv
             yield from (f"{name}={value}" for name, value in launch.environment.items())
             yield from start_command(launch)
+
+
+def words_on_cores(step, run):
+    """Yields the words of a step on cores."""
+    path = run / "cores" / f"{step.name}.json"
+    assert path.parent == run / "cores"
+    yield str(path)
+    yield from (*confining(step), *starting(step.name), *stopping(step.name))
+    for launch in core_launches(step.name, step.cpu_index, step.service, TEMPLATE, iter(range(20000, 60000))):
+        assert launch.argv[0] == "/usr/bin/serve"
+        assert launch.user == "serve"
+        yield from (f"{name}={value}" for name, value in launch.environment.items())
+        yield from start_command(launch)
 
 
 def check_message(error, number):
