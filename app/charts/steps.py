@@ -110,6 +110,7 @@ def time_axis(since: float, until: float) -> dict[str, Any]:
         "tickmode": "array",
         "tickvals": ticks,
         "ticktext": [duration(tick) for tick in ticks],
+        "tickangle": 0,
         "fixedrange": True,
     }
 
@@ -204,6 +205,6 @@ def _hover(step: TransitionStep, by_id: dict[int, TransitionStep]) -> str:
 
 
 def _tick_s(seconds: float) -> float:
-    """Returns a distance of ticks that a clock has, for about 8 of them."""
+    """Returns a distance of ticks that a clock has, for about four of them, which a phone has room for."""
     steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200)
-    return next((float(step) for step in steps if seconds / step <= 9), 86400.0)
+    return next((float(step) for step in steps if seconds / step <= 5), 86400.0)

@@ -1,10 +1,13 @@
 """The page for everyone: axe-core finds nothing on any screen in either theme, and nothing is cut at four widths."""
 
+import json
 from importlib.util import find_spec
 
 import pytest
 from playwright.sync_api import expect
+from problems.small_problem import GOOD
 from support.browser_walk import await_stillness, go, press, settle
+from support.hostile_inputs import packed
 from support.needs import AXE, skip_without
 
 pytestmark = pytest.mark.browser
@@ -57,18 +60,25 @@ def axe():
     return Axe()
 
 
-def test_every_screen_is_for_everyone_at_every_width(page, axe):
+def assert_for_everyone(page, axe, screen):
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(f"document.querySelector('[data-testid=stMain]').scrollWidth <= {width}")
+    page.set_viewport_size({"width": 1280, "height": 1400})
+    for scheme in ("dark", "light"):
+        show_in(page, scheme)
+        assert breaches(page, axe, scheme) == [], (screen, scheme)
+
+
+def test_every_screen_and_a_links_question_are_for_everyone_at_every_width(page, axe, address):
     press(page, "Compare")
     expect(page.get_by_test_id("stSidebar").get_by_text("proven cheapest")).to_be_visible()
     for screen in SCREENS:
         go(page, screen, heading="sliceplan" if screen == "Start" else screen)
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_function(f"document.querySelector('[data-testid=stMain]').scrollWidth <= {width}")
-        page.set_viewport_size({"width": 1280, "height": 1400})
-        for scheme in ("dark", "light"):
-            show_in(page, scheme)
-            assert breaches(page, axe, scheme) == [], (screen, scheme)
+        assert_for_everyone(page, axe, screen)
+    page.goto(f"{address}/workloads?problem={packed(json.dumps(GOOD))}")
+    expect(page.get_by_role("heading", name="Open this link?")).to_be_visible()
+    assert_for_everyone(page, axe, "a link's question")
 
 
 def test_the_dialog_of_own_profiles_is_for_everyone_before_and_after_a_table_is_pasted(page, axe):

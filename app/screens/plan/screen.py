@@ -3,6 +3,7 @@
 import streamlit as st
 
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
+from sliceplan.app.charts.service_loads import fullest_first, grows_least, load_chart
 from sliceplan.app.charts.shades import COLOUR_BY, ColourBy
 from sliceplan.app.screens.plan.downloads import offer_plan
 from sliceplan.app.session.session import Session
@@ -16,7 +17,7 @@ from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
-from sliceplan.solver.metrics.service_figures import service_figures
+from sliceplan.solver.metrics.service_figures import ServiceFigures, service_figures
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.performance.latency_rules.rules import part_of_slo
@@ -28,7 +29,7 @@ from .next_questions import show_next_questions
 from .rounds_view import show_rounds
 from .worth import show_worth
 
-FLEET, BUDGETS, SERVICES, GPUS = "Fleet", "Latency budgets", "Services", "GPUs"
+FLEET, BUDGETS, LOADS, SERVICES, GPUS = "Fleet", "Latency budgets", "Rate and capacity", "Services", "GPUs"
 MOST_WARNINGS = 40
 
 
@@ -63,7 +64,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     _show_warnings(plan)
     if not goes_on and session.answer is not None and session.answer.plan is plan:
         show_next_questions(session, session.answer)
-    view = choose_one(session, "plan.view", "Show", (FLEET, BUDGETS, SERVICES, GPUS), side_by_side=True)
+    view = choose_one(session, "plan.view", "Show", (FLEET, BUDGETS, LOADS, SERVICES, GPUS), side_by_side=True)
     chosen, by = _choose(session, plan, with_colours=view == FLEET)
     gpus = chosen.gpus_of(plan)
     if not gpus:
@@ -73,6 +74,8 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
         show_rounds(session, problem, plan)
     elif view == BUDGETS:
         _show_budgets(session, problem, plan, chosen)
+    elif view == LOADS:
+        _show_loads(session, problem, plan, chosen)
     elif view == SERVICES:
         _show_services(problem, plan, chosen)
     else:
@@ -137,11 +140,7 @@ def _show_budgets(session: Session, problem: Problem, plan: Plan, chosen: GpuFil
     running = chosen.services_of(plan)
     figures = worst_first(made_once("plan.figures", (problem, plan), lambda: service_figures(problem, plan)))
     figures = [one for one in figures if one.name in running]
-    counts = [count for count in (10, 20, 50, 100) if count < len(figures)] or [10]
-    most = counts[0]
-    if len(figures) > counts[0]:
-        most = choose_one(session, "plan.budgets", f"Services, of {len(figures):,}, the tightest first", counts)
-    show_picture(session, budget_chart(figures[:most]), "latency_budgets")
+    show_picture(session, budget_chart(_first(session, figures, "tightest")), "latency_budgets")
     settings = problem.settings
     part = part_of_slo(settings.latency, settings.slo_fraction)
     promise = SETTINGS["latency"].values[settings.latency]
@@ -149,6 +148,39 @@ def _show_budgets(session: Session, problem: Problem, plan: Plan, chosen: GpuFil
         f"Of each SLO, a batch may take {part:.0%} (promised: {promise}); the rest is kept for "
         "requests that wait for their batch or in the queue. A service's slowest partition counts. Where services "
         "share a GPU by MPS, the parts show what neighbours add."
+    )
+
+
+def _first(session: Session, figures: list[ServiceFigures], which: str) -> list[ServiceFigures]:
+    """Lets the user choose how many services of many are drawn; `which`: those that come first."""
+    counts = [count for count in (10, 20, 50, 100) if count < len(figures)] or [10]
+    most = counts[0]
+    if len(figures) > counts[0]:
+        most = choose_one(session, "plan.budgets", f"Services, of {len(figures):,}, the {which} first", counts)
+    return figures[:most]
+
+
+def _show_loads(session: Session, problem: Problem, plan: Plan, chosen: GpuFilter) -> None:
+    running, headroom = chosen.services_of(plan), problem.settings.headroom
+    figures = fullest_first(made_once("plan.figures", (problem, plan), lambda: service_figures(problem, plan)))
+    figures = [one for one in figures if one.name in running]
+    show_picture(session, load_chart(_first(session, figures, "fullest"), headroom), "rate_and_capacity")
+    st.caption(
+        "Requests/s beside the name, and in percent of what the service's partitions carry together. "
+        + literal(_who_fails_first(figures, headroom))
+    )
+
+
+def _who_fails_first(figures: list[ServiceFigures], headroom: float) -> str:
+    least = grows_least(figures, headroom)
+    if least is None:
+        return ""
+    one, growth = least
+    if growth < 0:
+        return f"The rate of {one.name} is more than they carry."
+    return (
+        f"If all rates grow and nothing is moved, {one.name} fails first, beyond {growth:.1%} more. How much more fits "
+        "if the same GPUs are divided anew, a question above answers."
     )
 
 

@@ -93,6 +93,10 @@ def test_budgets_of_many_services_begin_with_the_tightest_ten():
     assert not page.exception
     assert page.selectbox(key="plan.budgets").options == ["10", "20"]
     assert "a batch may take 50%" in texts(page.caption)
+    look_at(page, "Rate and capacity")
+    assert not page.exception
+    assert page.selectbox(key="plan.budgets").label == "Services, of 30, the fullest first"
+    assert "fails first, beyond" in texts(page.caption)
 
 
 def test_parts_that_are_kept_free_have_their_price():
