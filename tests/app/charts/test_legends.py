@@ -9,6 +9,7 @@ from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.layouts import layout_chart
 from sliceplan.app.charts.legends import LETTERS_IN_A_LINE, ROW_PX, room_px, swatches_in_lines
 from sliceplan.solver.api import solve
+from sliceplan.solver.metrics.layouts import layouts
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def test_each_row_of_a_legend_has_its_height():
 
 
 def test_pictures_keep_room_for_all_entries_above_their_bars(plan):
-    figure = layout_chart(plan, plan)
+    figure = layout_chart(layouts(plan), layouts(plan))
     named = [trace for trace in figure.data if trace.showlegend is not False]
     assert figure.layout.margin.t >= room_px(len(named), 1)
     legend = figure.layout.legend
