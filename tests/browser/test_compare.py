@@ -29,3 +29,8 @@ def test_planners_that_ignore_interference_miss_slos_and_another_ones_plan_is_ta
     expect(page.get_by_text("This is the plan that the other screens show.")).to_be_visible()
     page.get_by_role("tab", name="Prices").click()
     expect(page.get_by_text("has none.")).to_be_visible(timeout=10_000)
+    page.get_by_role("tab", name="Learned scheduler").click()
+    expect(page.get_by_role("heading", name="exact plans come to 21.3")).to_be_visible()
+    actor = page.get_by_label("Your own: an actor of").or_(page.get_by_test_id("stFileUploaderDropzoneInput")).last
+    actor.set_input_files({"name": "mine.npz", "mimeType": "application/zip", "buffer": b"no archive"})
+    expect(page.get_by_text("mine.npz: is damaged, or no file of arrays")).to_be_visible()

@@ -36,6 +36,7 @@ from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.wording.reasons import shared_reasons
 from sliceplan.solver.wording.summary import missed_slos, plan_summary
 
+from .learned import show_learned
 from .rows_so_far import show_rows_so_far
 
 ROW = Kept[str | None]("compare.row")
@@ -55,7 +56,9 @@ LONGEST_S = 86_400.0
 def show(session: Session) -> None:
     """Draws the screen."""
     show_failure(session.results.get("compare"))
-    planners_tab, prices_tab = st.tabs(["Planners", "Prices"])
+    planners_tab, prices_tab, learned_tab = st.tabs(
+        ["Planners", "Prices", "Learned scheduler"], key="compare_tab", on_change="rerun"
+    )
     with planners_tab:
         facts = _choose(session)
         if "compare" in session.open_jobs:
@@ -69,6 +72,9 @@ def show(session: Session) -> None:
             _show_comparison(session, *session.comparison, facts)
     with prices_tab:
         _show_prices(session)
+    if learned_tab.open:
+        with learned_tab:
+            show_learned(session)
 
 
 def _choose(session: Session) -> dict[str, PlannerFacts]:

@@ -27,6 +27,9 @@ from .training import Evaluated, Training, heads_of
 
 KIND = "sliceplan inss actor"
 
+ACTOR = "an actor of `sliceplan train-inss`"
+"""What a file should be, for messages."""
+
 MOST_HIDDEN = 4096
 
 
@@ -85,6 +88,13 @@ def _shown(values: Any) -> str:
     )
 
 
+def refuse_another_kind(source: str, record: dict[str, Any]) -> None:
+    """Raises InputError if a file's record is not that of an actor."""
+    if record.get("kind") != KIND or record.get("version") != 1:
+        message = f"is {record.get('kind')!r}, version {record.get('version')!r}; expected {KIND!r}, version 1"
+        raise InputError([Finding(source, "", message)])
+
+
 def write_actor(path: Path, training: Training, setting: Setting, exact: Evaluated | None) -> None:
     """Writes the best actor of a training."""
     problem = setting.latencies.problem
@@ -113,10 +123,8 @@ def read_actor(path: Path, setting: Setting) -> Actor:
     InputError
         If the file is missing or damaged, or the actor was trained for another problem.
     """
-    record, arrays = read_arrays(path, "an actor of `sliceplan train-inss`")
-    if record.get("kind") != KIND or record.get("version") != 1:
-        message = f"is {record.get('kind')!r}, version {record.get('version')!r}; expected {KIND!r}, version 1"
-        raise InputError([Finding(str(path), "", message)])
+    record, arrays = read_arrays(path, ACTOR)
+    refuse_another_kind(str(path), record)
     refuse_another(str(path), str(record.get("problem")), str(record.get("digest")), setting.latencies.problem, record)
     heads = heads_of(setting)
     try:
@@ -129,15 +137,16 @@ def read_actor(path: Path, setting: Setting) -> Actor:
         expected = sum((before + 1) * after for before, after in pairwise(sizes))
         if numbers.shape != (expected,) or numbers.dtype != np.float32 or not np.isfinite(numbers).all():
             raise ValueError("actor")
-        curve = tuple(_evaluated(one) for one in record["curve"])
-        exact = None if record["exact"] is None else _evaluated(record["exact"])
+        curve = tuple(evaluated_of(one) for one in record["curve"])
+        exact = None if record["exact"] is None else evaluated_of(record["exact"])
         return Actor(Network(sizes, numbers), heads, int(record["seed"]), int(record["episodes"]), curve, exact)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         message = f"is damaged: its {error} is not what an actor of this problem has; train it again"
         raise InputError([Finding(str(path), "", message)]) from error
 
 
-def _evaluated(data: Any) -> Evaluated:
+def evaluated_of(data: Any) -> Evaluated:
+    """Returns an evaluation from a file's record; ValueError or TypeError if it is none."""
     found = Evaluated(**data)
     numbers: Sequence[Any] = [found.episode, found.reward, found.late_share, found.normalised, found.capacity_rps]
     if not all(isinstance(one, int | float) and isfinite(one) for one in numbers):

@@ -33,7 +33,9 @@ def write_arrays(path: Path, record: Mapping[str, Any], arrays: Mapping[str, NDA
     write_bytes(path, into.getvalue())
 
 
-def read_arrays(path: Path, what: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_arrays(
+    path: Path, what: str, *, source: str | None = None, most_bytes: int = MOST_BYTES
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """
     Returns the record and the arrays of a file.
 
@@ -41,6 +43,10 @@ def read_arrays(path: Path, what: str) -> tuple[dict[str, Any], dict[str, NDArra
     ----------
     what
         What the file should be, for the message.
+    source
+        What the message calls the file; None: its path.
+    most_bytes
+        Of the file, and of what is in it.
 
     Raises
     ------
@@ -49,18 +55,18 @@ def read_arrays(path: Path, what: str) -> tuple[dict[str, Any], dict[str, NDArra
     """
 
     def refused(message: str) -> InputError:
-        return InputError([Finding(str(path), "", f"{message}; expected {what}")])
+        return InputError([Finding(source or str(path), "", f"{message}; expected {what}")])
 
     try:
         if path.is_dir():
             raise refused("is a folder")
         if not path.is_file():
             raise refused("is no file" if path.exists() else "is not there")
-        if path.stat().st_size > MOST_BYTES:
-            raise refused(f"has more than {MOST_BYTES >> 20} MiB")
+        if path.stat().st_size > most_bytes:
+            raise refused(f"has more than {most_bytes >> 20} MiB")
         with zipfile.ZipFile(path) as members:
-            if sum(one.file_size for one in members.infolist()) > MOST_BYTES:
-                raise refused(f"has more than {MOST_BYTES >> 20} MiB in it")
+            if sum(one.file_size for one in members.infolist()) > most_bytes:
+                raise refused(f"has more than {most_bytes >> 20} MiB in it")
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in file.files}
         record = json.loads(arrays.pop(RECORD).tobytes())
