@@ -10,7 +10,10 @@ from .colours import FREE, MISSES, PALETTE, WASTED
 from .service_rows import mark_slo, service_rows
 
 EXECUTION = "execution"
+FILLING = "filling the batch"
+"""What the first request of a batch waits for the others, where batches are held (latency: assembly)."""
 ORDER = (
+    FILLING,
     EXECUTION,
     "loading",
     "scheduling",
@@ -47,7 +50,7 @@ def budget_chart(figures: Sequence[ServiceFigures]) -> go.Figure:
             hovertext=[_hover(one, own) for own, one in zip(parts, figures, strict=True)],
             hovertemplate="%{hovertext}<extra></extra>",
         )
-    rest = [(100 * max(0.0, one.limit_ms - _latency(one)) / one.slo_ms) for one in figures]
+    rest = [(100 * max(0.0, one.limit_ms - _filling(one) - _latency(one)) / one.slo_ms) for one in figures]
     reserve = [100 * (one.slo_ms - one.limit_ms) / one.slo_ms for one in figures]
     for name, values, colour, pattern in (
         ("not needed", rest, FREE, ""),
@@ -86,14 +89,25 @@ def _latency(one: ServiceFigures) -> float:
     return one.slowest.latency_ms if one.slowest else 0.0
 
 
+def _filling(one: ServiceFigures) -> float:
+    """Returns how long a batch of the slowest partition is held at its rate, spaced evenly, ms; 0: it is not held."""
+    served = one.slowest
+    if served is None or not served.dispatch_after_ms:
+        return 0.0
+    full_ms = 1000 * (served.batch - 1) / served.rate_rps if served.rate_rps else served.dispatch_after_ms
+    return min(full_ms, served.dispatch_after_ms)
+
+
 def _parts(one: ServiceFigures) -> dict[str, float]:
-    """Returns the latency of the slowest partition by cause, ms."""
+    """Returns what a request of the slowest partition takes by cause, ms."""
     if one.slowest is None:
         return {}
+    filling_ms = _filling(one)
+    parts = {FILLING: filling_ms} if filling_ms else {}
     causes = one.slowest.causes_ms
     if not causes:
-        return {EXECUTION: one.slowest.latency_ms}
-    return {EXECUTION if cause in OWN else cause: ms for cause, ms in causes.items() if ms > 0}
+        return parts | {EXECUTION: one.slowest.latency_ms}
+    return parts | {EXECUTION if cause in OWN else cause: ms for cause, ms in causes.items() if ms > 0}
 
 
 def _rank(cause: str) -> tuple[int, str]:

@@ -148,6 +148,7 @@ def _show_budgets(session: Session, problem: Problem, plan: Plan, chosen: GpuFil
         f"Of each SLO, a batch may take {part:.0%} (promised: {promise}); the rest is kept for "
         "requests that wait for their batch or in the queue. A service's slowest partition counts. Where services "
         "share a GPU by MPS, the parts show what neighbours add."
+        + (" A batch is held until it is full or its oldest request must go." if settings.latency == "assembly" else "")
     )
 
 

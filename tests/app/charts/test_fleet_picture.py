@@ -166,6 +166,20 @@ def test_budgets_of_mig_and_mps_have_their_causes_in_one_picture():
     assert any("cache contention" in text for bar in figure.data for text in bar.hovertext)
 
 
+def test_a_batch_that_is_held_takes_its_part_of_the_slo():
+    workloads = [{"name": name, "model": name, "rate_rps": 300, "slo_ms": 400} for name in ("bert", "resnet50")]
+    problem = problem_of(workloads, latency="assembly")
+    plan = solve(problem)
+    figures = worst_first(service_figures(problem, plan))
+    bars = {bar.name: bar for bar in budget_chart(figures).data}
+    for i, one in enumerate(figures):
+        served = one.slowest
+        held_ms = min(1000 * (served.batch - 1) / served.rate_rps, served.dispatch_after_ms or 0.0)
+        assert bars["filling the batch"].x[i] == pytest.approx(held_ms / 4)
+        assert sum(bar.x[i] for bar in bars.values()) == pytest.approx(100)
+    assert max(bars["filling the batch"].x) > 0
+
+
 def test_an_slo_that_execution_may_take_whole_keeps_nothing():
     problem = problem_of([{"model": "bert", "rate_rps": 60, "slo_ms": 100}], slo_fraction=1.0)
     names = [bar.name for bar in budget_chart(service_figures(problem, solve(problem))).data]
