@@ -1,9 +1,13 @@
 """What partition sizes and services cost, as tables."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 
-from sliceplan.solver.model.plan import Prices
+from sliceplan.solver.model.plan import Plan, Prices
 from sliceplan.solver.model.price_report import PriceReport
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.performance.interference.prediction import Floats
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 
 
@@ -41,3 +45,17 @@ def service_table(report: PriceReport) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(rows).astype({"+10 % rate": "float64", "-10 % SLO": "float64", "to move": "float64"})
     return frame.sort_values("per hour", ascending=False, ignore_index=True)
+
+
+def type_table(problem: Problem, plan: Plan, costs: Mapping[str, Floats]) -> pd.DataFrame:
+    """Returns one row a service: the types that it runs on, and what it would cost on each type; NaN: it cannot."""
+    runs: dict[str, dict[str, None]] = {workload.name: {} for workload in problem.workloads}
+    for gpu in plan.gpus:
+        for partition in gpu.partitions:
+            for served in partition.serves:
+                runs[served.workload][gpu.gpu] = None
+    rows = [
+        {"service": name, "runs on": ", ".join(types), **{gpu: float(of[w]) for gpu, of in costs.items()}}
+        for w, (name, types) in enumerate(runs.items())
+    ]
+    return pd.DataFrame(rows)

@@ -36,6 +36,7 @@ from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.wording.reasons import shared_reasons
 from sliceplan.solver.wording.summary import missed_slos, plan_summary
 
+from .each_type import show_types
 from .learned import show_learned
 from .rows_so_far import show_rows_so_far
 
@@ -375,6 +376,7 @@ def _show_prices(session: Session) -> None:
         "is what buying whole GPUs adds, and neighbours under MPS; it is spread in proportion. Changes are priced at "
         "today's slice prices."
     )
+    show_types(solved_problem, plan)
     st.header("What partitions cost")
     show_table(
         prices.size_table(plan.prices),

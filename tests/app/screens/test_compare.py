@@ -169,6 +169,14 @@ def test_where_services_take_turns_the_answer_is_of_the_planner_that_proves_them
     assert session.answer.plan.planner == "exact-turns"
 
 
+def test_a_fleet_of_gpus_and_cpus_shows_what_each_service_would_cost_on_either():
+    page = press(screen("compare", session_with("cpus")), "solve")
+    assert not page.exception
+    table = next(one.value for one in page.dataframe if "runs on" in one.value).set_index("service")
+    assert set(table["runs on"]) == {"A100-80GB", "EPYC-9654"}
+    assert (table["EPYC-9654"].dropna() < table["A100-80GB"][table["EPYC-9654"].notna()]).all()
+
+
 def test_planners_that_do_not_hold_are_named():
     page = press(screen("compare", session_with("igniter")), "compare")
     assert not page.exception
