@@ -6,6 +6,8 @@ The linear program for prices: the greatest sum of prices at which no set that w
 n_i: how many there are of customer i; c_S: the price of the GPU that S stands on. Far from prices at which something is
 known the program knows too few sets to say anything, so it may go only so far. Its duals say how many GPUs hold each
 set. Of many sets those join that a solution violates, until none does.
+
+Prices may be asked to be in a linear space (smooth_prices.py), which leaves the program few variables.
 """
 
 from collections.abc import Sequence
@@ -16,8 +18,11 @@ from scipy.sparse import csr_array, vstack
 
 from ...performance.interference.prediction import Floats, Ints
 
-FIRST, JOINING = 3_000, 1_500
+FIRST, JOINING = 1_000, 1_500
 """Sets in the program at first, and that join at a time."""
+
+ALMOST = 0.002
+"""Part of its GPU's price by which a set may be worth less at the last solution to be in the program at first."""
 
 MOST_TURNS = 8
 
@@ -36,6 +41,10 @@ class Master:
         self._seen: dict[Met, None] = {}
         self._rows = csr_array((0, len(wanted)))
         self._used = np.zeros(0)
+        self._last: Floats | None = None
+        """The last solution."""
+        self.space: Floats | None = None
+        """Prices are sums of its columns, shape (customer, dimension); None: any."""
 
     def __len__(self) -> int:
         return len(self._seen)
@@ -89,30 +98,54 @@ class Master:
             Part of its price by which that of a customer may differ.
         """
         costs = self.costs()
-        worth = self.worth(centre)
-        inside = self._used > 0
-        near = np.flatnonzero(worth > 1 - 2 * box)
-        inside[near[np.argsort(-worth[near], kind="stable")[:FIRST]]] = True
+        inside = self._first(centre, box)
         bounds = np.stack([centre * (1 - box), centre * (1 + box)], axis=1)
-        price, used = centre, np.zeros(len(worth))
+        price, used = centre, np.zeros(len(costs))
         for _ in range(MOST_TURNS):
             own: Ints = np.flatnonzero(inside)
-            found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
-                -self._wanted,
-                A_ub=self._rows[own],
-                b_ub=costs[own],
-                bounds=bounds,
-                method="highs",
-                options={"time_limit": max(time_limit_s, 0.1)},
-            )
-            if found.status != 0 or found.x is None:
+            found = self._solved(self._rows[own], costs[own], bounds, time_limit_s)
+            if found is None:
                 return None
-            price, used = np.asarray(found.x), np.zeros(len(worth))
-            used[own] = np.maximum(-found.ineqlin.marginals, 0.0)
+            price, used = found[0], np.zeros(len(costs))
+            used[own] = np.maximum(found[1], 0.0)
             worth = self.worth(price)
             violated = np.flatnonzero((worth > 1 + VIOLATED) & ~inside)
             if not violated.size:
                 break
             inside[violated[np.argsort(-worth[violated], kind="stable")[:JOINING]]] = True
-        self._used = used
+        self._used, self._last = used, price
         return price, used
+
+    def _first(self, centre: Floats, box: float) -> np.ndarray:
+        """Tells which sets are in the program at first: those that were used, and those near the centre or the last."""
+        inside: np.ndarray = self._used > 0
+        for price, less in ((centre, 2 * box), (self._last, ALMOST)):
+            if price is not None:
+                worth = self.worth(price)
+                near = np.flatnonzero(worth > 1 - less)
+                inside[near[np.argsort(-worth[near], kind="stable")[:FIRST]]] = True
+        return inside
+
+    def _solved(
+        self, rows: csr_array, costs: Floats, bounds: Floats, time_limit_s: float
+    ) -> tuple[Floats, Floats] | None:
+        """Returns the prices and the GPUs of each set of the program over some sets."""
+        weight, limits, within = -self._wanted, costs, bounds
+        matrix: csr_array | Floats = rows
+        if self.space is not None:
+            # The bounds of prices are rows here, as many as there are customers on either side.
+            matrix = np.concatenate([np.asarray(rows @ self.space), self.space, -self.space])
+            limits = np.concatenate([costs, bounds[:, 1], -bounds[:, 0]])
+            weight, within = weight @ self.space, np.tile([-np.inf, np.inf], (self.space.shape[1], 1))
+        found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
+            weight,
+            A_ub=matrix,
+            b_ub=limits,
+            bounds=within,
+            method="highs",
+            options={"time_limit": max(time_limit_s, 0.1)},
+        )
+        if found.status != 0 or found.x is None:
+            return None
+        price = np.asarray(found.x) if self.space is None else self.space @ found.x
+        return price, -found.ineqlin.marginals[: len(costs)]

@@ -83,6 +83,7 @@ class PlanBuilder:
                 pool = [one for one in pool if self._is_left(one, left)]
             fresh = self._fresh(price, left, hot)
             taken = self._taken(price, left, [*fresh, *self._first_left(pool, left)])
+            taken = taken or self._taken(price, left, self._alone(left))
             for one, column in taken:
                 usd = self._customers.types[one[0]].usd_per_hour
                 columns.append(column)
@@ -98,7 +99,7 @@ class PlanBuilder:
 
     def columns(self, price: Floats, met: Sequence[Met], most: int) -> list[Column]:
         """Returns the most valuable of some sets that fit a GPU, and all residents alone."""
-        alone = [(number, (customer,)) for number, item in enumerate(self._item) for customer in item]
+        alone = self._alone(np.ones(len(price)))
         ranked = sorted(met, key=lambda one: -self._worth(one, price))[:most]
         chosen = list(dict.fromkeys([*alone, *ranked]))
         self._judge(chosen)
@@ -113,6 +114,10 @@ class PlanBuilder:
         number, members = one
         items = tuple(sorted(self._item[number][customer] for customer in members))
         return Column(self._customers.types[number].gpu, items, None, 0)
+
+    def _alone(self, left: Floats | Ints) -> list[Met]:
+        """Returns the customers that are left, each alone."""
+        return [(number, (one,)) for number, item in enumerate(self._item) for one in item if left[one] > 0]
 
     def _first_left(self, pool: Sequence[Met], left: Ints) -> list[Met]:
         """Returns the most valuable of the sets met whose services are left."""

@@ -12,7 +12,8 @@ a part of a service collects nothing here. Such problems have the fluid's bound 
 Prices begin with what each service takes in the surroundings that a known plan has on average. Then, in turn: V at the
 present prices, which gives a bound and sets that are worth as much; and the linear program over all sets met
 (master.py) in a box about the prices with the best bound. The next prices are part of the way to its solution; the way
-and the box become shorter when a bound is no better.
+and the box become shorter when a bound is no better. Where services are many, prices are smooth (smooth_prices.py)
+until these are about as good as such can be.
 """
 
 import time
@@ -29,6 +30,7 @@ from .customers import Customers, OnType, totals_of
 from .exact_price import Effort, TypePrices
 from .least_demands import least_demands
 from .master import Master, Met
+from .smooth_prices import price_space
 
 EFFORT = Effort(distance=0.0005, partial=2_000, batches=20)
 
@@ -49,8 +51,17 @@ BOX, LEAST_BOX = 0.08, 0.015
 WAY, LEAST_WAY, SHORTER = 0.5, 0.2, 0.75
 """Part of the way to the program's solution that prices go, and by how much it is shortened."""
 
-MOST_SETS = 20_000
+MOST_SETS = 100_000
 """Sets of the linear program."""
+
+MANY = 500
+"""Customers from which on prices are smooth at first."""
+
+SMOOTHEST = 0.002
+"""Part of the bound by which smooth prices may make it greater when they need be smooth no longer."""
+
+LEAST_PRICE = 1e-3
+"""Part of the average price that smooth prices begin with at least."""
 
 SAFE = 1 - 1e-6
 """What a bound is multiplied by, against rounding: in sums, and of prices to 32 bits, 2^-23 of what a set is worth."""
@@ -64,6 +75,8 @@ class PriceSearch:
         self._types = [_cells_of(resolved, one, plan) for one in customers.types]
         self._master = Master(customers.wanted, [one.usd_per_hour for one in customers.types])
         self._price = _first_prices(customers, self._types)
+        if len(self._price) >= MANY:
+            self._smooth()
         self.centre = self._price
         """Prices with the best bound, at which no GPU is worth more than it costs; shape (customer,), USD per hour."""
         self.bound = 0.0
@@ -113,6 +126,15 @@ class PriceSearch:
         if found is not None:
             self.limit = float(self.customers.wanted @ found[0])
             self._price = self.centre + self._way * (found[0] - self.centre)
+        if self._master.space is not None and (found is None or self.limit < self.bound * (1 + SMOOTHEST)):
+            self._master.space, self._box, self._way = None, BOX, WAY
+
+    def _smooth(self) -> None:
+        """Makes the first prices smooth, and the next ones."""
+        typical = [one.prices.typical for one in self._types]
+        space = price_space(len(self._price), self.customers.types, typical)
+        self._master.space = space
+        self._price = np.maximum(space @ (self._price @ space), LEAST_PRICE * self._price.mean())
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,36 @@ def test_prices_are_worth_most_of_those_in_the_box_at_which_no_set_is_worth_more
     assert (rows.T @ used)[inside] == pytest.approx(wanted[inside], rel=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_prices_of_a_space_are_worth_most_of_those_in_it(monkeypatch, seed):
+    """Property: prices that are sums of two columns, in the box, at which no set is worth more than its GPU."""
+    monkeypatch.setattr(module, "FIRST", 2)
+    monkeypatch.setattr(module, "JOINING", 3)
+    monkeypatch.setattr(module, "MOST_TURNS", 50)
+    draw = np.random.default_rng(seed)
+    wanted, usd = draw.integers(1, 4, 5).astype(float), np.array([1.0, 1.7])
+    space = draw.uniform(0.1, 1, (5, 2))
+    centre = space @ draw.uniform(0.1, 0.5, 2)
+    master = Master(wanted, usd)
+    master.add(sets_of(draw, 5, 18))
+    master.space = space
+    price, used = master.best_prices(centre, 0.9, 60.0)
+    rows = np.array([[float(customer in members) for customer in range(5)] for _, members in master.sets])
+    costs = usd[[kind for kind, _ in master.sets]]
+    whole = linprog(
+        np.append(-wanted, [0, 0]),
+        A_ub=np.hstack([rows, np.zeros((18, 2))]),
+        b_ub=costs,
+        A_eq=np.hstack([np.eye(5), -space]),
+        b_eq=np.zeros(5),
+        bounds=[*zip(0.1 * centre, 1.9 * centre, strict=True), (None, None), (None, None)],
+    )
+    assert wanted @ price == pytest.approx(-whole.fun, rel=1e-6)
+    assert (rows @ price <= costs * (1 + 1e-6)).all()
+    assert used.shape == (18,)
+    assert (used >= 0).all()
+
+
 def test_sets_that_a_solution_uses_are_kept_and_then_those_that_are_worth_most():
     master = Master(np.ones(4), [1.0])
     sets = [(0, (0,)), (0, (1,)), (0, (2,)), (0, (3,)), (0, (0, 1))]

@@ -55,6 +55,21 @@ def test_every_service_stands_once_and_the_plan_is_near_the_bound():
     assert len(columns) <= bound / 3.06 * 1.08 + 1
 
 
+def test_services_of_which_no_set_is_known_stand_alone(monkeypatch):
+    """Also where knapsacks meet none that fits."""
+    monkeypatch.setattr(PlanBuilder, "_fresh", lambda *_: [])
+    problem = random_mps_problem(12, 0)
+    resolved = resolve(problem, shipped_profiles())
+    shared = mps_items(resolved, parts=False)
+    customers = customers_of(resolved, shared)
+    search = PriceSearch(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
+    builder = PlanBuilder(customers, search.types, item_tables(resolved, shared))
+    plan = builder.build(search.centre, [(0, (2, 5))], NEVER)
+    held = [column.items for column in plan.columns]
+    assert sorted(item for items in held for item in items) == list(range(12))
+    assert len(held) in (11, 12)
+
+
 def test_alike_services_stand_as_often_as_there_are():
     _, columns, bound = built(whole(table_3(3)), rounds=3, tries=1)
     held = [item for column in columns for item in column.items]

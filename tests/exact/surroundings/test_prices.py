@@ -15,6 +15,7 @@ from problems.mps_feasible import drawn
 
 from sliceplan.solver.exact.mps.items import mps_items
 from sliceplan.solver.exact.mps.packed_residents import packed_on_each
+from sliceplan.solver.exact.surroundings import price_search, smooth_prices
 from sliceplan.solver.exact.surroundings.cells import collected, grid
 from sliceplan.solver.exact.surroundings.customers import customers_of
 from sliceplan.solver.exact.surroundings.exact_price import Effort, TypePrices
@@ -104,9 +105,11 @@ def test_every_gpu_worth_more_than_the_threshold_is_listed_by_its_cell(first):
     assert listed > 10
 
 
-def test_bounds_on_small_problems_are_no_more_than_the_least_cost():
+@pytest.mark.parametrize("smooth", [False, True])
+def test_bounds_on_small_problems_are_no_more_than_the_least_cost(monkeypatch, smooth):
     """Over all coefficients and settings that are accepted, judged by an oracle that tries everything."""
     judged = 0
+    monkeypatch.setattr(price_search, "MANY", 1 if smooth else 500)
     with small_gpus():
         for seed in range(160):
             problem, profiles = drawn_problem(seed)
@@ -143,6 +146,22 @@ def test_where_services_differ_the_bound_is_near_the_plan():
     for _ in range(8):
         bound = search.next_round(NEVER)
     assert 2.7 < bound / 3.06 < 3
+
+
+def test_smooth_prices_come_near_too_and_are_let_go_when_they_do(monkeypatch):
+    monkeypatch.setattr(price_search, "MANY", 1)
+    monkeypatch.setattr(smooth_prices, "DIMENSIONS", 6)
+    search = search_for(random_mps_problem(40, 0))
+    assert search._master.space.shape == (40, 6)
+    bounds = []
+    while search._master.space is not None and len(bounds) < 40:
+        bounds.append(search.next_round(NEVER))
+    smooth = bounds[-1]
+    assert smooth > 8.5 * 3.06
+    assert bounds[0] < smooth
+    for _ in range(6):
+        bound = search.next_round(NEVER)
+    assert bound > smooth
 
 
 def test_alike_services_are_one_customer():
@@ -208,6 +227,7 @@ def test_sets_that_were_met_are_tried_and_less_a_resident_and_else_the_dearest_a
     possible_sets = {(0,), (1,), (3,), (0, 1), (1, 3)}
     prices = object.__new__(TypePrices)
     prices._price, prices._first = np.array([5.0, 7.0, 1.0, 9.0]), np.arange(4)
+    prices._worth_of = prices._price.tolist()
     prices._met = [np.array([*row, -1]) for row in met]
     prices._sets = SimpleNamespace(
         possible=lambda tried: [one for one in tried if one in possible_sets],
