@@ -261,24 +261,37 @@ def test_it_reaches_what_the_simulated_node_reaches(node):
         assert settled(node.device.state(), {"cpu0": wanted}) == {"cpu0": wanted}
 
 
-def test_the_kernel_confines_a_slice_of_systemd_as_it_is_told():
-    """The same on the real systemd and the real cgroups, with one core that this process may use."""
+def test_the_kernel_confines_what_systemd_starts_in_a_slice(tmp_path):
+    """The same on the real systemd and the real cgroups, with the cores that this process may use."""
     controllers = ROOT / "cgroup.controllers"
     if not Path("/run/systemd/system").is_dir() or os.geteuid() != 0:
         skip_without(CGROUPS, "no systemd that this user may tell something; the stand-in tree was tested instead")
     if not controllers.exists() or "cpuset" not in controllers.read_text().split():
         skip_without(CGROUPS, "no cpuset controller; the stand-in tree was tested instead")
     slices, cpus = CoreSlices(), sorted(os.sched_getaffinity(0))
-    service = CoreService("sliceplan-test", 0, 1)
+    template = ServiceTemplate.model_validate({"command": ["/bin/sleep", "600"], "drain_s": 5})
+    host = CoreHost(lambda _: template, slices, tmp_path / "run", tmp_path / "log")
+    service = CoreService("sliceplan-test", 0, 1, processes=2)
     step = StartOnCores(0, "sliceplan-test-cpu0", service, str(cpus[0]), "0")
     try:
-        slices.make(step)
-        assert slices.effective(step.name) == (str(cpus[0]), "0")
-        slices.move(MoveToCores(0, step.name, service, str(cpus[-1]), "0", 0))
-        assert slices.effective(step.name) == (str(cpus[-1]), "0")
+        host.start(step)
+        ((running,),) = host.running().values()
+        assert (running.healthy, running.found_on, len(running.pids)) == (None, None, 2)
+        assert {allowed(pid) for pid in running.pids} == {str(cpus[0])}
+        host.move(MoveToCores(0, step.name, service, str(cpus[-1]), "0", 0))
+        ((moved,),) = host.running().values()
+        assert (moved.pids, moved.found_on) == (running.pids, None)
+        assert {allowed(pid) for pid in running.pids} == {str(cpus[-1])}
     finally:
-        slices.end(step.name)
+        host.stop(StopOnCores(0, step.name, service), T)
     assert slices.effective(step.name) is None
+    assert not any(Path(f"/proc/{pid}").exists() for pid in running.pids)
+
+
+def allowed(pid):
+    """Returns the CPUs that the kernel lets a process have."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(line.split()[1] for line in lines if line.startswith("Cpus_allowed_list:"))
 
 
 def test_a_cpu_is_known_by_its_cores(node):
