@@ -54,7 +54,7 @@ def _wrong_gpu(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
     yield from wrong_gpu(gpu, path)
     yield from beyond_the_board(gpu, path)
     for j, partition in enumerate(gpu.partitions):
-        if gpu.sharing == "cores" and (rounds := in_turn(partition)) is not None:
-            yield f"{path}.partitions[{j}].serves", f"are {rounds}; cores are one service's, back to back"
+        if (rounds := in_turn(partition)) is not None:
+            yield f"{path}.partitions[{j}].serves", f"are {rounds}; the agent runs one service, back to back"
     if too_much := overcommitted(gpu):
         yield f"{path}.partitions", too_much
