@@ -19,7 +19,8 @@ def predict(gpu, residents):
     active, power, cache = [], [], []
     for c, b, r in residents:
         k1, k2, k3, k4, k5 = c.active
-        k_act = (k1 * b * b + k2 * b + k3) / (r + k4) + k5  # (11)
+        share = r + k4 if r + k4 > 1e-9 else 1e-9  # next to none where k4 is below 0
+        k_act = (k1 * b * b + k2 * b + k3) / share + k5  # (11)
         active.append(k_act)
         power.append(max(0.0, c.power_slope * 1000 * b / k_act + c.power_offset_w))
         cache.append(max(0.0, c.cache_slope * 1000 * b / k_act + c.cache_offset))

@@ -41,6 +41,12 @@ BEYOND_ALL = 1e300
 NO_TIME_MS = 1e-300
 """Stands for a time that is not above 0, so that no share is enough for it."""
 
+LEAST_DIVISOR = 1e-9
+"""
+Least r + k4, in percent. k4 may lie between -1 and 0, and a share below -k4 percent would be worked off in a negative
+time by eq. 11; here it is next to endless. Shares above -k4 by so little do not exist.
+"""
+
 LOADING = "loading"
 SCHEDULING = "scheduling"
 SCHEDULING_CONTENTION = "scheduling contention"
@@ -130,7 +136,7 @@ class IgniterModel:
         """Returns k_act, the active time when alone (eq. 11); 0 where the share is 0."""
         k1, k2, k3, k4, k5 = self.active[:, workload]
         work = (k1 * batch + k2) * batch + k3
-        active: Floats = np.where(percent > 0, work / np.where(percent > 0, percent + k4, 1.0) + k5, 0.0)
+        active: Floats = np.where(percent > 0, work / np.maximum(percent + k4, LEAST_DIVISOR) + k5, 0.0)
         return active
 
     def among(
@@ -216,7 +222,7 @@ class IgniterModel:
         k1, k2, k3, k4, k5 = self.active[:, workload]
         room = longest - k5
         work = np.broadcast_to((k1 * sizes + k2) * sizes + k3, room.shape)
-        return np.asarray(np.divide(work, room, out=np.full_like(room, np.inf), where=room > 0) - k4, dtype=np.float64)
+        return self._share(np.divide(work, room, out=np.full_like(room, np.inf), where=room > 0), k4)
 
     def percent_needed_among(
         self, workload: Ints, batch: Ints, budget_ms: Floats, *, totals: Channels, residents: Ints
@@ -254,7 +260,7 @@ class IgniterModel:
             own = (left + sensitivity * (1000.0 * slope * batch)) * shallower
             longest = np.maximum(np.where(np.isnan(own), np.inf, own), left * (1.0 / (1.0 + sensitivity * cache)))
             room = np.minimum(left, longest) - k5
-            return np.asarray(work / np.maximum(room, NO_TIME_MS) - k4, dtype=np.float64)
+            return self._share(work / np.maximum(room, NO_TIME_MS), k4)
 
     def surroundings(self, demands: Channels) -> Channels:
         """
@@ -303,6 +309,13 @@ class IgniterModel:
         with np.errstate(over="ignore"):  # a fall beyond all numbers is one to the least frequency
             frequency: Floats = self.gpu.max_frequency_mhz + self.gpu.frequency_mhz_per_w * over
         return np.maximum(frequency, min(LEAST_FREQUENCY_MHZ, self.gpu.max_frequency_mhz))
+
+    def _share(self, divisor: Floats, k4: Floats) -> Floats:
+        """Returns the least share whose r + k4, at least `LEAST_DIVISOR`, is so much; 0 or less: any is enough."""
+        share = np.asarray(divisor - k4, dtype=np.float64)
+        if self.active[3].min(initial=0.0) < 0.0:
+            share = np.where(divisor > LEAST_DIVISOR, share, np.minimum(-k4, 0.0))
+        return share
 
     def _crowd_ms(self, workload: Ints, residents: Ints) -> Floats:
         """Returns n_k D, what the others add to the scheduling delay (eq. 5 and 6)."""

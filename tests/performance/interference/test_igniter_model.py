@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from oracles import igniter_scalar
 from problems.igniter_instances import COEFFICIENTS, GPU, MODEL, SHIPPED
@@ -172,6 +172,16 @@ def test_coefficients_that_would_break_monotonicity_are_refused(record, changes,
         with_changes(record, **changes)
 
 
+@given(st.floats(-0.999, 0), st.floats(0.001, 100), st.floats(0.001, 100), st.integers(1, 32))
+def test_no_share_is_given_a_time_below_0_and_more_never_takes_longer(k4, less, more, batch):
+    """Shares below -k4 percent, as a plan file or a GPU of more than 200 SMs can have them, divide by less than 0."""
+    known = with_changes(COEFFICIENTS[3], active=(0.0, 1.0, 1.0, k4, 0.1))
+    model = IgniterModel.of(GPU, [known])
+    times = model.active_ms(np.array([0, 0]), np.array([batch, batch]), np.array(sorted((less, more))))
+    assert times[0] >= times[1] > 0.1
+
+
+@example(492104, [(0, 1), (0, 1)])
 @given(st.integers(0, 10**6), st.lists(st.tuples(st.integers(0, 2), st.integers(1, 32)), min_size=2, max_size=6))
 def test_it_keeps_the_promises_of_a_monotone_model(seed, members):
     """Property: what `MonotoneModel` promises to the proofs under MPS, for all coefficients that are accepted."""
