@@ -11,7 +11,7 @@ from ..model.parsing import closest
 from .output import display, is_stdout, say, spinner, write_json
 
 if TYPE_CHECKING:
-    from ..model.cores_report import CoresReport
+    from ..model.cores_report import CoresReport, ModelOnCores
     from ..model.layer_times import LayeredModel
 
 PURPOSES = ("idle", "inefficient", "standing", "lost")
@@ -129,6 +129,19 @@ def _table(found: "CoresReport") -> object:
     return table
 
 
+def _by_level(one: "ModelOnCores") -> str:
+    """Returns the least core-times of a model by level, and over all of them, in words."""
+
+    def words(core_ms: float | None) -> str:
+        return "not in time, or not worked out" if core_ms is None else f"{core_ms:,.1f}"
+
+    by_level = ", ".join(f"{words(at.least_core_ms)} at level {at.level:g}" for at in one.at_levels)
+    return (
+        f"least core-ms {by_level}; {words(one.sure_core_ms)} if each layer meets its slowest level; "
+        f"{words(one.expected_core_ms)} to be expected where each level is as likely"
+    )
+
+
 def _lines(found: "CoresReport") -> list[str]:
     lines = []
     for one in found.models:
@@ -140,6 +153,8 @@ def _lines(found: "CoresReport") -> list[str]:
             else f"{one.model} within {one.slo_ms:g} ms: {one.average_cores} cores as a whole, "
             f"{one.average_core_ms:,.1f} core-ms a query."
         )
+        if one.at_levels:
+            lines.append(f"{one.model} under interference, each layer in its fastest version: {_by_level(one)}.")
         if one.rises:
             lines.append(
                 f"{one.model}: {one.rises} of {one.steps} steps to more cores were measured to be slower; there a "

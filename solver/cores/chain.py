@@ -1,4 +1,4 @@
-"""The seam at which a model's layer times become arrays: whole microseconds that never rise with cores."""
+"""A chain of layers as arrays: whole microseconds that never rise with cores."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.errors import Finding, InputError
-from ..model.layer_times import LayeredModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,21 +51,10 @@ class Chain:
         return Chain(self.name, self.cores[has], self.us[:, has], self.macs, self.rises)
 
 
-def chain_of(model: LayeredModel) -> Chain:
-    """
-    Returns the arrays of a model.
-
-    Times are rounded to microseconds. Where more cores were slower a layer takes the time of the best smaller count,
-    as it can leave cores idle: the running minimum.
-    """
-    measured = np.maximum(np.rint(np.array([layer.ms for layer in model.layers]) * 1000), 1).astype(np.int64)
-    return Chain(
-        name=model.model,
-        cores=np.array(model.cores, dtype=np.int64),
-        us=np.minimum.accumulate(measured, axis=1),
-        macs=np.array([layer.macs for layer in model.layers], dtype=np.int64),
-        rises=int((np.diff(measured, axis=1) > 0).sum()),
-    )
+def in_whole_us(ms: Floats) -> Ints:
+    """Returns times in whole microseconds, at least one."""
+    us: Ints = np.maximum(np.rint(ms * 1000), 1).astype(np.int64)
+    return us
 
 
 def in_us(slo_ms: float) -> int:

@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..model.cores_report import Carried, CoresReport, CoresSpent, ModelOnCores
+from ..model.cores_report import AtLevel, Carried, CoresReport, CoresSpent, ModelOnCores
 from ..model.errors import InputError
 from ..model.layer_times import LayeredModel
 from ..runtime.progress import report
 from .blocks import spent, whole
-from .chain import chain_of
+from .chain import Chain
 from .core_time import least_core_time
+from .expected_core_time import expected_core_time
+from .levels import Levels, levels_of
 from .offline_bound import LeastWork, least_work
 from .qps import Draw, carried_rps, offline_rps
 from .quotas import Quotas, quotas_of
@@ -46,7 +48,8 @@ def compared(
         If a model cannot be in time on these cores, or was measured on more cores only.
     """
     machine = trial.machine
-    quotas = [quotas_of(chain_of(model).within(machine.cores), slo_ms[model.model]) for model in models]
+    levels = [levels_of(model).within(machine.cores) for model in models]
+    quotas = [quotas_of(one.alone, slo_ms[one.name]) for one in levels]
     tables = [Timetable(one) for one in quotas]
     shares = [1 / len(models)] * len(models)
     draws = [Draw(seed, trial.queries, shares) for seed in range(1, trial.seeds + 1)]
@@ -76,7 +79,7 @@ def compared(
         grow_ms=machine.grow_ms,
         quantile=trial.quantile,
         queries=trial.queries,
-        models=tuple(_facts(one) for one in quotas),
+        models=tuple(map(_facts, levels, quotas)),
         schedulers=tuple(sorted(rows, key=lambda row: (-row.rps, row.scheduler))),
         bound_rps=bound,
         bound_rps_by_seed=tuple(bounds),
@@ -98,17 +101,37 @@ def _mean(found: Sequence[SpentCores]) -> CoresSpent:
     return CoresSpent(**{name: round(sum(getattr(one, name) for one in found) / len(found), 3) for name in names})
 
 
-def _facts(quotas: Quotas) -> ModelOnCores:
-    try:
-        least = least_core_time(quotas.chain, quotas.slo_ms)
-    except InputError:  # a long limit has too many microseconds
-        least = None
+def _facts(levels: Levels, quotas: Quotas) -> ModelOnCores:
+    least = _core_ms(levels.alone, quotas.slo_ms)
+    several = len(levels.levels) > 1
     return ModelOnCores(
         model=quotas.chain.name,
         slo_ms=quotas.slo_ms,
         average_cores=quotas.average,
         average_core_ms=spent(quotas, [whole(quotas)])[0],
-        least_core_ms=least.core_ms if least else None,
+        least_core_ms=least,
+        at_levels=tuple(
+            AtLevel(level=level, least_core_ms=_core_ms(levels.at(number), quotas.slo_ms) if number else least)
+            for number, level in enumerate(levels.levels)
+            if several
+        ),
+        sure_core_ms=_core_ms(levels.slowest, quotas.slo_ms) if several else None,
+        expected_core_ms=_expected_core_ms(levels, quotas.slo_ms) if several else None,
         rises=quotas.chain.rises,
         steps=quotas.chain.steps,
     )
+
+
+def _core_ms(chain: Chain, slo_ms: float) -> float | None:
+    try:
+        least = least_core_time(chain, slo_ms)
+    except InputError:  # a long limit has too many microseconds
+        return None
+    return least.core_ms if least else None
+
+
+def _expected_core_ms(levels: Levels, slo_ms: float) -> float | None:
+    try:
+        return expected_core_time(levels, slo_ms)
+    except InputError:
+        return None

@@ -5,6 +5,15 @@ from pydantic import Field
 from .base import Name, Record
 
 
+class AtLevel(Record):
+    """A model where all of its layers meet one level of interference, each in its fastest version."""
+
+    level: float = Field(ge=1, description="mean slowdown of what runs on the CPU; 1: nothing else does")
+    least_core_ms: float | None = Field(
+        ge=0, description="proven: the least core-time within the limit; null: none is in time, or too many states"
+    )
+
+
 class ModelOnCores(Record):
     """One model within its limit, alone on the CPU."""
 
@@ -14,6 +23,16 @@ class ModelOnCores(Record):
     average_core_ms: float = Field(gt=0, description="core-time of a query on them")
     least_core_ms: float | None = Field(
         ge=0, description="proven: the least core-time with one count of cores a layer; null: too many states"
+    )
+    at_levels: tuple[AtLevel, ...] = Field(default=(), description="empty: measured without interference only")
+    sure_core_ms: float | None = Field(
+        default=None,
+        description="proven: the least core-time in time though each layer meets its slowest level",
+    )
+    expected_core_ms: float | None = Field(
+        default=None,
+        description="proven: the least core-time to be expected of a query that is sure to be in time, where each "
+        "layer meets one of the levels with equal chances and learns it as it begins; null: none, or too many steps",
     )
     rises: int = Field(ge=0, description="steps to more cores that were measured to be slower")
     steps: int = Field(ge=0, description="steps to more cores that were measured")

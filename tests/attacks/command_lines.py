@@ -108,6 +108,20 @@ models:
   provenance: {source: our test bench, method: median of 50 runs}
 """
 
+VERSIONS = """version: 1
+models:
+- model: ranker
+  cores: [8, 16]
+  levels: [1, 2]
+  layers:
+  - name: conv1
+    macs: 118013952
+    versions:
+    - {name: local, block_size: 64, parallelism: 8, ms: [[3.0, 1.6], [9.0, 5.0]]}
+    - {name: parallel, block_size: 8, parallelism: 64, ms: [[4.0, 2.0], [5.0, 2.4]]}
+  provenance: {source: our test bench, method: median of 50 runs}
+"""
+
 ON_GIVEN_GPUS = """version: 1
 name: two-on-one
 gpus:
@@ -174,6 +188,7 @@ def begins() -> list[Begin]:
         Begin(("scenarios", "problem.json", "--family", "scale=1:2:1", *limit, "--keep", "kept.json"),
               {"problem.json": as_json}),
         Begin(("cores", "layers.yaml", "--slo-ms", "5", "--queries", "50", "--cores", "24"), {"layers.yaml": LAYERS}),
+        Begin(("cores", "layers.yaml", "--slo-ms", "9", "--queries", "50", "--cores", "16"), {"layers.yaml": VERSIONS}),
         Begin(("inss", "models.yaml", "--scheduler", "exact", "--scheduler", "gslice", "--tasks", "100"),
               {"models.yaml": ON_GIVEN_GPUS}),
         Begin(("shed", "problem.json", *limit, "-o", "out.json"), {"problem.json": as_json}),

@@ -21,6 +21,33 @@ def layer_file(folder, *, ms=((3.0, 1.6, 1.7), (2.0, 1.2, 0.9)), cores=(8, 16, 2
     return path
 
 
+def versioned_file(folder, *, levels=(1, 2), rows=None, names=("local", "parallel"), alone=False):
+    """One layer twice: its local version is faster alone, the parallel one beside others."""
+    rows = rows or {"local": [[3.0, 1.6], [9.0, 5.0]], "parallel": [[4.0, 2.0], [5.0, 2.4]]}
+    versions = [
+        {"name": name, "block_size": 8 - i, "parallelism": 1 + i, "ms": ms}
+        for i, (name, ms) in enumerate(zip(names, rows.values(), strict=True))
+    ]
+    layer = {"name": "l", "macs": 10, "versions": versions}
+    if alone:
+        layer["ms"] = [3.0, 1.6]
+    model = {"model": "one", "cores": [8, 16], "levels": list(levels), "layers": [layer, layer]}
+    path = folder / "layers.json"
+    path.write_text(json.dumps({"version": 1, "models": [{**model, "provenance": PROVENANCE}]}))
+    return path
+
+
+def test_versions_at_levels_have_their_least_core_times(tmp_path):
+    words = ("--slo-ms", "8", "--scheduler", "veltair", "--queries", "30", "--json", "-")
+    done = sliceplan("cores", versioned_file(tmp_path), *words)
+    assert done.returncode == 0, done.stderr
+    (model,) = json.loads(done.stdout)["models"]
+    # Each of the two layers takes 8 x 3 core-ms alone, and 16 x 2.4 beside others: there 8 x 5 is dearer.
+    assert model["at_levels"] == [{"level": 1, "least_core_ms": 48.0}, {"level": 2, "least_core_ms": 76.8}]
+    assert (model["sure_core_ms"], model["expected_core_ms"]) == (76.8, 62.4)
+    assert "48.0 at level 1, 76.8 at level 2; 76.8 if each layer meets its slowest level" in done.stderr
+
+
 def test_every_scheduler_has_a_row_below_the_bound(tmp_path):
     path, report = layer_file(tmp_path), tmp_path / "report.json"
     words = ("--slo-ms", "8", "--slo-ms", "two=12", "--cores", "24", "--queries", "30", "--seeds", "2")
@@ -82,3 +109,33 @@ def test_it_is_said_what_is_wrong_in_a_layer_file(tmp_path, changes, said):
     with pytest.raises(InputError) as error:
         read_layer_times(layer_file(tmp_path, **changes))
     assert said in str(error.value)
+
+
+SQUARE = [[3.0, 1.6], [9.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"levels": (1.5, 2)}, "levels is [1.5, 2.0]; expected levels that ascend from 1"),
+        ({"levels": (1, 3, 2)}, "levels is [1.0, 3.0, 2.0]; expected levels that ascend from 1"),
+        ({"levels": (1,)}, "layers[0].versions[0].ms has 2 rows; expected 1, one for each level (1)"),
+        (
+            {"rows": {"local": SQUARE, "parallel": [[4.0], [5.0, 2.4]]}},
+            "layers[0].versions[1].ms[0] has 1 times; expected 2, one for each of 8, 16 cores",
+        ),
+        ({"names": ("same", "same")}, "layers[0].versions has same more than once"),
+        ({"alone": True}, "expected one of ms and versions"),
+    ],
+)
+def test_it_is_said_what_is_wrong_with_versions(tmp_path, changes, said):
+    with pytest.raises(InputError) as error:
+        read_layer_times(versioned_file(tmp_path, **changes))
+    assert said in str(error.value)
+
+
+def test_times_of_one_level_are_refused_where_there_are_several(tmp_path):
+    path = layer_file(tmp_path)
+    path.write_text(path.read_text().replace('"cores"', '"levels": [1, 2], "cores"'))
+    with pytest.raises(InputError, match=r"layers\[0\] has times of one level; expected versions"):
+        read_layer_times(path)

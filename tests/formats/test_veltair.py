@@ -3,7 +3,7 @@
 import pytest
 from problems.layer_chains import published_chain
 
-from sliceplan.solver.cores.chain import chain_of
+from sliceplan.solver.cores.levels import levels_of
 from sliceplan.solver.formats.veltair import read_veltair
 from sliceplan.solver.model.errors import InputError
 
@@ -21,7 +21,7 @@ def test_times_and_multiplications_are_read(tmp_path):
     assert (model.model, model.cores) == ("small", (8, 16))
     assert [layer.ms for layer in model.layers] == [(0.03, 0.02), (0.009, 0.01), (0.007, 0.005)]
     assert [layer.macs for layer in model.layers] == [4 * 4 * 4 * 8 * 9, 4 * 4 * 8 * 9, 6000]  # groups divide
-    chain = chain_of(model)
+    chain = levels_of(model).alone
     assert chain.us.tolist() == [[30, 20], [9, 9], [7, 5]]
     assert (chain.rises, chain.steps) == (1, 3)
 

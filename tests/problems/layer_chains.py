@@ -1,12 +1,14 @@
 """Chains of layers that several tests use: the published ones, and random small ones."""
 
+import json
 from functools import cache
 
 import numpy as np
 from support.needs import PUBLISHED, skip_without
 
 from problems.instances import REFERENCE
-from sliceplan.solver.cores.chain import Chain, chain_of
+from sliceplan.solver.cores.chain import Chain
+from sliceplan.solver.cores.levels import levels_of
 from sliceplan.solver.formats.veltair import read_veltair
 
 VELTAIR = REFERENCE / "veltair"
@@ -14,7 +16,7 @@ VELTAIR = REFERENCE / "veltair"
 
 @cache
 def _published():
-    return {model.model: chain_of(model) for model in read_veltair(VELTAIR)}
+    return {model.model: levels_of(model).alone for model in read_veltair(VELTAIR)}
 
 
 def published_chain(model):
@@ -30,3 +32,28 @@ def random_chain(random, *, layers, counts, unit=2, most_us=40):
     us = [sorted((random.randint(1, most_us) for _ in cores), reverse=True) for _ in range(layers)]
     macs = [random.randint(1, 9) for _ in range(layers)]
     return Chain("random", np.array(cores), np.array(us), np.array(macs))
+
+
+def random_layered(random, *, layers, versions, levels, counts, most_ms=0.04):
+    """Returns a layer file's text: versions of a random.Random's times, which may rise with cores, fall with levels."""
+
+    def one(layer):
+        made = [
+            {
+                "name": f"v{v}",
+                "block_size": random.randint(1, 4),
+                "parallelism": random.randint(1, 4),
+                "ms": [[round(random.uniform(0.001, most_ms), 3) for _ in range(counts)] for _ in range(levels)],
+            }
+            for v in range(random.randint(1, versions))
+        ]
+        return {"name": f"l{layer}", "macs": random.randint(1, 9), "versions": made}
+
+    model = {
+        "model": "random",
+        "cores": [2 * (count + 1) for count in range(counts)],
+        "levels": [1 + level / 2 for level in range(levels)],
+        "layers": [one(layer) for layer in range(layers)],
+        "provenance": {"source": "made up for this test", "method": "none"},
+    }
+    return json.dumps({"version": 1, "models": [model]})
