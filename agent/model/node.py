@@ -8,8 +8,8 @@ is in `live.py`; `steps.py` leads from there to such a state.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from ...solver.model.catalogue import load_catalogue
 from ...solver.model.hardware import Gpu
@@ -34,6 +34,17 @@ class Instance:
     profile: str
 
 
+@dataclass(frozen=True, order=True)
+class Round:
+    """A round in which services take turns on a partition; their servers keep it, nothing here does."""
+
+    duty_cycle_ms: float
+    turns: Literal["fixed", "any"]
+    """fixed: in this order, each in a slot that is kept; any: in any order."""
+    workloads: tuple[str, ...]
+    """Who takes turns."""
+
+
 @dataclass(frozen=True)
 class Service:
     """A workload that is served on one slot of a GPU."""
@@ -49,6 +60,8 @@ class Service:
     """Most of the GPU's SMs that each process may use, fixed when it starts, nothing reserved; None: no cap."""
     memory_mib: float | None = None
     """GPU memory that each process may take; None: the plan does not know, and nothing limits it."""
+    round: Round | None = None
+    """The round of its partition; None: it has the partition for itself, back to back."""
 
     @property
     def identity(self) -> tuple[int, str, int]:
@@ -150,6 +163,7 @@ def _services(gpu: PlannedGpu) -> frozenset[Service]:
             batch=served.batch,
             sm_percent=_cap(gpu, partition, served),
             memory_mib=served.memory_mib,
+            round=_round(partition),
         )
         for partition in gpu.partitions
         for served in partition.serves
@@ -160,10 +174,15 @@ def _services(gpu: PlannedGpu) -> frozenset[Service]:
     for one in sorted(found, key=_settings):
         seen[one.start, one.workload] += 1
         replica = seen[one.start, one.workload]
-        services.append(
-            Service(one.workload, one.start, replica, one.processes, one.batch, one.sm_percent, one.memory_mib)
-        )
+        services.append(replace(one, replica=replica))
     return frozenset(services)
+
+
+def _round(partition: Partition) -> Round | None:
+    if partition.duty_cycle_ms is None:
+        return None
+    names = tuple(served.workload for served in partition.serves)
+    return Round(partition.duty_cycle_ms, partition.turns or "fixed", names)
 
 
 def _cap(gpu: PlannedGpu, partition: Partition, served: Served) -> float | None:
@@ -175,4 +194,6 @@ def _cap(gpu: PlannedGpu, partition: Partition, served: Served) -> float | None:
 
 def _settings(service: Service) -> tuple[object, ...]:
     """Returns everything of a service, in an order that tells apart what differs."""
-    return (*service.identity, service.sm_percent or 0.0, service.processes, service.batch, service.memory_mib or 0.0)
+    rounds = () if service.round is None else (service.round,)
+    limits = (service.sm_percent or 0.0, service.processes, service.batch, service.memory_mib or 0.0)
+    return (*service.identity, *limits, rounds)

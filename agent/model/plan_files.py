@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...solver.model.consistency import wrong_round
 from ...solver.model.division import in_turn, overcommitted, wrong_gpu
 from ...solver.model.errors import Finding, InputError
 from ...solver.model.parsing import closest, grouped, parse_record, parse_text, read_text
-from ...solver.model.plan import Plan, PlannedGpu
+from ...solver.model.plan import Plan, PlannedGpu, Status
 from .board import beyond_the_board
 from .core_services import planned_cpu
 from .device_key import DeviceKey, cpu_key, device_text
@@ -36,7 +37,7 @@ def node_share(plan: Plan, node: str, source: str) -> NodeState:
     share = [(i, gpu) for i, gpu in enumerate(plan.gpus) if gpu.node == node]
     if not share:
         raise InputError([Finding(source, "gpus", f"has nothing for the node {node!r}. {closest(node, nodes)}")])
-    findings = [Finding(source, *found) for i, gpu in share for found in _wrong_gpu(f"gpus[{i}]", gpu)]
+    findings = [Finding(source, *found) for i, gpu in share for found in _wrong_gpu(plan, f"gpus[{i}]", gpu)]
     placed = [(_key(gpu.index, gpu.sharing == "cores"), gpu) for _, gpu in share if gpu.index is not None]
     repeated = sorted(key for key, count in Counter(device_text(key) for key, _ in placed).items() if count > 1)
     findings += [Finding(source, "gpus", f"lists {name} of {node} twice") for name in repeated]
@@ -49,12 +50,14 @@ def _key(index: int, is_cpu: bool) -> DeviceKey:
     return cpu_key(index) if is_cpu else index
 
 
-def _wrong_gpu(path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
+def _wrong_gpu(plan: Plan, path: str, gpu: PlannedGpu) -> Iterator[tuple[str, str]]:
     """Yields path and message of everything about a GPU that cannot be."""
     yield from wrong_gpu(gpu, path)
     yield from beyond_the_board(gpu, path)
     for j, partition in enumerate(gpu.partitions):
-        if (rounds := in_turn(partition)) is not None:
-            yield f"{path}.partitions[{j}].serves", f"are {rounds}; the agent runs one service, back to back"
+        here = f"{path}.partitions[{j}]"
+        if gpu.sharing == "cores" and (rounds := in_turn(partition)) is not None:
+            yield f"{here}.serves", f"are {rounds}; cores are one service's, back to back"
+        yield from wrong_round(partition, here, may_be_late=plan.status is Status.VIOLATING)
     if too_much := overcommitted(gpu):
         yield f"{path}.partitions", too_much

@@ -39,8 +39,8 @@ def service_environment(service: Service, folder: str | None, device: str) -> di
         UUID of its slot, which is used only without a daemon.
     """
     if folder is None:
-        return {"CUDA_VISIBLE_DEVICES": device}
-    variables = {"CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe"}
+        return {"CUDA_VISIBLE_DEVICES": device, **_round_environment(service)}
+    variables = {"CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe", **_round_environment(service)}
     if service.sm_percent is not None:
         # All digits: the driver rounds to whole SMs, so a share that is rounded here could lose or gain some.
         variables["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = f"{service.sm_percent:.15g}"
@@ -48,6 +48,17 @@ def service_environment(service: Service, folder: str | None, device: str) -> di
         # Its GPU is device 0 of the client, whatever its index in the node.
         variables["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = f"0={ceil(service.memory_mib)}M"
     return variables
+
+
+def _round_environment(service: Service) -> dict[str, str]:
+    """Returns what tells a server when its turn is; empty: it serves back to back."""
+    if service.round is None:
+        return {}
+    return {
+        "SLICEPLAN_DUTY_CYCLE_MS": f"{service.round.duty_cycle_ms:g}",
+        "SLICEPLAN_TURNS": service.round.turns,
+        "SLICEPLAN_ROUND": ",".join(service.round.workloads),
+    }
 
 
 def core_environment(service: CoreService) -> dict[str, str]:

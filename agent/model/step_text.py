@@ -4,7 +4,7 @@ from ...solver.model.words import counted
 from .core_services import CoreService, core_text
 from .core_steps import CheckOnCores, MoveToCores, OnCpu, StartOnCores, StopOnCores
 from .device_key import device_text
-from .node import Service, place_text, service_text
+from .node import Round, Service, place_text, service_text
 from .steps import (
     CheckHealth,
     CreateComputeInstance,
@@ -82,7 +82,13 @@ def settings_text(service: Service) -> str:
     """Returns a service with its slot, its processes and their cap."""
     count = "1 process" if service.processes == 1 else f"{service.processes} processes"
     cap = "" if service.sm_percent is None else f", each on at most {service.sm_percent:g} % of the SMs"
-    return f"{service_text(service)}{_where(service)}: {count}{cap}"
+    others = "" if service.round is None else f", {_round_text(service.round)}"
+    return f"{service_text(service)}{_where(service)}: {count}{cap}{others}"
+
+
+def _round_text(one: Round) -> str:
+    names = (" then " if one.turns == "fixed" else " and ").join(one.workloads)
+    return f"in a round of {one.duty_cycle_ms:g} ms: {names}" + (" in any order" if one.turns == "any" else "")
 
 
 def _on_cores(service: CoreService) -> str:

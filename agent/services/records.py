@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from ...solver.model.base import Name, Record
 from ...solver.model.parsing import parse_record
 from ..files.guarded_folder import GuardedFolder
-from ..model.node import Service, Slot, service_id
+from ..model.node import Round, Service, Slot, service_id
 from ..trust.strict_json import parse_json
 from .launch import Launch
 
@@ -41,6 +41,7 @@ class ServiceRecord(Record):
     batch: int
     sm_percent: float | None
     memory_mib: float | None
+    round: Round | None = None
     device_uuid: str
     started: tuple[Process, ...]
     """Empty: it has no template, and only its environment was written."""
@@ -53,9 +54,8 @@ class ServiceRecord(Record):
     @property
     def service(self) -> Service:
         """Its settings."""
-        return Service(
-            self.workload, self.start, self.replica, self.processes, self.batch, self.sm_percent, self.memory_mib
-        )
+        cap, memory = self.sm_percent, self.memory_mib
+        return Service(self.workload, self.start, self.replica, self.processes, self.batch, cap, memory, self.round)
 
 
 def record_of(slot: Slot, service: Service, device_uuid: str, boot_id: str, started: list[Process]) -> ServiceRecord:
@@ -71,6 +71,7 @@ def record_of(slot: Slot, service: Service, device_uuid: str, boot_id: str, star
         batch=service.batch,
         sm_percent=service.sm_percent,
         memory_mib=service.memory_mib,
+        round=service.round,
         device_uuid=device_uuid,
         started=tuple(started),
     )

@@ -46,6 +46,13 @@ MPS_NOTES = (
 )
 """What a person must know who runs services on a GPU that is shared by MPS."""
 
+TURN_NOTES = (
+    "Services that take turns have their partition together. Nothing here keeps their turns: their",
+    "servers do, told by SLICEPLAN_ROUND, SLICEPLAN_TURNS and SLICEPLAN_DUTY_CYCLE_MS. Where they do",
+    "not, they run at once, and no latency of the plan holds for them or for their neighbours.",
+)
+"""What a person must know who runs services that take turns."""
+
 ENVIRONMENT_NOTES = (
     f"Start each service with the variables of its file in {SERVICES_FOLDER}; one behind an MPS daemon",
     "without CUDA_VISIBLE_DEVICES. Its processes take them over only when they start.",

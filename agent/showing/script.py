@@ -8,7 +8,7 @@ from ..model.node import gpu_states
 from ..model.plan_files import node_share
 from ..model.step_text import step_text
 from ..transition.dry_run import dry_run
-from .commands import ENVIRONMENT_NOTES, FUNCTIONS, MPS_NOTES, commands_of
+from .commands import ENVIRONMENT_NOTES, FUNCTIONS, MPS_NOTES, TURN_NOTES, commands_of
 
 HEADER = """#!/bin/sh
 # {title}
@@ -51,7 +51,9 @@ def node_script(plan: Plan, node: str, source: str) -> str:
     title = f"Plan {plan.problem.name} of sliceplan, node {node}: {counted(len(desired), 'GPU')}"
     lines = [HEADER.format(title=title, functions=FUNCTIONS)]
     capped = any(service.sm_percent is not None for state in gpus.values() for service in state.services)
-    lines += [f"# {note}" for note in (*(MPS_NOTES if capped else ()), *ENVIRONMENT_NOTES)]
+    turns = any(service.round is not None for state in gpus.values() for service in state.services)
+    notes = (*(MPS_NOTES if capped else ()), *(TURN_NOTES if turns else ()), *ENVIRONMENT_NOTES)
+    lines += [f"# {note}" for note in notes]
     for step in tried.steps:
         if commands := commands_of(step, desired):
             lines += [f"# {step_text(step)}", *commands]

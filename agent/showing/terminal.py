@@ -13,7 +13,7 @@ from ..model.node import gpu_states
 from ..model.step_text import step_text
 from ..model.steps import GpuStep, Step, interrupts_gpu
 from ..transition.preflight import NodeTransition
-from .commands import MPS_NOTES, commands_of
+from .commands import MPS_NOTES, TURN_NOTES, commands_of
 from .core_commands import CORE_NOTES
 
 
@@ -87,9 +87,11 @@ def _warnings(transition: NodeTransition) -> Iterator[str]:
         yield f"GPU {_listed(gpus)}: in no plan, left alone."
     if cpus := sorted((key for key in left if isinstance(key, str)), key=device_order):
         yield f"{', '.join(map(device_text, cpus))}: in no plan, left alone."
-    of_gpus = (service for state in gpu_states(transition.new).values() for service in state.services)
+    of_gpus = [service for state in gpu_states(transition.new).values() for service in state.services]
     if any(service.sm_percent is not None for service in of_gpus):
         yield from MPS_NOTES
+    if any(service.round is not None for service in of_gpus):
+        yield from TURN_NOTES
     if any(isinstance(state, CpuState) and state.services for state in transition.new.values()):
         yield from CORE_NOTES
 

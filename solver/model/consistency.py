@@ -69,10 +69,10 @@ def contradictory_figures(plan: Plan) -> Iterator[Wrong]:
     """Yields the figures of services that cannot be so together: more than the capacity, a sum that is none."""
     for i, gpu in enumerate(plan.gpus):
         for j, partition in enumerate(gpu.partitions):
-            if partition.duty_cycle_ms is not None:
-                yield from _wrong_round(plan, partition, partition.duty_cycle_ms, f"gpus[{i}].partitions[{j}]")
+            path = f"gpus[{i}].partitions[{j}]"
+            yield from wrong_round(partition, path, may_be_late=plan.status is Status.VIOLATING)
             for k, served in enumerate(partition.serves):
-                yield from _wrong_figures(plan, served, f"gpus[{i}].partitions[{j}].serves[{k}]")
+                yield from _wrong_figures(plan, served, f"{path}.serves[{k}]")
 
 
 def _wrong_end(status: Status, search: Search) -> Iterator[Wrong]:
@@ -193,10 +193,13 @@ def _wrong_figures(plan: Plan, served: Served, path: str) -> Iterator[Wrong]:
         yield f"{path}.causes_ms", f"add up to {total:g}; latency_ms is {served.latency_ms:g}"
 
 
-def _wrong_round(plan: Plan, partition: Partition, round_ms: float, path: str) -> Iterator[Wrong]:
-    """Turns fit into their round, and each carries a batch a round."""
+def wrong_round(partition: Partition, path: str, *, may_be_late: bool = False) -> Iterator[Wrong]:
+    """Yields what contradicts that turns fit into their round, unless they may be late, and carry a batch a round."""
+    round_ms = partition.duty_cycle_ms
+    if round_ms is None:
+        return
     taken_ms = sum(served.latency_ms for served in partition.serves)
-    if taken_ms > round_ms * (1 + RELATIVE) and plan.status is not Status.VIOLATING:
+    if taken_ms > round_ms * (1 + RELATIVE) and not may_be_late:
         yield f"{path}.duty_cycle_ms", f"is {round_ms:g}; the turns take {taken_ms:g} ms"
     for k, served in enumerate(partition.serves):
         expected = 1000 * served.batch / round_ms

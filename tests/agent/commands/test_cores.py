@@ -206,7 +206,7 @@ def processes(cpu_part, count):
         ([processes(cores_of(0, 2, "b", 5), 5)], "processes is 5; 2 cores of EPYC-9654 have 4 threads"),
         (
             [cores_of(0, 8, "b", 5).model_copy(update={"duty_cycle_ms": 9.0})],
-            "serves are b with a batch every 9 ms; the agent runs one service, back to back",
+            "serves are b with a batch every 9 ms; cores are one service's, back to back",
         ),
     ],
 )

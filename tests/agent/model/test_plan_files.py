@@ -51,10 +51,6 @@ def test_a_gpu_is_there_once():
     [
         (on(0, sharing="cores"), "not a CPU of the catalogue"),
         (on(MOST_GPUS), "no node has more than"),
-        (
-            on(0, CUT[0].model_copy(update={"serves": CUT[0].serves * 2, "duty_cycle_ms": 9.0})),
-            "one service, back to back",
-        ),
         (on(0, partition_of(60, "a", 1), partition_of(60, "b", 1)), "gpus[0].partitions"),
     ],
 )

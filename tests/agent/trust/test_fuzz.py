@@ -145,7 +145,7 @@ def watch():
 
 @pytest.fixture(scope="module")
 def base():
-    """A plan for two nodes: GPUs cut by MIG, shared by MPS, and used whole, and a CPU."""
+    """A plan for two nodes: GPUs cut by MIG, shared by MPS, used whole and in turn, and a CPU."""
     workloads = [
         {"model": "resnet50", "rate_rps": 900, "slo_ms": 200},
         {"model": "bert", "rate_rps": 60, "slo_ms": 500},
@@ -157,11 +157,15 @@ def base():
     share = {"mig_profile": None, "start": None, "sm_percent": 40.0, "duty_cycle_ms": None}
     shares = [{**share, "serves": [{**served, "workload": name, "memory_mib": 8000.0}]} for name in ("a", "b")]
     whole = {**share, "sm_percent": None, "serves": [{**served, "workload": "c", "processes": 2}]}
+    turn = {**served, "processes": 1, "capacity_rps": served["batch"] / 5.0, "rate_rps": served["batch"] / 10.0}
+    rounds = [{**turn, "workload": name} for name in ("d", "e")]
+    in_turn = {**whole, "serves": rounds, "duty_cycle_ms": 5000.0, "turns": "fixed"}
     on_cores = [{**whole, "start": start, "cores": 8, "serves": [{**served, "workload": "f"}]} for start in (0, 8)]
     data["gpus"] += [
         {**place, "id": "A100-80GB/8", "index": 2, "sharing": "mps", "partitions": shares},
         {**place, "id": "A100-80GB/9", "index": 3, "sharing": "exclusive", "partitions": [whole]},
         {**data["gpus"][0], "id": "A100-80GB/10", "node": "n2", "index": 0},
+        {**place, "id": "A100-80GB/11", "index": 4, "sharing": "exclusive", "partitions": [in_turn]},
         {**place, "gpu": CPU, "id": f"{CPU}/0", "index": 0, "sharing": "cores", "partitions": on_cores},
     ]
     Plan.model_validate(data)
@@ -181,7 +185,7 @@ def sealed(trust):
 
 
 CPU = "Xeon-8275CL"
-LIVE = {index: LiveGpu("A100-80GB", f"GPU-{index}") for index in range(4)} | {"cpu0": simulated_cpus([CPU])[0]}
+LIVE = {index: LiveGpu("A100-80GB", f"GPU-{index}") for index in range(5)} | {"cpu0": simulated_cpus([CPU])[0]}
 TEMPLATE = ServiceTemplate.model_validate(
     {
         "command": ["/usr/bin/serve", *(f"--{name}={{{name}}}" for name in PLACEHOLDERS)],
