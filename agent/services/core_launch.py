@@ -6,8 +6,8 @@ from ..model.core_services import CoreService
 from ..model.device_key import cpu_key
 from ..model.service_environment import core_environment
 from ..model.slices import slice_name
-from .launch import MARK, Launch, filled_health
-from .template import ServiceTemplate, filled
+from .launch import Launch, from_template
+from .template import ServiceTemplate
 
 
 def core_launches(
@@ -39,7 +39,6 @@ def _launch(
     number: int,
     copies: int,
 ) -> Launch:
-    port = next(ports) if template.ports else None
     of_gpus = dict.fromkeys(("gpu_index", "device_uuid", "gpu_uuid", "mig_uuid", "cuda_visible_devices"), "")
     values = {
         **of_gpus,
@@ -50,23 +49,17 @@ def _launch(
         "process": number,
         "slot": cpu_key(cpu_index),
         "sm_percent": "100",
-        "role": "active",
-        "port": port,
         "cpu_index": cpu_index,
         "cores": service.cores,
         "threads": service.threads,
     }
-    environment = {key: filled(word, values) for key, word in template.env.items()}
-    environment |= core_environment(service)
-    return Launch(
+    return from_template(
+        template,
+        values,
         unit=f"{name}.{number}" if copies > 1 else name,
+        mark=name,
         role="active",
-        argv=tuple(filled(word, values) for word in template.command),
-        environment={**environment, MARK: name},
-        runner=template.runner,
-        user=template.user,
-        drain_s=template.drain_s,
-        port=port,
-        health=filled_health(template.health, values),
-        slice=slice_name(name),
+        port=next(ports) if template.ports else None,
+        environment=core_environment(service),
+        in_slice=slice_name(name),
     )

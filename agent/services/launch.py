@@ -123,7 +123,6 @@ def _launch(
 ) -> Launch:
     name = service_id(slot.gpu_index, service)
     suffix = "" if role == "active" else f".{role}"
-    port = next(ports) if template.ports else None
     values = {
         "workload": service.workload,
         "replica": service.replica,
@@ -137,28 +136,63 @@ def _launch(
         "mig_uuid": device.mig_uuid or "",
         "cuda_visible_devices": "" if device.mps_folder else device.uuid,
         "sm_percent": f"{100.0 if client.sm_percent is None else client.sm_percent:.15g}",
-        "role": role,
-        "port": port,
         "cpu_index": "",
         "cores": "",
         "threads": "",
     }
-    environment = {key: filled(word, values) for key, word in template.env.items()}
-    environment |= service_environment(client, device.mps_folder, device.uuid)
-    return Launch(
+    return from_template(
+        template,
+        values,
         unit=f"{name}{suffix}.{number}" if copies > 1 else f"{name}{suffix}",
+        mark=name,
+        role=role,
+        port=next(ports) if template.ports else None,
+        environment=service_environment(client, device.mps_folder, device.uuid),
+    )
+
+
+def from_template(
+    template: ServiceTemplate,
+    values: Mapping[str, object],
+    *,
+    unit: str,
+    mark: str,
+    role: str,
+    port: int | None,
+    environment: Mapping[str, str],
+    in_slice: str | None = None,
+) -> Launch:
+    """
+    Returns one process of a service, with the template's placeholders replaced.
+
+    Parameters
+    ----------
+    values
+        Of the other placeholders than role and port.
+    mark
+        Name of the running service.
+    environment
+        Variables that stand above the template's.
+    in_slice
+        Slice of systemd; None: systemd's own choice.
+    """
+    values = {**values, "role": role, "port": port}
+    own = {key: filled(word, values) for key, word in template.env.items()}
+    return Launch(
+        unit=unit,
         role=role,
         argv=tuple(filled(word, values) for word in template.command),
-        environment={**environment, MARK: name},
+        environment={**own, **environment, MARK: mark},
         runner=template.runner,
         user=template.user,
         drain_s=template.drain_s,
         port=port,
-        health=filled_health(template.health, values),
+        health=_filled_health(template.health, values),
+        slice=in_slice,
     )
 
 
-def filled_health(health: HealthCheck | None, values: Mapping[str, object]) -> HealthCheck | None:
+def _filled_health(health: HealthCheck | None, values: Mapping[str, object]) -> HealthCheck | None:
     """Returns a health check with its placeholders replaced."""
     if health is None:
         return None
