@@ -88,6 +88,7 @@ COMMANDS = {
     "simulate": "simulating.simulate",
     "follow": "following.follow",
     "cores": "on_cores.cores",
+    "choose-versions": "choosing_versions.choose_versions",
     "inss": "on_inss.inss",
     "train-inss": "on_inss.train_inss",
     "show": "reviewing.show",

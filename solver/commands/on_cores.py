@@ -1,18 +1,15 @@
 """The command for models on the cores of one CPU: what each scheduler carries."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.errors import Finding, InputError
-from ..model.parsing import closest
+from .layer_options import LayersArgument, LimitsOption, ModelsOption, chosen_models, limits_of
 from .output import display, is_stdout, say, spinner, write_json
 
 if TYPE_CHECKING:
     from ..model.cores_report import CoresReport, ModelOnCores
-    from ..model.layer_times import LayeredModel
 
 PURPOSES = ("idle", "inefficient", "standing", "lost")
 """What cores do beside what queries need, as `CoresSpent` has it."""
@@ -21,19 +18,9 @@ MOST_QUERIES, MOST_SEEDS = 20_000, 20
 
 
 def cores(
-    path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="LAYERS",
-            help="Layer times: the folder of the VELTAIR artifact, or a file (YAML, JSON) of layer times.",
-        ),
-    ],
-    slo_ms: Annotated[
-        list[str], typer.Option("--slo-ms", help="Latency limit in ms; MODEL=MS for one of the models. Repeatable.")
-    ],
-    models: Annotated[
-        list[str] | None, typer.Option("--model", help="A model of the file; default: all of them. Repeatable.")
-    ] = None,
+    path: LayersArgument,
+    slo_ms: LimitsOption,
+    models: ModelsOption = None,
     count: Annotated[int, typer.Option("--cores", min=1, max=4096, help="Cores of the CPU.")] = 64,
     names: Annotated[
         list[str] | None, typer.Option("--scheduler", help="A scheduler; default: all of them. Repeatable.")
@@ -57,8 +44,8 @@ def cores(
     from ..formats.layer_files import read_layer_times
 
     chosen = [scheduler_named(name) for name in dict.fromkeys(names or schedulers())]
-    known = _chosen(read_layer_times(path), models, str(path))
-    limits = _limits(slo_ms, [model.model for model in known])
+    known = chosen_models(read_layer_times(path), models, str(path))
+    limits = limits_of(slo_ms, [model.model for model in known])
     with spinner("simulating"):
         trial = Trial(Machine(count, grow_ms), quantile, queries, seeds)
         found = compared(known, limits, chosen, trial)
@@ -68,50 +55,6 @@ def cores(
         display(_table(found))
     for line in _lines(found):
         say(line)
-
-
-def _chosen(known: "Sequence[LayeredModel]", names: list[str] | None, source: str) -> "list[LayeredModel]":
-    of = {model.model: model for model in known}
-    if wrong := [name for name in names or () if name not in of]:
-        raise InputError(
-            [Finding("--model", "", f"is {name!r}, not in {source}. {closest(name, of)}") for name in wrong]
-        )
-    return [of[name] for name in dict.fromkeys(names or of)]
-
-
-def _limits(texts: list[str], models: list[str]) -> dict[str, float]:
-    """Returns the latency limit of each model; the last that is said of it."""
-    for_all: float | None = None
-    own: dict[str, float] = {}
-    findings = []
-    for text in texts:
-        model, sign, number = text.rpartition("=")
-        limit = _positive(number)
-        if limit is None:
-            findings.append(Finding("--slo-ms", "", f"is {text!r}; expected ms from 0.001 to 1,000,000, or MODEL=MS"))
-        elif sign and model not in models:
-            findings.append(Finding("--slo-ms", "", f"names {model!r}. {closest(model, models)}"))
-        elif sign:
-            own[model] = limit
-        else:
-            for_all = limit
-    if not findings and for_all is None:
-        findings = [
-            Finding("--slo-ms", "", f"says nothing of {model}; add {model}=MS, or one for all")
-            for model in models
-            if model not in own
-        ]
-    if findings:
-        raise InputError(findings)
-    return {model: own.get(model, for_all or 0.0) for model in models}
-
-
-def _positive(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if 0.001 <= number <= 1e6 else None
 
 
 def _table(found: "CoresReport") -> object:

@@ -189,6 +189,7 @@ def begins() -> list[Begin]:
               {"problem.json": as_json}),
         Begin(("cores", "layers.yaml", "--slo-ms", "5", "--queries", "50", "--cores", "24"), {"layers.yaml": LAYERS}),
         Begin(("cores", "layers.yaml", "--slo-ms", "9", "--queries", "50", "--cores", "16"), {"layers.yaml": VERSIONS}),
+        Begin(("choose-versions", "layers.yaml", "--slo-ms", "9", "-o", "chosen.yaml"), {"layers.yaml": VERSIONS}),
         Begin(("inss", "models.yaml", "--scheduler", "exact", "--scheduler", "gslice", "--tasks", "100"),
               {"models.yaml": ON_GIVEN_GPUS}),
         Begin(("shed", "problem.json", *limit, "-o", "out.json"), {"problem.json": as_json}),

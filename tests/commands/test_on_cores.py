@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import yaml
 from support.command_line import assert_refused, sliceplan
 
 from sliceplan.solver.cores.schedulers.registry import schedulers
@@ -46,6 +47,35 @@ def test_versions_at_levels_have_their_least_core_times(tmp_path):
     assert model["at_levels"] == [{"level": 1, "least_core_ms": 48.0}, {"level": 2, "least_core_ms": 76.8}]
     assert (model["sure_core_ms"], model["expected_core_ms"]) == (76.8, 62.4)
     assert "48.0 at level 1, 76.8 at level 2; 76.8 if each layer meets its slowest level" in done.stderr
+
+
+def test_versions_that_are_not_needed_are_left_out(tmp_path):
+    rows = {"local": [[3.0, 1.6], [9.0, 5.0]], "alike": [[3.1, 1.7], [9.0, 5.2]], "parallel": [[4.0, 2.0], [5.0, 2.4]]}
+    path = versioned_file(tmp_path, rows=rows, names=("local", "alike", "parallel"))
+    for name in ("chosen.yaml", "chosen.json"):
+        done = sliceplan("choose-versions", path, "--slo-ms", "20", "-o", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        (model,) = read_layer_times(tmp_path / name)
+        assert [version.name for version in model.layers[0].versions] == ["parallel", "local"]
+        assert model.provenance.method.endswith("Of all versions those that VELTAIR's Algorithm 1 keeps within 20 ms.")
+        assert done.stdout.split()[-7:] == ["one", "0", "2", "0", "0", "0", "3.0"]
+
+
+def test_times_alone_lead_to_versions_that_are_to_be_measured(tmp_path):
+    rows = {"local": [[3.0, 1.6]], "parallel": [[4.0, 2.0]]}
+    path = versioned_file(tmp_path, rows=rows, levels=(1,))
+    done = sliceplan("choose-versions", path, "--slo-ms", "20", "-o", "-")
+    assert done.returncode == 0, done.stderr
+    assert [version["name"] for version in yaml.safe_load(done.stdout)["models"][0]["layers"][0]["versions"]] == [
+        "parallel",
+        "local",
+    ]
+    assert "one: measure these versions at levels of interference, then choose again" in done.stderr
+
+
+def test_what_has_no_versions_to_choose_from_is_refused(tmp_path):
+    done = sliceplan("choose-versions", layer_file(tmp_path), "--slo-ms", "20", "-o", tmp_path / "chosen.yaml")
+    assert_refused(done, "has one time of each layer; expected layers with `versions` to choose from")
 
 
 def test_every_scheduler_has_a_row_below_the_bound(tmp_path):

@@ -34,16 +34,16 @@ def random_chain(random, *, layers, counts, unit=2, most_us=40):
     return Chain("random", np.array(cores), np.array(us), np.array(macs))
 
 
-def random_layered(random, *, layers, versions, levels, counts, most_ms=0.04):
-    """Returns a layer file's text: versions of a random.Random's times, which may rise with cores, fall with levels."""
+def random_layered(random, *, layers, versions, levels, counts, most_shape=4, spread=40):
+    """Returns a layer file's text: times of up to 0.04 ms, which may rise with cores and fall with levels."""
 
     def one(layer):
         made = [
             {
                 "name": f"v{v}",
-                "block_size": random.randint(1, 4),
-                "parallelism": random.randint(1, 4),
-                "ms": [[round(random.uniform(0.001, most_ms), 3) for _ in range(counts)] for _ in range(levels)],
+                "block_size": random.randint(1, most_shape),
+                "parallelism": random.randint(1, most_shape),
+                "ms": [[round(random.uniform(0.04 / spread, 0.04), 3) for _ in range(counts)] for _ in range(levels)],
             }
             for v in range(random.randint(1, versions))
         ]
