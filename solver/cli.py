@@ -89,6 +89,7 @@ COMMANDS = {
     "follow": "following.follow",
     "cores": "on_cores.cores",
     "choose-versions": "choosing_versions.choose_versions",
+    "fit-proxy": "fitting_proxy.fit_proxy",
     "inss": "on_inss.inss",
     "train-inss": "on_inss.train_inss",
     "show": "reviewing.show",

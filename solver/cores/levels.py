@@ -12,6 +12,7 @@ that were measured counts as the nearest.
 """
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,13 +56,6 @@ class Levels:
         """The layers at the level at which each is slowest, made for it."""
         return Chain(self.name, self.cores, self._made().max(axis=0), self.macs, self.rises)
 
-    def nearest(self, level: float) -> int:
-        """Returns the number of the level nearest to one, of two the lower."""
-        above = bisect_left(self.levels, level)
-        if above in (0, len(self.levels)):
-            return min(above, len(self.levels) - 1)
-        return above if self.levels[above] - level < level - self.levels[above - 1] else above - 1
-
     def within(self, cores: int) -> "Levels":
         """Returns the layers on the counts that a CPU of so many cores has; InputError: it has none of them."""
         has = len(self.alone.within(cores).cores)
@@ -84,6 +78,14 @@ def levels_of(model: LayeredModel) -> Levels:
         macs=np.array([layer.macs for layer in model.layers], dtype=np.int64),
         rises=sum(int((np.diff(one[:, 0].min(axis=0)) > 0).sum()) for one in measured),
     )
+
+
+def nearest_level(levels: Sequence[float], level: float) -> int:
+    """Returns the number of the level nearest to one, of two the lower; `levels` ascend."""
+    above = bisect_left(levels, level)
+    if above in (0, len(levels)):
+        return min(above, len(levels) - 1)
+    return above if levels[above] - level < level - levels[above - 1] else above - 1
 
 
 def times_of(layer: Layer) -> Floats:

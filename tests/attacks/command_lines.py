@@ -122,6 +122,8 @@ models:
   provenance: {source: our test bench, method: median of 50 runs}
 """
 
+COUNTERS = "level,miss,accesses\n1,0.1,3\n1.5,0.3,4\n2.1,0.5,9\n2.2,0.6,7\n1.2,0.2,1\n"
+
 ON_GIVEN_GPUS = """version: 1
 name: two-on-one
 gpus:
@@ -190,6 +192,7 @@ def begins() -> list[Begin]:
         Begin(("cores", "layers.yaml", "--slo-ms", "5", "--queries", "50", "--cores", "24"), {"layers.yaml": LAYERS}),
         Begin(("cores", "layers.yaml", "--slo-ms", "9", "--queries", "50", "--cores", "16"), {"layers.yaml": VERSIONS}),
         Begin(("choose-versions", "layers.yaml", "--slo-ms", "9", "-o", "chosen.yaml"), {"layers.yaml": VERSIONS}),
+        Begin(("fit-proxy", "counters.csv", "--level", "1", "-o", "proxy.json"), {"counters.csv": COUNTERS}),
         Begin(("inss", "models.yaml", "--scheduler", "exact", "--scheduler", "gslice", "--tasks", "100"),
               {"models.yaml": ON_GIVEN_GPUS}),
         Begin(("shed", "problem.json", *limit, "-o", "out.json"), {"problem.json": as_json}),

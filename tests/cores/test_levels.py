@@ -10,7 +10,7 @@ from problems.layer_chains import random_layered
 
 from sliceplan.solver.cores.core_time import least_core_time
 from sliceplan.solver.cores.expected_core_time import expected_core_time
-from sliceplan.solver.cores.levels import levels_of
+from sliceplan.solver.cores.levels import levels_of, nearest_level
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.layer_times import LayerFile
 
@@ -75,8 +75,7 @@ def test_one_level_leaves_the_least_core_time_as_it_is():
 
 @pytest.mark.parametrize(("level", "number"), [(0.5, 0), (1, 0), (1.2, 0), (1.25, 0), (1.3, 1), (1.75, 1), (9, 2)])
 def test_a_level_counts_as_the_nearest_of_two_the_lower(level, number):
-    text = random_layered(random.Random(1), layers=1, versions=1, levels=3, counts=1)
-    assert levels_of(LayerFile.model_validate_json(text).models[0]).nearest(level) == number
+    assert nearest_level([1, 1.5, 2], level) == number
 
 
 def test_more_steps_than_are_worked_out_are_refused():
