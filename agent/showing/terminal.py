@@ -5,7 +5,7 @@ from dataclasses import asdict
 from textwrap import indent
 from typing import Any
 
-from ...solver.model.words import counted
+from ...solver.model.words import counted, counted_boards
 from ..model.core_services import CpuState
 from ..model.device_key import device_order, device_text
 from ..model.live import settled
@@ -64,8 +64,7 @@ def _summary(node: str, transition: NodeTransition) -> Iterator[str]:
     kept_instances = sum(index in gpus_there and one in gpus_there[index].instances for index, one in instances)
     kept_services = sum(key in there and one in there[key].services for key, one in services)
     cpus = len(wanted) - len(gpus)
-    places = [*([counted(len(gpus), "GPU")] if gpus or not cpus else []), *([counted(cpus, "CPU")] if cpus else [])]
-    yield f"Node {node}: {_counts(len(instances), len(services))} on {' and '.join(places)}."
+    yield f"Node {node}: {_counts(len(instances), len(services))} on {counted_boards(len(gpus), cpus)}."
     if kept_instances or kept_services:
         yield f"There already: {_counts(kept_instances, kept_services)}."
 

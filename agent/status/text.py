@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ...solver.model.words import counted
+from ...solver.model.words import counted, counted_boards
 from ..model.core_services import by_place, core_text
 from ..model.device_key import device_text
 from ..model.live import LiveCpu, LiveGpu, RunningService, cpus_of, gpus_of
@@ -15,8 +15,7 @@ def status_text(report: Report) -> Iterator[str]:
     """Yields the lines of a report."""
     driver = f", driver {report.driver}" if report.driver else ""
     gpus, cpus = gpus_of(report.live), cpus_of(report.live)
-    beside = f", {counted(len(cpus), 'CPU')}" if cpus else ""
-    yield f"Node {report.node}: {counted(len(gpus), 'GPU')}{beside}{driver}"
+    yield f"Node {report.node}: {counted_boards(len(gpus), len(cpus))}{driver}"
     for index, gpu in sorted(gpus.items()):
         yield ""
         yield from _gpu_lines(index, gpu, report)

@@ -9,7 +9,7 @@ from plotly.graph_objects import Figure
 from sliceplan.solver.metrics.layouts import layout_of
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
-from sliceplan.solver.model.words import counted
+from sliceplan.solver.model.words import boards_in_words, counted
 
 from .colours import FREE, GREY, text_on
 from .fleet import MOST_IN_LEGEND, looks_of, shortened
@@ -88,14 +88,14 @@ def alike_chart(plan: Plan, problem: Problem, kinds: Sequence[Alike], *, colour_
             bars.append(Bar(kind.gpus[0].id, start, slot.width, _hover(kind, slot, shade), look))
             start += slot.width
         if 1 - start > LEAST:
-            hover = f"free, out of reach or kept free: {1 - start:.0%} of each of {counted(len(kind.gpus), 'GPU')}"
+            hover = f"free, out of reach or kept free: {1 - start:.0%} of each of {boards_in_words(kind.gpus)}"
             bars.append(
                 Bar(kind.gpus[0].id, start, 1 - start, hover, Look(FREE, text="free", text_colour=ON_ANY_GROUND))
             )
     legend = [(name, look) for name, look in colours.items()]
     if shade is not None:
         legend = [(name, Look(colour)) for name, colour in shade.colours.items() if name in colours]
-    labels = {kind.gpus[0].id: f"<b>{counted(len(kind.gpus), 'GPU')}</b><br>{kind.gpu}" for kind in shown}
+    labels = {kind.gpus[0].id: f"<b>{boards_in_words(kind.gpus)}</b><br>{kind.gpu}" for kind in shown}
     return gpu_bars([kind.gpus[0] for kind in shown], bars, legend if len(legend) <= MOST_IN_LEGEND else [], labels)
 
 
@@ -137,7 +137,7 @@ def _hover(kind: Alike, slot: _Slot, shade: Shades | None) -> str:
         for one in block.partition.serves
         if one.carries_rps
     ]
-    lines = [f"<b>{slot.blocks[0].size}</b> of each of {counted(len(kind.gpus), 'GPU')}", *named, *more]
+    lines = [f"<b>{slot.blocks[0].size}</b> of each of {boards_in_words(kind.gpus)}", *named, *more]
     if loads:
         lines.append(f"load {min(loads):.0%} to {max(loads):.0%}, {sum(loads) / len(loads):.0%} on average")
     if late := sum(block.misses for block in slot.blocks):

@@ -7,6 +7,7 @@ from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.stop_reason import StopReason
+from sliceplan.solver.model.words import boards_of
 from sliceplan.solver.wording.promise import execution_in_words, promise_in_words
 from sliceplan.solver.wording.summary import misses
 
@@ -60,7 +61,8 @@ def proof(plan: Plan) -> Iterator[str]:
     elif bound.cost_per_hour is None:
         yield "No lower limit on the cost is known."
     else:
-        gpus = "" if bound.gpus is None else f", and none has fewer than {bound.gpus} GPUs"
+        noun = "GPUs and CPUs together" if boards_of(plan.gpus)[1] else "GPUs"
+        gpus = "" if bound.gpus is None else f", and none has fewer than {bound.gpus} {noun}"
         yield f"Lower limit: {COST.bound_in_words(bound.cost_per_hour)}{gpus}."
         yield f"Why the limit holds: {why_the_limit_holds(bound.method)}"
     if plan.gap is not None:

@@ -2,7 +2,7 @@
 
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.model.plan import Plan
-from sliceplan.solver.model.words import counted
+from sliceplan.solver.model.words import boards_of, counted
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 
 MOST_NAMED = 3
@@ -13,7 +13,7 @@ def since(old: Plan, new: Plan) -> str:
     found = difference(old, new)
     if not found.gpus and not found.moved and old.cost_per_hour == new.cost_per_hour:
         return "the same GPUs at the same cost, with every service where it was."
-    parts = [_cost(old, new), _gpus(new.gpus_used - old.gpus_used)]
+    parts = [_cost(old, new), _boards(old, new)]
     if moved := [move.workload for move in found.moved]:
         names = ", ".join(moved[:MOST_NAMED]) + (
             f" and {len(moved) - MOST_NAMED:,} more" if len(moved) > MOST_NAMED else ""
@@ -32,5 +32,8 @@ def _cost(old: Plan, new: Plan) -> str:
     return f"${abs(more):,.2f} per hour {word} (${abs(more) * HOURS_A_MONTH:,.0f} per month)"
 
 
-def _gpus(more: int) -> str:
-    return f"{counted(abs(more), 'GPU')} {'more' if more > 0 else 'less'}" if more else "as many GPUs"
+def _boards(old: Plan, new: Plan) -> str:
+    counts = list(zip(("GPU", "CPU"), boards_of(old.gpus), boards_of(new.gpus), strict=True))
+    changed = [(now - then, noun) for noun, then, now in counts if now != then]
+    said = [f"{counted(abs(more), noun)} {'more' if more > 0 else 'less'}" for more, noun in changed]
+    return " and ".join(said) or f"as many {' and '.join(f'{noun}s' for noun, then, _ in counts if then)}"

@@ -11,6 +11,7 @@ from sliceplan.solver.metrics.cost_breakdown import CostBreakdown
 from sliceplan.solver.model.judged import judged
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.model.words import boards_in_cell
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.summary import missed_slos
 
@@ -77,7 +78,7 @@ def comparison_table(
                 "per month": None if plan.cost_per_hour is None else plan.cost_per_hour * HOURS_A_MONTH,
                 "could carry": None if plan.capacity is None else plan.capacity.value,
                 "gap": None if gap is None else 100 * gap,
-                "GPUs": plan.gpus_used if plan.gpus else None,
+                "GPUs": boards_in_cell(plan.gpus) if plan.gpus else None,
                 "missed SLOs": len(missed) if plan.gpus else None,
                 "worst miss": 100 * max(missed.values()) if missed else None,
                 "time (s)": plan.runtime_s,
@@ -89,7 +90,7 @@ def comparison_table(
     frame = pd.DataFrame(rows, columns=columns)
     floats, counts = (
         ["cost per hour", "per month", "could carry", "gap", "worst miss", "time (s)", *WASTED],
-        ["GPUs", "missed SLOs", "placed otherwise"],
+        ["missed SLOs", "placed otherwise"],
     )
     kinds = {**dict.fromkeys(floats, "float64"), **dict.fromkeys(counts, "Int64")}
     return frame.astype({column: kind for column, kind in kinds.items() if column in columns})

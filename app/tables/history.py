@@ -52,7 +52,7 @@ def plans_table(plans: Iterable[SavedPlan]) -> pd.DataFrame:
             "version": one.problem.number,
             "planner": one.planner,
             "cost per hour": one.cost_per_hour,
-            "GPUs": one.gpus_used,
+            "GPUs and CPUs": one.gpus_used,
             "gap": None if one.gap is None else 100 * one.gap,
             "by": one.author,
             SAVED: _time(one.saved_at),
@@ -60,7 +60,7 @@ def plans_table(plans: Iterable[SavedPlan]) -> pd.DataFrame:
         }
         for one in plans
     ]
-    columns = ["plan", "version", "planner", "cost per hour", "GPUs", "gap", "by", SAVED, "note"]
+    columns = ["plan", "version", "planner", "cost per hour", "GPUs and CPUs", "gap", "by", SAVED, "note"]
     return pd.DataFrame(rows, columns=columns).astype({"cost per hour": "float64", "gap": "float64"})
 
 

@@ -26,6 +26,11 @@ def literal(text: str) -> str:
     return SIGNS.sub(r"\\\1", plain)
 
 
+def sentence(text: str) -> str:
+    """Returns words as a sentence: with a capital, and a full stop where none ends it."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
 def listed(texts: Iterable[str]) -> str:
     """Returns texts as a list in Markdown, each literal."""
     return "\n".join(f"- {literal(text)}" for text in texts)

@@ -14,7 +14,7 @@ from ..model.host_cores import HostCores
 from ..model.parsing import closest
 from ..model.plan import Plan
 from ..model.problem import Problem
-from ..model.words import counted
+from ..model.words import boards_in_words, counted
 from .inputs import known_profiles
 from .options import PlanArgument, ProfilesOption
 from .output import say, say_notes
@@ -37,7 +37,8 @@ def assign(
         sys.stdout.write(dump_plan(answer))
     else:
         write_plan(answer, output)
-        say(f"{output}: {counted(answer.gpus_used, 'GPU')} on {counted(len(nodes), 'node')}.")
+        named = {gpu.node for gpu in answer.gpus}
+        say(f"{output}: {boards_in_words(answer.gpus)} on {counted(len(named), 'node')}.")
 
 
 class RestOfNode(StrEnum):

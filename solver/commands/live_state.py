@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..model.errors import Finding, InputError
-from ..model.words import counted
+from ..model.words import boards_in_words, counted
 from .output import display, say, say_notes
 
 
@@ -80,7 +80,7 @@ def import_state(
         write_plan(plan, output)
         nodes = ", ".join(dict.fromkeys(gpu.node or "" for gpu in plan.gpus))
         partitions = sum(len(gpu.partitions) for gpu in plan.gpus)
-        say(f"{output}: {counted(plan.gpus_used, 'GPU')}, {counted(partitions, 'partition')} of {nodes}.")
+        say(f"{output}: {boards_in_words(plan.gpus)}, {counted(partitions, 'partition')} of {nodes}.")
     say_notes(notes)
 
 

@@ -52,6 +52,8 @@ def routers_table(found: "RouterPlans") -> "Table":
     """Returns one row a router: GPUs, cost, gap to its bound, status."""
     from rich.table import Table
 
+    from ..model.words import boards_in_cell
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("router", no_wrap=True)
     for column in ("cost/h", "GPUs", "gap"):
@@ -62,7 +64,7 @@ def routers_table(found: "RouterPlans") -> "Table":
         table.add_row(
             f"{row.dispatch}{own}",
             "-" if plan.cost_per_hour is None else f"${plan.cost_per_hour:,.2f}",
-            str(plan.gpus_used) if plan.gpus else "-",
+            boards_in_cell(plan.gpus) if plan.gpus else "-",
             "-" if plan.gap is None else f"{100 * plan.gap:.2f} %",
             plan.status.value,
         )

@@ -18,7 +18,7 @@ from ..model.price_book import PriceBook
 from ..model.price_report import PriceReport
 from ..model.profile import Profile
 from ..model.stop_reason import StopReason
-from ..model.words import short_status
+from ..model.words import boards_in_cell, boards_in_words, short_status
 from ..wording.reasons import reasons
 from ..wording.rounds import orders_in_words
 from ..wording.summary import missed_slos
@@ -41,7 +41,7 @@ def draw_plan(plan: Plan, most: int | None = None) -> Group:
     for gpu in shown:
         parts += [*(_draw_cpu if gpu.sharing == "cores" else _draw_gpu)(gpu, colours), Text()]
     if len(shown) < len(plan.gpus):
-        parts.append(Text(f"… and {len(plan.gpus) - len(shown)} more GPUs", style="dim"))
+        parts.append(Text(f"… and {boards_in_words(plan.gpus[len(shown) :])} more", style="dim"))
     parts += [Text(line) for line in reasons(plan)]
     return Group(*parts)
 
@@ -64,7 +64,7 @@ def compare_table(comparison: "Comparison") -> Table:
         table.add_row(
             plan.planner,
             f"${plan.cost_per_hour:,.2f}" if has_plan else "-",
-            str(plan.gpus_used) if has_plan else "-",
+            boards_in_cell(plan.gpus) if has_plan else "-",
             *("-" if value is None else objective.figure(value) for _ in own),
             _percent(comparison.gap_to_bound(plan)),
             _percent(plan.metrics.internal_slack if plan.metrics else None),

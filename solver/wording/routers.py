@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ..model.plan import Plan
+from ..model.words import boards_in_words
 
 SAME = 0.005
 """USD per hour that are none."""
@@ -46,18 +47,15 @@ def _sentence(router: str, plan: Plan, own: Plan, cost: float, *, may_save: bool
     """Returns what a router saves or takes; empty: neither."""
     if plan.cost_per_hour is None:
         return ""
-    saved, gpus, bound = cost - plan.cost_per_hour, own.gpus_used - plan.gpus_used, plan.bound.cost_per_hour
+    saved, bound = cost - plan.cost_per_hour, plan.bound.cost_per_hour
     most = saved if bound is None else cost - bound
     part = f"${abs(saved):,.2f} per hour ({abs(saved) / cost:.1%})"
+    boards = f"{boards_in_words(plan.gpus)} instead of {boards_in_words(own.gpus)}"
     if saved > SAME:
         further = f", and at most ${most:,.2f}" if most > saved + SAME else ""
-        return f"{router} would save {gpus:,} of {own.gpus_used:,} GPUs, {part}{further}."
+        return f"{router} would save {part}{further}: {boards}."
     if saved < -SAME:
-        return f"{router} would take {_gpus(-gpus)} more, {part}."
+        return f"{router} would take {part} more: {boards}."
     if may_save and most > SAME:
         return f"{router} saves nothing that was found, and at most ${most:,.2f} per hour."
     return ""
-
-
-def _gpus(number: int) -> str:
-    return "1 GPU" if number == 1 else f"{number:,} GPUs"

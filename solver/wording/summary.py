@@ -5,7 +5,7 @@ from ..model.objective import COST
 from ..model.plan import Plan, Status
 from ..model.prices import price_words
 from ..model.stop_reason import StopReason
-from ..model.words import counted
+from ..model.words import boards_in_words, counted
 
 WITHOUT_PLAN = (Status.INFEASIBLE, Status.NONE_FOUND, Status.REFUSED, Status.TIMEOUT)
 
@@ -16,14 +16,21 @@ def plan_summary(plan: Plan, gap: float | None) -> str:
 
     `gap`: to the best bound known; with the objective capacity None means the plan's own.
     """
+    words = whose_prices(plan)
+    return f"{plan_result(plan, gap)}, {words}" if words else plan_result(plan, gap)
+
+
+def whose_prices(plan: Plan) -> str:
+    """Returns at whose prices a plan was made; empty: there is none, or nothing is known about them."""
     words = price_words(plan.gpu_prices or (), {gpu.gpu for gpu in plan.gpus}) if plan.gpus else ""
-    return f"{_result(plan, gap)}, at {words}" if words else _result(plan, gap)
+    return f"at {words}" if words else ""
 
 
-def _result(plan: Plan, gap: float | None) -> str:
+def plan_result(plan: Plan, gap: float | None) -> str:
+    """Returns cost, GPUs, and how good they are proven to be; `gap` as in `plan_summary`."""
     if plan.status in WITHOUT_PLAN:
         return _without_plan(plan)
-    gpus = f"{plan.gpus_used} GPU{'' if plan.gpus_used == 1 else 's'}"
+    gpus = boards_in_words(plan.gpus)
     if plan.cost_per_hour is None:
         return f"{gpus}; nothing is known about the cost"
     cost = f"{gpus}, {COST.shown(plan.cost_per_hour)}"

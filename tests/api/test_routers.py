@@ -30,10 +30,10 @@ def test_each_router_s_plan_is_what_solve_finds_and_better_ones_never_cost_more(
     assert found.own.cost_per_hour == costs[0]
     assert solve(tight("least_expected")).cost_per_hour == costs[2]
     lines = list(router_savings("random", [(row.dispatch, row.plan) for row in found.rows]))
-    assert lines[0] == "weighted_round_robin would save 3 of 10 GPUs, $10.29 per hour (30.0%)."
-    assert lines[1].startswith("least_expected or central would save 3 of 10 GPUs")
+    assert lines[0] == "weighted_round_robin would save $10.29 per hour (30.0%): 7 GPUs instead of 10 GPUs."
+    assert lines[1].startswith("least_expected or central would save $10.29 per hour")
     worse = list(router_savings("weighted_round_robin", [(row.dispatch, row.plan) for row in found.rows]))
-    assert worse == ["random would take 3 GPUs more, $10.29 per hour (42.9%)."]
+    assert worse == ["random would take $10.29 per hour (42.9%) more: 10 GPUs instead of 7 GPUs."]
     assert routers_table(found).row_count == 4
     assert [row["gpus"] for row in found.as_data()["routers"]] == [10, 7, 7, 7]
 

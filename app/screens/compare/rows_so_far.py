@@ -42,4 +42,4 @@ def table_of(rows: Iterable[RowSoFar]) -> pd.DataFrame:
             }
             for row in rows
         ]
-    ).astype({"GPUs": "Int64"})
+    )

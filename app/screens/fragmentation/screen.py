@@ -24,7 +24,7 @@ from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.defragmentation_report import DefragmentationReport, DefragmentationStep
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Metrics, Plan, PlannedGpu, Status
-from sliceplan.solver.model.words import counted
+from sliceplan.solver.model.words import boards_in_words
 from sliceplan.solver.what_if.defragmentation import defragmentation
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.transition_text import rates_in_words
@@ -80,7 +80,7 @@ def _chosen(session: Session) -> Answer | None:
 
 def _show_metrics(plan: Plan, metrics: Metrics) -> None:
     idle, holes = metrics.internal_slack or 0, metrics.external_fragmentation or 0
-    st.header(f"{1 - (1 - idle) * (1 - holes):.0%} of what {counted(plan.gpus_used, 'GPU')} could compute is idle")
+    st.header(f"{1 - (1 - idle) * (1 - holes):.0%} of what {boards_in_words(plan.gpus)} could compute is idle")
     slack, free, compute, memory = st.columns(4)
     slack.metric(
         "Idle in partitions",

@@ -7,12 +7,12 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.changed import since
 from sliceplan.app.tables.verdict import Colour, uncovered, verdict
 from sliceplan.app.widgets.tables import show_table
-from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.app.widgets.texts import listed, literal, sentence
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.promise import promised
 from sliceplan.solver.wording.reasons import reasons
-from sliceplan.solver.wording.summary import misses, plan_summary
+from sliceplan.solver.wording.summary import misses, plan_result, whose_prices
 
 from .estimating import offer_estimates
 from .remedying import offer_remedies
@@ -36,7 +36,7 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     """Draws them; `goes_on`: a search is improving the plan."""
     words, colour = IMPROVING if goes_on else verdict(plan)
     st.badge(words, color=colour, icon=ICONS[colour])
-    st.header(literal(plan_summary(plan, plan.gap)))
+    st.header(literal(plan_result(plan, plan.gap)))
     if without := uncovered(problem):
         st.warning(
             f"Left out of this plan: {literal(', '.join(without))}. No speed of these services' models is known there; "
@@ -44,8 +44,8 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
         )
         if not goes_on and session.answer is not None and session.answer.plan is plan:
             offer_estimates(session, session.answer, without)
-    if lines := promised(plan):
-        st.caption(literal(" ".join(line.strip() for line in lines)))
+    if said := [text for text in (whose_prices(plan), " ".join(line.strip() for line in promised(plan))) if text]:
+        st.caption(literal(" ".join(map(sentence, said))))
     _show_change(session, problem, plan)
     if not goes_on and session.answer is not None and session.answer.plan is plan:
         offer_remedies(session, session.answer)

@@ -14,7 +14,7 @@ from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
-from sliceplan.solver.model.words import counted
+from sliceplan.solver.model.words import boards_in_words
 from sliceplan.solver.what_if.points import used_profiles
 
 REMEDIES = PlanQuestion("what_would_help")
@@ -60,7 +60,7 @@ def offer_ways(session: Session, ways: Sequence[Remedy], key: str) -> None:
 
 
 def _cost(plan: Plan) -> str:
-    gpus = counted(plan.gpus_used, "GPU")
+    gpus = boards_in_words(plan.gpus)
     return gpus if plan.cost_per_hour is None else f"{gpus}, {COST.shown(plan.cost_per_hour)}"
 
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from sliceplan.app.widgets.boards import show_boards
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.metrics.capacity_report import capacity_report
 from sliceplan.solver.model.judged import Judged, judged
@@ -40,9 +41,7 @@ def _show_capacity(plan: Plan, own: Judged) -> None:
         "unknown" if own.value is None else own.objective.shown(own.value),
         help="what all partitions could carry within the SLOs, together. It is not what they are asked to serve.",
     )
-    gpus.metric(
-        "GPUs", f"{plan.gpus_used:,}", help="unknown" if hourly is None else f"${hourly:,.2f} per hour: {COST_HELP}"
-    )
+    show_boards(gpus, plan.gpus, help_text="unknown" if hourly is None else f"${hourly:,.2f} per hour: {COST_HELP}")
     most.metric(
         "Proven most",
         "unknown" if own.bound is None else own.objective.shown(own.bound),
@@ -71,7 +70,7 @@ def _show_cost(plan: Plan) -> None:
         "unknown" if hourly is None else f"${hourly:,.2f}",
         help=COST_HELP,
     )
-    gpus.metric("GPUs", f"{plan.gpus_used:,}")
+    show_boards(gpus, plan.gpus)
     least.metric(
         "Proven least per hour",
         "unknown" if bound is None else f"${bound:,.2f}",

@@ -12,9 +12,10 @@ from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.texts import literal
 from sliceplan.app.widgets.words import meaning
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
-from sliceplan.solver.model.words import counted
+from sliceplan.solver.model.words import boards_in_words, boards_of, counted
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
 from sliceplan.solver.wording.promise import promise_in_words
 from sliceplan.solver.wording.summary import plan_summary
@@ -99,7 +100,7 @@ def _show_answer(session: Session, answer: Answer) -> None:
     hourly = plan.cost_per_hour
     alone = made_once("start.alone", (problem,), lambda: without_sharing(problem))
     demo = "An example, solved: " if problem == _examples().get(problem.name) else ""
-    st.header(literal(_headline(demo, problem, plan.gpus_used, None if alone is None else len(alone.gpus))))
+    st.header(literal(_headline(demo, problem, plan, alone)))
     cost, simple, saved = st.columns(3)
     cost.metric("It costs", _usd(hourly), _monthly(hourly), delta_color="off", delta_arrow="off")
     if alone is not None and alone.cost_per_hour and hourly is not None:
@@ -131,9 +132,12 @@ def _show_answer(session: Session, answer: Answer) -> None:
     st.button("See all of this plan", key="door_plan", on_click=lead_to, args=(session, "plan"))
 
 
-def _headline(which: str, problem: Problem, gpus: int, alone: int | None) -> str:
-    instead = f" instead of {alone:,}" if alone is not None and alone > gpus else ""
-    said = f"{counted(len(problem.workloads), 'service')} on {counted(gpus, 'GPU')}{instead}"
+def _headline(which: str, problem: Problem, plan: Plan, alone: Plan | None) -> str:
+    instead = ""
+    if alone is not None and len(alone.gpus) > len(plan.gpus):
+        has_cpus = boards_of((*plan.gpus, *alone.gpus))[1] > 0
+        instead = f" instead of {boards_in_words(alone.gpus) if has_cpus else f'{len(alone.gpus):,}'}"
+    said = f"{counted(len(problem.workloads), 'service')} on {boards_in_words(plan.gpus)}{instead}"
     return f"{which}{said}" if which else f"{problem.name}: {said}"
 
 

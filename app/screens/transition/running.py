@@ -17,6 +17,7 @@ from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.parsing import parse_record, parse_text
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.words import boards_in_words
 from sliceplan.solver.wording.summary import plan_summary
 
 NOTES = Kept[tuple[str, ...]]("running.notes")
@@ -45,9 +46,8 @@ def choose_running(session: Session) -> None:
     if running is None:
         st.markdown("Nothing was said about it.")
     elif running.plan.cost_per_hour is None:
-        count = running.plan.gpus_used
-        noun = "GPU" if count == 1 else "GPUs"
-        st.markdown(f"**{literal(running.plan.problem.name)}**: {count} {noun}, as read from the node")
+        count = boards_in_words(running.plan.gpus)
+        st.markdown(f"**{literal(running.plan.problem.name)}**: {count}, as read from the node")
     else:
         st.markdown(
             f"**{literal(running.plan.problem.name)}**: {literal(plan_summary(running.plan, running.plan.gap))}"

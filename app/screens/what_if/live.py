@@ -11,11 +11,12 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.tables.what_if import moved_table
 from sliceplan.app.widgets.actions import solve_now
+from sliceplan.app.widgets.boards import show_boards
 from sliceplan.app.widgets.job_progress import show_failure
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
-from sliceplan.app.widgets.texts import literal
+from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.differences.plans import Move, difference
 from sliceplan.solver.metrics.layouts import layouts
 from sliceplan.solver.model.errors import InputError
@@ -25,7 +26,7 @@ from sliceplan.solver.model.words import counted
 from sliceplan.solver.what_if.changes import description
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.reasons import reasons
-from sliceplan.solver.wording.summary import plan_summary
+from sliceplan.solver.wording.summary import plan_result, plan_summary, whose_prices
 
 from .linking import show_link, want_link
 from .replanning import is_current, replanned
@@ -121,11 +122,12 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
 
 def _show_figures(base: Answer, shown: Answer) -> None:
     old, new = base.plan, shown.plan
-    st.header(literal(plan_summary(new, new.gap)))
+    st.header(literal(plan_result(new, new.gap)))
+    if prices := whose_prices(new):
+        st.caption(literal(sentence(prices)))
     cost, gpus, bound = st.columns(3)
     cost.metric("Cost per hour", _usd(new.cost_per_hour), _delta(new.cost_per_hour, old.cost_per_hour), "inverse")
-    more = new.gpus_used - old.gpus_used
-    gpus.metric("GPUs", f"{new.gpus_used:,}", f"{more:+,}" if more else None, "inverse")
+    show_boards(gpus, new.gpus, before=old.gpus)
     bound.metric(
         "Proven: at least",
         _usd(new.bound.cost_per_hour),
@@ -134,7 +136,7 @@ def _show_figures(base: Answer, shown: Answer) -> None:
         help="no plan for this problem costs less per hour",
     )
     monthly = "" if new.cost_per_hour is None else f"${new.cost_per_hour * HOURS_A_MONTH:,.0f} per month of 730 hours. "
-    st.caption(literal(f"{monthly}Beside the problem as it is: {plan_summary(old, old.gap)}."))
+    st.caption(literal(f"{monthly}Beside the problem as it is: {plan_result(old, old.gap)}."))
 
 
 def _offer(session: Session, shown: Answer, changes: WhatIf) -> None:

@@ -12,6 +12,7 @@ from sliceplan.solver.api.routers import ROUTERS
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.words import boards_in_words
 from sliceplan.solver.performance.latency_rules.rules import not_by_set
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.summary import plan_summary
@@ -66,13 +67,13 @@ def _show_cost(session: Session, answer: Answer, holding: Answer) -> None:
     if not after.gpus:
         return
     if before.cost_per_hour is not None and after.cost_per_hour is not None:
-        more, gpus = after.cost_per_hour - before.cost_per_hour, after.gpus_used - before.gpus_used
+        more = after.cost_per_hour - before.cost_per_hour
         if abs(more) < 0.005:
             words = "It costs nothing more than the plan that does not hold."
         else:
             sign = "more" if more > 0 else "less"
             words = (
-                f"${abs(more):,.2f} per hour {sign} than the plan above ({gpus:+,} GPUs), "
+                f"${abs(more):,.2f} per hour {sign} than the plan above ({boards_in_words(before.gpus)}), "
                 f"${abs(more) * HOURS_A_MONTH:,.0f} per month."
             )
         st.markdown(literal(words))

@@ -9,7 +9,8 @@ from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.tables import show_table
-from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.app.widgets.texts import listed, literal, sentence
+from sliceplan.solver.model.words import boards_in_cell
 from sliceplan.solver.what_if.points import used_profiles
 from sliceplan.solver.wording.routers import router_savings
 
@@ -56,7 +57,7 @@ def _show(planned_for: str, found: PlannedByRouter) -> None:
         [
             {
                 "router": DISPATCHES[dispatch] + (" (this plan)" if dispatch == planned_for else ""),
-                "GPUs": plan.gpus_used if plan.gpus else None,
+                "GPUs": boards_in_cell(plan.gpus) if plan.gpus else None,
                 "cost per hour": plan.cost_per_hour,
                 "gap": None if plan.gap is None else 100 * plan.gap,
                 "status": plan.status.value,
@@ -76,4 +77,4 @@ def _in_words(line: str) -> str:
     """Returns a sentence with the names of routers as the page has them."""
     for name, words in DISPATCHES.items():
         line = line.replace(name, words)
-    return f"{line[0].upper()}{line[1:]}"
+    return sentence(line)

@@ -17,7 +17,7 @@ from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.simulation import ASKED, PURPOSE, asked_of
 from sliceplan.app.widgets.tables import show_table
-from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.app.widgets.texts import listed, literal, sentence
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport
 from sliceplan.solver.wording.promise import other_router_in_words
@@ -101,7 +101,7 @@ def _show(session: Session, answer: Answer, found: Simulated) -> None:
 def _show_verdict(report: SimulationReport) -> None:
     if report.planned_for is not None and not report.is_of_its_router:
         words = other_router_in_words(report.planned_for, report.dispatch)
-        st.warning(literal(f"{words[0].upper()}{words[1:]}."))
+        st.warning(literal(sentence(words)))
     holding = sum(one.holds == "yes" for one in report.services)
     missing = [one for one in report.services if one.holds == "no"]
     promise = f"{100 * report.quantile:g} % of requests within the SLO"

@@ -22,7 +22,7 @@ from sliceplan.agent.transition.session import Patience
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.model.errors import InputError
 
-SHOWN = r"""Node n1: 1 MIG instance and 3 services on 1 GPU and 1 CPU.
+SHOWN = r"""Node n1: 1 MIG instance and 3 services on 1 GPU, 1 CPU.
 There already: 1 MIG instance and 1 service.
 CPU 1: in no plan, left alone.
 The slice of a service keeps it on its cores and keeps nobody else off them: other processes of

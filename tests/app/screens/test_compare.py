@@ -174,6 +174,7 @@ def test_a_fleet_of_gpus_and_cpus_shows_what_each_service_would_cost_on_either()
     assert not page.exception
     table = next(one.value for one in page.dataframe if "runs on" in one.value).set_index("service")
     assert set(table["runs on"]) == {"A100-80GB", "EPYC-9654"}
+    assert "1 GPU, 1 CPU, $3.88 per hour: proven cheapest" in texts(page.caption)
     assert (table["EPYC-9654"].dropna() < table["A100-80GB"][table["EPYC-9654"].notna()]).all()
 
 
@@ -229,7 +230,7 @@ def test_rows_come_one_by_one_and_are_those_of_the_comparison():
     assert (job.status().rows, job.status().done, job.status().of) == (tuple(rows), 3, 3)
     table = table_of(rows)
     assert list(table["verdict"]) == [VERDICTS[plan.status] for plan in compared.plans]
-    assert list(table["GPUs"]) == [plan.gpus_used for plan in compared.plans]
+    assert list(table["GPUs"]) == [f"{plan.gpus_used}" for plan in compared.plans]
     job.ends(State.DONE, result=compared)
     assert job.status().rows == ()
 
