@@ -30,6 +30,11 @@ def current_identity() -> Identity:
     return access.identity(_oidc_user(access.login))
 
 
+def has_login() -> bool:
+    """Tells whether people say who they are; else the page is reached from this machine alone."""
+    return bool(os.environ.get(ACCESS))
+
+
 def can_log_in() -> bool:
     """Tells whether the page itself leads to the login."""
     stated = os.environ.get(ACCESS)

@@ -8,7 +8,7 @@ from sliceplan.solver.metrics.slice_map import SliceState, slices_of
 from sliceplan.solver.model.plan import Partition, PlannedGpu
 
 from .colours import PALETTE, WASTED, text_on
-from .extents import Extent, extents_of, free_share
+from .extents import Extent, extents_of, free_cores, free_share
 from .gpu_bars import MOST_DRAWN, MOST_ROWS, Bar, Look, gpu_bars
 
 COLOURS = {
@@ -23,7 +23,7 @@ TEXT_FITS = 0.1
 def slice_map(gpus: Sequence[PlannedGpu]) -> Figure:
     """Returns the map of the first MOST_DRAWN of some GPUs, to scale; shares of GPUs under MPS too."""
     drawn = list(gpus)[:MOST_DRAWN]
-    bars = [bar for gpu in drawn for bar in _bars(gpu, with_text=len(drawn) <= MOST_ROWS)]
+    bars = [bar for gpu in drawn for bar in slice_bars(gpu, with_text=len(drawn) <= MOST_ROWS)]
     shown = {bar.look.colour for bar in bars}
     legend = [(state.value, Look(colour)) for state, colour in COLOURS.items() if colour in shown]
     return gpu_bars(drawn, bars, legend, _labels(drawn))
@@ -33,7 +33,8 @@ def _labels(gpus: Sequence[PlannedGpu]) -> Mapping[str, str]:
     return {gpu.id: f"{gpu.id}<br>{gpu.node}, GPU {gpu.index}" if gpu.node else gpu.id for gpu in gpus}
 
 
-def _bars(gpu: PlannedGpu, *, with_text: bool) -> Iterator[Bar]:
+def slice_bars(gpu: PlannedGpu, *, with_text: bool = True) -> Iterator[Bar]:
+    """Yields what is drawn of a GPU or CPU: its partitions, and what is free or out of reach."""
     for partition, extent in zip(gpu.partitions, extents_of(gpu), strict=True):
         yield _partition(gpu, partition, extent, with_text)
     slices = slices_of(gpu)
@@ -42,6 +43,9 @@ def _bars(gpu: PlannedGpu, *, with_text: bool) -> Iterator[Bar]:
             room = f"room for {', '.join(one.profiles)}" if one.profiles else "no MIG profile fits here"
             hover = f"{gpu.id}, memory slice {one.index}<br>{one.state}: {room}"
             yield Bar(gpu.id, one.index / len(slices), 1 / len(slices), hover, Look(COLOURS[one.state]))
+    for run in free_cores(gpu):
+        hover, colour = f"{gpu.id}<br>free: {run.size}", COLOURS[SliceState.FREE]
+        yield Bar(gpu.id, run.start, run.width, hover, Look(colour))
     if share := free_share(gpu):
         hover = f"{gpu.id}<br>free: {share.size} of the SMs"
         text = "free" if with_text else ""

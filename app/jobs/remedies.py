@@ -16,8 +16,8 @@ from sliceplan.solver.model.profile import Profile
 from .leaving_out import TRIAL_S, without_least
 from .remedy import Remedy
 
-FACTORS = tuple(round(1.05**step, 3) for step in range(1, 49))
-"""By which SLOs are made longer: a twentieth at a time, up to ten times as long."""
+FACTORS = tuple(round(1.01**step, 3) for step in range(1, 233))
+"""By which SLOs are made longer: a hundredth at a time, up to ten times as long."""
 
 DIGITS = 3
 """Of an SLO that is proposed."""

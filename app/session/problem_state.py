@@ -34,6 +34,15 @@ def stated(tables: Tables) -> tuple[Problem | None, tuple[Finding, ...]]:
     return problem, ()
 
 
+def wrong_in(problem: Problem) -> tuple[Finding, ...]:
+    """Returns what keeps a problem of a file from being planned, as a GPU type that is divided as it cannot be."""
+    try:
+        resolve(problem, known_profiles(), problem_tables.SOURCE)
+    except InputError as error:
+        return tuple(error.findings)
+    return ()
+
+
 def found_in(session: Session, tables: Tables) -> tuple[Finding, ...]:
     """Returns what is wrong in tables that may become the session's; what they state is not worked out again then."""
     problem, findings = stated(tables)

@@ -25,13 +25,14 @@ def fragmentation_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFr
             "compute out of reach": cut.wasted_compute_slices,
             "memory out of reach": cut.wasted_memory_slices,
             "free share (%)": cut.free_percent,
+            "free cores": cut.free_cores,
             "power (W)": cut.power_demand_w,
             "clock (MHz)": cut.frequency_mhz,
         }
         for cut in (metrics.gpus if metrics else ())
     ]
     frame = pd.DataFrame(rows)
-    slices = {name: "Int64" for name in frame.columns if name.endswith(("slices", "reach"))}
+    slices = {name: "Int64" for name in frame.columns if name.endswith(("slices", "reach", "cores"))}
     return frame.astype(slices).dropna(axis="columns", how="all")
 
 

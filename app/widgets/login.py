@@ -3,7 +3,7 @@
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from sliceplan.app.access.current import can_log_in, current_identity
+from sliceplan.app.access.current import can_log_in, current_identity, has_login
 from sliceplan.app.access.guarding import ADMITTED
 from sliceplan.app.access.identity import Identity, LoginError
 from sliceplan.solver.model.errors import InputError
@@ -36,7 +36,9 @@ def admitted() -> Identity | None:
 
 
 def show_identity(identity: Identity) -> None:
-    """Says who one is here, and offers to log out; in the sidebar."""
+    """Says who one is here, and offers to log out; in the sidebar. On one's own machine nobody asked."""
+    if not has_login():
+        return
     st.caption(f"{literal(identity.user)} ({identity.role})")
     if can_log_in():
         st.button("Log out", on_click=st.logout, key="log_out", width="stretch")

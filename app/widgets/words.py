@@ -14,17 +14,20 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "value": "What is lost when a service is left out, in any unit; 1 unless you say more.",
         "price book": "Prices of a cloud, by GPU type, with their date.",
     },
-    "How a GPU is divided": {
+    "How a GPU or CPU is divided": {
         "MIG": "Multi-Instance GPU: the driver cuts a GPU into instances with SMs and memory of their own, which do "
         "not disturb each other. A size is written as 2g.20gb: two of seven compute slices, 20 GB.",
         "MPS": "Multi-Process Service: processes share a whole GPU, each capped to a part of its SMs. They share "
         "caches, bandwidth and power, so that neighbours slow each other.",
         "whole GPU": "One service has the GPU for itself.",
-        "partition": "A part of one GPU that serves: a MIG instance, a share under MPS, or the whole GPU.",
+        "partition": "A part of one GPU that serves: a MIG instance, a share under MPS, or the whole GPU; of a CPU "
+        "some of its cores.",
         "SM": "Streaming multiprocessor: what a GPU computes with; an A100 has 108.",
         "process": "A copy of the model that runs; several of them on one partition take turns on its SMs.",
         "batch": "Requests that are executed together. A larger one serves more per second, and takes longer.",
         "round": "Services that take turns on one partition run one after the other, round after round.",
+        "cores": "A CPU is divided by its cores; a partition has cores that share a last-level cache (an L3 domain), "
+        "or whole such domains.",
         "out of reach": "Memory of a GPU that no instance can use, because of where the others stand.",
         "kept free": "Partitions that serve nothing, so that a service can grow or a lost GPU's services find room.",
     },

@@ -114,7 +114,8 @@ def _show_map(session: Session, plan: Plan, metrics: Metrics) -> None:
     show_picture(session, figure, "slot_map")
     more = f" Of {len(gpus):,} GPUs, the first {MOST_DRAWN:,} are drawn." if len(gpus) > MOST_DRAWN else ""
     st.caption(
-        "A cell is a memory slice, a bar an instance, or a share under MPS. Point at a free cell for the profiles that "
+        "A cell is a memory slice, or free cores of one L3 domain; a bar an instance, a share under MPS, or cores. "
+        "Point at a free cell for the profiles that "
         f"could still be created over it; at what is out of reach, none can, next to what is there.{more}"
     )
 
@@ -123,7 +124,7 @@ def _with_room(plan: Plan, metrics: Metrics) -> list[PlannedGpu]:
     free = {
         cut.id
         for cut in metrics.gpus
-        if cut.free_memory_slices or cut.free_compute_slices or (cut.free_percent or 0.0) > 0
+        if cut.free_memory_slices or cut.free_compute_slices or cut.free_cores or (cut.free_percent or 0.0) > 0
     }
     return [gpu for gpu in plan.gpus if gpu.id in free]
 

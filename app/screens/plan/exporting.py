@@ -1,6 +1,7 @@
 """A plan for what people run: its files, looked at before they are taken, how to apply them, what they cannot say."""
 
 import io
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import PurePath
 import streamlit as st
 
 from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.leading import FILES_OPEN
 from sliceplan.app.session.session import Session
 from sliceplan.solver.api.exporting import export_formats, values_by_name
 from sliceplan.solver.formats.exports.assign import assign, parse_supply
@@ -32,6 +34,9 @@ WITH_IMAGES = ("deployments", "dra")
 WITH_REST = ("mig-parted", "mig-parted-checkpoint", "mig-manager")
 WITH_UUIDS = (*WITH_REST, "node-labels", "device-plugin")
 
+PROGRAMS = ("docker", "kubectl", "nvidia-mig-parted", "sh", "sliceplan", "sliceplan-agent")
+"""That steps call."""
+
 GPUS_A_NODE = 8
 """Of nodes that are assumed."""
 
@@ -44,7 +49,8 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
     names = [*(stack.name for stack in STACKS), BY_NAME]
     kept = STACK.of(session)
     with st.expander(
-        "For what you run: Kubernetes, Docker, Triton, a router, sliceplan's own agent", expanded=kept is not None
+        "For what you run: Kubernetes, Docker, Triton, a router, sliceplan's own agent",
+        expanded=kept is not None or FILES_OPEN.of(session, False),
     ):
         chosen = st.selectbox(
             "What do you run?",
@@ -277,7 +283,8 @@ def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]
     st.code(text[:MOST_SHOWN] + ("\n…" if len(text) > MOST_SHOWN else ""), language=None, height=300)
     if len(files) == 1:
         file_name = PurePath(shown).name
-        offer_file(f"Download {file_name}", text, problem.name, file_name, key="take_export", width="content")
+        label = f"Download {dated_name(problem.name, file_name)}"
+        offer_file(label, text, problem.name, file_name, key="take_export", width="content")
     else:
         label = f"Download {len(files)} files (zip)"
         offer_file(label, partial(zipped, files), problem.name, f"{stack.slug}.zip", key="take_export", width="content")
@@ -288,11 +295,20 @@ def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]
         first = dated_name(problem.name, PurePath(next(iter(files))).name)
         steps = [on_first_node(step, plan, first) for step in stack.how]
         st.markdown("\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)))
+        if commands := commands_in(steps):
+            st.caption("The commands alone, to copy; some are a choice, as the steps say.")
+            st.code("\n".join(commands), language="sh", wrap_lines=True)
     if stack.not_said:
         st.markdown("**What these files cannot say**")
         st.markdown("\n".join(f"- {one}" for one in stack.not_said))
     if warnings := list(dict.fromkeys(one for export in made.values() for one in export.warnings)):
         st.warning("To know of this plan's files:\n\n" + listed(warnings))
+
+
+def commands_in(steps: Sequence[str]) -> list[str]:
+    """Returns the commands in steps of Markdown, in their order: what is set as code and begins with a program."""
+    found = (code for step in steps for code in re.findall(r"`([^`]+)`", step))
+    return [code for code in found if code.split()[0] in PROGRAMS and " " in code]
 
 
 def zipped(files: Mapping[str, str]) -> bytes:

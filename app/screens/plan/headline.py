@@ -57,7 +57,7 @@ def _show_change(session: Session, problem: Problem, plan: Plan) -> None:
     before, answer = session.before, session.answer
     if before is None or answer is None or answer.plan is not plan or not (before.plan.gpus and plan.gpus):
         return
-    if before.problem.name == problem.name:
+    if before.plan is not plan and before.problem.name == problem.name:
         st.markdown(f"**Against the plan before:** {literal(since(before.plan, plan))}")
 
 

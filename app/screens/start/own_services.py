@@ -9,7 +9,7 @@ import streamlit as st
 
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.own_profiles import profiles_of
-from sliceplan.app.session.problem_state import stated
+from sliceplan.app.session.problem_state import stated, wrong_in
 from sliceplan.app.session.session import Session, Tables, open_problem
 from sliceplan.app.session.uploaded import MOST_MIB, text_of, uploaded_problem
 from sliceplan.app.tables.catalogue import ModelFacts, model_facts
@@ -24,6 +24,8 @@ from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import Problem, Settings
 from sliceplan.solver.model.promise import NEW_SETTINGS
+
+from .unknown_models import choose_for_unknown
 
 SAMPLE = "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t200\nphotos\tvgg16\t80\t250"
 
@@ -52,7 +54,12 @@ def ask_for_services(session: Session) -> None:
 
 def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None:
     models = list(dict.fromkeys(one.model for one in known))
-    text = st.text_area("Cells of a spreadsheet, with the line of column names", key="own_cells", placeholder=SAMPLE)
+    text = st.text_area(
+        "Cells of a spreadsheet, with the line of column names; then Ctrl+Enter",
+        key="own_cells",
+        height=140,
+        placeholder=SAMPLE,
+    )
     file = st.file_uploader(
         "Or a file: services as CSV, a whole problem as YAML or JSON",
         type=["csv", "tsv", "txt", "yaml", "yml", "json"],
@@ -64,7 +71,10 @@ def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None
     try:
         if file is not None and not file.name.lower().endswith((".csv", ".tsv", ".txt")):
             problem = uploaded_problem(file.name, file.getvalue())
-            _offer(session, problem, len(problem.workloads))
+            if findings := wrong_in(problem):
+                _say_wrong([f"{finding.path} {finding.message}".strip() for finding in findings])
+            else:
+                _offer(session, problem, len(problem.workloads))
             return
         if file is not None:
             text = text_of(file.name, file.getvalue())
@@ -88,8 +98,10 @@ def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None
             [f"no column is called {' or '.join(missing)}, or by a usual name of that; the example above has all"]
         )
         return
-    show_table(read.rows[list(read.columns)].head(MOST_SHOWN), "own_rows", columns=heads_of(texts_of("workloads")))
-    _offer_rows(session, gpu, known, read.rows)
+    rows = choose_for_unknown(session, gpu, models, read.rows)
+    if rows is not None:
+        _offer_rows(session, gpu, known, rows)
+        show_table(rows[list(read.columns)].head(MOST_SHOWN), "own_rows", columns=heads_of(texts_of("workloads")))
 
 
 def _show_form(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None:

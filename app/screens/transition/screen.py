@@ -16,6 +16,7 @@ from sliceplan.app.jobs.moves import QUICK_STEPS, MoveOptions, PlannedMoves, exc
 from sliceplan.app.screens.transition.fewer_moves import show_fewer_moves
 from sliceplan.app.screens.transition.running import choose_running
 from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.leading import lead_to_files
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.tables.transition import disturbance_in_words, steps_table, strategies_table
 from sliceplan.app.widgets.files import offer_file
@@ -88,6 +89,9 @@ def show(session: Session) -> None:
             "Say what runs today: solve, press *The last plan runs today*, then change rates and solve again. Here you "
             "will see which services that disturbs, what may go wrong, and the steps with their times."
         )
+        if answer is not None and answer.plan.gpus:
+            st.markdown("**Nothing runs yet?** Then the plan can be applied as it is:")
+            st.button("To its files and how to apply them", on_click=lead_to_files, args=(session,), key="to_files")
         return
     if answer is not None and answer.plan.gpus and answer.plan is not running.plan:
         options = _choose_options(session, running.plan, answer.plan)

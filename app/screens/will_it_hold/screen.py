@@ -20,6 +20,7 @@ from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal, sentence
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport
+from sliceplan.solver.model.words import counted
 from sliceplan.solver.wording.promise import other_router_in_words
 
 from .replanning import offer_to_make_it_hold
@@ -173,11 +174,11 @@ def _show_one(session: Session, answer: Answer, services: list[SimulatedService]
     if neighbours > 0:
         parts[1] += f" (at its slowest partition {neighbours:.1f} ms of it by neighbours)"
     sizes = sorted(one.batch_sizes.items(), key=lambda item: -item[1])[:3]
-    often = ", ".join(f"{size} ({share:.0%})" for size, share in sizes)
+    often = ", ".join(f"{counted(size, 'request')} ({share:.0%})" for size, share in sizes)
     st.markdown(
         literal(
             f"Where the time goes: {one.mean_ms:.1f} ms on average, {' and '.join(parts)}. Batches most often had "
-            f"{often} requests; at most {one.queue_longest:,} waited at once."
+            f"{often}; at most {one.queue_longest:,} waited at once."
         )
     )
 

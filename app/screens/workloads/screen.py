@@ -49,6 +49,7 @@ def show(session: Session) -> None:
         "GPUs",
         ("Add GPUs", add_gpus),
         when_empty="The fleet has no GPUs. Press *Add GPUs* to choose from the catalogue, or paste a table.",
+        note="No count: as many as it takes. No price: the price book's, below.",
     )
     edit_prices(session)
     _show_table(
@@ -59,6 +60,7 @@ def show(session: Session) -> None:
         "a service",
         ("Add a service", add_service),
         when_empty="There are no services. Press *Add a service* to choose a model that is profiled, or paste a table.",
+        note="Only the first four columns are needed: name, model, requests per second, latency in milliseconds.",
     )
     offer_estimates(session, nowhere(asked_in(session.tables.fleet, session.tables.workloads), profiles_of(session)))
     edit_settings(session)
@@ -83,12 +85,15 @@ def _show_table(
     add: tuple[str, Callable[[Session], None]],
     *,
     when_empty: str,
+    note: str,
 ) -> None:
     """Draws one of the tables, what is wrong in it, and the ways to fill it."""
     st.header(title)
     table: pd.DataFrame = getattr(session.tables, name)
     if table.empty:
         st.info(when_empty)
+    else:
+        st.caption(note)
     with st.container(key=f"grid_{name}"):
         edit_table(session, name)
     if not table.empty:

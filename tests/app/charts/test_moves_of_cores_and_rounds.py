@@ -4,9 +4,12 @@ from problems.small_plans import cores_of, gpu_of, in_turn, partition_of, plan_o
 
 from sliceplan.app.charts.capacity_steps import capacities
 from sliceplan.app.charts.side_by_side import side_by_side_chart
+from sliceplan.app.charts.slice_map import slice_bars
 from sliceplan.app.charts.steps import steps_chart
 from sliceplan.app.jobs.moves import MoveOptions, plan_moves
+from sliceplan.app.tables.fragmentation import fragmentation_table
 from sliceplan.app.tables.transition import steps_table
+from sliceplan.solver.model.plan import GpuCut, Metrics
 
 CPU = "Threadripper-3990X"
 
@@ -42,3 +45,30 @@ def test_who_takes_turns_is_named_together():
     assert all("<b>a, b</b>" in text and "changes" in text for text in said)
     assert {risk.workloads for risk in moves.risks if risk.what == "below its rate"} == {("a",), ("b",)}
     assert {one.service for one in capacities(moves.transition, old, moves.assigned)} == {"a", "b"}
+
+
+def test_cores_that_nobody_has_are_drawn_and_counted_where_the_room_is():
+    plan = plan_of(gpu_of(f"{CPU}/0", cores_of(0, 2, "a", 10), cores_of(4, 4, "b", 10)))
+    drawn = [bar for bar in slice_bars(plan.gpus[0]) if "free" in bar.hover]
+    cores = 64
+    assert [(round(bar.start * cores), round(bar.width * cores)) for bar in drawn[:2]] == [(2, 2), (8, 4)]
+    assert sum(round(bar.width * cores) for bar in drawn) == cores - 6
+    cut = GpuCut(
+        id=f"{CPU}/0",
+        addable={},
+        free_cores=58,
+        **dict.fromkeys(
+            (
+                *("free_compute_slices", "free_memory_slices", "wasted_compute_slices", "wasted_memory_slices"),
+                *("free_percent", "power_demand_w", "frequency_mhz"),
+            )
+        ),
+    )
+    metrics = Metrics(
+        internal_slack=0.0,
+        external_fragmentation=0.9,
+        wasted_compute_slices=None,
+        wasted_memory_slices=None,
+        gpus=(cut,),
+    )
+    assert list(fragmentation_table(plan, metrics)["free cores"]) == [58]

@@ -36,6 +36,8 @@ def test_an_slo_that_nothing_keeps_is_named_with_one_that_is_kept():
     (way, *_) = ways_out(problem)
     assert way.words.startswith("Allow ad-ranking ")
     assert {one.name for one in way.problem.workloads} == {one.name for one in problem.workloads}
+    (needed,) = [one.slo_ms for one in way.problem.workloads if one.name == "ad-ranking"]
+    assert solve(applied(DEMO, WhatIf(slos={"ad-ranking": needed / 1.02}))).status is Status.INFEASIBLE
 
 
 def test_both_at_once_are_joined():

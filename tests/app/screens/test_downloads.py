@@ -13,7 +13,7 @@ from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 from support.command_line import sliceplan_agent
 
-from sliceplan.app.screens.plan.exporting import assumed_nodes, zipped
+from sliceplan.app.screens.plan.exporting import assumed_nodes, commands_in, zipped
 from sliceplan.app.screens.plan.stacks import BY_NAME, STACKS
 from sliceplan.app.session.session import Answer
 from sliceplan.app.widgets.files import dated_name
@@ -201,3 +201,9 @@ print(json.dumps([name for name in ("ortools", "pulp", "pynvml") if name in sys.
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def test_commands_in_the_steps_of_a_stack_can_be_copied():
+    steps = ["Read it; on the node: `sh -eu NODE.sh`.", "Label `a.b/c` is `success`: `kubectl apply -f x.yaml`, `sh`."]
+    assert commands_in(steps) == ["sh -eu NODE.sh", "kubectl apply -f x.yaml"]
+    assert all(commands_in(stack.how) for stack in STACKS if stack.slug not in ("triton", "router", "data"))

@@ -1,10 +1,16 @@
 """The first screen: what it says of the answer, and what the way to one's own services asks for."""
 
+import pandas as pd
 from support.app_screens import screen, session_with, texts
 
+from sliceplan.app.screens.start.unknown_models import LEFT_OUT, nearest, unknown_in, with_known
 
-def asked(cells):
+
+def asked(cells, **chosen):
+    """Returns the screen with the dialog open; `chosen`: for unknown models, by the keys of their choices."""
     page = screen("start", session_with("demo"))
+    for key, value in chosen.items():
+        page.session_state[key] = value
     page.session_state["own_cells"] = cells
     return page.button(key="door_own").click().run()
 
@@ -22,3 +28,30 @@ def test_usual_names_of_columns_make_services():
     assert not page.error
     assert "'front page' is called front-page" in texts(page.caption)
     assert page.button(key="own_plan").label == "Plan this service"
+
+
+UNKNOWN = "service\tmodel\trps\tslo (ms)\nfind\tbert-base\t50\t200\nchat\tllama-7b\t5\t2000"
+
+
+def test_a_model_that_nobody_measured_is_planned_as_another_or_left_out():
+    page = asked(UNKNOWN)
+    assert not page.exception
+    assert not page.error
+    assert "No speed of 2 models is known on A100-80GB" in texts(page.warning)
+    assert page.selectbox(key="own_as_A100-80GB_bert-base").value == "bert"
+    assert not any(button.key == "own_plan" for button in page.button)
+    page = asked(UNKNOWN, **{"own_as_A100-80GB_llama-7b": LEFT_OUT})
+    assert page.button(key="own_plan").label == "Plan this service"
+    page = asked(UNKNOWN, **{"own_as_A100-80GB_llama-7b": "vgg16"})
+    assert page.button(key="own_plan").label == "Plan 2 services"
+
+
+def test_names_that_are_like_no_other_have_no_nearest():
+    known = ("bert", "mobilenetv2", "resnet50")
+    assert [nearest(name, known) for name in ("BERT-base", "mobilenet", "llama-7b")] == ["bert", "mobilenetv2", None]
+    rows = pd.DataFrame({"name": ["a", "b", "c"], "model": ["x", "bert", "y"]})
+    assert unknown_in(rows, known) == ["x", "y"]
+    assert with_known(rows, {"x": "resnet50", "y": LEFT_OUT}).to_dict("list") == {
+        "name": ["a", "b"],
+        "model": ["resnet50", "bert"],
+    }

@@ -4,6 +4,7 @@ import pytest
 
 from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
 from sliceplan.app.session.current import new_session
+from sliceplan.app.session.problem_state import wrong_in
 from sliceplan.app.session.session import MOST_UNDONE, OpenJob, Result, change_tables, open_problem, tables_of
 from sliceplan.app.session.snapshots import SessionSnapshots
 from sliceplan.app.widgets.job_progress import begin, collect, give_up
@@ -105,3 +106,11 @@ def test_an_answer_knows_whether_the_tables_state_another_problem(session):
     answered = session.problem
     session.problem = None
     assert session.is_outdated(answered)
+
+
+def test_what_keeps_a_file_s_problem_from_being_planned_is_known_before_it_is_opened():
+    demo = example_problems()["demo"]
+    assert wrong_in(demo) == ()
+    found = wrong_in(demo.model_copy(update={"fleet": (demo.fleet[0].model_copy(update={"gpu": "L4"}),)}))
+    assert found
+    assert all("L4" in finding.message for finding in found)
