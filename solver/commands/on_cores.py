@@ -28,6 +28,14 @@ def cores(
     grow_ms: Annotated[
         float, typer.Option(min=0, max=1000, help="Standstill of a query that is given more cores, ms.")
     ] = 0.22,
+    full_level: Annotated[
+        float,
+        typer.Option(
+            min=1,
+            max=1000,
+            help="Level of interference while others hold all cores, in between in proportion; 1: there is none.",
+        ),
+    ] = 1.0,
     quantile: Annotated[
         float, typer.Option(min=0.5, max=0.999, help="Share of the queries that must be in time.")
     ] = 0.95,
@@ -43,11 +51,12 @@ def cores(
     from ..cores.schedulers.registry import scheduler_named, schedulers
     from ..formats.layer_files import read_layer_times
 
-    chosen = [scheduler_named(name) for name in dict.fromkeys(names or schedulers())]
+    usual = [name for name, one in schedulers().items() if full_level > 1 or not one.for_levels]
+    chosen = [scheduler_named(name) for name in dict.fromkeys(names or usual)]
     known = chosen_models(read_layer_times(path), models, str(path))
     limits = limits_of(slo_ms, [model.model for model in known])
     with spinner("simulating"):
-        trial = Trial(Machine(count, grow_ms), quantile, queries, seeds)
+        trial = Trial(Machine(count, grow_ms, full_level), quantile, queries, seeds)
         found = compared(known, limits, chosen, trial)
     if json_file is not None:
         write_json(found.model_dump(mode="json"), json_file)
@@ -103,9 +112,15 @@ def _lines(found: "CoresReport") -> list[str]:
                 f"{one.model}: {one.rises} of {one.steps} steps to more cores were measured to be slower; there a "
                 "layer is taken to leave cores idle."
             )
+    interference = (
+        f"a query meets level 1 to {found.full_level:g} of interference, in proportion to the cores that others hold, "
+        "which is an assumption."
+        if found.full_level > 1
+        else "layer times are those without interference."
+    )
     lines.append(
         f"{found.quantile:.1%} of {found.queries:,} Poisson queries in time, {len(found.bound_rps_by_seed)} seeds; "
-        "layer times are those without interference."
+        f"{interference}"
     )
     lines.append(
         "Idle, inefficient, standing, lost: core-time beside what queries in time need at least, in queries/s that it "

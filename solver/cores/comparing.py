@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model.cores_report import AtLevel, Carried, CoresReport, CoresSpent, ModelOnCores
-from ..model.errors import InputError
+from ..model.errors import Finding, InputError
 from ..model.layer_times import LayeredModel
 from ..runtime.progress import report
 from .blocks import spent, whole
@@ -45,15 +45,18 @@ def compared(
     Raises
     ------
     InputError
-        If a model cannot be in time on these cores, or was measured on more cores only.
+        If a model cannot be in time on these cores, was measured on more cores only, or not at levels that it meets.
     """
     machine = trial.machine
     levels = [levels_of(model).within(machine.cores) for model in models]
     quotas = [quotas_of(one.alone, slo_ms[one.name]) for one in levels]
-    tables = [Timetable(one) for one in quotas]
+    if machine.full_level > 1:
+        _refuse_unmeasured(levels, machine.full_level)
+    tables = [Timetable(one, of_model) for one, of_model in zip(quotas, levels, strict=True)]
     shares = [1 / len(models)] * len(models)
     draws = [Draw(seed, trial.queries, shares) for seed in range(1, trial.seeds + 1)]
-    work = [least_work(one.chain, one.slo_ms) for one in quotas]
+    chains = [one.fastest if machine.full_level > 1 else one.alone for one in levels]
+    work = [least_work(chain, one.slo_ms) for chain, one in zip(chains, quotas, strict=True)]
     bounds = []
     for draw in draws:
         report(f"the bound for any runtime, seed {draw.seed}")
@@ -77,6 +80,7 @@ def compared(
     return CoresReport(
         cores=machine.cores,
         grow_ms=machine.grow_ms,
+        full_level=machine.full_level,
         quantile=trial.quantile,
         queries=trial.queries,
         models=tuple(map(_facts, levels, quotas)),
@@ -84,6 +88,16 @@ def compared(
         bound_rps=bound,
         bound_rps_by_seed=tuple(bounds),
     )
+
+
+def _refuse_unmeasured(levels: Sequence[Levels], full_level: float) -> None:
+    findings = [
+        Finding("--full-level", "", f"is {full_level:g}; {one.name} was measured up to level {one.levels[-1]:g}")
+        for one in levels
+        if one.levels[-1] < full_level
+    ]
+    if findings:
+        raise InputError(findings)
 
 
 def _spent_on(runtime: Runtime, draw: Draw, rps: float, work: Sequence[LeastWork], machine: Machine) -> SpentCores:

@@ -15,7 +15,8 @@ progress in k, u_jk its core-time there: it is served as a share s_j = 1 of
                            sum_j u_jk <= C L_k,   0 <= s_j <= 1,   k between arrival and deadline of j
 
 Every runtime's queries in time satisfy all of it with s_j of 0 or 1, so its optimum is an upper bound on their number.
-With interference layers are slower, never faster, so times alone on the cores leave the bound valid. Any mu is valid.
+With interference a layer takes at least its least time over all levels and versions (`Levels.fastest`), so with those
+times the bound is valid whatever levels are met. Any mu is valid.
 We take the one that makes P - mu SLO greatest, which is the least core-time in which a query can end in time where
 layers may be divided between counts of cores (the dual of that linear program, a multiple-choice knapsack).
 

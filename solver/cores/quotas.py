@@ -42,8 +42,14 @@ class Quotas:
 def quotas_of(chain: Chain, slo_ms: float) -> Quotas:
     """Returns a chain's quotas; raises InputError if no count of cores keeps the limit."""
     refuse_impossible(chain, slo_ms)
+    return quotas_under_pressure(chain, slo_ms)
+
+
+def quotas_under_pressure(chain: Chain, slo_ms: float) -> Quotas:
+    """Returns a chain's quotas; the average is the most cores where no count keeps the limit."""
     quota = slo_ms * 1000 * chain.macs / chain.macs.sum()
     within = chain.us <= quota[:, None]
     need = np.where(within.any(axis=1), within.argmax(axis=1), len(chain.cores) - 1)
-    average = int((chain.total_us <= in_us(slo_ms)).argmax())
+    in_time = chain.total_us <= in_us(slo_ms)
+    average = int(in_time.argmax()) if in_time.any() else len(chain.cores) - 1
     return Quotas(chain, slo_ms, quota, chain.cores[need], int(chain.cores[average]))

@@ -67,6 +67,11 @@ class CoresReport(Record):
 
     cores: int = Field(ge=1)
     grow_ms: float = Field(ge=0, description="standstill of a query that is given more cores")
+    full_level: float = Field(
+        default=1,
+        ge=1,
+        description="level of interference that a query meets while others hold all cores; 1: there is none",
+    )
     quantile: float = Field(gt=0, lt=1, description="share of the queries that must be in time")
     queries: int = Field(ge=1, description="of each seed")
     models: tuple[ModelOnCores, ...]

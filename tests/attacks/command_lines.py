@@ -191,6 +191,10 @@ def begins() -> list[Begin]:
               {"problem.json": as_json}),
         Begin(("cores", "layers.yaml", "--slo-ms", "5", "--queries", "50", "--cores", "24"), {"layers.yaml": LAYERS}),
         Begin(("cores", "layers.yaml", "--slo-ms", "9", "--queries", "50", "--cores", "16"), {"layers.yaml": VERSIONS}),
+        Begin(
+            ("cores", "layers.yaml", "--slo-ms", "9", "--queries", "30", "--cores", "24", "--full-level", "2"),
+            {"layers.yaml": VERSIONS},
+        ),
         Begin(("choose-versions", "layers.yaml", "--slo-ms", "9", "-o", "chosen.yaml"), {"layers.yaml": VERSIONS}),
         Begin(("fit-proxy", "counters.csv", "--level", "1", "-o", "proxy.json"), {"counters.csv": COUNTERS}),
         Begin(("inss", "models.yaml", "--scheduler", "exact", "--scheduler", "gslice", "--tasks", "100"),

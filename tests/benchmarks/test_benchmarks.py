@@ -4,6 +4,7 @@ The benchmarks run from what is shipped, in a copy of the repository with nothin
 So does whoever has just cloned it: no published data, no variable that names any.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -134,6 +135,20 @@ def test_the_page_is_measured_in_a_browser(benchmark, name, options):
     if CHROMIUM is None:
         skip_without(BROWSER)
     assert "the click" in benchmark(name, *options)[-1]
+
+
+def test_schedulers_are_compared_under_interference(clone, tmp_path):
+    layers = [{"name": "l", "macs": 1, "ms": [4, 2.5]}] * 3
+    model = {"model": "m", "cores": [8, 16], "layers": layers, "provenance": {"source": "made up", "method": "none"}}
+    (tmp_path / "layers.json").write_text(json.dumps({"version": 1, "models": [model]}))
+    options = ("--model", "m", "--queries", 20, "--seeds", 1, "--slo-ms", 40, "--full-level", 2)
+    command = [sys.executable, "tests/benchmarks/cores_under_interference.py", tmp_path / "layers.json", *options]
+    done = subprocess.run(map(str, command), cwd=clone, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("Ran on "), done.stderr
+    assert "versions and levels: synthetic" in done.stdout
+    assert [row[0] for row in rows(done.stdout.splitlines())] == [
+        f"`{family}`, 2, 40" for family in ("steep", "even", "flat")
+    ]
 
 
 @pytest.mark.parametrize("name", ["page", "growth"])

@@ -49,6 +49,28 @@ def test_versions_at_levels_have_their_least_core_times(tmp_path):
     assert "48.0 at level 1, 76.8 at level 2; 76.8 if each layer meets its slowest level" in done.stderr
 
 
+def test_what_others_hold_slows_queries_down(tmp_path):
+    reports = {}
+    for full_level in ("1", "2"):
+        words = ("--slo-ms", "20", "--cores", "24", "--full-level", full_level, "--queries", "40", "--json", "-")
+        done = sliceplan("cores", versioned_file(tmp_path), *words)
+        assert done.returncode == 0, done.stderr
+        reports[full_level] = CoresReport.model_validate_json(done.stdout)
+    alone, beside = ({one.scheduler: one.rps for one in reports[level].schedulers} for level in ("1", "2"))
+    assert set(beside) == set(schedulers())
+    assert set(beside) - set(alone) == {"veltair-ac", "veltair-as"}
+    assert beside["prema"] == alone["prema"]  # one query at a time meets nobody
+    assert beside["model-wise"] < alone["model-wise"]
+    assert reports["2"].full_level == 2
+    assert "a query meets level 1 to 2 of interference, in proportion to the cores that others hold" in done.stderr
+    assert all(rps <= reports["2"].bound_rps for rps in beside.values())
+
+
+def test_a_level_that_was_not_measured_is_refused(tmp_path):
+    done = sliceplan("cores", versioned_file(tmp_path), "--slo-ms", "20", "--full-level", "2.5")
+    assert_refused(done, "--full-level: is 2.5; one was measured up to level 2")
+
+
 def test_versions_that_are_not_needed_are_left_out(tmp_path):
     rows = {"local": [[3.0, 1.6], [9.0, 5.0]], "alike": [[3.1, 1.7], [9.0, 5.2]], "parallel": [[4.0, 2.0], [5.0, 2.4]]}
     path = versioned_file(tmp_path, rows=rows, names=("local", "alike", "parallel"))
@@ -84,7 +106,8 @@ def test_every_scheduler_has_a_row_below_the_bound(tmp_path):
     done = sliceplan("cores", path, *words, "--json", report)
     assert done.returncode == 0, done.stderr
     found = CoresReport.model_validate(json.loads(report.read_text()))
-    assert {row.scheduler for row in found.schedulers} == set(schedulers())
+    usual = {name for name, one in schedulers().items() if not one.for_levels}
+    assert {row.scheduler for row in found.schedulers} == usual
     for row in found.schedulers:
         assert row.scheduler in done.stdout
         assert all(rps <= most for rps, most in zip(row.rps_by_seed, found.bound_rps_by_seed, strict=True))

@@ -7,6 +7,10 @@ next layer boundary; one that waits starts at any time. Who shall have more core
 until then goes on as it is: those who shall have fewer end a layer soon, and a start on a part of the cores would stand
 still again for the rest. More cores cost a standstill of `grow_ms`, fewer none, and a layer always runs on one count of
 cores from its begin to its end.
+
+Where there is interference each layer is made for the level that its query meets as it begins (of rules that choose
+versions), and stays so to its end. When the level changes, the part of the layer that is left takes that part of its
+time at the new level.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from ..chain import Floats
-from .timetable import CLOCK_MS, Machine, Span, Timetable, Trace
+from .timetable import CLOCK_MS, Machine, Span, Times, Timetable, Trace
 
 TICK_MS = 1.0
 
@@ -32,6 +36,8 @@ class Seen:
 
     query: int
     model: Timetable
+    times: Times
+    """What to plan with: of rules that choose versions beside a full CPU, else those alone."""
     arrived_ms: float
     deadline_ms: float
     layer: int
@@ -44,7 +50,7 @@ class Seen:
     def left_ms(self, count: int, grow_ms: float) -> float:
         """Returns how long it takes on a count from `from_ms` on, with the standstill if it has fewer cores now."""
         grows = WAITS < self.count < count
-        return self.model.rest[count][self.layer] + (grow_ms if grows else 0.0)
+        return self.times.rest[count][self.layer] + (grow_ms if grows else 0.0)
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,9 @@ class Choice:
 class Rule(Protocol):
     """Whom to give how many cores."""
 
+    makes: bool
+    """Whether layers are made for the level that they meet; else they are those for a query alone."""
+
     def choose(self, queries: Sequence[Seen], machine: Machine, now_ms: float) -> Choice:
         """Returns counts of cores that the CPU has, for queries in the order of their arrivals."""
         ...
@@ -67,25 +76,85 @@ class Rule(Protocol):
 
 class _Query:
     __slots__ = (
-        "arrived", "begun", "count", "deadline", "due", "layer", "model", "number", "runs", "stands_until", "version",
+        "arrived", "begun", "count", "deadline", "due", "layer", "left", "level", "made", "makes", "model", "number",
+        "planned", "runs", "stands_until", "times", "version",
     )  # fmt: skip
 
-    def __init__(self, number: int, model: Timetable, arrived: float) -> None:
-        self.number, self.model, self.arrived = number, model, arrived
+    def __init__(self, number: int, model: Timetable, arrived: float, machine: Machine, makes: bool) -> None:
+        self.number, self.model, self.arrived, self.makes = number, model, arrived, makes
+        self.planned = model.planned(machine) if makes else model.alone
         self.deadline = arrived + model.slo_ms
         self.layer, self.runs, self.begun, self.stands_until = 0, arrived, arrived, arrived
+        self.left = 1.0
+        """Part of `layer` that is left from `runs` on."""
+        self.made = self.level = 0
+        """The levels that `layer` is made for, and that it meets."""
+        self.times = model.alone
+        """Of the layers behind it."""
         self.count = WAITS
         self.version = 0
         self.due = -1.0
         """When it is asked again, below the present: never."""
 
+    def meet(self, level: int) -> None:
+        """Goes on at a level; a layer in progress stays made for the one at which it began."""
+        self.level = level
+        self.times = self.model.times(level if self.makes else 0, level)
+        if self.left == 1.0:
+            self.made = level if self.makes else 0
+
+    def first_ms(self) -> float:
+        """Returns the time that is left of `layer` from `runs` on."""
+        return self.left * self.model.times(self.made, self.level).ms[self.count][self.layer]
+
+    def end(self) -> float:
+        """Returns when the query ends if nothing changes."""
+        if self.left == 1.0:
+            return self.runs + self.times.rest[self.count][self.layer]
+        return self.runs + self.first_ms() + self.times.rest[self.count][self.layer + 1]
+
+    def boundary(self, now: float) -> tuple[int, float]:
+        """Returns the first layer that has not begun, and when it may."""
+        if now <= self.runs and self.left == 1.0:
+            return self.layer, max(now, self.runs)
+        before, layer, since = self.times.before[self.count], self.layer, self.runs
+        if self.left < 1.0:
+            layer, since = layer + 1, since + self.first_ms()
+            if now <= since:
+                return layer, since
+        found = bisect_left(before, before[layer] + now - since - CLOCK_MS)
+        return found, max(now, since + before[found] - before[layer])
+
+    def advance(self, now: float, tolerance: float) -> None:
+        """Takes note of the layers that have ended; `runs` becomes when the present one began."""
+        if now < self.runs - tolerance:
+            return
+        if self.left < 1.0:
+            first = self.first_ms()
+            if now + tolerance < self.runs + first:
+                return
+            self._begin(self.layer + 1, self.runs + first)
+        before = self.times.before[self.count]
+        layer = bisect_right(before, before[self.layer] + now - self.runs + tolerance) - 1
+        if layer > self.layer:
+            self._begin(layer, self.runs + before[layer] - before[self.layer])  # not `now`: roundings add up
+
+    def _begin(self, layer: int, at: float) -> None:
+        self.layer, self.runs, self.left, self.made = layer, at, 1.0, self.level if self.makes else 0
+
+    def break_off(self, now: float) -> None:
+        """Takes note of the part of a layer that has been done by now."""
+        self.advance(now, 0.0)
+        if now > self.runs and self.layer < self.model.layers:
+            whole = self.model.times(self.made, self.level).ms[self.count][self.layer]
+            self.left = max(0.0, self.left - (now - self.runs) / whole)
+            self.runs = now
+
     def seen(self, now: float, is_at_boundary: bool) -> Seen:
         layer, at = self.layer, max(now, self.runs)
-        if self.count > WAITS and not is_at_boundary and now > self.runs:
-            before = self.model.before[self.count]
-            layer = bisect_left(before, before[self.layer] + now - self.runs - CLOCK_MS)
-            at = max(now, self.runs + before[layer] - before[self.layer])
-        return Seen(self.number, self.model, self.arrived, self.deadline, layer, at, self.count)
+        if self.count > WAITS and not is_at_boundary:
+            layer, at = self.boundary(now)
+        return Seen(self.number, self.model, self.planned, self.arrived, self.deadline, layer, at, self.count)
 
 
 def run_between_layers(
@@ -111,6 +180,7 @@ class _Run:
         self._free = machine.cores
         self._ticks = False
         self._late = 0
+        self._interferes = machine.full_level > 1
         self._ends = np.full(len(trace.arrivals_ms), np.inf)
 
     def ends(self, most_late: int | None) -> Floats | None:
@@ -119,7 +189,7 @@ class _Run:
             at_boundary: _Query | None = None
             if arrived < len(arrivals) and (not self._events or arrivals[arrived] <= self._events[0][0]):
                 now = arrivals[arrived]
-                self._present.append(_Query(arrived, self._models[self._trace.model[arrived]], now))
+                self._present.append(self._come(arrived, now))
                 arrived += 1
             else:
                 now, _, version, query = heappop(self._events)
@@ -135,13 +205,17 @@ class _Run:
                 return None
         return self._ends
 
+    def _come(self, number: int, now: float) -> _Query:
+        query = _Query(number, self._models[self._trace.model[number]], now, self._machine, self._rule.makes)
+        if self._interferes:
+            query.meet(query.model.level_beside(self._machine, self._machine.cores - self._free))
+        return query
+
     def _reach(self, query: _Query, now: float) -> bool:
         """Takes note of a layer that has ended; returns whether it was the last one."""
-        before = query.model.before[query.count]
-        layer = bisect_right(before, before[query.layer] + now - query.runs + CLOCK_MS) - 1
-        is_over = layer >= query.model.layers
-        query.runs += before[layer] - before[query.layer]  # not `now`, which may be later by rounding: that adds up
-        query.layer, query.due = layer, -1.0
+        query.advance(now, CLOCK_MS)
+        query.due = -1.0
+        is_over = query.layer >= query.model.layers
         if is_over:
             self._ends[query.number] = now
             self._late += now > query.deadline + CLOCK_MS
@@ -177,6 +251,27 @@ class _Run:
         if not self._ticks and any(query.count == WAITS for query in self._present):
             self._ticks = True
             heappush(self._events, (now + TICK_MS, -1, 0, None))
+        if self._interferes:
+            self._meet_levels(now)
+
+    def _meet_levels(self, now: float) -> None:
+        """Goes on at the levels that have come about; what was foreseen of a query that meets another one is void."""
+        held = self._machine.cores - self._free
+        for query in self._present:
+            own = query.model.counts[query.count] if query.count > WAITS else 0
+            level = query.model.level_beside(self._machine, held - own)
+            if level == query.level:
+                continue
+            if query.count == WAITS:
+                query.meet(level)
+                continue
+            query.break_off(now)
+            query.meet(level)
+            query.version += 1
+            heappush(self._events, (max(query.end(), now), query.number, query.version, query))
+            if query.due > now:
+                query.due = max(query.boundary(now)[1], now + CLOCK_MS)
+                heappush(self._events, (query.due, query.number, query.version, query))
 
     def _set(self, query: _Query, target: int, now: float) -> None:
         """Gives a query that waits, or has ended a layer, its target, if so many cores are free."""
@@ -190,8 +285,7 @@ class _Run:
         query.begun, query.stands_until, query.count = now, query.runs, target
         query.version, query.due = query.version + 1, -1.0
         if target > WAITS:
-            end = query.runs + query.model.rest[query.count][query.layer]
-            heappush(self._events, (end, query.number, query.version, query))
+            heappush(self._events, (query.end(), query.number, query.version, query))
 
     def _write(self, query: _Query, now: float) -> None:
         if self._spans is not None and query.count > WAITS:

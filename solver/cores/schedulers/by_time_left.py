@@ -4,8 +4,9 @@ Cores by the time that is left: earliest deadline first, each on the fewest core
     let go      whoever cannot end in time, not even on its fastest count
     put off     by earliest deadline, whoever has most work left of those so far, as long as what they need until their
                 deadlines is more than the cores can do by the last of these
-    least       by earliest deadline, who is put off last: the least count with left (+ standstill) <= time left, as far
-                as cores suffice; a query that none suffices for keeps at most what it has
+    least       by earliest deadline, who is put off last: of the counts with left (+ standstill) <= time left the one
+                that takes least core-time, mostly the least, as far as cores suffice; a query that none suffices for
+                keeps at most what it has
     short       such a query, by earliest deadline, takes all that is left up to its fastest count: it begins early on
                 few cores, which are the efficient ones, and gets more when others end
     spare       unit by unit to the query that runs and loses least efficiency: greatest c left(c) / (c' left(c'))
@@ -13,6 +14,10 @@ Cores by the time that is left: earliest deadline first, each on the fewest core
 Unlike quotas, which are fixed when a query comes, the time left grows less where a query has waited and more where it
 ran ahead; and cores are taken from whoever can spare them, between two layers. Few cores are the efficient ones, so
 each query has no more than it needs while others wait, and all that is idle while none does.
+
+Where there is interference, times to plan with are those beside a full CPU, the greatest level that a query can meet on
+a count of cores: one that is looked at when cores are chosen is over as soon as they are. There more cores may take
+less core-time, as they leave fewer to others. Each layer is then made for the level at its begin.
 
 Putting off is Moore's and Hodgson's way to the fewest late jobs on one machine (J. M. Moore, Management Science 15(1),
 1968), with core-time in place of time. Where cores are short, earliest deadline first alone leaves each query to the
@@ -30,8 +35,14 @@ USABLE = 0.95
 """Part of the cores that counts on what queries need: the rest stands idle for want of whole counts that fit."""
 
 
+WORTHWHILE = 0.99
+"""Part of the core-time that more cores must come down to before they are taken without need."""
+
+
 class ByTimeLeft:
     """The rule; it knows nothing of what will come."""
+
+    makes = True
 
     def choose(self, queries: Sequence[Seen], machine: Machine, now_ms: float) -> Choice:
         late = frozenset(one.query for one in queries if _is_late(one))
@@ -58,7 +69,7 @@ class ByTimeLeft:
 
 def _is_late(one: Seen) -> bool:
     """Says whether no count ends a query in time; what it has now needs no standstill."""
-    return one.from_ms + one.model.fastest[one.layer] > one.deadline_ms + CLOCK_MS
+    return one.from_ms + one.times.fastest[one.layer] > one.deadline_ms + CLOCK_MS
 
 
 def _in_order(able: Sequence[Seen], machine: Machine, now_ms: float) -> list[Seen]:
@@ -84,7 +95,12 @@ def _least(one: Seen, free: int, grow_ms: float) -> tuple[int, bool]:
     """Returns the least count that ends a query in time, and whether so many are free; else at most what it has."""
     most = one.model.most(free)
     left = one.deadline_ms - one.from_ms + CLOCK_MS
-    enough = next((count for count in range(most + 1) if one.left_ms(count, grow_ms) <= left), None)
+    enough = None
+    least = 0.0
+    for count in range(most + 1):
+        ms = one.left_ms(count, grow_ms)
+        if ms <= left and (enough is None or one.model.counts[count] * ms < WORTHWHILE * least):
+            enough, least = count, one.model.counts[count] * ms
     return (min(one.count, most), False) if enough is None else (enough, True)
 
 

@@ -1,4 +1,8 @@
-"""The static split that carries most by its queues (static_split.py), each model first come, first served."""
+"""
+The static split that carries most by its queues (static_split.py), each model first come, first served.
+
+Where there is interference each instance counts as if all other cores were busy all the time, and takes that time.
+"""
 
 from collections.abc import Sequence
 from heapq import heapreplace
@@ -14,7 +18,7 @@ QUANTILE = 0.95
 
 
 def _start(models: Sequence[Timetable], shares: Sequence[float], machine: Machine) -> Runtime:
-    chains = [model.quotas.chain for model in models]
+    chains = [model.beside_full(machine) for model in models]
     found = best_split(chains, [model.slo_ms for model in models], shares, QUANTILE, machine.cores)
     return _Split(models, found[1] if found else None)
 

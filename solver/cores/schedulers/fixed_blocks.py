@@ -10,11 +10,12 @@ from .scheduler import Scheduler, cutting_scheduler
 
 class _Fixed:
     grows = True
+    makes = False
 
     def __init__(self, length: int, models: Sequence[Timetable], _: Machine) -> None:
         self._blocks = [{block.first: block for block in fixed_blocks(model.quotas, length)} for model in models]
 
-    def next_block(self, model: int, first: int, present: Sequence[int]) -> Block:  # noqa: ARG002
+    def next_block(self, model: int, first: int, present: Sequence[int], level: int) -> Block:  # noqa: ARG002
         return self._blocks[model][first]
 
 

@@ -14,6 +14,8 @@ from .scheduler import ruling_scheduler
 
 
 class _Scores:
+    makes = False
+
     def choose(self, queries: Sequence[Seen], machine: Machine, now_ms: float) -> Choice:  # noqa: ARG002
         least: dict[int, int] = {}
         late = set()

@@ -18,16 +18,18 @@ LEVELS = (9.0, 3.0, 1.0)
 
 
 class _Tokens:
+    makes = False
+
     def choose(self, queries: Sequence[Seen], machine: Machine, now_ms: float) -> Choice:
         def tokens(one: Seen) -> float:
-            return 1 + (now_ms - one.arrived_ms) / one.model.fastest[0]
+            return 1 + (now_ms - one.arrived_ms) / one.model.alone.fastest[0]
 
         most = max(map(tokens, queries))
         threshold = next(level for level in LEVELS if most >= level)
         able = [one for one in queries if tokens(one) >= threshold]
-        first = min(able, key=lambda one: (one.model.fastest[one.layer], one.arrived_ms))
+        first = min(able, key=lambda one: (one.model.alone.fastest[one.layer], one.arrived_ms))
         counts = range(first.model.most(machine.cores) + 1)
-        return Choice({first.query: min(counts, key=lambda count: first.model.rest[count][0])})
+        return Choice({first.query: min(counts, key=lambda count: first.model.alone.rest[count][0])})
 
 
 SCHEDULERS = (ruling_scheduler("prema", "PREMA (HPCA 2020), one query at a time, preempted between layers", _Tokens()),)

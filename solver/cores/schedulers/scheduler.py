@@ -26,9 +26,13 @@ class Scheduler:
     source: str
     start: Callable[[Sequence[Timetable], Sequence[float], Machine], Runtime]
     """Models, the share of each in all queries, CPU -> runtime."""
+    for_levels: bool = False
+    """Without interference it does the same as another one."""
 
 
-def cutting_scheduler(name: str, source: str, cutting: Callable[[Sequence[Timetable], Machine], Cutting]) -> Scheduler:
+def cutting_scheduler(
+    name: str, source: str, cutting: Callable[[Sequence[Timetable], Machine], Cutting], for_levels: bool = False
+) -> Scheduler:
     """Returns a scheduler that gives cores block by block."""
 
     def start(models: Sequence[Timetable], _: Sequence[float], machine: Machine) -> Runtime:
@@ -37,7 +41,7 @@ def cutting_scheduler(name: str, source: str, cutting: Callable[[Sequence[Timeta
             models, trace, machine, cut, most_late=most_late, spans=spans
         )
 
-    return Scheduler(name, source, start)
+    return Scheduler(name, source, start, for_levels)
 
 
 def ruling_scheduler(name: str, source: str, rule: Rule) -> Scheduler:
