@@ -1,7 +1,10 @@
 """A server of the page and a browser window, for all tests that walk through it."""
 
+from importlib.util import find_spec
+
 import pytest
 from playwright.sync_api import expect
+from support.needs import AXE, skip_without
 from support.page_server import running_page
 
 # A busy machine draws late; what is wrong never comes.
@@ -51,3 +54,12 @@ def page(window, address):
     assert opened.get_by_test_id("stException").count() == 0
     assert errors == []
     opened.close()
+
+
+@pytest.fixture
+def axe():
+    if find_spec("axe_playwright_python") is None:
+        skip_without(AXE)
+    from axe_playwright_python.sync_playwright import Axe
+
+    return Axe()

@@ -6,13 +6,14 @@ import pytest
 from playwright.sync_api import expect
 from problems.shop import mixed
 from support.browser_walk import edit_first_rate, go, load_problem, look, photograph, press
+from support.for_everyone import assert_for_everyone
 
 from sliceplan.solver.model.transition import Transition
 
 pytestmark = pytest.mark.browser
 
 
-def test_the_way_to_a_plan_for_another_rate_is_shown_and_taken_away(page, tmp_path):
+def test_the_way_to_a_plan_for_another_rate_is_shown_to_everyone_and_taken_away(page, axe, tmp_path):
     press(page, "Solve")
     expect(page.get_by_text("proven cheapest").first).to_be_visible(timeout=20_000)
     go(page, "Transition")
@@ -35,6 +36,9 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_and_taken_away(page, tmp_pa
         press(page, "Download transition")
     steps.value.save_as(tmp_path / "transition.json")
     assert Transition.model_validate(json.loads((tmp_path / "transition.json").read_text())).steps
+    page.get_by_text("steps as a table").click()
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    assert_for_everyone(page, axe, "a transition with steps")
     press(page, "Find the plan")
     expect(page.get_by_role("button", name="Use it as the next plan")).to_be_visible(timeout=20_000)
     look(page, "21-transition")
