@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 from problems.small_problem import GOOD
-from support.browser_walk import go, press, settle
+from support.browser_walk import click, go, press, settle
 from support.for_everyone import assert_for_everyone, breaches, show_in
 from support.hostile_inputs import packed
 
@@ -35,6 +35,14 @@ def test_every_screen_and_a_links_question_are_for_everyone_at_every_width(page,
     page.goto(f"{address}/workloads?problem={packed(json.dumps(GOOD))}")
     expect(page.get_by_role("heading", name="Open this link?")).to_be_visible()
     assert_for_everyone(page, axe, "a link's question")
+
+
+def test_layers_on_cores_are_for_everyone(page, axe):
+    go(page, "Compare")
+    click(page.get_by_role("tab", name="Layers on cores"))
+    expect(page.get_by_text("had cores in it")).to_be_visible()
+    expect(page.locator(".st-key-one_second .js-plotly-plot")).to_be_visible()
+    assert_for_everyone(page, axe, "layers on cores")
 
 
 def test_the_dialog_of_own_profiles_is_for_everyone_before_and_after_a_table_is_pasted(page, axe):

@@ -38,6 +38,7 @@ from sliceplan.solver.wording.summary import missed_slos, plan_summary
 
 from .each_type import show_types
 from .learned import show_learned
+from .on_cores import show_on_cores
 from .rows_so_far import show_rows_so_far
 
 ROW = Kept[str | None]("compare.row")
@@ -57,8 +58,8 @@ LONGEST_S = 86_400.0
 def show(session: Session) -> None:
     """Draws the screen."""
     show_failure(session.results.get("compare"))
-    planners_tab, prices_tab, learned_tab = st.tabs(
-        ["Planners", "Prices", "Learned scheduler"], key="compare_tab", on_change="rerun"
+    planners_tab, prices_tab, learned_tab, cores_tab = st.tabs(
+        ["Planners", "Prices", "Learned scheduler", "Layers on cores"], key="compare_tab", on_change="rerun"
     )
     with planners_tab:
         facts = _choose(session)
@@ -76,6 +77,9 @@ def show(session: Session) -> None:
     if learned_tab.open:
         with learned_tab:
             show_learned(session)
+    if cores_tab.open:
+        with cores_tab:
+            show_on_cores(session)
 
 
 def _choose(session: Session) -> dict[str, PlannerFacts]:

@@ -14,6 +14,8 @@ from sliceplan.app.charts.money import money_chart
 from sliceplan.app.charts.service_costs import MOST, service_cost_chart
 from sliceplan.app.jobs.comparing import compared as compared_in_a_worker
 from sliceplan.app.jobs.job import Job, State
+from sliceplan.app.jobs.on_cores import schedulers_compared
+from sliceplan.app.screens.compare.on_cores import ASKED
 from sliceplan.app.screens.compare.rows_so_far import table_of
 from sliceplan.app.session.session import Result
 from sliceplan.app.tables.comparison import VERDICTS, comparison_table, moved_table, partition_table
@@ -21,6 +23,11 @@ from sliceplan.app.widgets.comparing import known_planners
 from sliceplan.solver.api import compare, comparing, planner_names, planners_for
 from sliceplan.solver.comparison.disputes import Dispute
 from sliceplan.solver.comparison.rows import Failure
+from sliceplan.solver.cores.comparing import Trial
+from sliceplan.solver.cores.comparing import compared as compared_on_cores
+from sliceplan.solver.cores.made_up_layers import made_up_model
+from sliceplan.solver.cores.runtimes.timetable import Machine
+from sliceplan.solver.cores.schedulers.registry import schedulers
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -246,3 +253,42 @@ def test_a_search_without_an_end_has_the_time_that_it_is_given_and_others_have_t
     comparing.compare(shop(), time_limit_s=20, search_s=5)
     assert given["migserving-slow"] == 5
     assert {limit for name, limit in given.items() if name != "migserving-slow"} == {20}
+
+
+def on_cores(session=None):
+    page = screen("compare", session or session_with("demo"))
+    page.session_state["compare_tab"] = "Layers on cores"
+    return page.run()
+
+
+def test_layers_on_cores_are_shown_for_a_model_that_says_it_is_made_up():
+    page = on_cores()
+    assert not page.exception
+    assert "whose times were made up" in texts(page.caption)
+    assert "made-up: 24 layers in 4 blocks" in texts(page.header)
+    page.slider(key="on_cores_threshold").set_value(64).run()
+    assert "made-up: 24 layers in 1 block" in texts(page.header)
+    page.slider(key="on_cores_slo_made-up").set_value(20.0).run()
+    assert "in time on 8 cores, the average" in texts(page.caption)
+    assert "had cores in it" in texts(page.markdown)
+    assert not page.exception
+
+
+def test_what_schedulers_carry_is_shown_and_said_to_be_earlier_when_a_slider_moves():
+    model, session = made_up_model(), session_with("demo")
+    few = [schedulers()[name] for name in ("veltair", "model-wise")]
+    report = compared_on_cores([model], {model.model: 12.0}, few, Trial(Machine(64, 0.22), queries=60))
+    session.results["on_cores"] = Result(session.problem, report)
+    ASKED.keep(session, (model, 12.0, 64))
+    page = on_cores(session)
+    assert not page.exception
+    table = next(one.value for one in page.dataframe if "of the bound" in one.value)
+    assert list(table["queries/s"]) == [row.rps for row in report.schedulers]
+    assert "The sliders were moved since" not in texts(page.info)
+    page.slider(key="on_cores_slo_made-up").set_value(20.0).run()
+    assert "The sliders were moved since" in texts(page.info)
+
+
+def test_a_worker_is_asked_for_all_schedulers(monkeypatch):
+    monkeypatch.setattr("sliceplan.app.jobs.on_cores.QUERIES", 20)
+    assert {row.scheduler for row in schedulers_compared(made_up_model(), 12.0, 64).schedulers} == set(schedulers())
