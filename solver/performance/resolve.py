@@ -12,7 +12,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from ..model.catalogue import load_catalogue, load_cpus
-from ..model.core_partitions import CoreTree
+from ..model.core_partitions import Cores, CoreTree
 from ..model.counted import asks_for_capacity, uncounted
 from ..model.cpu import Cpu
 from ..model.errors import Finding, InputError
@@ -22,7 +22,15 @@ from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
 from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
 from ..model.profile import Profile
 from ..model.sharing import cores_in_words
-from .core_divisions import MOST_DIVISIONS, TooManyDivisionsError, maximal_divisions
+from .core_divisions import (
+    MOST_DIVISIONS,
+    OuterDivision,
+    TooManyDivisionsError,
+    domain_cuts,
+    even_divisions,
+    listed_divisions,
+    outer_divisions,
+)
 from .interference.beside_neighbours import Promise
 from .interference.prediction import Floats, Ints
 from .interference.solo_tables import SoloTable
@@ -103,12 +111,34 @@ class FleetType:
             raise ValueError(f"{self.gpu.name} may not be cut by MIG here")
         return mig
 
-    def divisions(self, sizes: Sequence[PartitionSize]) -> tuple[tuple[str, ...], ...]:
-        """Returns the maximal multisets of partitions that a CPU can be divided into, as names; ValueError: a GPU."""
+    @property
+    def tree(self) -> CoreTree:
+        """How the cores of a CPU hang together; ValueError if it is a GPU."""
         if not isinstance(self.gpu, Cpu):
             raise ValueError(f"{self.gpu.name} has no cores to divide")
-        cores = tuple(size.cores for size in sizes if size.cores is not None)
-        return tuple(tuple(map(cores_in_words, one)) for one in maximal_divisions(CoreTree.of(self.gpu), cores))
+        return CoreTree.of(self.gpu)
+
+    def divisions(self, sizes: Sequence[PartitionSize]) -> tuple[tuple[str, ...], ...]:
+        """
+        Returns the maximal multisets of partitions that a CPU can be divided into, as names.
+
+        Where they are too many, the even ones: enough for prices, and part of what a program has (`parts`).
+        """
+        tree, cores = self.tree, _cores(sizes)
+        listed = listed_divisions(tree, cores)
+        found = even_divisions(tree, cores) if listed is None else listed
+        return tuple(tuple(map(cores_in_words, one)) for one in found)
+
+    def parts(self, sizes: Sequence[PartitionSize]) -> tuple[tuple[OuterDivision, ...], tuple[Cores, ...]] | None:
+        """Returns what CPUs and their domains are divided into, each by itself; None: all divisions are listed."""
+        tree, cores = self.tree, _cores(sizes)
+        if listed_divisions(tree, cores) is not None:
+            return None
+        return outer_divisions(tree, cores), domain_cuts(tree, cores)
+
+
+def _cores(sizes: Sequence[PartitionSize]) -> Cores:
+    return tuple(size.cores for size in sizes if size.cores is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,8 +430,8 @@ def _too_finely_divided(fleet: Sequence[FleetType], sizes: Sequence[PartitionSiz
         except TooManyDivisionsError:
             message = (
                 f"is {entry.gpu.name}, which partitions of {', '.join(str(size.cores) for size in own)} cores divide "
-                f"in too many ways ({MOST_DIVISIONS:,} are listed at most); expected profiles with points on fewer "
-                "numbers of cores, as 4, 8 and 16"
+                f"in too many ways ({MOST_DIVISIONS:,} are listed at most, in which all L3 domains are cut alike); "
+                "expected profiles with points on fewer numbers of cores, as 4, 8 and 16"
             )
             findings.append(Finding(source, f"fleet[{i}].cpu", message))
     return findings

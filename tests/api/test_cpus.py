@@ -11,9 +11,10 @@ from support.command_line import sliceplan
 from sliceplan.app.charts.extents import extents_of, free_cores
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.solver import api
+from sliceplan.solver.check import check
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import dump_problem, example_problems, parse_problem
-from sliceplan.solver.formats.profile_files import read_profiles
+from sliceplan.solver.formats.profile_files import read_profiles, shipped_profiles
 from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.division import wrong_gpus
 from sliceplan.solver.model.errors import InputError
@@ -88,11 +89,28 @@ def test_what_cannot_be_is_refused_with_what_would_be(old, new, message):
     assert message in refused(TEXT.replace(old, new, 1))
 
 
-def test_more_divisions_than_are_listed_are_refused():
-    data = yaml.safe_load(TEXT)
-    point = {"batch": 1, "processes": 1, "latency_ms": 9.0, "throughput_rps": 100}
-    data["profiles"][0]["points"] = [{"cores": n, **point} for n in range(1, 9)]
-    assert "divide in too many ways (3,000 are listed at most)" in refused(yaml.safe_dump(data)).replace("\n", " ")
+def every_size(cpu):
+    """Returns the example on another CPU type, with points of a model on 1 to 8 cores."""
+    data = yaml.safe_load(TEXT.replace("EPYC-9654", cpu))
+    rates = [(n, 1000 * n**0.8 / 26) for n in range(1, 9)]
+    data["profiles"][0]["points"] = [
+        {"cores": n, "batch": 1, "processes": 1, "latency_ms": round(1000 / rps, 2), "throughput_rps": round(rps, 1)}
+        for n, rps in rates
+    ]
+    return yaml.safe_dump(data)
+
+
+def test_more_divisions_than_are_listed_are_planned_by_domains():
+    problem = parse_problem(every_size("EPYC-9654"), "p.yaml", None)
+    plan = api.solve(problem)
+    assert plan.status == "optimal"
+    assert check(problem, plan, shipped_profiles()) == []
+    assert any(gpu.sharing == "cores" for gpu in plan.gpus)
+
+
+def test_more_cuts_of_one_domain_than_are_listed_are_refused():
+    said = refused(every_size("Graviton3")).replace("\n", " ")  # all of its 64 cores are one domain
+    assert "divide in too many ways (3,000 are listed at most, in which all L3 domains are cut alike)" in said
 
 
 def test_memory_is_dealt_by_cores():

@@ -2,7 +2,7 @@
 How near bound and plan come where services may run on GPUs or on CPUs, and what the CPUs save.
 
     .venv/bin/python tests/benchmarks/mixed_cpus.py [--size 300 --size 1000] [--seeds 3] [--cores 2,4,8,16]
-        [--time-limit 10] [--cpu-price 2.32]
+        [--time-limit 10] [--cpu-price 2.32] [--cpu Graviton3]
 
 Services are drawn around those of ParvaGPU's scenarios, most of them with small rates (log-normal around a twentieth of
 theirs), on A100s cut by MIG and on CPUs. The CPU measurements are synthetic: a batch of 1 takes SLOWER times what one
@@ -30,13 +30,12 @@ from sliceplan.solver.model.problem import FleetEntry
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.performance.operating_points import operating_points
 
-CPU = "Graviton3"
 SLOWER = 6.0
 SMALL = 0.05
 EXPONENT = 0.85
 
 
-def synthetic_profiles(cores):
+def synthetic_profiles(cores, cpu):
     """Returns made-up profiles of the A100's models on the CPU."""
     found = []
     for profile in shipped_profiles():
@@ -51,12 +50,12 @@ def synthetic_profiles(cores):
         ]
         made_up = {"source": "synthetic", "method": f"{SLOWER:g} x 1g.10gb at 4 cores, as cores^{EXPONENT}"}
         found.append(
-            Profile.model_validate({"model": profile.model, "cpu": CPU, "points": rows, "provenance": made_up})
+            Profile.model_validate({"model": profile.model, "cpu": cpu, "points": rows, "provenance": made_up})
         )
     return found
 
 
-def drawn(size, seed, cores, price):
+def drawn(size, seed, cores, price, cpu):
     """Returns a problem with CPUs, and the same without."""
     problem, draw = scenario_problem(size, seed), random.Random(seed)
     workloads = tuple(
@@ -65,8 +64,8 @@ def drawn(size, seed, cores, price):
         )
         for one in problem.workloads
     )
-    cpus = FleetEntry.model_validate({"cpu": CPU, "price_per_hour": price})
-    on_gpus = problem.model_copy(update={"workloads": workloads, "profiles": tuple(synthetic_profiles(cores))})
+    cpus = FleetEntry.model_validate({"cpu": cpu, "price_per_hour": price})
+    on_gpus = problem.model_copy(update={"workloads": workloads, "profiles": tuple(synthetic_profiles(cores, cpu))})
     return on_gpus.model_copy(update={"fleet": (*on_gpus.fleet, cpus)}), on_gpus
 
 
@@ -77,6 +76,7 @@ def main():
     parser.add_argument("--cores", default="2,4,8,16")
     parser.add_argument("--time-limit", type=float, default=10.0)
     parser.add_argument("--cpu-price", type=float, default=2.32)
+    parser.add_argument("--cpu", default="Graviton3")
     given = parser.parse_args()
     say_what_it_ran_on(SCENARIOS, "synthetic CPU measurements")
     print("| services | gap, median | worst | CPU s | GPUs, CPUs | saved by CPUs |")
@@ -85,7 +85,7 @@ def main():
     for size in given.size or [300, 1000]:
         gaps, seconds, counts, saved = [], [], [], []
         for seed in range(given.seeds):
-            mixed, on_gpus = drawn(size, seed, cores, given.cpu_price)
+            mixed, on_gpus = drawn(size, seed, cores, given.cpu_price, given.cpu)
             started = time.process_time()
             plan = solve(mixed, time_limit_s=given.time_limit)
             seconds.append(time.process_time() - started)

@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from sliceplan.solver.exact.covers.undecided_classes import undecided_classes
 from sliceplan.solver.exact.dual.lagrangian_data import demands_of, supply_of
 from sliceplan.solver.exact.dual.lagrangian_dual import best_prices
-from sliceplan.solver.exact.mig.cutting_stock import patterns_of
+from sliceplan.solver.exact.mig.patterns import patterns_of
 from sliceplan.solver.exact.primal.master_program import master_program
 from sliceplan.solver.performance.resolve import resolve
 

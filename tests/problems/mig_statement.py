@@ -4,7 +4,7 @@ import numpy as np
 
 from sliceplan.solver.exact.cost_lattice import cost_lattice
 from sliceplan.solver.exact.dual.lagrangian_data import demands_of, supply_of
-from sliceplan.solver.exact.mig.cutting_stock import patterns_of
+from sliceplan.solver.exact.mig.patterns import patterns_of
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
 

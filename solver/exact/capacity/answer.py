@@ -18,7 +18,7 @@ from ...model.problem import Weights
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
-from ..mig.cutting_stock import Pattern
+from ..mig.patterns import Pattern
 from ..proof import Ended
 from .cover_limit import cover_limit
 from .first_plan import first_plan

@@ -25,7 +25,7 @@ import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
-from ..mig.cutting_stock import patterns_of
+from ..mig.patterns import patterns_of
 from .price_limit import PriceLimit
 from .relaxation import Relaxation, counts_of
 

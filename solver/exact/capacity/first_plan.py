@@ -17,7 +17,7 @@ from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..backends.highs import run_highs
-from ..mig.cutting_stock import patterns_of
+from ..mig.patterns import patterns_of
 from .most_requests import MostRequests
 from .relaxation import Relaxation, counts_of
 

@@ -31,7 +31,8 @@ from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..backends.highs import end_of, run_highs, solver_text
 from ..met_rates import solved_with_rates_met
-from ..mig.cutting_stock import CuttingStockAnswer, CuttingStockProgram, Pattern, patterns_of
+from ..mig.cutting_stock import CuttingStockAnswer, CuttingStockProgram
+from ..mig.patterns import Pattern, patterns_of
 from ..mps.program import NO_SHARES
 from .relaxation import counts_of
 

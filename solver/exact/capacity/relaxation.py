@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
-from ..mig.cutting_stock import Pattern, patterns_of
+from ..mig.patterns import Pattern, patterns_of
 
 LARGEST = 1e9
 """Prices beyond this part of what is counted come from a program without a solution."""

@@ -9,7 +9,7 @@ from ...performance.alone import alone_on
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..covers.covers import NO_LIMIT, Demands
-from ..mig.cutting_stock import Pattern
+from ..mig.patterns import Pattern
 from ..mps.fluid_shares import fluid_of
 from .lagrangian_dual import Supply
 

@@ -29,7 +29,8 @@ from ..cost_lattice import NO_GAP, cost_lattice
 from ..covers.undecided_classes import UndecidedClasses, undecided_classes
 from ..dual.lagrangian_data import demands_of, known_covers, known_prices, most_to_pay, supply_of
 from ..dual.lagrangian_dual import Supply, best_prices, covers_for_programs
-from ..mig.cutting_stock import CuttingStockAnswer, patterns_of, slices_of, solve_cutting_stock
+from ..mig.cutting_stock import CuttingStockAnswer, slices_of, solve_cutting_stock
+from ..mig.patterns import patterns_of
 from ..mps.program import NO_SHARES
 from ..primal.price_and_round import best_covers
 from ..primal.restricted_master import Choice, ChosenCovers, choose_covers

@@ -29,8 +29,8 @@ from ..covers.covers import Covers, Demands, cheapest_covers
 from ..covers.undecided_classes import undecided_classes
 from ..dual.lagrangian_data import demands_of, known_prices, most_to_pay, supply_of
 from ..dual.lagrangian_dual import SLACK, PricedDemand, Supply, best_prices
-from ..mig.cutting_stock import Pattern, patterns_of
 from ..mig.decoding import cut_gpus, shared_gpus
+from ..mig.patterns import Pattern, patterns_of
 from ..mps.column_generation import generate_columns
 from ..mps.columns import Column, columns_of_gpus, enumerate_columns, few_columns, item_tables
 from ..mps.items import MpsItems, mps_items

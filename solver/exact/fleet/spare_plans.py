@@ -25,7 +25,8 @@ from ...performance.resolve import ResolvedProblem
 from ..backends.highs import run_highs
 from ..covers.covers import NO_LIMIT, Demands, cheapest_covers
 from ..dual.lagrangian_data import demands_of, supply_of
-from ..mig.cutting_stock import CuttingStockAnswer, Pattern, patterns_of
+from ..mig.cutting_stock import CuttingStockAnswer
+from ..mig.patterns import Pattern, patterns_of
 from ..mig.spare_capacity import KeptFree, SpareRules, add_room_for_a_lost_gpu, worst_case
 from ..mps.program import NO_SHARES
 

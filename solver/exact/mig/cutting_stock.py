@@ -18,8 +18,8 @@ Model
           min_w <= sum_k n_wk <= max_w                   for every w      (replica limits)
 
 A CPU is one more type to cut: its partitions are numbers of cores, its multisets those of
-performance/core_divisions.py, which says which fit and that the listed ones contain them all. Nothing else of the
-argument knows of MIG.
+performance/core_divisions.py, which says which fit and that the listed ones contain them all; where they are too many
+to list, domain_cuts.py counts CPUs and domains instead. Nothing else of the argument knows of MIG.
 
 This is the reconfigurable machine scheduling problem of MIG-serving (arXiv 2109.11067) with the GPU
 configurations aggregated over workloads. It is exact: only the number of instances of each size on a GPU
@@ -39,27 +39,18 @@ from typing import Any
 import numpy as np
 from ortools.math_opt.python import mathopt
 
-from ...model.geometry import Multiset, all_multisets, maximal_multisets, placement_rules
 from ...model.hardware import Gpu
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
-from ...performance.operating_points import WHOLE_GPU
-from ...performance.resolve import FleetType, PartitionSize, ResolvedProblem
+from ...performance.resolve import PartitionSize, ResolvedProblem
 from ..backends.highs import TIE_BREAK_NODES, end_of, run_highs, solver_text
 from ..cost_lattice import NO_GAP, CostLattice, cost_lattice
 from ..met_rates import RateRow, is_short, solved_with_rates_met
 from ..mps.program import NO_SHARES, MpsAnswer, MpsPart, PartBuilder
 from ..proof import Ended, ended, is_proof
+from .domain_cuts import DomainCuts
+from .patterns import Pattern, patterns_of, used_cores
 from .spare_capacity import KeptFree, SpareRules, SpareVariables
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """A way to cut a GPU of one type, or a CPU."""
-
-    gpu: str
-    profiles: Multiset
-    """Names of its partitions: MIG profiles, WHOLE_GPU, or numbers of cores."""
 
 
 @dataclass(frozen=True)
@@ -78,29 +69,6 @@ class CuttingStockAnswer:
     """GPUs under MPS."""
     spares: KeptFree | None = None
     """Partitions that are kept free; None: none are asked for."""
-
-
-def patterns_of(resolved: ResolvedProblem, entry: FleetType, *, every: bool = False) -> list[Pattern]:
-    """
-    Returns the ways to cut a GPU of one type, or a CPU, into partitions that some workload can use.
-
-    Parameters
-    ----------
-    every
-        Also the cuts that leave room for more; else only the maximal ones, of which every plan uses a part.
-    """
-    whole = resolved.whole_of(entry.gpu.name)
-    patterns = []
-    if cores := [resolved.sizes[k] for k in resolved.cores_of(entry.gpu.name) if resolved.capacity_rps[:, k].any()]:
-        return [Pattern(entry.gpu.name, names) for names in entry.divisions(cores)]
-    if whole is not None and resolved.capacity_rps[:, whole].any():
-        patterns.append(Pattern(entry.gpu.name, (WHOLE_GPU,)))
-    used = [resolved.sizes[k].name for k in resolved.sizes_of(entry.gpu.name) if resolved.capacity_rps[:, k].any()]
-    if used:
-        rules = placement_rules(entry.geometry, used)
-        cuts = all_multisets(rules) if every else maximal_multisets(rules)
-        patterns += [Pattern(entry.gpu.name, profiles) for profiles in cuts]
-    return patterns
 
 
 def solve_cutting_stock(
@@ -166,7 +134,7 @@ def solve_cutting_stock(
         ended(found, bound, gap=gap, limited=end == "time_limit"),
         solver,
         bound,
-        tuple((p, round(best[x])) for p, x in program.patterns if round(best[x])),
+        program.cut(best),
         program.partitions(best),
         program.shared.decode(best),
         program.spares(best),
@@ -191,16 +159,25 @@ class CuttingStockProgram:
     ) -> None:
         self.resolved = resolved
         self.model = model = mathopt.Model(name="mig_cutting_stock")
-        self.patterns = [
-            (pattern, model.add_integer_variable(lb=0, name=f"x_{i}_{j}"))
-            for i, entry in enumerate(resolved.fleet)
-            for j, pattern in enumerate(patterns_of(resolved, entry, every=spare is not None and spare.gpu_loss))
-        ]
+        self.patterns: list[tuple[Pattern, Any]] = []
+        self._domains: dict[str, DomainCuts] = {}
+        """Of CPU types with too many divisions to list."""
+        for i, entry in enumerate(resolved.fleet):
+            cores = used_cores(resolved, entry)
+            parts = entry.parts(cores) if cores else None
+            if parts is not None:
+                self._domains[entry.gpu.name] = DomainCuts(model, entry, *parts, name=str(i))
+                continue
+            cuts = patterns_of(resolved, entry, every=spare is not None and spare.gpu_loss)
+            self.patterns += [
+                (pattern, model.add_integer_variable(lb=0, name=f"x_{i}_{j}")) for j, pattern in enumerate(cuts)
+            ]
         self.is_served: list[Any] = [
             1 if all_served else model.add_binary_variable(name=f"s_{w}") for w in range(len(resolved.required_rps))
         ]
         self.shared = shared(model, self.is_served) if shared else MpsPart()
-        self.gpus = [*((pattern.gpu, x) for pattern, x in self.patterns), *self.shared.gpus]
+        of_domains = [used for domains in self._domains.values() for used in domains.gpus]
+        self.gpus = [*((pattern.gpu, x) for pattern, x in self.patterns), *of_domains, *self.shared.gpus]
         self.served = self._served_variables()
         self.rates: list[RateRow] = []
         """The rows that ask for rates, in which nothing may be missing."""
@@ -214,6 +191,11 @@ class CuttingStockProgram:
     def cost(self, values: dict[Any, float], steps: CostLattice) -> float:
         """Returns the cost of a solution's whole GPUs, in the solver's unit."""
         return sum(steps.coefficient[gpu] * round(values[x]) for gpu, x in self.gpus)
+
+    def cut(self, values: dict[Any, float]) -> tuple[tuple[Pattern, int], ...]:
+        """Returns how many GPUs are cut in each way, from a solution."""
+        listed = [(pattern, round(values[x])) for pattern, x in self.patterns if round(values[x])]
+        return (*listed, *(one for domains in self._domains.values() for one in domains.patterns(values)))
 
     def partitions(self, values: dict[Any, float]) -> Ints:
         """Returns n, shape (workload, size), from a solution."""
@@ -241,6 +223,11 @@ class CuttingStockProgram:
             return None
         times = dict(answer.patterns)
         values = {x: float(times.get(pattern, 0)) for pattern, x in self.patterns}
+        for domains in self._domains.values():
+            cut = domains.values(answer.patterns)
+            if cut is None:
+                return None
+            values |= cut
         values |= {variable: float(answer.partitions[at]) for at, variable in self.served.items()}
         if self.kept_free is not None and answer.spares is not None:
             values |= dict(self.kept_free.values(answer.spares, values))
@@ -278,6 +265,8 @@ class CuttingStockProgram:
             taken[k].append(variable)
         for k, size in enumerate(self.resolved.sizes):
             cut = [p.profiles.count(size.name) * x for p, x in self.patterns if p.gpu == size.gpu]
+            if size.gpu in self._domains and size.cores is not None:
+                cut += self._domains[size.gpu].partitions(size.cores)
             self.model.add_linear_constraint(mathopt.LinearSum(taken[k]) - mathopt.LinearSum(cut) <= 0, name=f"cut_{k}")
 
     def _no_more_gpus_than_there_are(self) -> None:

@@ -11,7 +11,7 @@ from ...performance.interference.prediction import Ints
 from ...performance.resolve import ResolvedProblem
 from ..mps.items import Item
 from ..mps.program import MpsAnswer
-from .cutting_stock import Pattern
+from .patterns import Pattern
 
 FREE = -2
 """Stands for the workload of a slot that nobody wants."""

@@ -16,7 +16,8 @@ from ...performance.resolve import ResolvedProblem
 from ..covers.covers import NO_LIMIT, Demands
 from ..dual.lagrangian_data import demands_of
 from ..fleet.spare_plans import cheapest_cuts, cheapest_of_each
-from ..mig.cutting_stock import CuttingStockAnswer, patterns_of
+from ..mig.cutting_stock import CuttingStockAnswer
+from ..mig.patterns import patterns_of
 from .running import KeptGpu, Replanning, RunningGpu
 
 ROUNDING = 1e-9

@@ -44,7 +44,7 @@ from ...performance.resolve import ResolvedProblem
 from ..backends.highs import end_of, run_highs, solver_text
 from ..cost_lattice import NO_GAP, CostLattice, lattice_of
 from ..met_rates import RateRow, is_short, solved_with_rates_met
-from ..mig.cutting_stock import patterns_of
+from ..mig.patterns import patterns_of
 from ..proof import Ended, ended
 from .running import KeptGpu, Replanning, RunningGpu, RunningPartition
 

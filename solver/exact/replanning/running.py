@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ...model.geometry import Layout
-from ..mig.cutting_stock import Pattern
+from ..mig.patterns import Pattern
 from ..proof import Ended
 
 

@@ -19,7 +19,8 @@ from ...performance.interference.prediction import Ints
 from ...performance.resolve import ResolvedProblem
 from ..backends.highs import end_of, run_highs
 from ..met_rates import solved_with_rates_met
-from ..mig.cutting_stock import CuttingStockProgram, Pattern
+from ..mig.cutting_stock import CuttingStockProgram
+from ..mig.patterns import Pattern
 from ..mig.spare_capacity import SpareRules
 from ..mps.items import classes_of
 from ..mps.program import NO_SHARES, MpsAnswer, PartBuilder
@@ -108,8 +109,7 @@ def _most_served(
             number = sum(served[w] for w in members)
             for place, w in enumerate(members):
                 served[w] = place < number
-    patterns = tuple((pattern, round(values[x])) for pattern, x in program.patterns if round(values[x]))
     partitions = program.partitions(values) * np.array(served)[:, None]
     kept = program.spares(values)
     spares = None if kept is None else kept.free
-    return MostServed(served, most, patterns, partitions, program.shared.decode(values), spares)
+    return MostServed(served, most, program.cut(values), partitions, program.shared.decode(values), spares)

@@ -12,7 +12,7 @@ import numpy as np
 from ...allocation.assembly import without_plan
 from ...allocation.rounds_on_instances import Instance, InstanceTurn, assemble_instances
 from ...exact.cost_lattice import cost_lattice
-from ...exact.mig.cutting_stock import patterns_of
+from ...exact.mig.patterns import patterns_of
 from ...exact.proof import ended, is_within
 from ...exact.turns.columns.packing import Packing
 from ...exact.turns.columns.slots import Content, Slots, slots_of

@@ -16,7 +16,8 @@ from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_cov
 from sliceplan.solver.exact.dual.lagrangian_dual import Supply, best_prices
 from sliceplan.solver.exact.fleet import decomposition
 from sliceplan.solver.exact.fleet.decomposition import solve_by_prices
-from sliceplan.solver.exact.mig.cutting_stock import CuttingStockAnswer, patterns_of, solve_cutting_stock
+from sliceplan.solver.exact.mig.cutting_stock import CuttingStockAnswer, solve_cutting_stock
+from sliceplan.solver.exact.mig.patterns import patterns_of
 from sliceplan.solver.exact.whole_gpus import whole_plan
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.stop_reason import StopReason

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from problems.instances import random_problem, second_type, two_type_problem
 
 from sliceplan.solver.allocation.allocated import SPARE
-from sliceplan.solver.exact.mig.cutting_stock import patterns_of
 from sliceplan.solver.exact.mig.decoding import alike_gpus, cut_gpus
+from sliceplan.solver.exact.mig.patterns import patterns_of
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 

@@ -12,7 +12,7 @@ from sliceplan.solver.exact.covers.undecided_classes import undecided_classes
 from sliceplan.solver.exact.dual.lagrangian_data import demands_of, supply_of
 from sliceplan.solver.exact.dual.lagrangian_dual import SLACK, best_prices
 from sliceplan.solver.exact.fleet.decomposition import solve_by_prices
-from sliceplan.solver.exact.mig.cutting_stock import patterns_of
+from sliceplan.solver.exact.mig.patterns import patterns_of
 from sliceplan.solver.exact.primal.lp_rounding import rounded_covers
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve

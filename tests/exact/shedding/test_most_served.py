@@ -23,7 +23,7 @@ def three_alike(settled, chosen):
     program = SimpleNamespace(
         is_served=range(4),
         shared=SimpleNamespace(settled=settled, decode=lambda _: NO_SHARES),
-        patterns=(),
+        cut=lambda _: (),
         partitions=lambda _: np.ones(resolved.capacity_rps.shape, dtype=np.int64),
         spares=lambda _: None,
     )
