@@ -51,7 +51,7 @@ def cores(
     from ..cores.schedulers.registry import scheduler_named, schedulers
     from ..formats.layer_files import read_layer_times
 
-    usual = [name for name, one in schedulers().items() if full_level > 1 or not one.for_levels]
+    usual = schedulers(under_interference=full_level > 1)
     chosen = [scheduler_named(name) for name in dict.fromkeys(names or usual)]
     known = chosen_models(read_layer_times(path), models, str(path))
     limits = limits_of(slo_ms, [model.model for model in known])

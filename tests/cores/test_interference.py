@@ -35,7 +35,7 @@ def tables_of(draw, models):
     return [Timetable(quotas_of(one.alone, limit), one) for one, limit in zip(models, limits, strict=True)], limits
 
 
-@pytest.mark.parametrize("name", schedulers())
+@pytest.mark.parametrize("name", schedulers(under_interference=True))
 @pytest.mark.parametrize("seed", range(4))
 def test_layers_take_what_the_levels_that_they_meet_say(name, seed):
     """Of schedulers that cut blocks: cores and the bound; what their blocks take is below."""
@@ -131,7 +131,7 @@ def test_a_level_of_one_leaves_every_scheduler_as_it_is():
     tables, limits = tables_of(draw, models)
     bare = [Timetable(quotas_of(one.alone, limit)) for one, limit in zip(models, limits, strict=True)]
     machine, trace = Machine(8, 0.2), Draw(1, 60, [0.5, 0.5]).trace(300)
-    for name, scheduler in schedulers().items():
+    for name, scheduler in schedulers(under_interference=True).items():
         with_levels, without = (scheduler.start(one, [0.5, 0.5], machine)(trace) for one in (tables, bare))
         assert np.array_equal(with_levels, without), name
 

@@ -62,7 +62,7 @@ def test_schedulers_carry_what_the_prototype_found(name, slo_ms):
             assert (sum(shares) / 3 >= 0.95) is holds, shares
 
 
-@pytest.mark.parametrize("name", schedulers())
+@pytest.mark.parametrize("name", schedulers(under_interference=True))
 @pytest.mark.parametrize("seed", range(6))
 def test_no_more_cores_are_held_than_there_are_and_every_query_is_carried_out(name, seed):
     draw = random.Random(seed)
@@ -94,7 +94,7 @@ def test_no_more_cores_are_held_than_there_are_and_every_query_is_carried_out(na
     assert in_time <= 60 * most_in_time(np.array(trace.arrivals_ms), np.array(trace.model), work, machine.cores) + 1e-6
 
 
-@pytest.mark.parametrize("name", schedulers())
+@pytest.mark.parametrize("name", schedulers(under_interference=True))
 def test_a_run_that_counts_late_queries_stops_where_too_many_are(name):
     runtime = runtime_of(name, 15, ("resnet50", "googlenet"))
     trace = Draw(1, 150, [0.5, 0.5]).trace(400)

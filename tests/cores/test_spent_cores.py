@@ -28,7 +28,7 @@ def test_a_run_by_hand():
     assert per_s.lost == pytest.approx(3 / 8 / 0.012)
 
 
-@pytest.mark.parametrize("name", [one for one in schedulers() if one != "cpu-static"])
+@pytest.mark.parametrize("name", [one for one in schedulers(under_interference=True) if one != "cpu-static"])
 def test_the_parts_are_none_below_zero_and_idle_is_what_no_span_holds(name):
     """Oracle: cores counted microsecond by microsecond; what is needed at least is never more than what was run."""
     for seed in range(4):
