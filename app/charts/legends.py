@@ -29,6 +29,15 @@ def legend_on_top(**more: Any) -> dict[str, Any]:
     return {"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0} | more
 
 
+CAMERA_PX = 26
+"""Height of the button in the upper right corner, which a legend of a narrow picture would stand below."""
+
+
+def legend_below_camera(height_px: int) -> dict[str, Any]:
+    """Returns the layout of a legend at the upper edge of a picture of a height, the corner's button left free."""
+    return legend_on_top(y=1 - CAMERA_PX / height_px)
+
+
 def legend_at_the_foot(**more: Any) -> dict[str, Any]:
     """Returns the layout of a legend at the lower edge; the lower margin has `room_px` beside the axis' own."""
     return {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0.0, "x": 0} | more

@@ -10,6 +10,7 @@ from sliceplan.solver.model.transition import Transition, TransitionStep
 from sliceplan.solver.wording.transition_text import duration, shortfall_in_words, step_in_words
 
 from .colours import MISSES
+from .legends import CAMERA_PX, legend_below_camera
 from .texts import in_chart
 
 KINDS = {
@@ -74,11 +75,12 @@ def steps_chart(transition: Transition, window: tuple[float, float] | None = Non
     top = _add_shortfalls(figure, transition, (since, until), -(-LABEL_PX // lane_px))
     if top < 0:
         middles, rows = [(top - 1 - BETWEEN) / 2, *middles], ["below its rate", *rows]
+    height_px = int(130 + CAMERA_PX + lane_px * (height - top))
     figure.update_layout(
         barmode="overlay",
-        height=int(130 + lane_px * (height - top)),
-        margin={"l": 10, "r": 10, "t": 70, "b": 10},
-        legend={"orientation": "h", "yref": "container", "yanchor": "top", "y": 1.0, "x": 0},
+        height=height_px,
+        margin={"l": 10, "r": 10, "t": 70 + CAMERA_PX, "b": 10},
+        legend=legend_below_camera(height_px),
         xaxis=time_axis(since, until),
         yaxis={
             "range": [height, top - BETWEEN],

@@ -55,7 +55,8 @@ def one_second(
     InputError
         If the model cannot be in time on these cores, or was measured on more cores only.
     """
-    table = Timetable(quotas_of(levels_of(model).within(machine.cores).alone, slo_ms))
+    levels = levels_of(model).within(machine.cores)
+    table = Timetable(quotas_of(levels.alone, slo_ms), levels)
     queries = ceil(rate_rps * 2 * (BEFORE_MS + LONG_MS) / 1000) + 50
     trace = Draw(seed, queries, [1.0]).trace(rate_rps)
     spans: list[Span] = []

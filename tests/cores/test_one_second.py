@@ -53,7 +53,7 @@ def test_runs_are_cores_beside_each_other():
     assert runs_of([]) == []
 
 
-@pytest.mark.parametrize("name", ["veltair", "by-time-left", "cpu-static", "prema"])
+@pytest.mark.parametrize("name", schedulers())
 def test_a_second_is_a_part_of_the_run(name):
     second = one_second(MODEL, 12.0, schedulers()[name], Machine(64, 0.22), 150.0)
     assert all(0 <= one.span.begin_ms <= one.span.runs_ms <= one.span.end_ms <= LONG_MS for one in second.places)

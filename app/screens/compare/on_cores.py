@@ -44,8 +44,8 @@ MADE_UP_MS = 12.0
 
 MOST_CORES = 512
 
-MOST_EVENTS = 60_000
-"""Layers times queries/s of a second that is simulated while its reader waits, some 0.5 s."""
+MOST_EVENTS = 12_000
+"""Layers times queries/s of a second that is simulated while its reader waits: 1 to 2 s where most are late."""
 
 COLUMN = st.column_config.NumberColumn
 
