@@ -3,12 +3,13 @@ How long a what-if on the page takes: from a moved slider to the new cost and pi
 
     .venv/bin/python tests/benchmarks/page_what_if.py [--services 1000] [--moves 8] [--points 1000]
 
-Prints for each moved slider when the new cost and the new picture are there, the processor time that a re-plan takes,
-and when the first points of a sweep over 100 services are drawn. Times are this machine's, whatever else runs on it.
+Prints for each moved slider when the new cost and the new picture are there, the processor time that a re-plan and the
+other parts of a move take, and when the first points of a sweep over 100 services are drawn. Times are this machine's, whatever else runs on it.
 """
 
 import argparse
 import os
+import pickle
 import re
 import statistics
 import sys
@@ -25,9 +26,12 @@ from support.browser_walk import go, press
 from support.chromium import running_chromium
 from support.page_server import running_page
 
+from sliceplan.app.charts.layouts import layout_chart
 from sliceplan.solver import api
+from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.formats.problem_files import write_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.metrics.layouts import layouts
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.what_if.changes import applied
 
@@ -80,6 +84,7 @@ def main() -> None:
     sizes = sorted({50, arguments.services})
     for services in sizes:
         compute(services, arguments.moves)
+    parts(arguments.services)
     with (
         tempfile.TemporaryDirectory() as folder,
         running_page(folder) as address,
@@ -102,6 +107,27 @@ def compute(services: int, moves: int) -> None:
         wall.append(time.perf_counter() - begun)
         cpu.append(time.process_time() - used)
     print(f"{services:,} services: re-plan {shown(wall)}; processor time {shown(cpu)}; {loaded()}", flush=True)
+
+
+def parts(services: int) -> None:
+    """Prints the processor time of what else a move takes in Python, each the least of seven."""
+    base = random_problem(services, 1)
+    old, changed = api.solve(base, profiles=shipped_profiles()), applied(base, WhatIf(rate=1.3))
+    new = api.solve(changed, profiles=shipped_profiles(), start=old)
+    before = layouts(old)
+    for what, work in {
+        "the changed problem": lambda: applied(base, WhatIf(rate=1.31)),
+        "the problem to a worker": lambda: pickle.loads(pickle.dumps(changed)),
+        "the plan back": lambda: pickle.loads(pickle.dumps(new)),
+        "the picture": lambda: layout_chart(before, layouts(new)),
+        "what moves": lambda: difference(old, new),
+    }.items():
+        used = []
+        for _ in range(7):
+            begun = time.process_time()
+            work()
+            used.append(time.process_time() - begun)
+        print(f"{services:,} services: {what} {1000 * min(used):.1f} ms of processor time", flush=True)
 
 
 def slider(browser, address: str, folder: Path, services: int, moves: int) -> None:
