@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ...performance.interference.prediction import Floats, Ints
 from ..covers.cover_groups import CoverGroups, cover_groups
@@ -187,9 +187,14 @@ def covers_for_prices(demands: Demands, price: Floats) -> tuple[ListedCovers, fl
     return listed_covers(demands, price, slack), float(slack.min())
 
 
-def covers_for_programs(demands: Demands, price: Floats) -> ListedCovers:
-    """Returns covers near the cheapest, as many as programs over covers can do with."""
-    return listed_covers(demands, price, _slack(demands, price, SLACK, MOST_LISTED / len(demands.least)))
+def covers_for_programs(demands: Demands, price: Floats, *, most_each: float = np.inf) -> ListedCovers:
+    """
+    Returns covers near the cheapest, as many as programs over covers can do with.
+
+    `most_each`: of a workload, on average.
+    """
+    most = min(most_each, MOST_LISTED / len(demands.least))
+    return listed_covers(demands, price, _slack(demands, price, SLACK, most))
 
 
 def _enumerated(demands: Demands, supply: Supply, price: Floats, *, enough: float, deadline: float) -> "_Search":
@@ -370,7 +375,14 @@ def _ascend(
         price, hoped = planned
         at_edge = bool(np.any((price <= low * (1 + 1e-9)) & (low > 0) | (price >= high * (1 - 1e-9))))
         gain = hoped - best.bound
-        if gain <= precision * max(abs(best.bound), 1e-9):
+        promising = gain > precision * max(abs(best.bound), 1e-9)
+        if promising:
+            value, demand = covers.demand(price)
+            rent = _least_rent(supply, price)
+            bound = value - float(supply.available[limited] @ rent[limited])
+            # Where the plane is not new either, the program hoped for its own tolerance.
+            promising = bound > best.bound or not any(np.array_equal(demand, one) for one in demands)
+        if not promising:
             # Nothing to gain in this box; in a concave function nothing beyond it either, if the box does not bind.
             inside = not at_edge or (covers.box is None and radius >= 0.25)
             if inside:
@@ -379,9 +391,6 @@ def _ascend(
                 return best
             radius = 0.25
             continue
-        value, demand = covers.demand(price)
-        rent = _least_rent(supply, price)
-        bound = value - float(supply.available[limited] @ rent[limited])
         demands.append(demand)
         if bound > best.bound:
             if bound - best.bound >= 0.5 * gain and at_edge:
@@ -417,13 +426,14 @@ def _master(
     rents = np.where((supply.gpu_type[:, None] == np.arange(types)) & limited, -1.0, 0.0)
     worth = np.hstack([supply.instances, rents, np.zeros((len(supply.instances), 1))])
     objective = np.concatenate([np.zeros(sizes), np.where(limited, supply.available, 0.0) / scale, [-1.0]])
-    rent_bounds = [(0, None)] * types if most_rent is None else [(0, rent) for rent in most_rent]
-    bounds = [*zip(low, high, strict=True), *rent_bounds, (None, None)]
+    rent = np.full(types, np.inf) if most_rent is None else most_rent
+    bounds = Bounds(np.concatenate([low, np.zeros(types), [-np.inf]]), np.concatenate([high, rent, [np.inf]]))
     rows, limits = np.vstack([planes, worth]), np.concatenate([np.zeros(len(cuts)), supply.cost])
     if at_least is not None:
         rows, limits = np.vstack([rows, objective]), np.append(limits, -at_least / scale)
         objective = np.concatenate([-np.ones(sizes), np.zeros(types + 1)])
-    answer = linprog(objective, A_ub=rows, b_ub=limits, bounds=bounds, method="highs-ds")
+    # Of a program of some dozen rows most of the time is SciPy's own, which takes linprog longer.
+    answer = milp(objective, bounds=bounds, constraints=LinearConstraint(rows, -np.inf, limits))
     if answer.x is None or answer.fun is None:
         return None
     # The program keeps its limits within its tolerance only: small prices would come out as 0 or below, and then no

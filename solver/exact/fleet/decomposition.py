@@ -199,6 +199,11 @@ class _Search:
             )
             self.bound = max(self.bound, self._steps.step * counted.least_steps)
             self._take(counted.plan)
+            near = steps + NEAR_ENOUGH * int(proven.prices.gpu_cost.min())
+            if counted.plan is None and (whole is None or whole.steps > near) and time.monotonic() < self._deadline:
+                steps = max(steps, counted.least_steps)
+                whole = whole_plan(self.demands, self._supply, proven, at_least=steps, deadline=self._deadline)
+                self._take(self._chosen(whole), as_cheap=True)
 
     def _filled(self, fleet: Supply, proven: ProvenCovers, steps: int) -> ChosenCovers | None:
         """Looks for a plan of just these GPUs; of few workloads, of which sampling is coarse, by a program too."""
@@ -283,9 +288,10 @@ class _Search:
             return None
         return ChosenCovers(plan.partitions(self._known), plan.cuts, self._steps.step * plan.steps)
 
-    def _take(self, chosen: ChosenCovers | None) -> None:
-        """Keeps a plan if it is the best so far."""
-        if chosen is not None and (self.best is None or chosen.cost < self.best.cost * (1 - NO_GAP)):
+    def _take(self, chosen: ChosenCovers | None, *, as_cheap: bool = False) -> None:
+        """Keeps a plan if it is the best so far; `as_cheap`: or costs as much as that."""
+        enough = 1 + NO_GAP if as_cheap else 1 - NO_GAP
+        if chosen is not None and (self.best is None or chosen.cost < self.best.cost * enough):
             self.best = chosen
             self._hand_on(chosen)
 

@@ -55,6 +55,9 @@ FEW_ENOUGH = 0.01
 NEAR_ENOUGH = 0.2
 """GPUs of the cheapest type above the least cost with which no further directions are looked for."""
 
+HASTY_NODES = 300
+"""Branch-and-bound nodes for whole GPUs that do for now; a count and not a time, so that runs are alike."""
+
 NOT_ZERO = 1e-9
 """Part of a mixture from which on a vertex belongs to it."""
 
@@ -79,13 +82,19 @@ class MixedDemand:
 
 
 def mixed_demands(
-    supply: Supply, proven: ProvenCovers, at_least: int, *, rounds: int = ROUNDS
+    supply: Supply, proven: ProvenCovers, at_least: int, *, hasty: bool = False
 ) -> tuple[MixedDemand, ...]:
     """
     Returns the cheapest whole GPUs, of `at_least` steps, with mixtures of covers that they carry.
 
     The one with the fewest partitions comes first, and what it may be exchanged for next; none: the counts allow none.
+
+    Parameters
+    ----------
+    hasty
+        Whether a better way comes next where these are not within NEAR_ENOUGH: others will do then.
     """
+    rounds = 1 if hasty else ROUNDS
     directions = _Directions(proven)
     sizes = proven.covers.counts.shape[1]
     for direction in _first_directions(sizes):
@@ -93,12 +102,12 @@ def mixed_demands(
     best = None
     near_enough = at_least + int(NEAR_ENOUGH * int(proven.prices.gpu_cost.min()))
     for turn in range(rounds):
-        dearer = 0 if turn < rounds - 1 or rounds < ROUNDS else proven.to_waste(best.steps if best else at_least)
+        dearer = 0 if turn < rounds - 1 or hasty else proven.to_waste(best.steps if best else at_least)
         for _ in range(MOST_SCARCE):
             least, scarcity = _scarcity(supply, directions, proven)
             if least <= at_least * (1 + AS_GOOD) or not directions.add(scarcity, dearer):
                 break
-        found = _whole(supply, directions, proven, at_least)
+        found = _whole(supply, directions, proven, at_least, hasty=hasty)
         if found is not None and (best is None or found.steps < best.steps):
             best = found
         if best is not None and best.steps <= near_enough:
@@ -107,6 +116,8 @@ def mixed_demands(
             directions.add(direction, dearer)
     if best is None:
         return ()
+    if hasty and best.steps > near_enough:
+        return (best,)
     fewest = _whole(supply, directions, proven, best.steps, fewest_partitions=True)
     if fewest is None or fewest.steps > best.steps or fewest.partitions(proven) >= best.partitions(proven):
         return (best,)
@@ -210,9 +221,19 @@ def _scarcity(supply: Supply, directions: _Directions, proven: ProvenCovers) -> 
 
 
 def _whole(
-    supply: Supply, directions: _Directions, proven: ProvenCovers, at_least: int, *, fewest_partitions: bool = False
+    supply: Supply,
+    directions: _Directions,
+    proven: ProvenCovers,
+    at_least: int,
+    *,
+    fewest_partitions: bool = False,
+    hasty: bool = False,
 ) -> MixedDemand | None:
-    """Returns the cheapest whole GPUs, or those with the fewest partitions that cost just so much."""
+    """
+    Returns the cheapest whole GPUs, or those with the fewest partitions that cost just so much.
+
+    `hasty`: whether those will do that are found first.
+    """
     rows, low, high = _rows(supply, directions)
     cuts, vertices = len(supply.cost), len(directions.demand)
     cost = np.concatenate([proven.prices.gpu_cost, np.zeros(vertices)]).astype(np.float64)
@@ -236,7 +257,9 @@ def _whole(
     if fewest_partitions:
         result = run_highs(model, TIME_LIMIT_S, absolute_gap=None, gap=FEW_ENOUGH, node_limit=TIE_BREAK_NODES)
     else:
-        result = run_highs(model, TIME_LIMIT_S, absolute_gap=None)
+        # Costs are whole steps, so half a step from the least that there may be is the least.
+        gap, nodes = (NEAR_ENOUGH, HASTY_NODES) if hasty else (0.5 / scale, None)
+        result = run_highs(model, TIME_LIMIT_S, absolute_gap=gap, node_limit=nodes)
     if not result.has_primal_feasible_solution():
         return None
     values = np.array([result.variable_values(one) for one in variables])

@@ -35,6 +35,9 @@ MOST_STEPS = 400
 MOST_GOALS = 400
 """Ways to waste no more than the plan may that are looked at."""
 
+MOST_SPARE = 20
+"""Partitions of a size that these leave spare; a plan that may waste far more than that has goals without number."""
+
 MOST_TRIED = 200
 """Proposals of up to four exchanges that are counted anew."""
 
@@ -212,10 +215,11 @@ def _met_in_the_middle(
     in_order = key[order]
     tried = 0
     for goal in _goals(price, to_waste, int(spare @ price)):
-        wanted = _hash((goal - spare)[None, :])[0] - key
+        wanted = _hash((goal - spare)[None, :])[0] - in_order  # in order, too: looked up several times as fast
         at = np.minimum(np.searchsorted(in_order, wanted), len(order) - 1)
-        for a in np.flatnonzero(in_order[at] == wanted).tolist():
-            made = sums.made(decision.there, sums.steps(a) + sums.steps(int(order[at[a]])))
+        found = np.flatnonzero(in_order[at] == wanted)
+        for a, b in sorted(zip(order[found].tolist(), order[at[found]].tolist(), strict=True)):
+            made = sums.made(decision.there, sums.steps(a) + sums.steps(b))
             after = None if made is None else decision.of(made)
             if after is not None and (after.spare(supply, proven.covers) >= 0).all():
                 return after
@@ -233,7 +237,7 @@ def _goals(price: Ints, to_waste: int, wasted: int) -> Iterator[Ints]:
     """
     found = np.zeros((1, len(price)), dtype=np.int64)
     for k in range(len(price)):
-        most = np.maximum(to_waste - found @ price, 0) // price[k]
+        most = np.minimum(np.maximum(to_waste - found @ price, 0) // price[k], MOST_SPARE)
         found = np.repeat(found, most + 1, axis=0)
         found[:, k] = ranges(np.zeros(len(most), dtype=np.int64), most + 1)
         if len(found) > 50 * MOST_GOALS:

@@ -26,7 +26,7 @@ from ..covers.undecided_classes import Classes
 from ..dual.lagrangian_dual import PricedDemand, Supply, covers_for_prices, covers_for_programs
 from ..primal.disaggregation import deal
 from .even_rounding import evenly_rounded
-from .mixed_demand import ROUNDS, mixed_demands
+from .mixed_demand import mixed_demands
 from .shortage import Decision, repaired
 from .whole_prices import ProvenCovers, are_listed, proven_covers, whole_prices
 
@@ -35,6 +35,9 @@ TURNS = (0.0, 0.5, 0.25, 0.75)
 
 SHORTEST = (300, 1_000)
 """Exchanges of which all sums of two are formed, first and where no turn gave a plan, of MANY workloads."""
+
+MOST_COVERS = 20
+"""Of a workload, on average, that are listed where few were not enough."""
 
 MANY = 3_000
 """Workloads from which on no program over covers finds what exchanges did not."""
@@ -101,20 +104,20 @@ def whole_plan(
     deadline
         As time.monotonic() has it.
     """
-    rounds = 1 if hasty else ROUNDS
-    found = _whole_plan(supply, proven, at_least, rounds=rounds, shortest=SHORTEST[:1], deadline=deadline)
+    found = _whole_plan(supply, proven, at_least, hasty=hasty, shortest=SHORTEST[:1], deadline=deadline)
     if hasty or (found is not None and found.steps <= at_least) or time.monotonic() > deadline:
         return found
-    more = proven_covers(proven.prices, supply, covers_for_programs(demands, proven.prices.in_steps))
+    listed = covers_for_programs(demands, proven.prices.in_steps, most_each=MOST_COVERS)
+    more = proven_covers(proven.prices, supply, listed)
     shortest = SHORTEST if len(demands.least) > MANY else SHORTEST[:1]
-    other = _whole_plan(supply, more, at_least, rounds=ROUNDS, shortest=shortest, deadline=deadline)
+    other = _whole_plan(supply, more, at_least, hasty=False, shortest=shortest, deadline=deadline)
     return min((one for one in (found, other) if one is not None), key=lambda one: one.steps, default=None)
 
 
 def _whole_plan(
-    supply: Supply, proven: ProvenCovers, at_least: int, *, rounds: int, shortest: Sequence[int], deadline: float
+    supply: Supply, proven: ProvenCovers, at_least: int, *, hasty: bool, shortest: Sequence[int], deadline: float
 ) -> WholePlan | None:
-    mixtures = mixed_demands(supply, proven, at_least, rounds=rounds)
+    mixtures = mixed_demands(supply, proven, at_least, hasty=hasty)
     turns = [(mixed, turn) for i, mixed in enumerate(mixtures) for turn in (TURNS if i == 0 else TURNS[:1])]
     for number in shortest:
         for mixed, turn in turns:

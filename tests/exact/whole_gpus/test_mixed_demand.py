@@ -40,11 +40,25 @@ BEST, FEWER, SAME, DEARER = mixture(20, 0, 1), mixture(20, 0, 0), mixture(20, 0,
     ],
 )
 def test_fewer_partitions_come_first_where_they_cost_no_more(monkeypatch, best, fewest, found):
-    def whole(*_, fewest_partitions=False):
+    of_programs(monkeypatch, best, fewest)
+    assert list(mixed_demands(None, PROVEN, 20)) == found
+
+
+@pytest.mark.parametrize(("steps", "found"), [(22, [mixture(22, 0, 0), mixture(22, 0, 1)]), (23, [mixture(23, 0, 1)])])
+def test_in_haste_the_fewest_partitions_are_looked_for_only_near_the_least_cost(monkeypatch, steps, found):
+    # 20 % of the GPU's 10 steps above 20 are near enough.
+    of_programs(monkeypatch, mixture(steps, 0, 1), mixture(steps, 0, 0))
+    mixtures = mixed_demands(None, PROVEN, 20, hasty=True)
+    assert [(one.steps, one.taken.tolist()) for one in mixtures] == [(one.steps, one.taken.tolist()) for one in found]
+
+
+def of_programs(monkeypatch, best, fewest):
+    """Lets the programs find these mixtures."""
+
+    def whole(*_, fewest_partitions=False, **__):
         return fewest if fewest_partitions else best
 
     monkeypatch.setattr(mixed_demand, "_Directions", lambda _: SimpleNamespace(add=lambda *_: False))
     monkeypatch.setattr(mixed_demand, "_first_directions", lambda *_, **__: ())
     monkeypatch.setattr(mixed_demand, "_scarcity", lambda *_: (0.0, None))
     monkeypatch.setattr(mixed_demand, "_whole", whole)
-    assert list(mixed_demands(None, PROVEN, 20)) == found
