@@ -8,7 +8,6 @@ from typing import Any
 
 import yaml
 
-from ..model.base import compact
 from ..model.either import as_written
 from ..model.errors import InputError
 from ..model.parsing import grouped, parse_record, parse_text, read_text
@@ -51,7 +50,6 @@ def problem_from(data: Any, source: str, profiles: Iterable[Profile] | None = No
         names = findings_beside(data, [(profile.model, profile.gpu) for profile in known], source)
         more = [found for found in names if found not in error.findings]
         raise InputError([*error.findings, *grouped(more)]) from error
-    compact(problem.workloads)
     return problem
 
 

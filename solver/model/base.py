@@ -7,7 +7,10 @@ from itertools import repeat
 from operator import setitem
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler
+
+AT_ONCE = 4_096
+"""Records of a list that are validated at once: so few that they stay in the processor's cache."""
 
 
 class Record(BaseModel):
@@ -67,6 +70,26 @@ def records_of(record: type[RecordT], **columns: Collection[Any]) -> list[Record
     ):
         deque(map(set_attribute, made, of_each), maxlen=0)
     return made
+
+
+def in_parts(values: Any, validated: ValidatorFunctionWrapHandler) -> Any:
+    """
+    Returns the records of a list, each part of it made compact before the next one is validated.
+
+    So the memory that validation takes is that of one part. Where something is wrong, all are validated at once, for
+    their places.
+    """
+    if not isinstance(values, list) or len(values) <= AT_ONCE:
+        return validated(values)
+    found: list[Any] = []
+    try:
+        for start in range(0, len(values), AT_ONCE):
+            part = validated(values[start : start + AT_ONCE])
+            compact(part)
+            found += part
+    except ValidationError:
+        return validated(values)
+    return tuple(found)
 
 
 def compact(records: Sequence[RecordT]) -> None:

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, WrapValidator, model_validator
 
-from .base import Name, Record
+from .base import Name, Record, in_parts
 from .either import cpu_named, either_gpu_or_cpu
 from .lists import few
 from .price_book import DEFAULT_BOOK, PriceBook, load_price_books
@@ -321,7 +322,9 @@ class Problem(Record):
     version: Literal[1] = Field(description="version of the file format")
     name: Name = Field(description="name of the problem")
     fleet: tuple[FleetEntry, ...] = Field(min_length=1, description="GPUs and CPUs that the plan may use")
-    workloads: tuple[Workload, ...] = Field(min_length=1, description="what is to be served")
+    workloads: Annotated[tuple[Workload, ...], Field(min_length=1), WrapValidator(in_parts)] = Field(
+        description="what is to be served"
+    )
     settings: Settings = Field(default=Settings(), description="what holds for the whole problem")
     prices: Name | None = Field(
         default=None,
@@ -351,7 +354,7 @@ class Problem(Record):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> "Problem":
-        if repeated := _repeated(workload.name for workload in self.workloads):
+        if repeated := _repeated(map(attrgetter("name"), self.workloads)):
             raise ValueError(f"workloads have the same name: {few(repeated)}; names must be unique")
         if repeated := _repeated(entry.gpu for entry in self.fleet):
             raise ValueError(f"fleet lists a GPU type twice: {few(repeated)}; one entry per type")
@@ -367,4 +370,7 @@ class Problem(Record):
 
 def _repeated(names: Iterable[str]) -> list[str]:
     """Returns the names that occur more than once."""
-    return [name for name, times in Counter(names).items() if times > 1]
+    listed = list(names)
+    if len(set(listed)) == len(listed):  # counting takes several times as long
+        return []
+    return [name for name, times in Counter(listed).items() if times > 1]

@@ -8,6 +8,7 @@ plan with the same numbers.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from operator import attrgetter
 
 import numpy as np
 
@@ -448,8 +449,7 @@ def _with_best_points(resolved: ResolvedProblem) -> ResolvedProblem:
     capacity_rps, throughput_rps, latency_ms = np.zeros(shape), np.zeros(shape), np.full(shape, np.nan)
     batch, processes = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     alike: dict[object, list[int]] = {}
-    for i, workload in enumerate(problem.workloads):
-        key = (workload.model, workload.gpus, workload.batch_sizes, workload.memory_mib)
+    for i, key in enumerate(map(attrgetter("model", "gpus", "batch_sizes", "memory_mib"), problem.workloads)):
         alike.setdefault(key, []).append(i)
     of_size: list[tuple[int, np.ndarray]] = []
     groups: list[Group] = []

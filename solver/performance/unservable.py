@@ -64,6 +64,8 @@ def unservable_by_sums(resolved: ResolvedProblem) -> list[Unserved]:
 def alone_in_tables(resolved: ResolvedProblem) -> Floats:
     """Returns what each workload carries alone on the best measured share of any GPU type, within its limit; or 0."""
     greatest = np.zeros(len(resolved.required_rps))
+    if not resolved.tables:
+        return greatest
     for w, workload in enumerate(resolved.problem.workloads):
         limit_ms = float(resolved.limit_ms[w]) * (1 + TOLERANCE)
         for (model, gpu), table in resolved.tables.items():
