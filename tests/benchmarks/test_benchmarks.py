@@ -171,6 +171,14 @@ def test_certificates_print_a_row_for_each_planner(benchmark):
     assert {row[3] for row in rows(lines)} == {"8"}
 
 
+def test_routers_print_a_row_for_each_rule_that_plans_are_made_for(benchmark):
+    lines = benchmark("routers", "--size", 3, "--draws", 1, "--family", "tight", "--requests", 1000)
+    assert [row[0] for row in rows(lines)] == [
+        *("`execution`", "`weighted_round_robin`", "`random`", "`least_expected`", "`central`")
+    ]
+    assert [row[2] for row in rows(lines)] == ["", "3", "3", "3", "3"]
+
+
 def test_other_simulators_are_left_out_where_they_are_not_installed(benchmark):
     """Whether they are or not, our own rows are there."""
     lines = benchmark("simulators", "--requests", 2000, "--services", 2)
