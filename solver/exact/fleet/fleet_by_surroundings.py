@@ -1,10 +1,11 @@
 """
 Fleets that are shared by MPS alone, of services that are whole: bound and plans by the surroundings of residents.
 
-Rounds of prices (surroundings/price_search.py) raise the bound. At the prices of the best one, plans are built
-(surroundings/plan_builder.py), again and again at prices that the last plan corrects; each of the two has about half of
-the time. It ends when the bound proves the best plan, or meets the gap that is asked for, or when time is over or
-nothing has become better for long. At any moment bound and plan are what they say.
+Rounds of prices (surroundings/price_search.py) raise the bound. At the prices of the best one, plans are built: where
+services are many by diving (surroundings/dive.py), else (surroundings/plan_builder.py) again and again at prices that
+the last plan corrects. Bound and plans have about half of the time each. It ends when the bound proves the best plan,
+or meets the gap that is asked for, or when time is over or nothing has become better for long. At any moment bound and
+plan are what they say.
 
 Where services are few and bound and plan are near, all sets are listed of which a cheaper plan would be made
 (surroundings/cheaper_sets.py), and an integer program over them finds one, or proves that there is none. Where rounds
@@ -29,6 +30,7 @@ from ..mps.program import MpsAnswer, by_columns
 from ..proof import is_within
 from ..surroundings.cheaper_sets import cheaper_sets
 from ..surroundings.customers import Customers
+from ..surroundings.dive import dive
 from ..surroundings.master import Met
 from ..surroundings.plan_builder import PlanBuilder
 from ..surroundings.price_search import PriceSearch
@@ -49,14 +51,14 @@ CHEAPER = (
 NO_BETTER = 12
 """Rounds without a greater bound, or plans that are no cheaper, after which there are no more."""
 
-CLOSE = 0.03
+CLOSE, CLOSE_TO_DIVE = 0.03, 0.016
 """Part of the bound above it up to which sets that were met may make prices better, for plans to be built at them."""
 
 RISE = 2e-5
 """Part of a bound by which a greater one counts as better."""
 
 FEW = 150
-"""Services up to which a program over the sets that were met is tried."""
+"""Services up to which a program over the sets that were met is tried, and from which on plans dive."""
 
 SLACK = 4.0
 """Parts of an average service, divided by how many there are, by which the dearest cheaper plan may be above the bound
@@ -103,10 +105,12 @@ class SurroundingsSearch:
         self.best = known
         self._on_better = on_better
         self._lattice = cost_lattice(resolved)
-        self._search = PriceSearch(resolved, customers, [gpu for gpu in known.gpus if isinstance(gpu, MpsGpu)])
+        self._search = PriceSearch.near(resolved, customers, [gpu for gpu in known.gpus if isinstance(gpu, MpsGpu)])
         self._builder = PlanBuilder(customers, self._search.types, sets.tables)
         self._corrected = self._search.centre
         self._built_at = 0.0
+        self._dives = 0
+        self._is_large = customers.wanted.sum() > FEW
         self._failed_at = np.inf
 
     def run(self, deadline: float) -> None:
@@ -136,7 +140,7 @@ class SurroundingsSearch:
         return is_within(self._resolved.gap, self.best.cost, self.best.bound[0])
 
     def _is_close(self) -> bool:
-        return self._search.limit <= self._search.bound * (1 + CLOSE)
+        return self._search.limit <= self._search.bound * (1 + (CLOSE_TO_DIVE if self._is_large else CLOSE))
 
     def _plans_first(self, otherwise: bool) -> bool:
         """Tells whether a plan is next, unless the sets that were met leave no room for a cheaper one."""
@@ -183,6 +187,10 @@ class SurroundingsSearch:
 
     def _build(self, deadline: float) -> bool:
         """Builds a plan; returns whether it is the best so far."""
+        if self._is_large:
+            columns = dive(self._search, self._sets.tables, deadline, self._dives)
+            self._dives += 1
+            return columns is not None and self._take(columns)
         if self._search.bound > self._built_at * (1 + 1e-3):
             self._built_at, self._corrected = self._search.bound, self._search.centre
         built = self._builder.build(self._corrected, self._search.met, deadline)

@@ -191,6 +191,25 @@ class TypePrices:
                 return None
             self._halve(open_[~done], threshold)
 
+    def restricted_to(self, rows: Ints, customer: Ints) -> "TypePrices":
+        """
+        Returns the same for some of the guests, as they stand now.
+
+        What a GPU collects in a cell falls where there are fewer guests, so upper limits stay such.
+
+        Parameters
+        ----------
+        rows
+            Guests, rising.
+        customer
+            Whose each of them is, shape (guest that stays,), rising.
+        """
+        cells = replace(self._cells, units=self._cells.units[:, rows], asked=self._cells.asked[:, :, rows])
+        fewer = TypePrices(self.guests.of(rows), customer, cells, self.typical)
+        fewer._most, fewer._narrow = self._most.copy(), self._narrow.copy()
+        fewer._price = self._price[rows]
+        return fewer
+
     def sets_of(self, price: Floats, here: Ints, rows: Ints | None) -> tuple[list[tuple[int, ...]], Ints]:
         """
         Returns sets of some of the guests, the best of cells, and the cells that they are of.

@@ -68,6 +68,15 @@ class Master:
         self._rows = csr_array(vstack([self._rows, rows]))
         self._used = np.append(self._used, np.zeros(len(new)))
 
+    def of_those_left(self, left: Ints) -> list[Met]:
+        """Returns the sets for whom enough is left of each customer, shape (customer,), numbered as those left are."""
+        number = np.cumsum(left > 0) - 1
+        short = self._rows.data > left[self._rows.indices]
+        row = np.repeat(np.arange(self._rows.shape[0]), np.diff(self._rows.indptr))
+        here = np.bincount(row, weights=short, minlength=self._rows.shape[0]) == 0
+        sets = self.sets
+        return [(sets[i][0], tuple(number[list(sets[i][1])].tolist())) for i in np.flatnonzero(here).tolist()]
+
     def keep(self, price: Floats, most: int) -> None:
         """Keeps so many sets at most: those that the last solution uses, then those worth most of their GPU."""
         if len(self._seen) <= most:

@@ -20,6 +20,7 @@ from ..mps.columns import Column, ItemTable
 from .customers import Customers
 from .exact_price import TypePrices
 from .master import Met
+from .ranked_sets import RankedSets
 
 ABOUT = 0.004
 """Part of the best by which sets may be worth less that are taken with it."""
@@ -42,11 +43,13 @@ EVERY = 4
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A plan."""
+    """A plan, or the first GPUs of one; arrays have shape (customer,)."""
 
     columns: list[Column]
     dearer: Floats
-    """Prices for the next try, shape (customer,)."""
+    """Prices for the next try."""
+    left: Ints
+    """How many have no place yet."""
 
 
 class PlanBuilder:
@@ -57,8 +60,9 @@ class PlanBuilder:
         self._tables = {table.mps.gpu: table for table in tables}
         self._judged: dict[Met, Column | None] = {}
         self._item = [dict(zip(one.customer.tolist(), one.item.tolist(), strict=True)) for one in customers.types]
+        self._row = {gpu: {int(item): i for i, item in enumerate(table.numbers)} for gpu, table in self._tables.items()}
 
-    def build(self, price: Floats, met: Sequence[Met], deadline: float) -> Built | None:
+    def build(self, price: Floats, met: Sequence[Met], deadline: float, *, least_left: float = 0.0) -> Built | None:
         """
         Returns a plan; None: there was no time.
 
@@ -68,21 +72,23 @@ class PlanBuilder:
             Shape (customer,), USD per hour.
         met
             Sets that were met before.
+        least_left
+            Part of the worth of all customers at which no GPU is filled any more.
         """
         left = self._customers.wanted.astype(np.int64)
         columns: list[Column] = []
         dearer = price.copy()
-        pool = sorted(met, key=lambda one: -self._worth(one, price))
+        ranked = RankedSets(met, price, [one.usd_per_hour for one in self._customers.types])
         hot: list[Ints | None] = [None] * len(self._types)
         turn = 0
-        while left.any():
+        enough = least_left * float(price @ left)
+        while left.any() and price @ left > enough:
             if time.monotonic() > deadline:
                 return None
             if turn % EVERY == 0:
                 hot = [None] * len(self._types)
-                pool = [one for one in pool if self._is_left(one, left)]
             fresh = self._fresh(price, left, hot)
-            taken = self._taken(price, left, [*fresh, *self._first_left(pool, left)])
+            taken = self._taken(price, left, [*fresh, *ranked.first(left, LOOKED_AT)])
             taken = taken or self._taken(price, left, self._alone(left))
             for one, column in taken:
                 usd = self._customers.types[one[0]].usd_per_hour
@@ -95,12 +101,13 @@ class PlanBuilder:
             if not taken:
                 return None
             turn += 1
-        return Built(columns, dearer)
+        return Built(columns, dearer, left)
 
     def columns(self, price: Floats, met: Sequence[Met], most: int) -> list[Column]:
         """Returns the most valuable of some sets that fit a GPU, and all residents alone."""
         alone = self._alone(np.ones(len(price)))
-        ranked = sorted(met, key=lambda one: -self._worth(one, price))[:most]
+        price_of = price.tolist()
+        ranked = sorted(met, key=lambda one: -self._worth(one, price_of))[:most]
         chosen = list(dict.fromkeys([*alone, *ranked]))
         self._judge(chosen)
         return [column for one in chosen if (column := self._judged[one]) is not None]
@@ -119,23 +126,8 @@ class PlanBuilder:
         """Returns the customers that are left, each alone."""
         return [(number, (one,)) for number, item in enumerate(self._item) for one in item if left[one] > 0]
 
-    def _first_left(self, pool: Sequence[Met], left: Ints) -> list[Met]:
-        """Returns the most valuable of the sets met whose services are left."""
-        found = []
-        for one in pool:
-            if self._is_left(one, left):
-                found.append(one)
-                if len(found) == LOOKED_AT:
-                    break
-        return found
-
-    def _is_left(self, one: Met, left: Ints) -> bool:
-        if len(set(one[1])) == len(one[1]):
-            return all(left[customer] > 0 for customer in one[1])
-        return all(left[customer] >= one[1].count(customer) for customer in one[1])
-
-    def _worth(self, one: Met, price: Floats) -> float:
-        return float(price[list(one[1])].sum()) / self._customers.types[one[0]].usd_per_hour
+    def _worth(self, one: Met, price_of: Sequence[float]) -> float:
+        return sum(map(price_of.__getitem__, one[1])) / self._customers.types[one[0]].usd_per_hour
 
     def _fresh(self, price: Floats, left: Ints, hot: list[Ints | None]) -> list[Met]:
         """Returns sets of the services that are left that the knapsacks meet, and these less a resident."""
@@ -155,21 +147,24 @@ class PlanBuilder:
 
     def _taken(self, price: Floats, left: Ints, sets: Sequence[Met]) -> list[tuple[Met, Column]]:
         """Returns the best sets that fit a GPU and share no service."""
-        ranked = sorted(dict.fromkeys(sets), key=lambda one: -self._worth(one, price))
+        price_of, left_of = price.tolist(), left.tolist()
+        worth_of = {one: self._worth(one, price_of) for one in sets}
+        ranked = sorted(worth_of, key=lambda one: -worth_of[one])
         taken: list[tuple[Met, Column]] = []
-        left, best = left.copy(), 0.0
+        best = 0.0
         for begin in range(0, len(ranked), JUDGED):
-            some = [one for one in ranked[begin : begin + JUDGED] if self._is_left(one, left)]
-            if best and begin > 0 and self._worth(ranked[begin], price) < best * (1 - ABOUT):
+            some = [one for one in ranked[begin : begin + JUDGED] if _is_left(one, left_of)]
+            if best and begin > 0 and worth_of[ranked[begin]] < best * (1 - ABOUT):
                 break
             self._judge(some)
             for one in some:
-                worth, column = self._worth(one, price), self._judged[one]
-                if column is None or (best and worth < best * (1 - ABOUT)) or not self._is_left(one, left):
+                worth, column = worth_of[one], self._judged[one]
+                if column is None or (best and worth < best * (1 - ABOUT)) or not _is_left(one, left_of):
                     continue
                 best = best or worth
                 taken.append((one, column))
-                np.subtract.at(left, np.array(one[1]), 1)
+                for customer in one[1]:
+                    left_of[customer] -= 1
         return taken
 
     def _judge(self, sets: Sequence[Met]) -> None:
@@ -181,7 +176,7 @@ class PlanBuilder:
         for (number, _), own in groups.items():
             of_type = self._customers.types[number]
             table = self._tables[of_type.gpu]
-            row = {int(item): i for i, item in enumerate(table.numbers)}
+            row = self._row[of_type.gpu]
             rows = np.array([[row[self._item[number][customer]] for customer in one[1]] for one in own])
             order = np.argsort(rows, axis=1, kind="stable")
             rows = np.take_along_axis(rows, order, axis=1)
@@ -196,3 +191,11 @@ class PlanBuilder:
                     items = tuple(table.numbers[rows[i]].tolist())
                     column = Column(of_type.gpu, items, tuple(chosen[i].tolist()), int(units[i].sum()))
                 self._judged[one] = column
+
+
+def _is_left(one: Met, left_of: Sequence[int]) -> bool:
+    """Tells whether enough is left of each customer of a set."""
+    members = one[1]
+    if len(set(members)) == len(members):
+        return min(map(left_of.__getitem__, members)) > 0
+    return all(left_of[customer] >= members.count(customer) for customer in members)

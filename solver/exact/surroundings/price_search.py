@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...allocation.allocated import MpsGpu
-from ...performance.interference.prediction import Floats
+from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from .cells import grid
-from .customers import Customers, OnType, totals_of
+from .customers import Customers, OnType, restricted_to, totals_of
 from .exact_price import Effort, TypePrices
 from .least_demands import least_demands
 from .master import Master, Met
@@ -70,12 +70,21 @@ SAFE = 1 - 1e-6
 class PriceSearch:
     """Prices of whole services, the cells of each GPU type, and the sets that were met."""
 
-    def __init__(self, resolved: ResolvedProblem, customers: Customers, plan: Sequence[MpsGpu]) -> None:
-        self.customers = customers
-        self._types = [_cells_of(resolved, one, plan) for one in customers.types]
+    def __init__(self, customers: Customers, types: Sequence[TypePrices], price: Floats, *, smooth: bool) -> None:
+        """
+        Takes prices to begin with, shape (customer,), USD per hour.
+
+        Parameters
+        ----------
+        types
+            The cells of each GPU type, as the customers' types.
+        smooth
+            Whether prices are smooth at first.
+        """
+        self.customers, self.types = customers, types
         self._master = Master(customers.wanted, [one.usd_per_hour for one in customers.types])
-        self._price = _first_prices(customers, self._types)
-        if len(self._price) >= MANY:
+        self._price = price
+        if smooth:
             self._smooth()
         self.centre = self._price
         """Prices with the best bound, at which no GPU is worth more than it costs; shape (customer,), USD per hour."""
@@ -86,10 +95,28 @@ class PriceSearch:
         self.limit = np.inf
         """The bound is no greater than this with the sets met so far, near the best prices."""
 
-    @property
-    def types(self) -> list[TypePrices]:
-        """The cells of each GPU type, as the customers' types."""
-        return [one.prices for one in self._types]
+    @classmethod
+    def near(cls, resolved: ResolvedProblem, customers: Customers, plan: Sequence[MpsGpu]) -> "PriceSearch":
+        """Returns a search that begins in the surroundings of a known plan."""
+        cells = [_cells_of(resolved, one, plan) for one in customers.types]
+        price = _first_prices(customers, cells)
+        return cls(customers, [one.prices for one in cells], price, smooth=len(price) >= MANY)
+
+    def restricted_to(self, left: Ints) -> "PriceSearch":
+        """
+        Returns a search for the customers of whom some are left, shape (customer,), that begins at the best prices.
+
+        It knows the cells and sets of this one.
+        """
+        fewer, guests = restricted_to(self.customers, left)
+        types = [
+            one.restricted_to(rows, own.customer)
+            for one, rows, own in zip(self.types, guests, fewer.types, strict=True)
+        ]
+        smooth = self._master.space is not None and len(fewer.wanted) >= MANY
+        search = PriceSearch(fewer, types, self.centre[left > 0], smooth=smooth)
+        search._master.add(self._master.of_those_left(left))
+        return search
 
     @property
     def met(self) -> list[Met]:
@@ -100,9 +127,9 @@ class PriceSearch:
         """Returns the best bound after one round more; `deadline` as time.monotonic() has it."""
         most = 0.0
         sets: list[Met] = []
-        for number, (one, prices) in enumerate(zip(self.customers.types, self._types, strict=True)):
+        for number, (one, prices) in enumerate(zip(self.customers.types, self.types, strict=True)):
             of_guests = self._price[one.customer] / one.usd_per_hour
-            priced = prices.prices.price(of_guests, self._effort, deadline)
+            priced = prices.price(of_guests, self._effort, deadline)
             most = max(most, priced.most)
             sets += [(number, tuple(one.customer[list(members)].tolist())) for members in priced.sets]
         self._take(float(self.customers.wanted @ self._price) / most * SAFE, most)
@@ -131,7 +158,7 @@ class PriceSearch:
 
     def _smooth(self) -> None:
         """Makes the first prices smooth, and the next ones."""
-        typical = [one.prices.typical for one in self._types]
+        typical = [one.typical for one in self.types]
         space = price_space(len(self._price), self.customers.types, typical)
         self._master.space = space
         self._price = np.maximum(space @ (self._price @ space), LEAST_PRICE * self._price.mean())

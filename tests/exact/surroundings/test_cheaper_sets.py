@@ -93,7 +93,7 @@ def test_what_they_prove_is_no_more_than_the_least_cost_up_to_the_cost_asked_for
                 continue
             if least is None:
                 continue
-            search = PriceSearch(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
+            search = PriceSearch.near(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
             for _ in range(2):
                 search.next_round(NEVER)
             for most_cost in (least, 1.3 * least):
@@ -113,7 +113,7 @@ def test_an_optimal_plan_is_made_of_them(seed):
     least = solve(problem).cost_per_hour
     resolved = resolve(problem, shipped_profiles())
     customers = customers_of(resolved, mps_items(resolved, parts=False))
-    search = PriceSearch(resolved, customers, packed_on_each(resolved)[0])
+    search = PriceSearch.near(resolved, customers, packed_on_each(resolved)[0])
     for _ in range(4):
         search.next_round(NEVER)
     found = cheaper_sets(search, least, NEVER)

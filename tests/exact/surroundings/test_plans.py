@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import pytest
 from problems.igniter_instances import V100, random_mps_problem, table_3
 from problems.instances import problem_of
 
@@ -12,8 +13,9 @@ from sliceplan.solver.exact.fleet.fleet_by_surroundings import PlanAndBound, Sur
 from sliceplan.solver.exact.mps.columns import item_tables
 from sliceplan.solver.exact.mps.items import mps_items
 from sliceplan.solver.exact.mps.packed_residents import packed_on_each
-from sliceplan.solver.exact.surroundings import plan_builder
+from sliceplan.solver.exact.surroundings import dive as dive_module
 from sliceplan.solver.exact.surroundings.customers import customers_of
+from sliceplan.solver.exact.surroundings.dive import dive
 from sliceplan.solver.exact.surroundings.plan_builder import PlanBuilder
 from sliceplan.solver.exact.surroundings.price_search import PriceSearch
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -34,7 +36,7 @@ def built(problem, rounds=5, tries=2):
     resolved = resolve(problem, shipped_profiles())
     shared = mps_items(resolved, parts=False)
     customers = customers_of(resolved, shared)
-    search = PriceSearch(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
+    search = PriceSearch.near(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
     for _ in range(rounds):
         search.next_round(NEVER)
     builder = PlanBuilder(customers, search.types, item_tables(resolved, shared))
@@ -62,7 +64,7 @@ def test_services_of_which_no_set_is_known_stand_alone(monkeypatch):
     resolved = resolve(problem, shipped_profiles())
     shared = mps_items(resolved, parts=False)
     customers = customers_of(resolved, shared)
-    search = PriceSearch(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
+    search = PriceSearch.near(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
     builder = PlanBuilder(customers, search.types, item_tables(resolved, shared))
     plan = builder.build(search.centre, [(0, (2, 5))], NEVER)
     held = [column.items for column in plan.columns]
@@ -118,10 +120,71 @@ def test_counts_of_gpus_are_kept():
     assert plan.gpus_used is None or plan.gpus_used <= 18
 
 
-def test_the_most_valuable_sets_whose_services_are_left_are_looked_at_and_so_many(monkeypatch):
-    monkeypatch.setattr(plan_builder, "LOOKED_AT", 3)
-    builder, left = object.__new__(PlanBuilder), np.array([1, 2, 0, 5])
-    pool = [(0, (0, 1)), (0, (2,)), (0, (0, 0)), (0, (1, 1)), (0, (1, 1, 1)), (0, (3,)), (0, (0, 3))]
-    assert builder._first_left(pool, left) == [(0, (0, 1)), (0, (1, 1)), (0, (3,))]
-    assert builder._first_left(pool[1:5], left) == [(0, (1, 1))]
-    assert builder._first_left([], left) == []
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_dive_places_every_service_once_and_is_near_the_bound(monkeypatch, number):
+    monkeypatch.setattr(dive_module, "LAST", 10)
+    resolved = resolve(random_mps_problem(60, 1), shipped_profiles())
+    shared = mps_items(resolved, parts=False)
+    search = after_rounds(resolved, shared, 6)
+    at_first = search.centre.copy(), search.bound, list(search.met)
+    columns = dive(search, item_tables(resolved, shared), NEVER, number)
+    assert sorted(item for column in columns for item in column.items) == list(range(len(shared.items)))
+    assert all(column.batches is not None and column.units <= 40 for column in columns)
+    assert search.bound <= len(columns) * 3.06 * (1 + 1e-9) <= search.bound * 1.1 + 3.06
+    assert (search.centre == at_first[0]).all()
+    assert (search.bound, search.met) == at_first[1:]
+
+
+def test_a_dive_places_alike_services_as_often_as_there_are(monkeypatch):
+    monkeypatch.setattr(dive_module, "LAST", 6)
+    resolved = resolve(whole(table_3(3)), shipped_profiles())
+    shared = mps_items(resolved, parts=False)
+    columns = dive(after_rounds(resolved, shared, 3), item_tables(resolved, shared), NEVER)
+    held = [item for column in columns for item in column.items]
+    assert all(held.count(item) == 3 for item in set(held))
+    assert len(held) == 36
+
+
+def test_a_dive_without_time_has_no_plan_and_one_with_little_time_has_one(monkeypatch):
+    """Where there is none for new prices the rest is placed at those that there are."""
+    resolved = resolve(random_mps_problem(50, 2), shipped_profiles())
+    shared = mps_items(resolved, parts=False)
+    search = after_rounds(resolved, shared, 3)
+    assert dive(search, item_tables(resolved, shared), time.monotonic() - 1) is None
+    clock = iter(range(10**9))
+    monkeypatch.setattr(dive_module.time, "monotonic", lambda: float(next(clock)))
+    asked = []
+    monkeypatch.setattr(PriceSearch, "next_round", lambda _, deadline: asked.append(deadline))
+    columns = dive(search, item_tables(resolved, shared), 100_000.0)
+    assert sorted(item for column in columns for item in column.items) == list(range(len(shared.items)))
+    assert asked
+    assert all(deadline < 100_000.0 for deadline in asked)
+
+
+def after_rounds(resolved, shared, rounds):
+    """Returns a search for prices after some rounds."""
+    customers = customers_of(resolved, shared)
+    search = PriceSearch.near(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
+    for _ in range(rounds):
+        search.next_round(NEVER)
+    return search
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_search_for_some_of_the_services_bounds_what_these_need(seed):
+    """Property: its bound is no more than that of a plan for these alone, proven by listing sets, and not far below."""
+    problem = random_mps_problem(16, seed)
+    resolved = resolve(problem, shipped_profiles())
+    shared = mps_items(resolved, parts=False)
+    search = after_rounds(resolved, shared, 2)
+    left = (np.random.default_rng(seed).random(16) < 0.5).astype(np.int64)
+    left[0] = 1
+    names = {shared.classes[customer].members[0] for customer in np.flatnonzero(left).tolist()}
+    alone = tuple(one for i, one in enumerate(problem.workloads) if i in names)
+    optimal = solve(problem.model_copy(update={"workloads": alone}))
+    assert optimal.status is Status.OPTIMAL
+    fewer = search.restricted_to(left)
+    assert fewer.bound == 0
+    for _ in range(8):
+        assert fewer.next_round(NEVER) <= optimal.cost_per_hour * (1 + 1e-9)
+    assert fewer.bound >= 0.7 * optimal.cost_per_hour - 3.06

@@ -126,7 +126,7 @@ def test_bounds_on_small_problems_are_no_more_than_the_least_cost(monkeypatch, s
                 least = Oracle(problem, profiles, STRICT).cheapest(1e12)
             except TooLargeError:
                 continue
-            search = PriceSearch(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
+            search = PriceSearch.near(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
             for _ in range(4):
                 bound = search.next_round(NEVER)
             assert least is None or bound <= least * (1 + 1e-6), seed
@@ -137,7 +137,7 @@ def test_bounds_on_small_problems_are_no_more_than_the_least_cost(monkeypatch, s
 def search_for(problem):
     resolved = resolve(problem, shipped_profiles())
     customers = customers_of(resolved, mps_items(resolved, parts=False))
-    return customers and PriceSearch(resolved, customers, packed_on_each(resolved)[0])
+    return customers and PriceSearch.near(resolved, customers, packed_on_each(resolved)[0])
 
 
 def test_where_services_differ_the_bound_is_near_the_plan():
@@ -191,7 +191,7 @@ def test_a_bound_does_not_depend_on_how_high_prices_are():
     customers = customers_of(resolved, mps_items(resolved, parts=False))
     bounds = []
     for times in (1.0, 0.01, 100.0):
-        search = PriceSearch(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
+        search = PriceSearch.near(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
         search._price = search._price * times
         bounds.append(search.next_round(NEVER))
     assert bounds == pytest.approx([bounds[0]] * 3, rel=2e-3)
