@@ -4,7 +4,8 @@ How long a what-if on the page takes: from a moved slider to the new cost and pi
     .venv/bin/python tests/benchmarks/page_what_if.py [--services 1000] [--moves 8] [--points 1000]
 
 Prints for each moved slider when the new cost and the new picture are there, the processor time that a re-plan and the
-other parts of a move take, and when the first points of a sweep over 100 services are drawn. Times are this machine's, whatever else runs on it.
+other parts of a move take, and when the first points of a sweep over 100 services are drawn. Times are this machine's,
+whatever else runs on it.
 """
 
 import argparse
