@@ -68,7 +68,8 @@ def test_other_tools_get_their_files_or_a_reason(page, tmp_path):
     expect(page.get_by_text("deployments needs the container image of your services")).to_be_visible()
     page.get_by_role("textbox", name="Container images (--image)").fill("example/server:1")
     page.keyboard.press("Control+Enter")
-    assert "example/server:1" in taken(page, "Download deployments.yaml", tmp_path).read_text()
+    path = taken(page, re.compile(r"Download demo-deployments-\d{4}-\d\d-\d\d\.yaml"), tmp_path)
+    assert "example/server:1" in path.read_text()
     plan = taken(page, "Plan as JSON", tmp_path)
     assert re.fullmatch(r"demo-plan-\d{4}-\d\d-\d\d\.json", plan.name)
 
