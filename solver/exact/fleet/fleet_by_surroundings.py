@@ -1,11 +1,11 @@
 """
 Fleets that are shared by MPS alone, of services that are whole: bound and plans by the surroundings of residents.
 
-Rounds of prices (surroundings/price_search.py) raise the bound. At the prices of the best one, plans are built: where
-services are many by diving (surroundings/dive.py), else (surroundings/plan_builder.py) again and again at prices that
-the last plan corrects. Bound and plans have about half of the time each. It ends when the bound proves the best plan,
-or meets the gap that is asked for, or when time is over or nothing has become better for long. At any moment bound and
-plan are what they say.
+Rounds of prices (surroundings/price_search.py) raise the bound. At the prices of the best one, plans are built: by
+diving where services are many, but not too many to have the time (surroundings/dive.py), else
+(surroundings/plan_builder.py) again and again at prices that the last plan corrects. Bound and plans have about half of
+the time each. It ends when the bound proves the best plan, or meets the gap that is asked for, or when time is over or
+nothing has become better for long. At any moment bound and plan are what they say.
 
 Where services are few and bound and plan are near, all sets are listed of which a cheaper plan would be made
 (surroundings/cheaper_sets.py), and an integer program over them finds one, or proves that there is none. Where rounds
@@ -60,6 +60,9 @@ RISE = 2e-5
 FEW = 150
 """Services up to which a program over the sets that were met is tried, and from which on plans dive."""
 
+MOST_TO_DIVE = 2_000
+"""Services up to which they do: with more, a dive takes longer than most have."""
+
 SLACK = 4.0
 """Parts of an average service, divided by how many there are, by which the dearest cheaper plan may be above the bound
 for all sets of such plans to be listed: more services make more sets."""
@@ -110,7 +113,7 @@ class SurroundingsSearch:
         self._corrected = self._search.centre
         self._built_at = 0.0
         self._dives = 0
-        self._is_large = customers.wanted.sum() > FEW
+        self._is_to_dive = FEW < customers.wanted.sum() <= MOST_TO_DIVE
         self._failed_at = np.inf
 
     def run(self, deadline: float) -> None:
@@ -140,7 +143,7 @@ class SurroundingsSearch:
         return is_within(self._resolved.gap, self.best.cost, self.best.bound[0])
 
     def _is_close(self) -> bool:
-        return self._search.limit <= self._search.bound * (1 + (CLOSE_TO_DIVE if self._is_large else CLOSE))
+        return self._search.limit <= self._search.bound * (1 + (CLOSE_TO_DIVE if self._is_to_dive else CLOSE))
 
     def _plans_first(self, otherwise: bool) -> bool:
         """Tells whether a plan is next, unless the sets that were met leave no room for a cheaper one."""
@@ -187,7 +190,7 @@ class SurroundingsSearch:
 
     def _build(self, deadline: float) -> bool:
         """Builds a plan; returns whether it is the best so far."""
-        if self._is_large:
+        if self._is_to_dive:
             columns = dive(self._search, self._sets.tables, deadline, self._dives)
             self._dives += 1
             return columns is not None and self._take(columns)
