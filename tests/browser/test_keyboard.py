@@ -78,7 +78,9 @@ def test_all_screens_are_reached_and_used_by_the_keyboard_from_opening_to_export
     tab_to(page, page.get_by_role("button", name="Add GPUs"))
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_be_visible()
-    settle(page)  # a key that is pressed before the dialog has the focus is not the dialog's
+    # A key that is pressed before the dialog has the focus is not the dialog's.
+    page.wait_for_function("document.querySelector('[role=dialog]')?.contains(document.activeElement)")
+    settle(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
 
