@@ -33,6 +33,14 @@ Met = tuple[int, tuple[int, ...]]
 """A GPU type, and the customers of a set there, rising; one may stand in it several times."""
 
 
+def is_left(one: Met, left_of: Sequence[int]) -> bool:
+    """Tells whether enough is left of each customer of a set; `left_of`: how many of each."""
+    members = one[1]
+    if len(set(members)) == len(members):
+        return min(map(left_of.__getitem__, members)) > 0
+    return all(left_of[customer] >= members.count(customer) for customer in members)
+
+
 class Master:
     """The sets that were met, as rows of a matrix."""
 
@@ -67,15 +75,6 @@ class Master:
         rows.sum_duplicates()
         self._rows = csr_array(vstack([self._rows, rows]))
         self._used = np.append(self._used, np.zeros(len(new)))
-
-    def of_those_left(self, left: Ints) -> list[Met]:
-        """Returns the sets for whom enough is left of each customer, shape (customer,), numbered as those left are."""
-        number = np.cumsum(left > 0) - 1
-        short = self._rows.data > left[self._rows.indices]
-        row = np.repeat(np.arange(self._rows.shape[0]), np.diff(self._rows.indptr))
-        here = np.bincount(row, weights=short, minlength=self._rows.shape[0]) == 0
-        sets = self.sets
-        return [(sets[i][0], tuple(number[list(sets[i][1])].tolist())) for i in np.flatnonzero(here).tolist()]
 
     def keep(self, price: Floats, most: int) -> None:
         """Keeps so many sets at most: those that the last solution uses, then those worth most of their GPU."""

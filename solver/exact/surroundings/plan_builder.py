@@ -19,7 +19,7 @@ from ...performance.interference.prediction import Floats, Ints
 from ..mps.columns import Column, ItemTable
 from .customers import Customers
 from .exact_price import TypePrices
-from .master import Met
+from .master import Met, is_left
 from .ranked_sets import RankedSets
 
 ABOUT = 0.004
@@ -82,7 +82,7 @@ class PlanBuilder:
         hot: list[Ints | None] = [None] * len(self._types)
         turn = 0
         enough = least_left * float(price @ left)
-        while left.any() and price @ left > enough:
+        while left.any() and price @ left >= enough:
             if time.monotonic() > deadline:
                 return None
             if turn % EVERY == 0:
@@ -153,13 +153,13 @@ class PlanBuilder:
         taken: list[tuple[Met, Column]] = []
         best = 0.0
         for begin in range(0, len(ranked), JUDGED):
-            some = [one for one in ranked[begin : begin + JUDGED] if _is_left(one, left_of)]
+            some = [one for one in ranked[begin : begin + JUDGED] if is_left(one, left_of)]
             if best and begin > 0 and worth_of[ranked[begin]] < best * (1 - ABOUT):
                 break
             self._judge(some)
             for one in some:
                 worth, column = worth_of[one], self._judged[one]
-                if column is None or (best and worth < best * (1 - ABOUT)) or not _is_left(one, left_of):
+                if column is None or (best and worth < best * (1 - ABOUT)) or not is_left(one, left_of):
                     continue
                 best = best or worth
                 taken.append((one, column))
@@ -191,11 +191,3 @@ class PlanBuilder:
                     items = tuple(table.numbers[rows[i]].tolist())
                     column = Column(of_type.gpu, items, tuple(chosen[i].tolist()), int(units[i].sum()))
                 self._judged[one] = column
-
-
-def _is_left(one: Met, left_of: Sequence[int]) -> bool:
-    """Tells whether enough is left of each customer of a set."""
-    members = one[1]
-    if len(set(members)) == len(members):
-        return min(map(left_of.__getitem__, members)) > 0
-    return all(left_of[customer] >= members.count(customer) for customer in members)

@@ -29,7 +29,7 @@ from .cells import grid
 from .customers import Customers, OnType, restricted_to, totals_of
 from .exact_price import Effort, TypePrices
 from .least_demands import least_demands
-from .master import Master, Met
+from .master import Master, Met, is_left
 from .smooth_prices import price_space
 
 EFFORT = Effort(distance=0.0005, partial=2_000, batches=20)
@@ -115,7 +115,9 @@ class PriceSearch:
         ]
         smooth = self._master.space is not None and len(fewer.wanted) >= MANY
         search = PriceSearch(fewer, types, self.centre[left > 0], smooth=smooth)
-        search._master.add(self._master.of_those_left(left))
+        left_of, number = left.tolist(), (np.cumsum(left > 0) - 1).tolist()
+        kept = (one for one in self.met if is_left(one, left_of))
+        search._master.add([(of_type, tuple(number[i] for i in members)) for of_type, members in kept])
         return search
 
     @property

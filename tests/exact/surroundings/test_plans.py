@@ -72,6 +72,17 @@ def test_services_of_which_no_set_is_known_stand_alone(monkeypatch):
     assert len(held) in (11, 12)
 
 
+def test_services_that_are_worth_nothing_have_a_place_too():
+    resolved = resolve(random_mps_problem(8, 0), shipped_profiles())
+    shared = mps_items(resolved, parts=False)
+    search = after_rounds(resolved, shared, 1)
+    builder = PlanBuilder(search.customers, search.types, item_tables(resolved, shared))
+    price = np.where(np.arange(8) < 3, 0.0, search.centre)
+    plan = builder.build(price, search.met, NEVER)
+    assert not plan.left.any()
+    assert sorted(item for column in plan.columns for item in column.items) == list(range(8))
+
+
 def test_alike_services_stand_as_often_as_there_are():
     _, columns, bound = built(whole(table_3(3)), rounds=3, tries=1)
     held = [item for column in columns for item in column.items]
