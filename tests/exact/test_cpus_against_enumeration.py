@@ -11,6 +11,7 @@ from oracles.cores_oracle import least_cost
 from problems.cpu_draws import drawn_problem, small_cpus
 
 from sliceplan.solver import api
+from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance import resolve
 
@@ -21,7 +22,7 @@ def judged(seed, trees):
     least = least_cost(problem, trees)
     try:
         plan = api.solve(problem, profiles=[])
-    except api.InputError as error:
+    except InputError as error:
         return "refused" if "no profile of it fits" in str(error) else f"false: {error}"
     if plan.status is Status.INFEASIBLE:
         return "infeasible" if least == inf else f"false: infeasible, and {least} would do"
