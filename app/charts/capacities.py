@@ -8,7 +8,8 @@ from sliceplan.solver.model.plan import Status
 from sliceplan.solver.wording.summary import missed_slos
 
 from .colours import MISSES, PALETTE
-from .gaps import BROKEN, GOOD, ROW_HEIGHT, WORSE
+from .gaps import BROKEN, GOOD, WORSE
+from .limited_bars import under_a_limit
 
 ROOM = 1.05
 """What of the axis is right of the greatest bar or the limit, as a factor."""
@@ -44,27 +45,12 @@ def capacity_chart(comparison: Comparison) -> go.Figure:
         ],
         hovertemplate=f"%{{y}} could carry %{{x:,.3f}} {objective.unit}<extra></extra>",
     )
-    if limit is not None:
-        figure.add_vline(
-            x=limit,
-            line={"color": PALETTE[7], "width": 2},
-            annotation={
-                "text": f"proven: not above {objective.figure(limit)}",
-                "y": 1.0,
-                "yanchor": "bottom",
-                "xanchor": "right",
-            },
-        )
-    greatest = max([value for _, value in known] + [0.0 if limit is None else limit], default=0.0) or 1.0
-    figure.update_layout(
-        showlegend=False,
-        height=110 + ROW_HEIGHT * len(known),
-        margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        xaxis={
-            "title": f"could carry within the SLOs ({objective.unit})",
-            "range": [0, greatest * ROOM],
-            "fixedrange": True,
-        },
-        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True},
+    return under_a_limit(
+        figure,
+        [value for _, value in known],
+        title=f"could carry within the SLOs ({objective.unit})",
+        limit=limit,
+        words="" if limit is None else f"proven: not above {objective.figure(limit)}",
+        colour=PALETTE[7],
+        room=ROOM,
     )
-    return figure

@@ -5,8 +5,8 @@ import plotly.graph_objects as go
 from sliceplan.solver.model.cores_report import CoresReport
 
 from .colours import GREY, PALETTE
+from .limited_bars import under_a_limit
 
-ROW_PX = 30
 ROOM = 1.12
 """What of the axis is right of the bound, as a factor."""
 
@@ -25,26 +25,12 @@ def rates_chart(report: CoresReport) -> go.Figure:
         cliponaxis=False,
         hovertemplate="%{y}: %{x:,.1f} queries/s<extra></extra>",
     )
-    figure.add_vline(
-        x=report.bound_rps,
-        line={"color": GREY, "width": 2},
-        annotation={
-            "text": f"any runtime, at most {report.bound_rps:,.0f}",
-            "y": 1.0,
-            "yanchor": "bottom",
-            "xanchor": "right",
-        },
+    return under_a_limit(
+        figure,
+        [row.rps for row in rows],
+        title=f"queries/s with {report.quantile:.0%} in time",
+        limit=report.bound_rps,
+        words=f"any runtime, at most {report.bound_rps:,.0f}",
+        colour=GREY,
+        room=ROOM,
     )
-    greatest = max([report.bound_rps, *(row.rps for row in rows)]) or 1.0
-    figure.update_layout(
-        showlegend=False,
-        height=100 + ROW_PX * len(rows),
-        margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        xaxis={
-            "title": f"queries/s with {report.quantile:.0%} in time",
-            "range": [0, greatest * ROOM],
-            "fixedrange": True,
-        },
-        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True},
-    )
-    return figure
