@@ -8,15 +8,16 @@ throughput on an instance as this maximum; ParvaGPU, SC'24, sec. IV-B1, calls it
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.interference import Interference
-from ..model.profile import MeasuredPoint, Profile
+from ..model.profile import MeasuredPoint, Profile, SaturatingCurve
 from .interference.igniter import alone
 from .interference.prediction import Floats, Ints
-from .saturating import batch_time_ms
+from .saturating import fitted_points
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class OperatingPoints:
     memory_mib: Floats
     """Memory of all processes together; nan: unknown."""
 
-    def where(self, keep: NDArray[np.bool_] | Ints) -> "OperatingPoints":
-        """Returns the points marked True, in their order, or those of these indices."""
+    def where(self, keep: NDArray[np.bool_] | Ints | slice) -> "OperatingPoints":
+        """Returns the points marked True, in their order, or those of these indices or of this part."""
         return OperatingPoints(
             self.batch[keep],
             self.processes[keep],
@@ -66,7 +67,7 @@ def operating_points(profile: Profile) -> dict[str, OperatingPoints]:
     batch size within its range.
     """
     found = {name: _measured(points) for name, points in profile.by_partition.items()}
-    found |= {curve.mig_profile: _fitted(profile, curve.mig_profile) for curve in profile.curves}
+    found |= _fitted(profile.curves)
     if whole := [point for point in profile.share_points if point.sm_percent == 100]:
         found[WHOLE_GPU] = _measured(whole)
     elif profile.interference is not None:
@@ -126,16 +127,20 @@ def _alone(interference: Interference) -> OperatingPoints:
     )
 
 
-def _fitted(profile: Profile, mig_profile: str) -> OperatingPoints:
-    curves = [curve for curve in profile.curves if curve.mig_profile == mig_profile]
-    batches = [np.arange(1, curve.max_batch + 1, dtype=np.int64) for curve in curves]
-    batch = np.concatenate(batches)
-    processes = np.concatenate([np.full(b.size, c.processes) for c, b in zip(curves, batches, strict=True)])
-    time_ms = np.concatenate([batch_time_ms(c, b.astype(float)) for c, b in zip(curves, batches, strict=True)])
-    return OperatingPoints(
+def _fitted(curves: Sequence[SaturatingCurve]) -> dict[str, OperatingPoints]:
+    """Returns every batch size of the curves, by MIG profile; a profile has a curve for each number of processes."""
+    if not curves:
+        return {}
+    by_profile: dict[str, list[SaturatingCurve]] = {}
+    for curve in curves:
+        by_profile.setdefault(curve.mig_profile, []).append(curve)
+    batch, processes, time_ms = fitted_points([curve for some in by_profile.values() for curve in some])
+    points = OperatingPoints(
         batch=batch,
         processes=processes,
         latency_ms=time_ms,
         capacity_rps=1000.0 * processes * batch / time_ms,
         memory_mib=np.full(batch.size, np.nan),
     )
+    ends = np.cumsum([sum(curve.max_batch for curve in some) for some in by_profile.values()]).tolist()
+    return {name: points.where(slice(*part)) for name, part in zip(by_profile, pairwise([0, *ends]), strict=True)}

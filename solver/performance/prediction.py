@@ -7,7 +7,7 @@ import numpy as np
 
 from ..model.profile import Profile
 from .interference.igniter import alone
-from .saturating import batch_time_ms
+from .saturating import batch_time_ms, fitted_points
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,7 @@ def peak_at_share_rps(profile: Profile, sm_percent: float) -> float | None:
 def peak_rps(profile: Profile, partition: str) -> float | None:
     """Returns the greatest throughput of any operating point on a MIG profile, or on cores; None: no point."""
     measured = [point.throughput_rps for point in profile.by_partition.get(partition, ())]
-    fitted = [
-        float(np.max(1000.0 * curve.processes * batch / batch_time_ms(curve, batch)))
-        for curve in profile.curves
-        if curve.mig_profile == partition
-        for batch in [np.arange(1.0, curve.max_batch + 1)]
-    ]
-    return max(measured + fitted, default=None)
+    if curves := [curve for curve in profile.curves if curve.mig_profile == partition]:
+        batch, processes, time_ms = fitted_points(curves)
+        measured.append(float(np.max(1000.0 * processes * batch / time_ms)))
+    return max(measured, default=None)

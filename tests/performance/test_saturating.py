@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sliceplan.solver.model.fit_error import FitError
 from sliceplan.solver.model.profile import SaturatingCurve
-from sliceplan.solver.performance.saturating import batch_time_ms
+from sliceplan.solver.performance.saturating import batch_time_ms, fitted_points
 
 ERROR = FitError(points=1, median=0, p95=0, max=0)
 
@@ -47,6 +47,17 @@ def test_the_time_lies_above_both_parts_and_meets_the_formula(some: SaturatingCu
     larger, smaller = max(some.floor_ms, busy), min(some.floor_ms, busy)
     expected = larger * (1 + (smaller / larger) ** some.sharpness) ** (1 / some.sharpness)
     assert batch_time_ms(some, batch) == pytest.approx(expected, rel=1e-9)
+
+
+@given(st.lists(st.tuples(curves, st.integers(1, 48), st.integers(1, 100)), min_size=1, max_size=5))
+def test_all_that_curves_say_is_what_each_says_of_each_batch(some) -> None:
+    some = [one.model_copy(update={"processes": n, "max_batch": most}) for one, n, most in some]
+    batch, processes, time_ms = fitted_points(some)
+    assert [(n, b) for n, b in zip(processes, batch, strict=True)] == [
+        (one.processes, b) for one in some for b in range(1, one.max_batch + 1)
+    ]
+    each = [float(batch_time_ms(one, b)) for one in some for b in range(1, one.max_batch + 1)]
+    np.testing.assert_allclose(time_ms, each, rtol=1e-12)
 
 
 def test_a_sharpness_of_one_adds_floor_and_items() -> None:
