@@ -156,9 +156,13 @@ class SurroundingsSearch:
 
     def _prove(self, cost: float, method: str) -> None:
         if cost > self.best.bound[0] * (1 + NO_GAP):
-            self.best = replace(self.best, bound=(cost, method))
-            self._on_better(self.best)
-            report(f"exact: no plan costs less than ${cost:,.2f}/h")
+            self._know(replace(self.best, bound=(cost, method)))
+
+    def _know(self, better: PlanAndBound) -> None:
+        """Takes a better plan or bound, and says what both are now."""
+        self.best = better
+        self._on_better(better)
+        report(f"exact: a plan of ${better.cost:,.2f}/h, none costs less than ${better.bound[0]:,.2f}/h")
 
     def _list(self, spent: float, deadline: float) -> None:
         """Lists what a cheaper plan would be made of, if that may be little, and looks for one."""
@@ -209,9 +213,7 @@ class SurroundingsSearch:
         gpus = shared_gpus(self._resolved, self._sets.shared.items, self._dealt(columns))
         if not keeps_limits(self._resolved, gpus):
             return False
-        self.best = replace(self.best, gpus=gpus, cost=cost)
-        self._on_better(self.best)
-        report(f"exact: a plan of ${cost:,.2f}/h, none costs less than ${self.best.bound[0]:,.2f}/h")
+        self._know(replace(self.best, gpus=gpus, cost=cost))
         return True
 
     def _dealt(self, columns: Sequence[Column]) -> MpsAnswer:
@@ -240,8 +242,7 @@ class SurroundingsSearch:
             gpus = shared_gpus(self._resolved, self._sets.shared.items, answer.shared)
             cost = sum(self._resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in gpus)
             if cost < self.best.cost * (1 - NO_GAP) and keeps_limits(self._resolved, gpus):
-                self.best = replace(self.best, gpus=gpus, cost=cost)
-                self._on_better(self.best)
+                self._know(replace(self.best, gpus=gpus, cost=cost))
         return answer.cost_bound
 
     def _solved(self, columns: Sequence[Column], deadline: float) -> CuttingStockAnswer:
