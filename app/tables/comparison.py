@@ -42,6 +42,7 @@ COLUMNS = [
     "cost per hour",
     "per month",
     "could carry",
+    "by BDA",
     "gap",
     "GPUs",
     "missed SLOs",
@@ -77,6 +78,7 @@ def comparison_table(
                 "cost per hour": plan.cost_per_hour,
                 "per month": None if plan.cost_per_hour is None else plan.cost_per_hour * HOURS_A_MONTH,
                 "could carry": None if plan.capacity is None else plan.capacity.value,
+                "by BDA": _gain(plan),
                 "gap": None if gap is None else 100 * gap,
                 "GPUs": boards_in_cell(plan.gpus) if plan.gpus else None,
                 "missed SLOs": len(missed) if plan.gpus else None,
@@ -86,14 +88,22 @@ def comparison_table(
                 "placed otherwise": None if differs is None else len(differs.moved),
             }
         )
-    columns = [column for column in COLUMNS if column != "could carry" or comparison.objective != COST]
+    left_out = {"could carry"} if comparison.objective == COST else set()
+    left_out |= set() if comparison.is_adjusted else {"by BDA"}
+    columns = [column for column in COLUMNS if column not in left_out]
     frame = pd.DataFrame(rows, columns=columns)
     floats, counts = (
-        ["cost per hour", "per month", "could carry", "gap", "worst miss", "time (s)", *WASTED],
+        ["cost per hour", "per month", "could carry", "by BDA", "gap", "worst miss", "time (s)", *WASTED],
         ["missed SLOs", "placed otherwise"],
     )
     kinds = {**dict.fromkeys(floats, "float64"), **dict.fromkeys(counts, "Int64")}
     return frame.astype({column: kind for column, kind in kinds.items() if column in columns})
+
+
+def _gain(plan: Plan) -> float | None:
+    """Returns how much more its shares under MPS could carry by BDA, in percent; None: it is not asked for."""
+    gain = None if plan.batch_adjustment is None else plan.batch_adjustment.gain
+    return None if gain is None else 100 * gain
 
 
 def verdict(plan: Plan, gap: float | None) -> str:

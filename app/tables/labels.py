@@ -62,6 +62,11 @@ SETTINGS: Mapping[str, Label] = {
         "Where most requests are the aim: the same for every service, or less for one of which a GPU carries many.",
         {"equal": "the same for all", "solo": "by what one GPU carries"},
     ),
+    "bda": Label(
+        "Batches anew under MPS",
+        "Once services are placed: each share gets the batch with which its GPU carries most, and what the GPU has "
+        "left is dealt out (InSS, BDA). No service loses its rate or a part of its share.",
+    ),
     "latency": Label(
         "What is promised",
         "That a part of the requests is within the SLO, waiting included, if they arrive at random; that all are, if "

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate, islice, pairwise, repeat
+from types import EllipsisType
 
 import numpy as np
 
@@ -144,7 +145,7 @@ def _figures(resolved: ResolvedProblem, used: Sequence[AllocatedGpu | AlikeGpus]
     starts: Sequence[int | None]
     for one in used:
         if isinstance(one, MpsGpu):
-            figures = _resident_figures(one, *next(predicted))
+            figures = resident_figures(one, *next(predicted))
             residents += figures
             workload += one.workloads
             size += [SHARED] * len(figures)
@@ -287,14 +288,17 @@ def _predicted(resolved: ResolvedProblem, shared: Sequence[MpsGpu]) -> Iterator[
         yield rows[i]
 
 
-def _resident_figures(one: MpsGpu, prediction: SharedPrediction, row: int) -> list[ResidentFigures]:
+def resident_figures(one: MpsGpu, prediction: SharedPrediction, row: int | EllipsisType = ...) -> list[ResidentFigures]:
+    """Returns what each resident of a GPU achieves; `row`: the GPU's in the prediction, if that is of several."""
+    latency_ms, throughput_rps = prediction.latency_ms[row], prediction.throughput_rps[row]
+    causes_ms = {cause: part[row] for cause, part in prediction.causes_ms.items()}
     return [
         ResidentFigures(
             sm_percent=resident.percent,
             batch=resident.batch,
-            latency_ms=float(prediction.latency_ms[row, i]),
-            capacity_rps=float(prediction.throughput_rps[row, i]),
-            causes_ms={cause: float(part[row, i]) for cause, part in prediction.causes_ms.items()},
+            latency_ms=float(latency_ms[i]),
+            capacity_rps=float(throughput_rps[i]),
+            causes_ms={cause: float(part[i]) for cause, part in causes_ms.items()},
             gpu=one.gpu,
         )
         for i, resident in enumerate(one.residents)

@@ -86,7 +86,7 @@ def partition_records(resolved: ResolvedProblem, figures: Figures) -> list[Parti
     order = np.argsort(first)
     alone, alike = own[first[order]], np.argsort(order)[alike]
     records = served_alone(resolved, figures.workload[alone], figures.size[alone], rate[alone], together[alone])
-    beside = _served_beside(resolved, figures.workload[shared], figures.residents, rate[shared], together[shared])
+    beside = served_beside(resolved, figures.workload[shared], figures.residents, rate[shared], together[shared])
     served: list[tuple[Served, ...]] = [()] * figures.size.size
     of_record = list(zip(records, strict=True))
     for row, record in zip(own.tolist(), alike.tolist(), strict=True):
@@ -222,7 +222,7 @@ def _points_of(residents: Sequence[ResidentFigures]) -> OperatingPoints:
     )
 
 
-def _served_beside(
+def served_beside(
     resolved: ResolvedProblem,
     workload: Ints,
     residents: Sequence[ResidentFigures],

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..allocation import assembly
+from ..allocation.adjusted_batches import with_adjusted_batches
 from ..allocation.allocated import AllocatedGpu
 from ..analysis.by_objective import by_objective
 from ..analysis.known_gpus import NOTHING, KnownGpus
@@ -169,6 +170,8 @@ def _given_up(task: Task, planner: Planner, stopped: Stopped) -> Plan:
 def _finished(task: Task, planner: Planner, plan: Plan) -> Plan:
     problem, without = task.resolved.problem, task.cost_without
     plan = by_objective(task.resolved, plan)
+    if problem.settings.bda:
+        plan = with_adjusted_batches(task.resolved, plan)
     own_model = planner.own_model or (planner.own_rule and problem.settings.latency != "execution")
     return finish_plan(problem, plan, task.profiles, own_model=own_model, cost_without=without)
 

@@ -23,6 +23,8 @@ NOT_CHECKED = {
     "capacity.limit": "that no plan could carry more: the proof is not repeated; the limit is at least the value",
     "capacity.solo_rps": "that one GPU carries no more of a service alone; no MIG or whole GPU of the plan does",
     "capacity.one_more": "likewise, of one more GPU; it is at least the limit",
+    "batch_adjustment.before": "what the planner left, which is not here; it is no more than what is here now",
+    "batch_adjustment.changed": "likewise; it is no more than there are shares",
     "unserved": "that no plan serves them, why, and whether there are more; their names are in the problem",
     "prices": "that they prove the bound; they are a solution of the dual program",
     "shadow.cost_without_per_hour": "the cost of another plan, which is not here",

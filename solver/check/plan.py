@@ -22,6 +22,7 @@ from ..model.plan import Plan, PlannedGpu
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from ..performance.prediction import Prediction, predict, predict_whole
+from .adjustment import wrong_adjustment
 from .basis import bases
 from .capacity import wrong_capacity
 from .cores import wrong_cores
@@ -58,6 +59,7 @@ def check(
         return found
     columns = plan_columns(problem, plan, columns)
     found += wrong_capacity(problem, plan, columns)
+    found += wrong_adjustment(problem, plan)
     found += wrong_totals(problem, plan, used_gpus(plan, columns))
     found += [*wrong_gpu_prices(problem, plan), *wrong_slice_prices(problem, plan)]
     found += wrong_fleet(problem, plan, columns)

@@ -47,17 +47,21 @@ def draw_plan(plan: Plan, most: int | None = None) -> Group:
 
 
 def compare_table(comparison: "Comparison") -> Table:
-    """Returns one row a planner: cost, GPUs, capacity if it is the objective, gap to the bound, slack, time."""
+    """Returns one row a planner: cost, GPUs, what its objective and BDA say, gap to the bound, slack, time."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("planner", overflow="fold", min_width=12)  # the one column that gives way on a narrow terminal
     objective = comparison.objective
     own = () if objective == COST else ("capacity",)
-    for column in ("cost/h", "GPUs", *own, "gap", "slack", "frag.", "time"):
+    gained = ("by BDA",) if comparison.is_adjusted else ()
+    free = () if gained else ("frag.",)  # BDA leaves nothing of a GPU free that is of use
+    for column in ("cost/h", "GPUs", *own, *gained, "gap", "slack", *free, "time"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("status", no_wrap=True)
     for plan in comparison.rows:
         if not isinstance(plan, Plan):
-            table.add_row(plan.planner, *["-"] * (5 + len(own)), f"{plan.runtime_s:.3f} s", "failed")
+            table.add_row(
+                plan.planner, *["-"] * (4 + len(own) + len(gained) + len(free)), f"{plan.runtime_s:.3f} s", "failed"
+            )
             continue
         has_plan = plan.cost_per_hour is not None
         value = judged(plan).value
@@ -66,13 +70,20 @@ def compare_table(comparison: "Comparison") -> Table:
             f"${plan.cost_per_hour:,.2f}" if has_plan else "-",
             boards_in_cell(plan.gpus) if has_plan else "-",
             *("-" if value is None else objective.figure(value) for _ in own),
+            *(_gain(plan) for _ in gained),
             _percent(comparison.gap_to_bound(plan)),
             _percent(plan.metrics.internal_slack if plan.metrics else None),
-            _percent(plan.metrics.external_fragmentation if plan.metrics else None),
+            *(_percent(plan.metrics.external_fragmentation if plan.metrics else None) for _ in free),
             f"{plan.runtime_s:.3f} s",
             "disputed" if plan.planner in comparison.disputes else _status(plan),
         )
     return table
+
+
+def _gain(plan: Plan) -> str:
+    """Returns how much more its shares under MPS could carry by BDA."""
+    gain = None if plan.batch_adjustment is None else plan.batch_adjustment.gain
+    return "-" if gain is None else f"+{gain:.1%}"
 
 
 def _status(plan: Plan) -> str:

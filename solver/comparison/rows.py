@@ -17,6 +17,7 @@ KEPT = (
     "cost_per_hour",
     "gpus_used",
     "capacity",
+    "batch_adjustment",
     "bound",
     "search",
     "runtime_s",
@@ -103,6 +104,11 @@ class Comparison:
         if self.objective == COST:
             return self.bound.cost_per_hour
         return self.objective.strongest(own for plan in self.plans if (own := judged(plan).bound) is not None)
+
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether batches and shares under MPS were chosen anew in some plan (settings.bda)."""
+        return any(plan.batch_adjustment is not None for plan in self.plans)
 
     @property
     def proven_in_words(self) -> str:

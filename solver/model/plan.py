@@ -259,6 +259,23 @@ class PlanCapacity(Record):
     )
 
 
+class BatchAdjustment(Record):
+    """What batches and shares chosen anew under MPS gain (`settings.bda`)."""
+
+    before: float = Field(
+        ge=0,
+        description="what the shares under MPS could carry within their SLOs as the planner left them, all together: "
+        "requests/s, or with capacity_weights solo GPUs' worth",
+    )
+    after: float = Field(ge=0, description="the same of this plan")
+    changed: int = Field(ge=0, description="shares under MPS with another batch or size than the planner gave them")
+
+    @property
+    def gain(self) -> float | None:
+        """How much more they could carry, as a part of what they could before; None: that was nothing."""
+        return self.after / self.before - 1 if self.before > 0 else None
+
+
 class Plan(Record):
     """A plan with its predicted figures and what is proven about it."""
 
@@ -293,6 +310,9 @@ class Plan(Record):
     capacity: PlanCapacity | None = Field(
         default=None,
         description="null: the objective is cost; else bound, gap and prices say nothing; status is of the capacity",
+    )
+    batch_adjustment: BatchAdjustment | None = Field(
+        default=None, description="null: `bda` is not set, or nothing stands under MPS"
     )
     made_by: str | None = Field(
         default=None,

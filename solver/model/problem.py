@@ -286,6 +286,11 @@ class Settings(Record):
         description="what a request/s counts with objective capacity: equal (the same for every service), or solo "
         "(1 / what one GPU carries of the service alone)",
     )
+    bda: bool = Field(
+        default=False,
+        description="whether batches and shares under MPS are chosen anew once a planner has placed the services "
+        "(InSS, BDA): each the batch with which its GPU carries most, and what the GPU has left dealt out",
+    )
     time_limit_s: float = Field(default=30.0, gt=0, le=86_400, description="time limit of the solver in seconds")
     gap: float = Field(
         default=0.0,

@@ -23,6 +23,7 @@ from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
 from ..model.problem import GREATEST_PRICE_RATIO, Problem, Sharing, Workload
 from ..model.profile import Profile
 from ..model.sharing import cores_in_words
+from .batch_adjustment import not_adjusted
 from .core_divisions import (
     MOST_DIVISIONS,
     OuterDivision,
@@ -264,7 +265,7 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
     source = source or problem.name
     by_key = problem.profiles_over(profiles)
     findings = unknown_references(references_of(problem), by_key, source)
-    findings += [*_unknown_book(problem, source), *not_planned(problem, source)]
+    findings += [*_unknown_book(problem, source), *not_planned(problem, source), *not_adjusted(problem, source)]
     findings += uncounted(problem, source) if asks_for_capacity(problem) else []
     prices = usd_per_hour_of(problem)
     fleet = [_fleet_type(problem, i, prices.get(entry.gpu), source, findings) for i, entry in enumerate(problem.fleet)]

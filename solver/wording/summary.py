@@ -1,8 +1,8 @@
 """A plan's result in one sentence, for the terminal and the page."""
 
 from ..model.judged import Judged, judged
-from ..model.objective import COST
-from ..model.plan import Plan, Status
+from ..model.objective import CAPACITY, COST
+from ..model.plan import BatchAdjustment, Plan, Status
 from ..model.prices import price_words
 from ..model.stop_reason import StopReason
 from ..model.words import boards_in_words, counted
@@ -38,6 +38,8 @@ def plan_result(plan: Plan, gap: float | None) -> str:
         cost += f" (${plan.shadow.extra_cost_per_hour:,.2f} of it for standby processes)"
     if plan.insurance is not None and plan.insurance.extra_cost_per_hour is not None:
         cost += f" (${plan.insurance.extra_cost_per_hour:,.2f} of it for partitions that are kept free)"
+    if plan.batch_adjustment is not None:
+        cost += f" ({adjustment_in_words(plan, plan.batch_adjustment)})"
     if plan.status is Status.VIOLATING:
         return f"{cost}, but it does not hold: {misses(plan)}"
     if plan.capacity is not None:
@@ -47,6 +49,16 @@ def plan_result(plan: Plan, gap: float | None) -> str:
     if gap is None:
         return f"{cost}: serves everything, but nothing is proven about its cost"
     return f"{cost}: {COST.gap_in_words(gap)}"
+
+
+def adjustment_in_words(plan: Plan, gain: BatchAdjustment) -> str:
+    """Returns what batches and shares chosen anew under MPS gain."""
+    if not gain.changed:
+        return "BDA found no better batches or shares under MPS"
+    objective = judged(plan).objective
+    objective = CAPACITY if objective == COST else objective
+    what = f"BDA chose {counted(gain.changed, 'share')} under MPS anew"
+    return f"{what}, which could carry {objective.figure(gain.before)} before and {objective.shown(gain.after)} now"
 
 
 def _could_carry(plan: Plan, gap: float | None) -> str:

@@ -53,6 +53,7 @@ GOOD = {
     "mig without bound": (problem_of(ONE), "parvagpu", Status.FEASIBLE),
     "mixed with nodes": (problem_of([*ONE, WHOLE], fleet=MIXED), "exact", Status.OPTIMAL),
     "mps": (example(), "exact", Status.OPTIMAL),
+    "bda": (example(bda=True), "igniter", Status.FEASIBLE),
     "shadow": (example(shadow_percent=10), "igniter", Status.FEASIBLE),
     "spares": (problem_of(ONE, spare_gpu_loss=True), "exact", Status.OPTIMAL),
     "violating": (table_3(mps_rules="igniter"), "ffd", Status.VIOLATING),

@@ -24,6 +24,7 @@ LATER_SETTINGS = {
     "turns": "none",
     "objective": "cost",
     "capacity_weights": "equal",
+    "bda": False,
 }
 """What they are where nothing is said."""
 

@@ -172,4 +172,13 @@ CARRYING = Problem.model_validate(
 )
 """Counted GPUs that are to carry most."""
 
-EVERYTHING = (SHARED, SPARE, WAITING, CARRYING, ON_CORES)
+ADJUSTED = Problem.model_validate(
+    SHARED.model_dump()
+    | {
+        "name": "everything-adjusted",
+        "settings": SHARED.settings.model_dump() | {"mps_rules": "free", "bda": True},
+    }
+)
+"""Batches and shares under MPS that are chosen anew, which mps_rules that fix them forbid."""
+
+EVERYTHING = (SHARED, ADJUSTED, SPARE, WAITING, CARRYING, ON_CORES)

@@ -246,6 +246,9 @@ def _table(
             "could carry": column.NumberColumn(
                 "could carry", format="%.3f", help=f"within the SLOs, all together: {compared.objective.unit}"
             ),
+            "by BDA": percent(
+                "by BDA", help="how much more its shares under MPS could carry with batches and shares chosen anew"
+            ),
             "gap": percent("gap", help=f"{compared.objective.name} against the proven bound"),
             "missed SLOs": column.NumberColumn(
                 "missed SLOs", help="services whose latency, by the full interference model, passes what the SLO leaves"

@@ -10,6 +10,7 @@ from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
+from sliceplan.solver.wording.summary import adjustment_in_words
 
 from .most_carried import show_services
 
@@ -85,7 +86,7 @@ def _show_cost(plan: Plan) -> None:
 
 
 def _extras(plan: Plan) -> list[tuple[str, str]]:
-    """Returns what is paid for besides serving."""
+    """Returns what is paid for besides serving, and what is gained."""
     extras = []
     if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
         extras.append(
@@ -104,4 +105,6 @@ def _extras(plan: Plan) -> list[tuple[str, str]]:
                 f"${plan.insurance.extra_cost_per_hour * HOURS_A_MONTH:,.0f} per month.",
             )
         )
+    if plan.batch_adjustment is not None:
+        extras.append(("Batches anew under MPS", f"{adjustment_in_words(plan, plan.batch_adjustment)}."))
     return extras
