@@ -138,12 +138,14 @@ def test_slow_algorithm_finds_what_the_fast_one_does_not():
 
 
 def test_slow_algorithm_ends_at_its_time_limit_with_a_plan_that_holds():
-    problem = random_problem(100, seed=3)
-    plan = solve(problem, "migserving-slow", time_limit_s=1.5)
+    problem = random_problem(60, seed=3)
+    # The first plan of a process loads the solvers, which takes longer than the limit beside other work.
+    greedy = solve(problem, "migserving-greedy")
+    plan = solve(problem, "migserving-slow", time_limit_s=2)
     assert plan.search.stopped == "time_limit"
     assert plan.status is Status.FEASIBLE
     assert check(problem, plan, shipped_profiles()) == []
-    assert plan.gpus_used <= solve(problem, "migserving-greedy").gpus_used
+    assert plan.gpus_used <= greedy.gpus_used
 
 
 @pytest.mark.parametrize("planner", ["migserving-greedy", "migserving-slow"])
