@@ -1,4 +1,8 @@
-"""From MIG instances and whole GPUs on which services stand alone or take turns to a plan: places, rates, cost."""
+"""
+From GPUs on which services stand alone or take turns to a plan: places, rates, cost.
+
+MIG instances and GPUs that are used whole, and beside them GPUs under MPS (rounds.py).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +16,7 @@ from ..performance.resolve import ResolvedProblem
 from ..performance.turns.rounds import capacity_rps
 from .assembly import node_places, places_of, planned
 from .partition_records import served_alone
+from .rounds import RoundsGpu, SharedRounds, Split
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,8 @@ class InstanceTurn:
     workload: int
     batch: int
     latency_ms: float
+    carried_rps: float
+    """What it is promised."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +49,22 @@ class Instance:
 def assemble_instances(
     resolved: ResolvedProblem,
     gpus: Sequence[tuple[str, Sequence[Instance]]],
+    under_mps: Sequence[RoundsGpu] = (),
     *,
     planner: str,
     bound: Bound,
     search: Search,
 ) -> Plan:
     """
-    Returns the plan of GPUs, each its type and what is on it, numbered in their order.
+    Returns the plan of GPUs, each its type and what is on it, numbered in their order, those under MPS last.
 
     A workload's rate is split in proportion to what its partitions carry.
     """
+    shared = SharedRounds.of(resolved, under_mps)
+    promised, capacity = shared.carried()
     carried = np.zeros(len(resolved.required_rps))
+    for w, rps in promised.items():
+        carried[w] += rps
     for _, instances in gpus:
         for one in instances:
             for w, rps in _carried(resolved, one):
@@ -82,13 +94,27 @@ def assemble_instances(
                 ),
             )
         )
+    split = {w: Split(float(resolved.required_rps[w]), float(carried[w]), own) for w, own in capacity.items()}
+    for i, of_shares in enumerate(under_mps):
+        gpu = of_shares.gpu
+        node, index = next(places[gpu])
+        records.append(
+            PlannedGpu(
+                id=f"{gpu}/{next(numbers[gpu])}",
+                gpu=gpu,
+                node=node,
+                index=index,
+                sharing="mps",
+                partitions=shared.partitions(i, split),
+            )
+        )
     return planned(resolved, tuple(records), planner=planner, bound=bound, search=search)
 
 
 def _carried(resolved: ResolvedProblem, one: Instance) -> list[tuple[int, float]]:
     if one.alone is not None:
         return [(one.alone, float(resolved.capacity_rps[one.alone, one.size]))]
-    return [(turn.workload, capacity_rps(turn.batch, one.round_ms)) for turn in one.turns]
+    return [(turn.workload, turn.carried_rps) for turn in one.turns]
 
 
 def _served_alone(resolved: ResolvedProblem, own: Sequence[Instance], part: Floats) -> list[Served]:
@@ -107,7 +133,7 @@ def _partition(
     if alone is not None:
         return Partition(mig_profile=profile, start=start, sm_percent=None, duty_cycle_ms=None, serves=(alone,))
     rates = [min(float(rps * part[w]), rps) for w, rps in _carried(resolved, one)]
-    workloads = resolved.problem.workloads
+    workloads, promises = resolved.problem.workloads, resolved.problem.settings.latency != "execution"
     return Partition(
         mig_profile=profile,
         start=start,
@@ -124,6 +150,7 @@ def _partition(
                 rate_rps=rate,
                 basis=resolved.profiles[workloads[turn.workload].model, size.gpu].basis(size.sharing),
                 causes_ms=None,
+                promised_rps=turn.carried_rps if promises else None,
             )
             for turn, rate in zip(one.turns, rates, strict=True)
         ),

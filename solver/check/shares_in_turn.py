@@ -26,7 +26,8 @@ from .turns import wrong_operation, wrong_round
 from .violation import RELATIVE, Violation, close
 
 MOST_CHOICES = 20_000
-"""Choices of one service from each share that are tried; a GPU with more is not judged, and that is said."""
+"""Choices of one service from each share that are tried by iGniter's model; a GPU with more is not judged, and that is
+said."""
 
 FAR_TOO_LARGE = 10**9
 """Batches beyond this are predicted as this: a damaged plan may state more than an integer of a machine holds."""
@@ -60,7 +61,7 @@ def wrong_shares_in_turn(
     """Yields what is wrong with a GPU; arguments as for `wrong_shares`."""
     found = [wrong for part in gpu.partitions for wrong in _wrong_partition(workloads, gpu, part, profiles)]
     choices = prod(len(partition.serves) for partition in gpu.partitions)
-    if not found and choices > MOST_CHOICES:
+    if not found and choices > MOST_CHOICES and _all_by_igniter(workloads, gpu, profiles):
         found = [Violation(gpu.id, f"has {choices} choices of who runs at once; at most {MOST_CHOICES} are judged")]
     yield from found
     if found:
@@ -113,9 +114,8 @@ def _wrong_partition(
         if profile is None:
             yield Violation(where, f"no profile of {owner.model} is known for {gpu.gpu}")
             continue
-        for field in ("promised_rps", "dispatch_after_ms"):
-            if getattr(served, field) is not None:
-                yield Violation(where, f"states {field}, but where services take turns none is promised; expected null")
+        if served.dispatch_after_ms is not None:
+            yield Violation(where, "states dispatch_after_ms, but where services take turns no batch is held")
         memory_mib = _memory_mib(owner, profile)
         if memory_mib != served.memory_mib:
             message = f"states {served.memory_mib} MiB of memory; problem and profile give {memory_mib}"
@@ -161,10 +161,17 @@ def _figures(
         for partition in gpu.partitions
         for served in partition.serves
     }
-    coefficients = [profile.interference for profile in known.values()]
-    if all(one is not None for one in coefficients):
+    if _all_by_igniter(workloads, gpu, profiles):
         return _by_igniter(gpu, known)
     return _by_tables(gpu, known)
+
+
+def _all_by_igniter(
+    workloads: Mapping[str, Workload], gpu: PlannedGpu, profiles: Mapping[tuple[str, str], Profile]
+) -> bool:
+    """Tells whether iGniter's coefficients of all services of a GPU are known, of which all choices are tried."""
+    models = {workloads[served.workload].model for partition in gpu.partitions for served in partition.serves}
+    return all(profiles[model, gpu.gpu].interference is not None for model in models)
 
 
 def _by_igniter(gpu: PlannedGpu, known: Mapping[int, Profile]) -> dict[int, _Figures | None]:
@@ -229,6 +236,13 @@ def _broken_slo(
 ) -> Iterator[Violation]:
     """Yields what a service that has a share for itself misses."""
     owner = workloads[served.workload]
+    if problem.settings.latency == "percentile":
+        message = "has no duty_cycle_ms; of a percentile nothing is promised of shares without a round where turns are"
+        yield Violation(f"{gpu_id} {served.workload}", f"{message} allowed")
+        return
+    if served.promised_rps is not None:
+        message = f"states promised_rps {served.promised_rps:g}, but by execution nothing is promised; expected null"
+        yield Violation(f"{gpu_id} {served.workload}", message)
     limit_ms = execution_may_take_ms(problem.settings, owner.slo_ms)
     if served.latency_ms > limit_ms * (1 + RELATIVE):
         message = f"takes {served.latency_ms:.4g} ms; its SLO of {owner.slo_ms:g} ms leaves {limit_ms:g} ms"

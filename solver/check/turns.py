@@ -5,8 +5,13 @@ A round holds if its turns fit into it, each service's capacity is one batch a r
 request that has just missed its turn is in time: it waits a round, and is executed then (fixed turns), or after all
 others of that round (any order). Formulas as gpu-lets' (USENIX ATC 2022), stated here a second time on purpose; a
 planner's are performance/turns.
+
+Of a percentile a turn is promised rates up to which the part of its requests is in time that come at random and have a
+slot every round. What planner and check share is the table of it (performance/queueing/slot_table.py), which tests hold
+against the exact chain and against requests that are followed one by one.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,9 +20,10 @@ from ..model.catalogue import load_catalogue
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem, Workload
 from ..performance.prediction import Prediction
+from ..performance.queueing.slot_table import slot_table
 from .basis import BasisOf
-from .latency import execution_may_take_ms
-from .violation import RELATIVE, Violation, close
+from .latency import execution_may_take_ms, promise_in_words
+from .violation import NOT_AT_ANY_RATE, RELATIVE, Violation, close
 
 Predict = Callable[[str, str, str | None, int, int], Prediction | None]
 """Of a model on a GPU type, MIG profile or whole, with a batch and processes; None: nothing is known."""
@@ -94,7 +100,7 @@ class _Judged:
             yield Violation(where, "is not in the problem")
             return
         yield from wrong_operation(where, owner, self.gpu.gpu, served)
-        for field in ("causes_ms", "memory_mib", "promised_rps", "dispatch_after_ms"):
+        for field in ("causes_ms", "memory_mib", "dispatch_after_ms"):
             if getattr(served, field) is not None:
                 yield Violation(where, f"states {field}; expected null where services take turns without MPS")
         key = (owner.model, self.gpu.gpu, self.partition.mig_profile, served.batch, served.processes)
@@ -151,7 +157,7 @@ def wrong_round(
         if served.rate_rps > expected * (1 + RELATIVE):
             message = f"takes {served.rate_rps:.6g} req/s; its capacity is {expected:.6g}"
             yield Violation(gpu_id, message, owner.name, served.rate_rps / expected - 1)
-        limit_ms = execution_may_take_ms(problem.settings, owner.slo_ms) / ALONE
+        limit_ms = _may_take_ms(problem, owner)
         own_ms = served.latency_ms if partition.turns == "fixed" else taken_ms
         if round_ms + own_ms > limit_ms * (1 + RELATIVE):
             message = (
@@ -159,6 +165,50 @@ def wrong_round(
                 f"{owner.slo_ms:g} ms leaves {limit_ms:g} ms"
             )
             yield Violation(gpu_id, message, owner.name, (round_ms + own_ms) / limit_ms - 1)
+        yield from _wrong_promise(problem, owner, gpu_id, served, round_ms, own_ms)
+
+
+def _may_take_ms(problem: Problem, owner: Workload) -> float:
+    """Returns how long a request may wait and be executed."""
+    if problem.settings.latency == "percentile":
+        return owner.slo_ms
+    return execution_may_take_ms(problem.settings, owner.slo_ms) / ALONE
+
+
+def _wrong_promise(
+    problem: Problem, owner: Workload, gpu_id: str, served: Served, round_ms: float, executed_ms: float
+) -> Iterator[Violation]:
+    """Yields that a turn is promised what does not hold, or gets more; what is stated may be less than what holds."""
+    where, stated = f"{gpu_id} {served.workload}", served.promised_rps
+    if problem.settings.latency == "execution":
+        if stated is not None:
+            yield Violation(
+                where, f"states promised_rps {stated:g}, but by execution nothing is promised; expected null"
+            )
+        return
+    given = problem.settings.quantile if owner.slo_quantile is None else owner.slo_quantile
+    holds_rps = _percentile_rps(served.batch, round_ms, owner.slo_ms - executed_ms, given)
+    if stated is None or stated > holds_rps * (1 + RELATIVE):
+        shown = "null" if stated is None else f"{stated:.6g}"
+        message = f"states promised_rps {shown}; what it is promised holds up to {holds_rps:.6g} req/s in this round"
+        yield Violation(where, message)
+    if served.rate_rps > holds_rps * (1 + RELATIVE):
+        message = (
+            f"takes {served.rate_rps:.6g} req/s; {promise_in_words(problem.settings)(owner)} up to {holds_rps:.6g} "
+            f"req/s in a round of {round_ms:.6g} ms with batches of {served.batch}"
+        )
+        above = served.rate_rps / holds_rps - 1 if holds_rps > 0 else NOT_AT_ANY_RATE
+        yield Violation(gpu_id, message, owner.name, above)
+
+
+def _percentile_rps(batch: int, round_ms: float, left_ms: float, quantile: float) -> float:
+    """Returns the greatest rate at which a quantile is in time; `left_ms`: what an SLO leaves beside execution."""
+    table = slot_table()
+    q = next(i for i, one in enumerate(table.quantile.tolist()) if one >= quantile - RELATIVE**2)
+    b = bisect_right(table.batch.tolist(), batch) - 1
+    allowed = [x * round_ms <= left_ms * (1 + RELATIVE) for x in table.slack[q, b].tolist()]
+    loads = [load for load, holds in zip(table.load.tolist(), allowed, strict=True) if holds]
+    return 1000 * int(table.batch[b]) * max(loads, default=0.0) / round_ms
 
 
 def _names(partition: Partition) -> str:

@@ -2,26 +2,25 @@
 Workloads that no partition of the fleet can serve, why, and what would be needed.
 
 This is a proof that the problem has no plan. A workload's partition, whatever else a plan holds, carries at most the
-greatest rate T at which any partition of the fleet keeps its latency rule: of its own MIG instance or GPU
-that is what `ResolvedProblem.capacity_rps` says, and beside neighbours under MPS it is never faster than alone
-(`alone_on`; `alone_in_tables` where only measured shares are known). Taking turns leaves a service no more: with a
-round d it carries b / d and takes d + l, where l <= d; alone the same batch carries b / l and takes 2 l. So r
-partitions carry at most r T, and where T is 0, or max_replicas T is less than its rate, no plan serves it. Rates are
-compared to 1e-9 of themselves, as everywhere. Where a router knows every server's state, a partition counts for what
-none exceeds with any router (loosest.py).
+greatest rate T at which any partition of the fleet keeps its latency rule: of its own MIG instance or GPU that is what
+`ResolvedProblem.capacity_rps` says, and beside neighbours under MPS it is never faster than alone (`alone_on`). Where
+services may take turns, that is also what each carries in a round for itself (`alone_in_rounds`): no turn carries more,
+as none does in a longer round (turns/turn_rule.py). So r partitions carry at most r T, and where T is 0, or
+max_replicas T is less than its rate, no plan serves it. Rates are compared to 1e-9 of themselves, as everywhere. Where
+a router knows every server's state, a partition counts for what none exceeds with any router (loosest.py).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import ceil
 
 import numpy as np
 
 from ..model.plan import Unserved
 from .alone import Alone, alone_on
-from .interference.prediction import Floats
-from .latency_rules.rule import TOLERANCE
+from .interference.prediction import Floats, Ints
 from .loosest import loosest
 from .resolve import ResolvedProblem, usable_points
+from .turns.turn_rule import turn_rule
 
 
 def unservable(resolved: ResolvedProblem) -> list[Unserved]:
@@ -39,7 +38,7 @@ def unservable_by_sums(resolved: ResolvedProblem) -> list[Unserved]:
     alone = {gpu: alone_on(mps, resolved.limit_ms) for gpu, mps in resolved.mps.items()}
     for on_gpu in alone.values():
         largest = np.maximum(largest, on_gpu.greatest_rps)
-    largest = np.maximum(largest, alone_in_tables(resolved))
+    largest = np.maximum(largest, alone_in_rounds(resolved))
     found = []
     for w in np.flatnonzero(largest == 0).tolist():
         workload = resolved.problem.workloads[w]
@@ -61,20 +60,31 @@ def unservable_by_sums(resolved: ResolvedProblem) -> list[Unserved]:
     return found
 
 
-def alone_in_tables(resolved: ResolvedProblem) -> Floats:
-    """Returns what each workload carries alone on the best measured share of any GPU type, within its limit; or 0."""
+def alone_in_rounds(resolved: ResolvedProblem) -> Floats:
+    """Returns the most that each workload carries in a round for itself, on any partition or measured share; or 0."""
     greatest = np.zeros(len(resolved.required_rps))
-    if not resolved.tables:
+    if resolved.problem.settings.turns == "none":
         return greatest
+    rule, known = turn_rule(resolved.problem), dict[object, tuple[Ints, Floats]]()
     for w, workload in enumerate(resolved.problem.workloads):
-        limit_ms = float(resolved.limit_ms[w]) * (1 + TOLERANCE)
-        for (model, gpu), table in resolved.tables.items():
-            if model != workload.model or (workload.gpus is not None and gpu not in workload.gpus):
-                continue
-            for batch, _, latency_ms in table.points(workload.batch_sizes):
-                if latency_ms <= limit_ms:
-                    greatest[w] = max(greatest[w], 1000 * batch / latency_ms)
+        alike = workload.model, workload.gpus, workload.batch_sizes, workload.memory_mib
+        if alike not in known:
+            points = list(_turns_of(resolved, w))
+            known[alike] = np.array([[b for b, _ in points]], dtype=np.int64), np.array([[ms for _, ms in points]])
+        greatest[w] = rule.of(np.array([w])).alone_rps(*known[alike]).max(initial=0.0)
     return greatest
+
+
+def _turns_of(resolved: ResolvedProblem, w: int) -> Iterator[tuple[int, float]]:
+    """Yields the batches of one process, and their latencies in ms, wherever a workload may be."""
+    workload = resolved.problem.workloads[w]
+    for size in resolved.sizes:
+        points = usable_points(1, workload, size, resolved.points)
+        if points is not None:
+            yield from zip(points.batch.tolist(), points.latency_ms.tolist(), strict=True)
+    for (model, gpu), table in resolved.tables.items():
+        if model == workload.model and (workload.gpus is None or gpu in workload.gpus):
+            yield from ((batch, latency_ms) for batch, _, latency_ms in table.points(workload.batch_sizes))
 
 
 def _too_slow(resolved: ResolvedProblem, alone: Mapping[str, Alone], w: int) -> str:

@@ -1,19 +1,17 @@
 """
-Turns with a proven bound: on shares of GPUs under MPS, or on MIG instances and whole GPUs.
+Turns with a proven bound: on MIG instances, whole GPUs and shares of GPUs under MPS.
 
-On MIG instances and whole GPUs partitions are packed by prices, for any number of services, and the bound is what
-shares of the partitions' time they need at least (exact_plans/of_rounds.py). Under MPS contents of shares are columns
-of an integer program:
+Partitions are packed by prices, for any number of services, and the bound is what shares of the partitions' time they
+need at least (exact_plans/of_rounds.py). Of few services under MPS alone contents of shares are columns of an integer
+program:
 
 Shares are those at which models were measured alone; a GPU may be divided into any of them that add up to 100 %. The
 bound is of all plans, however many services take turns on a share (exact/turns/bound.py). The program is offered sets
 of up to three services. Of up to three services these are all, and its optimum is the problem's; of more, its plan may
-cost more than the bound, and then the gap is said. It plans what its bound is of: fleets under MPS alone, models of
-which nobody knows how neighbours slow them, and up to eight services, of which it enumerates the sets.
+cost more than the bound, and then the gap is said. Both plan models of which nobody knows how neighbours slow them.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
 from math import inf
 from time import monotonic
 
@@ -30,12 +28,10 @@ from ..model.problem import Sharing
 from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import FleetType, ResolvedProblem
-from ..performance.turns.rounds import request_may_take_ms
+from ..performance.turns.turn_rule import TurnRule, turn_rule
 from .exact_plans.of_rounds import is_beyond_all, plan_rounds, too_few
+from .exact_plans.turning_partitions import MOST_DIVISIONS, divisions, measured_shares
 from .planner import Planner
-
-MOST_DIVISIONS = 2_000
-"""Ways to divide a GPU that are enumerated."""
 
 MOST_SERVICES = 8
 """Services of which all sets of up to TOGETHER are enumerated."""
@@ -65,43 +61,40 @@ class ExactTurns(Planner):
     takes_turns = True
 
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
-        reasons, problem = list(super().refuses(resolved)), resolved.problem
-        if _is_on_instances(resolved):
-            limited = [one.name for one in problem.workloads if one.max_replicas is not None or one.min_replicas > 1]
-            if limited:
-                reasons.append(
-                    f"{self.name} keeps limits on replicas under MPS only; {', '.join(limited[:3])} has them"
-                )
-            return reasons
-        if any(entry.sharing != frozenset({"mps"}) for entry in resolved.fleet):
-            reasons.append(
-                f"{self.name} plans GPUs under MPS alone, or none of them under MPS (sharing: [mps] or [mig])"
-            )
-        if problem.settings.shadow_percent:
+        reasons = list(super().refuses(resolved))
+        under_mps = [entry for entry in resolved.fleet if "mps" in entry.sharing]
+        if under_mps and resolved.problem.settings.shadow_percent:
             reasons.append(f"{self.name} knows no standby processes (settings.shadow_percent)")
-        if len(problem.workloads) > MOST_SERVICES:
-            reasons.append(f"{self.name} plans up to {MOST_SERVICES} services; there are {len(problem.workloads)}")
-        slowed = [profile for profile in resolved.profiles.values() if profile.interference or profile.neighbours]
+        shared = {entry.gpu.name for entry in under_mps}
+        slowed = [
+            profile
+            for (_, gpu), profile in resolved.profiles.items()
+            if gpu in shared and (profile.interference or profile.neighbours)
+        ]
         if slowed:
             names = ", ".join(dict.fromkeys(f"{one.model} on {one.gpu}" for one in slowed))
             reasons.append(f"{self.name} does not plan yet what neighbours slow, which is known of {names}")
-        for entry in (entry for entry in resolved.fleet if "cores" not in entry.sharing):
-            shares = _shares(resolved, entry)
-            if len(divisions(shares)) > MOST_DIVISIONS:
+        for entry in under_mps:
+            if len(divisions(measured_shares(resolved, entry))) > MOST_DIVISIONS:
                 reasons.append(f"{self.name} knows up to {MOST_DIVISIONS} divisions; {entry.gpu.name} has more")
-            elif _may_run_out(resolved, entry, shares):
-                reasons.append(f"{self.name} knows no limits on memory, and that of {entry.gpu.name} may run out")
+        limited = [
+            one.name for one in resolved.problem.workloads if one.max_replicas is not None or one.min_replicas > 1
+        ]
+        if limited and not reasons and not _is_of_few(resolved):
+            reasons.append(
+                f"{self.name} keeps limits on replicas of up to {MOST_SERVICES} services under MPS alone, whose memory "
+                f"cannot run out; {', '.join(limited[:3])} has them"
+            )
         return reasons
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
-        if _is_on_instances(resolved):
+        if not _is_of_few(resolved):
             return plan_rounds(resolved, self.name, time_limit_s=time_limit_s)
         begun = monotonic()
-        settings, rate_rps = resolved.problem.settings, resolved.required_rps
-        slo_ms = np.array([request_may_take_ms(settings, one.slo_ms) for one in resolved.problem.workloads])
+        rate_rps, rule = resolved.required_rps, turn_rule(resolved.problem)
         types = [_gpu_type(resolved, entry) for entry in resolved.fleet]
-        bound = bound_of(types, slo_ms, rate_rps, FOR_THE_BOUND * time_limit_s)
-        contents = _contents(types, slo_ms, rate_rps, slots_kept=settings.turns == "fixed")
+        bound = bound_of(types, rule, rate_rps, FOR_THE_BOUND * time_limit_s)
+        contents = _contents(types, rule, rate_rps)
         answer = solve_turns(
             types,
             contents,
@@ -114,39 +107,13 @@ class ExactTurns(Planner):
         return _planned(resolved, self.name, answer, contents, time_limit_s)
 
 
-def _is_on_instances(resolved: ResolvedProblem) -> bool:
-    """Tells whether nothing of the fleet is under MPS."""
-    return all(entry.sharing <= frozenset({"mig", "exclusive"}) for entry in resolved.fleet)
-
-
-@cache
-def divisions(shares: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
-    """
-    Returns the ways to divide a GPU into shares, largest first, to which no share can be added.
-
-    Any other way leaves out shares of one of these. `shares`: ascending, in percent; at most MOST_DIVISIONS + 1.
-    """
-
-    def below(most: float, left: float) -> Iterator[tuple[float, ...]]:
-        fitting = [share for share in shares if share <= left + 1e-9]
-        if not fitting:
-            yield ()
-        for share in reversed([one for one in fitting if one <= most]):
-            for rest in below(share, left - share):
-                yield (share, *rest)
-
-    found: list[tuple[float, ...]] = []
-    for one in below(inf, 100.0):
-        found.append(one)
-        if len(found) > MOST_DIVISIONS:
-            break
-    return tuple(found)
-
-
-def _shares(resolved: ResolvedProblem, entry: FleetType) -> tuple[float, ...]:
-    """Returns the shares at which any model was measured on a GPU type, ascending."""
-    tables = [table for (_, gpu), table in resolved.tables.items() if gpu == entry.gpu.name]
-    return tuple(sorted({share for table in tables for share in table.shares}))
+def _is_of_few(resolved: ResolvedProblem) -> bool:
+    """Tells whether all sets of services on all shares are enumerated."""
+    return (
+        len(resolved.problem.workloads) <= MOST_SERVICES
+        and all(entry.sharing == frozenset({"mps"}) for entry in resolved.fleet)
+        and not any(_may_run_out(resolved, entry, measured_shares(resolved, entry)) for entry in resolved.fleet)
+    )
 
 
 def _may_run_out(resolved: ResolvedProblem, entry: FleetType, shares: tuple[float, ...]) -> bool:
@@ -157,7 +124,7 @@ def _may_run_out(resolved: ResolvedProblem, entry: FleetType, shares: tuple[floa
 
 
 def _gpu_type(resolved: ResolvedProblem, entry: FleetType) -> GpuType:
-    shares, workloads = _shares(resolved, entry), resolved.problem.workloads
+    shares, workloads = measured_shares(resolved, entry), resolved.problem.workloads
     tables = [resolved.tables.get((workload.model, entry.gpu.name)) for workload in workloads]
     largest = max((point.batch for one in tables if one for row in one.by_share.values() for point in row), default=1)
     latency = {share: np.full((len(workloads), largest), np.inf) for share in shares}
@@ -169,18 +136,15 @@ def _gpu_type(resolved: ResolvedProblem, entry: FleetType) -> GpuType:
     return GpuType(entry.gpu.name, entry.price_per_hour, entry.available, divisions(shares), latency)
 
 
-def _contents(
-    types: Sequence[GpuType], slo_ms: Floats, rate_rps: Floats, *, slots_kept: bool
-) -> dict[tuple[str, float], Contents]:
+def _contents(types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats) -> dict[tuple[str, float], Contents]:
     """Returns the contents that the program is offered, by GPU type and share."""
     found = {}
     for one in types:
         for share, latency_ms in one.latency_ms.items():
             every = contents_of(
                 latency_ms,
-                slo_ms,
                 list(all_sets(range(len(rate_rps)), TOGETHER)),
-                slots_kept=slots_kept,
+                rule,
                 most_rows=ALL_ROWS if len(rate_rps) <= TOGETHER else SOME_ROWS,
                 rate_rps=rate_rps,
             )

@@ -1,15 +1,21 @@
 """Services that take turns: each rule that a plan breaks is found and named, and nothing else is."""
 
 import json
+from bisect import bisect
+from functools import partial
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from problems.gpulets import a100_problem, a100_profiles, with_2080ti_neighbours
 from problems.instances import problem_of
 from problems.rounds import WORKLOADS, two_in_a_round, with_round, with_turn
 from support.plan_fields import changed, fields, is_listed, named, others
 
+from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
+from sliceplan.solver.check.latency import stated_promise
 from sliceplan.solver.check.turns import _Judged
 from sliceplan.solver.formats.plan_files import dump_plan, read_plan
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -21,6 +27,8 @@ from sliceplan.solver.model.division import wrong_gpus
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.proving import proving_planner
+from sliceplan.solver.performance.queueing.kept_slots import part_late
+from sliceplan.solver.performance.queueing.slot_table_file import LOADS
 
 PROFILES = shipped_profiles()
 ORDER = "gpus[].partitions[].serves"
@@ -90,7 +98,7 @@ def round_with(**changes):
         ("fixed", turn(1, batch=1000), "knows batch 1000 here"),
         ("fixed", turn(1, causes_ms={}), "states causes_ms; expected null"),
         ("fixed", turn(1, memory_mib=5.0), "states memory_mib; expected null"),
-        ("fixed", turn(1, promised_rps=5.0), "states promised_rps; expected null"),
+        ("fixed", turn(1, promised_rps=5.0), "states promised_rps 5, but by execution nothing is promised"),
         (
             "fixed",
             lambda plan: with_round(plan, turns="any"),
@@ -126,6 +134,50 @@ def test_a_round_is_held_against_the_slo_by_who_waits_longest():
         assert bool(found(problem, plan)) == (words is not None)
     problem, plan = two_in_a_round("fixed", workloads=slow, slo_fraction=0.4)
     assert [one.workload for one in check(problem, plan, PROFILES) if one.excess is not None] == ["b"]
+
+
+def of_a_percentile(turns="fixed", promised=(80.0, 150.0), slo_ms=100):
+    """Returns a problem of a percentile and its plan in which turns are promised so much."""
+    workloads = [{**WORKLOADS[0], "rate_rps": 70, "slo_ms": slo_ms}, {**WORKLOADS[1], "slo_ms": slo_ms}]
+    problem, plan = two_in_a_round(turns, workloads=workloads, latency="percentile")
+    for number, rps in enumerate(promised):
+        plan = with_turn(plan, number, promised_rps=rps)
+    return problem, completed(problem, plan.model_copy(update={"promise": stated_promise(problem)}), PROFILES)
+
+
+def late_at(batch, slack, load):
+    """Returns the part that is late."""
+    return part_late(batch, load, slack)[0]
+
+
+def test_of_a_percentile_a_turn_is_promised_what_holds_of_requests_at_random():
+    """Slots every 40 ms, batches of 4 and 8 in 12.34 and 10.88 ms: slacks of 2.19 and 2.23."""
+    holds = []
+    for batch, ms in ((4, 12.33636), (8, 10.876301891690916)):
+        slack = np.floor(np.array([(100 - ms) / 40]) * 1000) / 1000
+        first_late = bisect(LOADS, 0.01, key=partial(late_at, batch, slack))
+        holds.append(1000 * batch * LOADS[first_late - 1] / 40)
+    problem, plan = of_a_percentile(promised=holds)
+    assert found(problem, plan) == []
+    assert found(*of_a_percentile(promised=(holds[0], 121.0))) == []
+    for changed_plan, words in (
+        (with_turn(plan, 0, promised_rps=holds[0] * 1.001), "states promised_rps 71.071; what it is promised holds up"),
+        (with_turn(plan, 1, promised_rps=None), "states promised_rps null; what it is promised holds up to"),
+        (with_turn(plan, 0, rate_rps=80.0), "takes 80 req/s; 99 % are within its SLO of 100 ms up to 71 req/s in a"),
+    ):
+        assert any(words in one for one in found(problem, changed_plan)), (words, found(problem, changed_plan))
+    in_any_order = found(*of_a_percentile("any", promised=holds))
+    assert any("b: states promised_rps" in one for one in in_any_order)
+    (missed,) = [one for one in check(problem, with_turn(plan, 0, rate_rps=80.0), PROFILES) if one.excess is not None]
+    assert (missed.workload, missed.excess) == ("a", pytest.approx(80 / holds[0] - 1, rel=1e-6))
+
+
+def test_of_a_percentile_the_round_alone_may_be_too_long():
+    words = found(*of_a_percentile(promised=(0.0, 0.0), slo_ms=51))
+    assert any(
+        "a: may wait a round of 40 ms and be executed in 12.3364 ms; its SLO of 51 ms leaves 51" in one for one in words
+    )
+    assert any("a: takes 70 req/s; 99 % are within its SLO of 51 ms up to 0 req/s" in one for one in words)
 
 
 def test_turns_carry_their_rates_and_share_memory():
@@ -182,9 +234,8 @@ def test_where_nobody_is_named_the_one_plans_that_proves(turns, planner):
 
 
 def test_where_nobody_proves_it_the_refusal_names_who_plans_it():
-    """Services under MPS and MIG together, with turns."""
-    fleet = [{"gpu": "A100-80GB", "sharing": ["mig", "mps"]}]
-    plan = solve(problem_of(WORKLOADS, fleet=fleet, turns="fixed"))
+    """Services under MPS of which it is known how neighbours slow them."""
+    plan = solve(a100_problem((800, 0, 0, 400, 0)), profiles=with_2080ti_neighbours(a100_profiles()))
     assert (plan.planner, plan.status) == ("exact-turns", "refused")
     assert "; without a proof: gpulets, " in plan.unserved[0].reason
 

@@ -1,16 +1,26 @@
 """
-The fewest A100s whose instances serve a few services alone or in turn, by trying all that can stand on each.
+The fewest A100s whose partitions serve a few services alone or in turn, by trying all that can stand on each.
 
 What a partition can carry of each service is a vector; of two, the greater one in all is enough. GPUs are added one by
-one, each cut in one of the ways that leave no room, until some sum carries everybody. Shares no code with the planner.
+one, each cut in one of the ways that leave no room, until some sum carries everybody. Shares no code with the planner;
+of percentiles it reads the same tables.
 """
 
-from itertools import combinations, product
+from functools import cache
+from itertools import combinations, combinations_with_replacement, pairwise, product
+from pathlib import Path
+
+import sliceplan.solver.performance.queueing as queueing
+from oracles.promise_scalar import greatest_rps
 
 CUTS = (("7g.80gb",), ("3g.40gb", "3g.40gb"), ("3g.40gb", *["1g.10gb"] * 4), ("1g.10gb",) * 7)
 """Ways to cut an A100 into these sizes that leave no room for more of them."""
 
-MEMORY_MIB = {"1g.10gb": 9728, "3g.40gb": 40192, "7g.80gb": 81152}
+WHOLE = "whole"
+
+MEMORY_MIB = {"1g.10gb": 9728, "3g.40gb": 40192, "7g.80gb": 81152, WHOLE: 81920}
+
+TABLE = Path(queueing.__file__).parent / "slot_quantiles.csv"
 
 
 def fewest_gpus(problem, profiles, most):
@@ -18,9 +28,17 @@ def fewest_gpus(problem, profiles, most):
     settings = problem.settings
     names = [one.name for one in problem.workloads]
     needed = {one.name: one.rate_rps * (1 + settings.headroom) for one in problem.workloads}
+    (entry,) = problem.fleet
     tables = {profile.model: profile.points for profile in profiles}
-    can = {size: _undominated(_vectors(problem, tables, size, needed)) for size in MEMORY_MIB}
-    one_gpu = _undominated([vector for cut in CUTS for vector in _sums([can[size] for size in cut], needed)])
+    shares = sorted({point.sm_percent for points in tables.values() for point in points} - {None})
+    cuts = list(CUTS) if "mig" in entry.sharing else []
+    cuts += [(WHOLE,)] if "exclusive" in entry.sharing else []
+    for many in range(1, 6) if "mps" in entry.sharing else ():
+        cuts += [cut for cut in combinations_with_replacement(shares, many) if sum(cut) <= 100]
+    can = {
+        size: _undominated(_vectors(problem, tables, size, needed)) for size in {size for cut in cuts for size in cut}
+    }
+    one_gpu = _undominated([vector for cut in cuts for vector in _sums([can[size] for size in cut], needed)])
     reached = [tuple(0.0 for _ in names)]
     for count in range(most + 1):
         if any(all(got >= needed[name] * (1 - 1e-9) for name, got in zip(names, one, strict=True)) for one in reached):
@@ -30,28 +48,77 @@ def fewest_gpus(problem, profiles, most):
 
 
 def _vectors(problem, tables, size, needed):
-    """Lists what a partition can carry of each service."""
+    """Lists what a partition can carry of each service; `size`: a MIG profile or a share under MPS."""
     settings, names = problem.settings, [one.name for one in problem.workloads]
+    memory_mib = MEMORY_MIB.get(size, float("inf"))
     found = [tuple(0.0 for _ in names)]
-    choices = {}
+    choices, owners = {}, {one.name: one for one in problem.workloads}
     for one in problem.workloads:
-        points = [point for point in tables[one.model] if point.mig_profile == size]
-        points = [point for point in points if (point.memory_mib or 0) <= MEMORY_MIB[size]]
-        most_ms = one.slo_ms * settings.slo_fraction
-        alone = [p.throughput_rps for p in points if p.latency_ms <= most_ms and p.processes <= settings.max_processes]
+        known = 100 if size == WHOLE else size
+        points = [point for point in tables[one.model] if known in (point.mig_profile, point.sm_percent)]
+        points = [point for point in points if (point.memory_mib or 0) <= memory_mib]
+        alone = [_alone_rps(problem, one, p, needed[one.name]) for p in points if p.processes <= settings.max_processes]
+        alone = alone if size in MEMORY_MIB else []
         found.append(tuple(max(alone, default=0.0) if name == one.name else 0.0 for name in names))
-        choices[one.name] = [point for point in points if point.processes == 1]
-    limits = {one.name: one.slo_ms * settings.slo_fraction / 0.5 for one in problem.workloads}
-    for many in range(2, len(names) + 1):
+        in_turn = [(point.batch, point.latency_ms, point.memory_mib) for point in points if point.processes == 1]
+        choices[one.name] = in_turn if size in MEMORY_MIB else list(_with_those_between(in_turn))
+    for many in range(1, len(names) + 1):
         for members in combinations(names, many):
             for points in product(*(choices[name] for name in members)):
-                total = sum(point.latency_ms for point in points)
-                own = [total if settings.turns == "any" else point.latency_ms for point in points]
-                in_time = all(total + ms <= limits[name] * (1 + 1e-9) for name, ms in zip(members, own, strict=True))
-                if in_time and sum(point.memory_mib or 0 for point in points) <= MEMORY_MIB[size]:
-                    carried = {name: 1000 * point.batch / total for name, point in zip(members, points, strict=True)}
-                    found.append(tuple(carried.get(name, 0.0) for name in names))
+                total = sum(latency_ms for _, latency_ms, _ in points)
+                if sum(memory or 0 for _, _, memory in points) <= memory_mib:
+                    carried = {
+                        name: _turn_rps(problem, owners[name], batch, latency_ms, total)
+                        for name, (batch, latency_ms, _) in zip(members, points, strict=True)
+                    }
+                    if all(carried.values()):
+                        found.append(tuple(carried.get(name, 0.0) for name in names))
     return [tuple(min(got, needed[name]) for name, got in zip(names, one, strict=True)) for one in found]
+
+
+def _with_those_between(points):
+    """Yields measured points on a share, and those on the straight lines between them."""
+    known = sorted(points)
+    yield from known[:1]
+    for (low, low_ms, _), (high, high_ms, _) in pairwise(known):
+        for batch in range(low + 1, high + 1):
+            yield batch, low_ms + (high_ms - low_ms) * (batch - low) / (high - low), None
+
+
+def _alone_rps(problem, workload, point, whole_rps):
+    """Returns what a service carries that has a partition for itself."""
+    settings = problem.settings
+    if settings.latency == "execution":
+        return point.throughput_rps if point.latency_ms <= workload.slo_ms * settings.slo_fraction else 0.0
+    by_turns = settings.dispatch == "weighted_round_robin"
+    return greatest_rps(point.batch, point.latency_ms, workload.slo_ms, settings.quantile, whole_rps, by_turns=by_turns)
+
+
+def _turn_rps(problem, workload, size, latency_ms, round_ms):
+    """Returns what a turn carries in a round."""
+    settings = problem.settings
+    executed_ms = round_ms if settings.turns == "any" else latency_ms
+    if settings.latency == "execution":
+        in_time = round_ms + executed_ms <= workload.slo_ms * settings.slo_fraction / 0.5 * (1 + 1e-9)
+        return 1000 * size / round_ms if in_time else 0.0
+    loads, rows = slot_table()
+    quantile = min(q for q, _ in rows if q >= settings.quantile - 1e-9)
+    batch = max(b for _, b in rows if b <= size)
+    slack = (workload.slo_ms - executed_ms) / round_ms * (1 + 1e-9)
+    load = max((load for load, x in zip(loads, rows[quantile, batch], strict=True) if x <= slack), default=0.0)
+    return 1000 * batch * load / round_ms
+
+
+@cache
+def slot_table():
+    """Returns loads, and by quantile and batch size the slack that each load needs."""
+    head, *lines = TABLE.read_text().splitlines()
+    loads, rows = [float(cell) for cell in head.split(",")[2:]], {}
+    for line in lines:
+        quantile, batch, *known = map(float, line.split(","))
+        slacks = [1.0] * (len(loads) - len(known)) + known
+        rows[quantile, int(batch)] = [max(slacks[: i + 1]) for i in range(len(slacks))]
+    return loads, rows
 
 
 def _sums(groups, needed):

@@ -1,4 +1,4 @@
-"""Random problems whose services take turns on MIG instances of an A100, small enough to try everything."""
+"""Random problems whose services take turns on parts of an A100, small enough to try everything."""
 
 from random import Random
 
@@ -10,18 +10,35 @@ COMPUTE = {"1g.10gb": 1, "3g.40gb": 3, "7g.80gb": 7}
 DRAWN = Provenance(source="drawn", method="random")
 
 
-def turning_on_instances(seed):
-    """Returns a problem of one to three services, and the tables of their models on three sizes of instances."""
+SHARES = (30.0, 50.0, 100.0)
+"""Of a GPU under MPS, at which models are measured alone."""
+
+ON_INSTANCES = (["mig"], ["mig"], ["mig", "exclusive"])
+WITH_SHARES = (["mps"], ["mps", "mig"], ["mps", "exclusive"], ["mps", "mig", "exclusive"])
+
+
+def turning_on_instances(seed, *, percentile=False, kinds=ON_INSTANCES):
+    """
+    Returns a problem of one to three services, and the tables of their models on three sizes of instances and shares.
+
+    `kinds`: the ways to share a GPU that are drawn from.
+    """
     draw = Random(f"instances {seed}")
     batches = draw.choice(((1,), (1, 2), (1, 4), (2, 3)))
     profiles = [_profile(draw, f"m{i}", batches) for i in range(2)]
     workloads = [_workload(draw, draw.choice(profiles)) for _ in range(draw.choice((1, 2, 3, 3)))]
-    entry = {"gpu": GPU, "sharing": draw.choice((["mig"], ["mig"], ["mig", "exclusive"]))}
+    entry = {"gpu": GPU, "sharing": draw.choice(kinds)}
     entry["price_per_hour"] = draw.choice((1.0, 3.43))
     if draw.random() < 0.3:
         entry["count"] = draw.choice((1, 2))
     settings = {"turns": draw.choice(("fixed", "fixed", "any")), "headroom": draw.choice((0.0, 0.0, 0.1))}
     settings["slo_fraction"] = draw.choice((0.5, 0.5, 0.4))
+    if percentile:
+        del settings["slo_fraction"]
+        settings |= {"latency": "percentile", "quantile": draw.choice((0.9, 0.95, 0.99)), "max_processes": 1}
+        settings["dispatch"] = draw.choice(("random", "weighted_round_robin"))
+    if "mps" in entry["sharing"]:
+        profiles = [one.model_copy(update={"points": (*one.points, *_shares(draw, one))}) for one in profiles]
     return problem_of(workloads, fleet=[entry], name=f"instances-{seed}", **settings), profiles
 
 
@@ -44,6 +61,23 @@ def _profile(draw, model, batches):
                     )
                 )
     return Profile(model=model, gpu=GPU, provenance=DRAWN, points=tuple(points))
+
+
+def _shares(draw, profile):
+    """Returns points at some shares, from the times of the largest instance."""
+    growth, shares = draw.uniform(0.2, 1.1), draw.choice((SHARES, SHARES, SHARES[:2], SHARES[1:]))
+    whole = [one for one in profile.points if one.mig_profile == "7g.80gb" and one.processes == 1]
+    return tuple(
+        MeasuredPoint(
+            sm_percent=share,
+            batch=one.batch,
+            processes=1,
+            latency_ms=(ms := one.latency_ms * (100 / share) ** growth),
+            throughput_rps=1000 * one.batch / ms,
+        )
+        for share in shares
+        for one in whole
+    )
 
 
 def _workload(draw, profile):

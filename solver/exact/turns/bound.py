@@ -11,6 +11,9 @@ more than v_p = max over i and b with 2 l_i(b) <= SLO_i of pi_i 1000 b / l_i(b),
 e_g = max over its divisions of the sum of v_p. All rates together are worth sum pi_i R_i, which the GPUs of a plan must
 earn. Where max_g e_g / price_g <= 1, a plan thus costs at least sum pi_i R_i; any prices can be scaled to that.
 
+Of a percentile a turn carries 1000 b_i rho_i / d, with a load rho_i that falls with d (performance/turns/turn_rule.py).
+As d >= l_i, it is no more than 1000 b_i rho_i(l_i) / d, and the same holds with b_i rho_i(l_i) for b_i.
+
 The prices are the duals of the program that mixes such services alone in fractions (HiGHS); the bound holds for any
 prices, so the solver's tolerances cannot make it wrong, only weaker.
 """
@@ -20,18 +23,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...performance.interference.prediction import Floats
+from ...performance.turns.turn_rule import TurnRule
 
 Divisions = Sequence[tuple[float, ...]]
 """Ways to divide a GPU: shares in percent."""
 
 
-def greatest_alone_rps(latency_ms: Floats, slo_ms: Floats) -> Floats:
+def greatest_alone_rps(latency_ms: Floats, rule: TurnRule) -> Floats:
     """Returns the most that each service carries alone on a share, shape (service,); `latency_ms`: (service, batch)."""
-    batch = np.arange(1, latency_ms.shape[1] + 1)
-    in_time = 2 * latency_ms <= slo_ms[:, None] * (1 + 1e-9)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        carried = np.where(in_time, 1000.0 * batch / latency_ms, 0.0)
-    return np.asarray(carried.max(axis=1, initial=0.0), dtype=np.float64)
+    batch = np.broadcast_to(np.arange(1, latency_ms.shape[1] + 1), latency_ms.shape)
+    return np.asarray(rule.alone_rps(batch, latency_ms).max(axis=1, initial=0.0), dtype=np.float64)
 
 
 def cost_bound(

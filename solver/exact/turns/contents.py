@@ -2,7 +2,8 @@
 What a share may serve: sets of services with a batch each, in rounds without idle time.
 
 A content of a share is a set S of services with batches b. Its round is d = sum over S of l_i(b_i), and it is legal if
-each request is in time, d + l_i <= SLO_i (slots are kept) or 2 d <= SLO_i (any order). It carries 1000 b_i / d of each.
+each request is in time, d + l_i <= SLO_i (slots are kept) or 2 d <= SLO_i (any order). It carries 1000 b_i / d of each,
+or of a percentile what performance/turns/turn_rule.py says; where that is nothing, the service is better left out.
 Idle time never helps: a longer round of the same batches lowers every capacity and lengthens every wait.
 
 Capacity beyond a service's rate is worth nothing, so capacities are cut at the rates; then a content that another one
@@ -16,9 +17,7 @@ from itertools import combinations
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
-
-TOLERANCE = 1e-9
-"""Part of an SLO by which rounding may exceed it."""
+from ...performance.turns.turn_rule import TOLERANCE, TurnRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +39,9 @@ class Contents:
 
 def contents_of(
     latency_ms: Floats,
-    slo_ms: Floats,
     sets: Sequence[tuple[int, ...]],
+    rule: TurnRule,
     *,
-    slots_kept: bool,
     most_rows: int = 1 << 24,
     rate_rps: Floats | None = None,
 ) -> Contents:
@@ -54,8 +52,6 @@ def contents_of(
     ----------
     latency_ms
         Shape (service, batch): of batches 1, 2, ... alone; inf: not known, or not allowed.
-    slo_ms
-        Shape (service,): what waiting and execution may take together.
     sets
         Which services may take turns together.
     most_rows
@@ -64,16 +60,15 @@ def contents_of(
     rate_rps
         Shape (service,): capacities beyond are not told apart; None: all are.
     """
-    services = len(slo_ms)
+    services = len(rule.slo_ms)
     batches: list[Ints] = []
     capacities: list[Floats] = []
     rounds: list[Floats] = []
     for members in sets:
-        found = _of_set(latency_ms, slo_ms, members, slots_kept, most_rows)
+        found = _of_set(latency_ms, members, rule, most_rows)
         if found is None:
             continue
-        own, round_ms = found
-        carried = 1000.0 * own / round_ms[:, None]
+        own, carried, round_ms = found
         kept = undominated(carried if rate_rps is None else np.minimum(carried, rate_rps[list(members)]))
         batch = np.zeros((len(kept), services), dtype=np.int64)
         capacity = np.zeros((len(kept), services))
@@ -96,10 +91,10 @@ def all_sets(services: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
 
 
 def _of_set(
-    latency_ms: Floats, slo_ms: Floats, members: tuple[int, ...], slots_kept: bool, most_rows: int
-) -> tuple[Ints, Floats] | None:
-    """Returns batches, shape (content, member), and rounds of the legal contents of a set; None: there are none."""
-    allowed = [np.flatnonzero(2 * latency_ms[i] <= slo_ms[i] * (1 + TOLERANCE)) for i in members]
+    latency_ms: Floats, members: tuple[int, ...], rule: TurnRule, most_rows: int
+) -> tuple[Ints, Floats, Floats] | None:
+    """Returns batches and capacities, shape (content, member), and rounds of what is legal of a set; None: nothing."""
+    allowed = [np.flatnonzero(2 * latency_ms[i] <= rule.slo_ms[i] * (1 + TOLERANCE)) for i in members]
     if any(not one.size for one in allowed):
         return None
     each = max(1, int(most_rows ** (1 / len(members)) + 1e-9))
@@ -107,11 +102,13 @@ def _of_set(
         one if one.size <= each else one[np.linspace(0, one.size - 1, each).round().astype(int)] for one in allowed
     ]
     grid = np.stack(np.meshgrid(*allowed, indexing="ij"), axis=-1).reshape(-1, len(members))
-    time_ms = latency_ms[list(members), grid]
+    who = np.broadcast_to(np.array(members), grid.shape)
+    time_ms = latency_ms[who, grid]
     round_ms = time_ms.sum(axis=1)
-    takes_ms = round_ms[:, None] + (time_ms if slots_kept else round_ms[:, None])
-    legal = np.all(takes_ms <= slo_ms[list(members)] * (1 + TOLERANCE), axis=1)
-    return (grid[legal] + 1, round_ms[legal]) if legal.any() else None
+    length = np.broadcast_to(round_ms[:, None], grid.shape)
+    carried = rule.carried_rps(who, grid + 1, time_ms if rule.slots_kept else length, length)
+    legal = np.all(carried > 0, axis=1)
+    return (grid[legal] + 1, carried[legal], round_ms[legal]) if legal.any() else None
 
 
 def undominated(capacity: Floats) -> Ints:
@@ -123,8 +120,3 @@ def undominated(capacity: Floats) -> Ints:
         found.append(int(best))
         left = left[np.any(capacity[left] > capacity[best], axis=1)]
     return np.array(sorted(found), dtype=np.int64)
-
-
-def _spread(size: int, most: int) -> Ints:
-    """Returns all of so many indices, or some of them, the first and the last one among them."""
-    return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(np.int64))

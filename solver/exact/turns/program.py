@@ -19,6 +19,7 @@ import numpy as np
 from ortools.math_opt.python import mathopt
 
 from ...performance.interference.prediction import Floats
+from ...performance.turns.turn_rule import TurnRule
 from ..backends.highs import End, end_of, run_highs
 from ..cost_lattice import CostLattice, lattice_of
 from ..met_rates import solved_with_rates_met
@@ -63,7 +64,7 @@ class TurnsAnswer:
     solver: str | None
 
 
-def prices_of_rates(types: Sequence[GpuType], slo_ms: Floats, rate_rps: Floats, time_limit_s: float) -> Floats:
+def prices_of_rates(types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats, time_limit_s: float) -> Floats:
     """Returns prices per request/s, shape (service,): duals of the program with services alone, in fractions."""
     model = mathopt.Model(name="turns alone")
     rows = [model.add_linear_constraint(lb=1.0) for _ in rate_rps]
@@ -76,7 +77,7 @@ def prices_of_rates(types: Sequence[GpuType], slo_ms: Floats, rate_rps: Floats, 
                 division.count(share) * x for division, x in zip(one.divisions, divisions, strict=True)
             )
             parts = []
-            for i, rps in enumerate(greatest_alone_rps(latency_ms, slo_ms)):
+            for i, rps in enumerate(greatest_alone_rps(latency_ms, rule)):
                 if rps > 0:
                     part = model.add_variable(lb=0.0)
                     rows[i].set_coefficient(part, float(rps / rate_rps[i]))
@@ -90,11 +91,11 @@ def prices_of_rates(types: Sequence[GpuType], slo_ms: Floats, rate_rps: Floats, 
     return np.maximum([duals[row] for row in rows], 0.0) / rate_rps
 
 
-def bound_of(types: Sequence[GpuType], slo_ms: Floats, rate_rps: Floats, time_limit_s: float) -> float:
+def bound_of(types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats, time_limit_s: float) -> float:
     """Returns a lower bound on the cost of any plan, by the best prices that the program above finds (bound.py)."""
-    prices = prices_of_rates(types, slo_ms, rate_rps, time_limit_s)
+    prices = prices_of_rates(types, rule, rate_rps, time_limit_s)
     alone = {
-        one.name: {share: greatest_alone_rps(latency, slo_ms) for share, latency in one.latency_ms.items()}
+        one.name: {share: greatest_alone_rps(latency, rule) for share, latency in one.latency_ms.items()}
         for one in types
     }
     divisions = {one.name: one.divisions for one in types}

@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
+from ...performance.turns.turn_rule import TurnRule
 from .bound import Divisions
 from .contents import Contents, all_sets, contents_of
 from .program import GpuType, bound_of, solve_turns
@@ -59,7 +60,8 @@ class Limited:
     def contents(self) -> Mapping[float, Contents]:
         """The contents of each share, at any rates."""
         sets = list(all_sets(range(len(self.slo_ms)), TOGETHER))
-        return {share: contents_of(one, self.slo_ms, sets, slots_kept=True) for share, one in self.latency_ms.items()}
+        rule = TurnRule(self.slo_ms, slots_kept=True)
+        return {share: contents_of(one, sets, rule) for share, one in self.latency_ms.items()}
 
     def decided(self, rate_rps: Sequence[float], gpus: int, time_limit_s: float = 600.0) -> Decision:
         """Returns whether so many GPUs serve the rates; a service without any needs nothing."""
@@ -69,7 +71,7 @@ class Limited:
             return Decision("possible", "program")
         latency = {share: one[on] for share, one in self.latency_ms.items()}
         kind = GpuType("gpu", 1.0, None, self.divisions, latency)
-        bound = bound_of([kind], self.slo_ms[on], rate[on], FOR_THE_BOUND_S)
+        bound = bound_of([kind], TurnRule(self.slo_ms[on], slots_kept=True), rate[on], FOR_THE_BOUND_S)
         if bound > gpus * (1 + 1e-9):
             return Decision("impossible", "bound")
         offered = {("gpu", share): _of_these(every, on, rate) for share, every in self.contents.items()}

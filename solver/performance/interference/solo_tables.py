@@ -11,11 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from ...model.interference import NeighbourModel
 from ...model.profile import MeasuredPoint, Profile, Quality
-from .prediction import Floats, Ints, SharedPrediction
 
 
 @dataclass(frozen=True)
@@ -104,33 +101,6 @@ def _of_one(model: NeighbourModel | None, own: SoloPoint, other: SoloPoint) -> f
         + model.constant
     )
     return 1 + max(0.0, slowdown)
-
-
-class SoloTables:
-    """The tables of several workloads; an `InterferenceModel` for measured shares. What is unknown takes nan ms."""
-
-    def __init__(self, tables: Sequence[SoloTable]) -> None:
-        self._tables = tables
-
-    def predict(self, workload: Ints, batch: Ints, percent: Floats) -> SharedPrediction:
-        """As the protocol says."""
-        latency, solo = np.zeros(percent.shape), np.zeros(percent.shape)
-        for gpu in np.ndindex(percent.shape[:-1]):
-            points = {
-                i: self._tables[workload[*gpu, i]].at(int(batch[*gpu, i]), float(percent[*gpu, i]))
-                for i in range(percent.shape[-1])
-                if percent[*gpu, i] > 0
-            }
-            for i, own in points.items():
-                others = [other for j, other in points.items() if j != i]
-                known = [other for other in others if other is not None]
-                if own is None or len(known) < len(others):
-                    latency[*gpu, i] = solo[*gpu, i] = np.nan
-                    continue
-                solo[*gpu, i] = own.latency_ms
-                latency[*gpu, i] = own.latency_ms * alpha(self._tables[workload[*gpu, i]].neighbours, own, known)
-        throughput = np.divide(1000.0 * batch, latency, out=np.zeros(latency.shape), where=latency > 0)
-        return SharedPrediction(latency, throughput, {"alone": solo, "neighbour": latency - solo}, None, None)
 
 
 def _between(low: float | None, high: float | None, part: float) -> float | None:

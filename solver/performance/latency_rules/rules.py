@@ -61,10 +61,10 @@ def not_planned(problem: Problem, source: str) -> list[Finding]:
         )
         for what in not_by_set(problem)
     ]
-    if settings.turns != "none" and settings.latency != "execution":
+    if settings.turns != "none" and settings.latency not in ("execution", "percentile"):
         message = (
             f"is {settings.turns!r}, but what is promised is {settings.latency!r}, which is not planned for services "
-            "that take turns; expected latency: execution, or turns: none"
+            "that take turns; expected latency: execution or percentile, or turns: none"
         )
         found.append(Finding(source, "settings.turns", message))
     return found
@@ -77,15 +77,18 @@ def not_by_set(problem: Problem) -> Iterator[str]:
     shared = [entry.gpu for entry in problem.fleet if "mps" in entry.sharing]
     if shared and problem.settings.mps_rules == "igniter":
         yield f"on GPUs under MPS ({few(shared)}) by mps_rules: igniter, which say what a resident gets by itself"
+    if problem.settings.turns != "none":
+        yield "for services that take turns"
     if problem.settings.objective == "capacity" and problem.settings.capacity_weights == "solo":
         yield "for most capacity with capacity_weights: solo, as what a GPU carries alone is no sum either (equal is)"
 
 
 def asked_by(problem: Problem, rate_rps: Floats) -> Asked:
     """Returns what the workloads of a problem ask at these rates, shape (workload,)."""
+    return Asked(np.array([workload.slo_ms for workload in problem.workloads]), rate_rps, quantiles_of(problem))
+
+
+def quantiles_of(problem: Problem) -> Floats:
+    """Returns the part of each workload's requests that is to be in time, where a percentile is promised."""
     quantile = problem.settings.quantile
-    return Asked(
-        np.array([workload.slo_ms for workload in problem.workloads]),
-        rate_rps,
-        np.array([quantile if one.slo_quantile is None else one.slo_quantile for one in problem.workloads]),
-    )
+    return np.array([quantile if one.slo_quantile is None else one.slo_quantile for one in problem.workloads])

@@ -12,7 +12,8 @@ Both are reached: by a request that comes just after its turn began, and whose b
 is the case d = l_i, of which 2 l_i is what the execution rule with slo_fraction 1/2 asks to be within the SLO; so a
 round is held against slo_fraction / 0.5 of the SLO.
 
-Nothing is promised of requests that come at random: at the full rate their queue grows without end.
+By execution nothing is promised of requests that come at random: at the full rate their queue grows without end. Of a
+percentile turn_rule.py has what a turn carries; waiting and execution may then take all of the SLO.
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,8 @@ def capacity_rps(batch: int, duty_cycle_ms: float) -> float:
 
 def request_may_take_ms(settings: Settings, slo_ms: float) -> float:
     """Returns how long a request may wait and be executed where services take turns."""
+    if settings.latency == "percentile":
+        return slo_ms
     return slo_ms * settings.slo_fraction / FULL_PART
 
 

@@ -1,7 +1,7 @@
-"""Turns on MIG instances and whole GPUs: packed by prices, with a bound of all plans."""
+"""Turns on MIG instances, whole GPUs and measured shares under MPS: packed by prices, with a bound of all plans."""
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Sequence
 from functools import partial
 from math import inf
 from random import Random
@@ -10,20 +10,20 @@ from time import monotonic
 import numpy as np
 
 from ...allocation.assembly import without_plan
+from ...allocation.rounds import Round, RoundsGpu, Turn
 from ...allocation.rounds_on_instances import Instance, InstanceTurn, assemble_instances
 from ...exact.cost_lattice import cost_lattice
-from ...exact.mig.patterns import patterns_of
 from ...exact.proof import ended, is_within
 from ...exact.turns.columns.packing import Packing
-from ...exact.turns.columns.slots import Content, Slots, slots_of
-from ...exact.turns.columns.time_shares import Cut, cost_bound, slot_prices, time_shares
+from ...exact.turns.columns.slots import Content, Slots
+from ...exact.turns.columns.time_shares import cost_bound, slot_prices, time_shares
 from ...exact.turns.columns.whole_gpus import gpus_for
 from ...model.plan import Bound, Plan, Search, Unserved
 from ...model.stop_reason import StopReason
-from ...performance.interference.prediction import Floats
-from ...performance.resolve import ResolvedProblem, usable_points
-from ...performance.turns.rounds import request_may_take_ms
+from ...performance.resolve import ResolvedProblem
+from ...performance.turns.turn_rule import turn_rule
 from ...runtime.interruption import offer
+from .turning_partitions import TurningPartitions, turning_partitions
 
 METHOD = "least share of a partition's time that each service needs (solver/exact/turns/columns/time_shares.py)"
 
@@ -42,12 +42,10 @@ LEAST_PRICE = 1e-3
 def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float) -> Plan:
     """Returns the cheapest plan that was found, with a bound of all plans; in equal time, equal plans."""
     until = monotonic() + time_limit_s
-    settings, rate_rps = resolved.problem.settings, resolved.required_rps
-    slots_kept, lattice = settings.turns == "fixed", cost_lattice(resolved)
-    slo_ms = np.array([request_may_take_ms(settings, one.slo_ms) for one in resolved.problem.workloads])
-    slots = [_slots(resolved, k, slo_ms) for k in range(len(resolved.sizes))]
-    cuts = _cuts(resolved)
-    shares = np.array([time_shares(one, rate_rps, slo_ms, slots_kept=slots_kept) for one in slots])
+    rate_rps, lattice, rule = resolved.required_rps, cost_lattice(resolved), turn_rule(resolved.problem)
+    partitions = turning_partitions(resolved, rule)
+    slots, cuts = partitions.slots, partitions.cuts
+    shares = np.array([time_shares(one, rate_rps, rule) for one in slots])
     slot_usd = slot_prices(shares, cuts)
     bound = lattice.next_cost(cost_bound(slot_usd, shares, cuts))
     stated = _bound(resolved, bound)
@@ -56,24 +54,28 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
         return _without(resolved, planner, stated, search(stopped=StopReason.INFEASIBLE))
 
     offer(lambda stopped: _without(resolved, planner, stated, search(stopped=stopped)))
+    if not np.max([one.alone_rps for one in slots], axis=0).all():
+        return _without(resolved, planner, stated, search(stopped=StopReason.GAP_LEFT))
     floor = LEAST_PRICE * min(entry.price_per_hour for entry in resolved.fleet)
-    packing = Packing(slots, np.maximum(slot_usd, floor), rate_rps, slo_ms, slots_kept=slots_kept)
+    packing = Packing(slots, np.maximum(slot_usd, floor), rate_rps, rule)
     available = {entry.gpu.name: entry.available for entry in resolved.fleet}
     contents, draw, vain, paid = packing.filled(until - TO_BUILD * time_limit_s), Random(1), 0, inf
-    best: list[tuple[str, list[Instance]]] | None = None
+    best: tuple[list[tuple[str, list[Instance]]], list[RoundsGpu]] | None = None
     cost = inf
 
     def built(stopped: StopReason) -> Plan:
-        gpus, known = best or [], search(stopped=stopped)
-        return assemble_instances(resolved, gpus, planner=planner, bound=stated, search=known)
+        (gpus, under_mps), known = best or ([], []), search(stopped=stopped)
+        return assemble_instances(resolved, gpus, under_mps, planner=planner, bound=stated, search=known)
 
     while True:
         if packing.usd(contents) < paid:
             paid = packing.usd(contents)
-            counts = gpus_for([*packing.whole, *contents], cuts, available, lattice, max(0.1, until - monotonic()))
+            everything, left_s = [*packing.whole, *contents], max(0.1, until - monotonic())
+            counts = gpus_for(everything, partitions.usable_cuts, available, lattice, left_s)
             if counts is not None:
-                found = list(_dealt([*packing.whole, *contents], slots, cuts, counts))
-                own = sum(resolved.fleet_by_name[gpu].price_per_hour for gpu, _ in found)
+                found = _dealt(everything, partitions, counts)
+                used = [*(gpu for gpu, _ in found[0]), *(one.gpu for one in found[1])]
+                own = sum(resolved.fleet_by_name[gpu].price_per_hour for gpu in used)
                 if own < cost:
                     best, cost = found, own
                     offer(built)
@@ -89,73 +91,45 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
     return built(ended(cost, bound, gap=resolved.gap, limited=limited))
 
 
-def _slots(resolved: ResolvedProblem, k: int, slo_ms: Floats) -> Slots:
-    size, none = resolved.sizes[k], np.zeros(0)
-    points, looked_up = [], {}
-    for workload in resolved.problem.workloads:
-        alike = workload.model, workload.gpus, workload.batch_sizes, workload.memory_mib
-        if alike not in looked_up:
-            looked_up[alike] = usable_points(1, workload, size, resolved.points)
-        usable = looked_up[alike]
-        if usable is None:
-            points.append((none.astype(np.int64), none, none))
-        else:
-            memory = (
-                usable.memory_mib if workload.memory_mib is None else np.full(usable.batch.size, workload.memory_mib)
-            )
-            points.append((usable.batch, usable.latency_ms, memory))
-    memory_mib = size.mig.memory_mib if size.mig else resolved.fleet_by_name[size.gpu].facts.memory_mib
-    return slots_of(
-        size.gpu,
-        size.name,
-        points,
-        alone_rps=resolved.capacity_rps[:, k],
-        rate_rps=resolved.required_rps,
-        slo_ms=slo_ms,
-        capacity_mib=inf if memory_mib is None else float(memory_mib),
-    )
-
-
-def _cuts(resolved: ResolvedProblem) -> list[Cut]:
-    index = {(size.gpu, size.name): k for k, size in enumerate(resolved.sizes)}
-    return [
-        Cut(
-            pattern.gpu,
-            entry.price_per_hour,
-            {index[pattern.gpu, name]: number for name, number in Counter(pattern.profiles).items()},
-        )
-        for entry in resolved.fleet
-        for pattern in patterns_of(resolved, entry)
-    ]
-
-
 def _dealt(
-    contents: Sequence[Content], slots: Sequence[Slots], cuts: Sequence[Cut], counts: Sequence[int]
-) -> Iterator[tuple[str, list[Instance]]]:
-    """Yields the GPUs on which anything stands."""
+    contents: Sequence[Content], partitions: TurningPartitions, counts: Sequence[int]
+) -> tuple[list[tuple[str, list[Instance]]], list[RoundsGpu]]:
+    """Returns the GPUs on which anything stands: those that are cut by MIG or used whole, and those under MPS."""
     waiting: defaultdict[int, deque[Content]] = defaultdict(deque)
     for one in contents:
         waiting[one.slot].append(one)
-    for cut, number in zip(cuts, counts, strict=True):
+    cut_up: list[tuple[str, list[Instance]]] = []
+    under_mps: list[RoundsGpu] = []
+    for cut, number in zip(partitions.usable_cuts, counts, strict=True):
         for _ in range(number):
-            own = [
-                _instance(waiting[k].popleft(), slots)
-                for k, times in cut.counts.items()
-                for _ in range(min(times, len(waiting[k])))
-            ]
-            if own:
-                yield cut.gpu, own
+            own = [waiting[k].popleft() for k, times in cut.counts.items() for _ in range(min(times, len(waiting[k])))]
+            shared = all(partitions.percent[one.slot] is not None for one in own)
+            if own and shared:
+                under_mps.append(RoundsGpu(cut.gpu, tuple(_round(one, partitions) for one in own)))
+            elif own:
+                cut_up.append((cut.gpu, [_instance(one, partitions.slots) for one in own]))
+    order = {cut.gpu: i for i, cut in reversed(list(enumerate(partitions.usable_cuts)))}
+    return cut_up, sorted(under_mps, key=lambda one: order[one.gpu])
+
+
+def _round(content: Content, partitions: TurningPartitions) -> Round:
+    """Returns a round on a share under MPS; a service that has it for itself has a round there too."""
+    percent, one = partitions.percent[content.slot], partitions.slots[content.slot]
+    if percent is None or content.options is None or content.round_ms is None:
+        raise RuntimeError(f"services {content.services} have no round on {one.name} of {one.gpu}")
+    turns = zip(content.services, content.options, strict=True)
+    return Round(percent, tuple(Turn(w, int(one.batch[w, j])) for w, j in turns), content.round_ms)
 
 
 def _instance(content: Content, slots: Sequence[Slots]) -> Instance:
     if content.options is None:
         return Instance(content.slot, content.services[0])
     one = slots[content.slot]
-    turns = zip(content.services, content.options, strict=True)
+    turns = zip(content.services, content.options, content.carried_rps, strict=True)
     return Instance(
         content.slot,
         None,
-        tuple(InstanceTurn(w, int(one.batch[w, j]), float(one.latency_ms[w, j])) for w, j in turns),
+        tuple(InstanceTurn(w, int(one.batch[w, j]), float(one.latency_ms[w, j]), rps) for w, j, rps in turns),
     )
 
 
@@ -181,6 +155,6 @@ def _without(resolved: ResolvedProblem, planner: str, bound: Bound, search: Sear
     if search.stopped is StopReason.INFEASIBLE:
         reason = too_few(bound)
     elif search.stopped is StopReason.GAP_LEFT:
-        reason = "no plan was found with the GPUs that there are; this proves nothing"
+        reason = "no plan was found with the GPUs that there are, and their memory; this proves nothing"
     unserved = [Unserved(workload=one.name, reason=reason) for one in resolved.problem.workloads]
     return without_plan(resolved, unserved, planner=planner, search=search, bound=bound)

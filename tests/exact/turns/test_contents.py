@@ -9,6 +9,7 @@ from oracles.turns_enumeration import drawn, enumerated, fewest
 from sliceplan.solver.exact.turns.bound import cost_bound, greatest_alone_rps
 from sliceplan.solver.exact.turns.contents import all_sets, contents_of, undominated
 from sliceplan.solver.exact.turns.program import GpuType, bound_of, solve_turns
+from sliceplan.solver.performance.turns.turn_rule import TurnRule
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -18,7 +19,7 @@ def test_every_legal_content_is_there_or_beaten_by_one_that_is(seed, slots_kept)
     rng = random.Random(seed)
     latency, slo_ms = drawn(rng, 3)
     rate = np.array([rng.uniform(50, 600) for _ in slo_ms])
-    offered = contents_of(latency, slo_ms, list(all_sets(range(3), 3)), slots_kept=slots_kept, rate_rps=rate)
+    offered = contents_of(latency, list(all_sets(range(3), 3)), TurnRule(slo_ms, slots_kept), rate_rps=rate)
     kept = offered.at_rates(rate).capacity_rps
     every = [np.minimum(one, rate) for one in enumerated(latency, slo_ms, slots_kept)]
     for one in every:
@@ -33,7 +34,7 @@ def test_no_content_earns_more_than_a_service_alone(seed):
     rng = random.Random(100 + seed)
     latency, slo_ms = drawn(rng, 4, batches=3)
     prices = np.array([rng.choice([0.0, rng.uniform(0, 5)]) for _ in slo_ms])
-    alone = float(np.max(prices * greatest_alone_rps(latency, slo_ms)))
+    alone = float(np.max(prices * greatest_alone_rps(latency, TurnRule(slo_ms, True))))
     for slots_kept in (True, False):
         for one in enumerated(latency, slo_ms, slots_kept):
             assert float(prices @ np.array(one)) <= alone * (1 + 1e-9)
@@ -52,8 +53,8 @@ def test_the_program_finds_the_fewest_gpus_and_the_bound_is_no_more(seed):
     base, slo_ms = drawn(rng, 2, batches=3)
     latency = {share: base * (100 / share) ** rng.uniform(0.3, 0.9) for share in (40, 50, 60, 100)}
     rate = np.array([rng.uniform(50, 1500) for _ in slo_ms])
-    if any(greatest_alone_rps(latency[100], slo_ms) == 0):
-        rate = np.where(greatest_alone_rps(latency[100], slo_ms) > 0, rate, 0.0)
+    if any(greatest_alone_rps(latency[100], TurnRule(slo_ms, True)) == 0):
+        rate = np.where(greatest_alone_rps(latency[100], TurnRule(slo_ms, True)) > 0, rate, 0.0)
     served = np.flatnonzero(rate > 0)
     if not served.size:
         served, slo_ms, rate = np.array([0]), np.array([1e3, 1e3]), np.array([100.0, 0.0])
@@ -61,10 +62,10 @@ def test_the_program_finds_the_fewest_gpus_and_the_bound_is_no_more(seed):
     slo_ms, rate = slo_ms[served], rate[served]
     gpu = GpuType("g", 2.0, None, divisions, latency)
     contents = {
-        ("g", share): contents_of(one, slo_ms, list(all_sets(range(len(rate)), 2)), slots_kept=True).at_rates(rate)
+        ("g", share): contents_of(one, list(all_sets(range(len(rate)), 2)), TurnRule(slo_ms, True)).at_rates(rate)
         for share, one in latency.items()
     }
-    bound = bound_of([gpu], slo_ms, rate, 10)
+    bound = bound_of([gpu], TurnRule(slo_ms, True), rate, 10)
     answer = solve_turns([gpu], contents, rate, bound, time_limit_s=10)
     expected = fewest(latency, slo_ms, rate, divisions, 8)
     if expected is None:

@@ -1,12 +1,14 @@
 """The planner that lets services take turns with a proven bound."""
 
 import pytest
+from oracles.turns_on_instances import fewest_gpus
 from problems.gpulets import a100_problem, a100_profiles, with_2080ti_neighbours
+from problems.instance_turn_draws import turning_on_instances
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.model.plan import Status
-from sliceplan.solver.planners.exact_turns import divisions
+from sliceplan.solver.planners.exact_plans.turning_partitions import divisions
 
 OTHERS = ("sbp", "sbp-half", "gpulets", "self-tuning")
 
@@ -68,24 +70,59 @@ def test_limits_on_replicas_and_lists_of_batch_sizes_are_kept():
 def test_what_it_does_not_plan_is_refused_with_the_reason():
     slowed = planned(a100_problem((800, 0, 0, 0, 0)), profiles=with_2080ti_neighbours(a100_profiles()))
     assert "does not plan yet what neighbours slow" in slowed.unserved[0].reason
-    many = problem_of(
-        [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60}] * 9,
+    limited = problem_of(
+        [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60, "max_replicas": 1}] * 9,
         fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
         turns="fixed",
     )
-    assert "plans up to 8 services; there are 9" in planned(many).unserved[0].reason
-    mixed = problem_of(
+    assert "keeps limits on replicas of up to 8 services" in planned(limited).unserved[0].reason
+    standby = problem_of(
         [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60}],
-        fleet=[{"gpu": "A100-80GB", "sharing": ["mps", "exclusive"]}],
+        fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
         turns="fixed",
+        shadow_percent=10,
     )
-    assert "plans GPUs under MPS alone, or none of them under MPS" in planned(mixed).unserved[0].reason
-    heavy = problem_of(
-        [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60, "memory_mib": 60000}],
+    assert "knows no standby processes" in planned(standby).unserved[0].reason
+
+
+@pytest.mark.parametrize(
+    ("sharing", "latency"), [("mps", "execution"), ("exclusive", "execution"), ("mps", "percentile")]
+)
+def test_many_services_share_gpus_under_mps_and_whole_ones(sharing, latency):
+    workloads = [
+        {"model": model, "rate_rps": rate, "slo_ms": slo_ms}
+        for model, slo_ms in (("vgg16", 80), ("resnet50", 60), ("inception", 90))
+        for rate in (5, 9, 14, 20, 40)
+    ]
+    fleet = [{"gpu": "A100-80GB", "sharing": list(dict.fromkeys(["mps", sharing]))}]
+    problem = problem_of(workloads, fleet=fleet, turns="fixed", latency=latency)
+    plan = solve(problem, "exact-turns", profiles=a100_profiles(), time_limit_s=3)
+    assert plan.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert plan.bound.gpus <= plan.gpus_used <= 2
+
+
+def test_heavy_models_share_a_gpu_as_far_as_its_memory_goes():
+    problem = problem_of(
+        [{"model": "vgg16", "rate_rps": 10, "slo_ms": 200, "memory_mib": 30000}] * 3,
         fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
         turns="fixed",
     )
-    assert "knows no limits on memory" in planned(heavy).unserved[0].reason
+    plan = solve(problem, "exact-turns", profiles=a100_profiles(), time_limit_s=1)
+    assert (plan.status, plan.gpus_used) == (Status.FEASIBLE, 2)
+
+
+def test_of_few_services_under_mps_a_percentile_is_planned_as_all_that_there_is_says():
+    proven = 0
+    for seed in range(10):
+        problem, profiles = turning_on_instances(seed, percentile=True, kinds=[["mps"]])
+        plan, best = planned(problem, profiles=profiles), fewest_gpus(problem, profiles, 4)
+        if plan.status in (Status.OPTIMAL, Status.FEASIBLE):
+            assert plan.gpus_used >= (5 if best is None else best), seed
+        if best is not None and best <= (problem.fleet[0].count or 4):
+            assert plan.status in (Status.OPTIMAL, Status.FEASIBLE), seed
+            assert plan.bound.gpus <= best == plan.gpus_used, seed
+            proven += plan.status is Status.OPTIMAL
+    assert proven >= 3
 
 
 def test_a_gpu_is_divided_in_every_way_that_leaves_no_room():

@@ -21,7 +21,8 @@ from time import monotonic
 import numpy as np
 
 from ....performance.interference.prediction import Floats, Ints
-from .slots import TOLERANCE, Content, Slots, round_of
+from ....performance.turns.turn_rule import TOLERANCE, TurnRule
+from .slots import Content, Slots, alone_on, round_of
 from .time_shares import time_shares
 
 LENGTHS = 64
@@ -57,17 +58,16 @@ class _Offer:
 class Packing:
     """Fills partitions with services at given prices."""
 
-    def __init__(
-        self, slots: Sequence[Slots], slot_usd: Floats, rate_rps: Floats, slo_ms: Floats, *, slots_kept: bool
-    ) -> None:
-        self._slots, self._usd, self._slo_ms, self._slots_kept = slots, slot_usd, slo_ms, slots_kept
+    def __init__(self, slots: Sequence[Slots], slot_usd: Floats, rate_rps: Floats, rule: TurnRule) -> None:
+        self._slots, self._usd, self._rule = slots, slot_usd, rule
         self._whole, self._left_rps = _whole_partitions(slots, slot_usd, rate_rps)
         self._rest_rps = np.where(self._left_rps > 0, self._left_rps, 1.0)
-        shares = np.array([time_shares(one, self._rest_rps, slo_ms, slots_kept=slots_kept) for one in slots])
+        shares = np.array([time_shares(one, self._rest_rps, rule) for one in slots])
         with np.errstate(invalid="ignore"):
             self._pays = np.where(np.isfinite(shares), slot_usd[:, None] * shares, np.inf).min(axis=0)
         self._alone = _cheapest_alone(slots, slot_usd, self._rest_rps)
-        self._longest_ms = [self._longest(one) for one in slots]
+        self._option_ms = [self._longest(one) for one in slots]
+        self._longest_ms = [one.max(axis=1, initial=0.0) for one in self._option_ms]
 
     @property
     def whole(self) -> list[Content]:
@@ -141,27 +141,22 @@ class Packing:
         return found
 
     def _longest(self, one: Slots) -> Floats:
-        """Returns how long rounds may be in which one turn carries all of a service, shape (service,); 0: none may."""
-        if not one.batch.shape[1]:
-            return np.zeros(len(self._rest_rps))
-        waits = self._slo_ms[:, None] - one.latency_ms if self._slots_kept else self._slo_ms[:, None] / 2
-        ms = np.minimum(waits, 1000.0 * one.batch / self._rest_rps[:, None])
-        return np.asarray(np.where(ms >= one.latency_ms, ms, 0.0).max(axis=1), dtype=np.float64)
+        """Returns how long rounds may be in which a turn carries all of a service, shape (service, option); 0: none."""
+        ms = self._rule.longest_ms(one.batch, one.latency_ms, self._rest_rps)
+        return np.where(ms >= one.latency_ms, ms, 0.0)
 
     def _offers(self, k: int, services: Ints, noise: Floats, draw: Random | None) -> Iterator[_Offer]:
         """Yields rounds on one size of partition for some services."""
-        one, rate_rps = self._slots[k], self._rest_rps[services, None]
+        one, bears_ms = self._slots[k], self._option_ms[k][services]
         lengths = np.unique(self._longest_ms[k][services])
         lengths = lengths[lengths > 0]
         if lengths.size > LENGTHS:
             spread = np.linspace(0, lengths.size - 1, LENGTHS)
             chosen = spread.round().astype(np.int64) if draw is None else draw.sample(range(lengths.size), LENGTHS)
             lengths = lengths[np.sort(chosen)]
-        latency_ms, batch, rows = one.latency_ms[services], one.batch[services], np.arange(len(services))
+        latency_ms, rows = one.latency_ms[services], np.arange(len(services))
         for ms in (lengths * (1 - TOLERANCE)).tolist():
-            waits = ms + (latency_ms if self._slots_kept else ms)
-            carries = 1000.0 * batch >= ms * rate_rps
-            takes = np.where(carries & (waits <= self._slo_ms[services, None]), latency_ms, np.inf)
+            takes = np.where(bears_ms >= ms, latency_ms, np.inf)
             option = takes.argmin(axis=1)
             own = takes[rows, option]
             fits = np.flatnonzero(np.isfinite(own))
@@ -184,7 +179,8 @@ class Packing:
                 chosen.append(int(order[i]))
         if len(chosen) < 2:
             return None
-        return round_of(self._slots, offer.slot, offer.services[chosen].tolist(), offer.option[chosen].tolist())
+        who, what = offer.services[chosen].tolist(), offer.option[chosen].tolist()
+        return round_of(self._slots, offer.slot, who, what, self._rule)
 
     def _best_alone(self, left: Ints, best: tuple[float, Content] | None) -> Content:
         """Returns the best round, or a service alone if it is worth more so, or if there is no round."""
@@ -193,8 +189,7 @@ class Packing:
         if best is not None and best[0] >= worth[i]:
             return best[1]
         w = int(left[i])
-        k = int(self._alone[w])
-        return Content(k, (w,), (float(self._slots[k].alone_rps[w]),))
+        return alone_on(self._slots, int(self._alone[w]), w)
 
 
 def _whole_partitions(slots: Sequence[Slots], slot_usd: Floats, rate_rps: Floats) -> tuple[list[Content], Floats]:
@@ -206,9 +201,7 @@ def _whole_partitions(slots: Sequence[Slots], slot_usd: Floats, rate_rps: Floats
     own = capacity[size, np.arange(len(rate_rps))]
     count = np.floor(rate_rps / own * (1 + TOLERANCE))
     rest = np.maximum(0.0, rate_rps - count * own)
-    whole = [
-        Content(int(size[w]), (int(w),), (float(own[w]),)) for w in np.flatnonzero(count) for _ in range(int(count[w]))
-    ]
+    whole = [alone_on(slots, int(size[w]), int(w)) for w in np.flatnonzero(count) for _ in range(int(count[w]))]
     return whole, np.where(rest > rate_rps * TOLERANCE, rest, 0.0)
 
 

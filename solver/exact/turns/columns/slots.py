@@ -2,8 +2,8 @@
 Partitions that services may take turns on, what each achieves there, and what stands on one.
 
 On a partition stands either one service alone, at the best operating point of the latency rule, or a round: services
-that take turns, each in one process with one batch. A round is as long as its turns take: a longer one of the same
-batches lowers every capacity and lengthens every wait.
+that take turns, each in one process with one batch, or one that has a round for itself, where that carries more. A
+round is as long as its turns take: a longer one of the same batches lowers every capacity and lengthens every wait.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....performance.interference.prediction import Floats, Ints
-
-TOLERANCE = 1e-9
-"""Part of an SLO, or of memory, by which rounding may exceed it."""
+from ....performance.turns.turn_rule import TOLERANCE, TurnRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +23,9 @@ class Slots:
     name: str
     """MIG profile, or WHOLE_GPU."""
     alone_rps: Floats
-    """Shape (service,): what each carries alone; 0: it cannot be served here."""
+    """Shape (service,): what each carries that has it for itself; 0: it cannot be served here."""
+    alone_option: Ints
+    """Shape (service,): the batch of its round there; -1: none, it stands at the best operating point."""
     batch: Ints
     """Shape (service, option)."""
     latency_ms: Floats
@@ -57,23 +57,27 @@ def slots_of(
     *,
     alone_rps: Floats,
     rate_rps: Floats,
-    slo_ms: Floats,
+    rule: TurnRule,
     capacity_mib: float,
 ) -> Slots:
     """
     Returns the partitions of one size with the batches that a round may need.
 
     A batch is left out if another one takes no longer and either is no smaller or carries all of the service in any
-    round that is in time: that one can stand in its place. So is one that no round has, 2 l > S.
+    round that is in time, which of a percentile none is sure to do: that one can stand in its place. So is one that no
+    round has, 2 l > S.
 
     Parameters
     ----------
     points
         Of each service batches, their latencies in ms and the memory of a process in MiB (nan: not known).
+    alone_rps
+        Shape (service,): what each carries alone at its best operating point.
     """
-    kept = []
+    kept, slo_ms = [], rule.slo_ms
     for w, (batch, latency_ms, memory_mib) in enumerate(points):
-        carries = np.minimum(batch, int(np.ceil(slo_ms[w] * rate_rps[w] / 1000.0)))
+        enough = np.ceil(slo_ms[w] * rate_rps[w] / 1000.0) if rule.quantile is None else np.inf
+        carries = np.minimum(batch, enough)
         order = np.lexsort((np.nan_to_num(memory_mib), -carries, latency_ms))
         rises = carries[order] > np.maximum.accumulate(np.concatenate([[0], carries[order]]))[:-1]
         in_time = 2 * latency_ms[order] <= slo_ms[w] * (1 + TOLERANCE)
@@ -85,38 +89,29 @@ def slots_of(
     for w, (own_batch, own_ms, own_mib) in enumerate(kept):
         at = slice(0, len(own_batch))
         batch[w, at], latency_ms[w, at], memory_mib[w, at] = own_batch, own_ms, own_mib
-    return Slots(gpu, name, alone_rps, batch, latency_ms, memory_mib, capacity_mib)
+    in_rounds = np.where(memory_mib <= capacity_mib * (1 + TOLERANCE), rule.alone_rps(batch, latency_ms), 0.0)
+    best = in_rounds.max(axis=1, initial=0.0)
+    option = in_rounds.argmax(axis=1) if shape[1] else np.zeros(shape[0], dtype=np.int64)
+    option = np.where(best > alone_rps, option, -1)
+    return Slots(gpu, name, np.maximum(alone_rps, best), option, batch, latency_ms, memory_mib, capacity_mib)
 
 
-def alone(slots: Sequence[Slots]) -> list[Content]:
-    """Returns every service alone on every partition that can serve it."""
-    return [
-        Content(k, (int(w),), (float(one.alone_rps[w]),))
-        for k, one in enumerate(slots)
-        for w in np.flatnonzero(one.alone_rps > 0)
-    ]
+def alone_on(slots: Sequence[Slots], slot: int, service: int) -> Content:
+    """Returns a service that has a partition for itself."""
+    one, option = slots[slot], int(slots[slot].alone_option[service])
+    carried = (float(one.alone_rps[service]),)
+    if option < 0:
+        return Content(slot, (service,), carried)
+    return Content(slot, (service,), carried, (option,), float(one.latency_ms[service, option]))
 
 
-def round_of(slots: Sequence[Slots], slot: int, services: Sequence[int], options: Sequence[int]) -> Content:
+def round_of(
+    slots: Sequence[Slots], slot: int, services: Sequence[int], options: Sequence[int], rule: TurnRule
+) -> Content:
     """Returns a round, as long as its turns take."""
-    one = slots[slot]
-    round_ms = float(sum(one.latency_ms[w, j] for w, j in zip(services, options, strict=True)))
-    carried = tuple(1000.0 * int(one.batch[w, j]) / round_ms for w, j in zip(services, options, strict=True))
-    return Content(slot, tuple(services), carried, tuple(options), round_ms)
-
-
-def is_legal(content: Content, slots: Sequence[Slots], slo_ms: Floats, *, slots_kept: bool) -> bool:
-    """
-    Tells whether every request of a round is in time, and all models are in memory together.
-
-    `slo_ms`: shape (service,), what waiting and execution may take together. `slots_kept`: whether each turn has its
-    own place in the round (fixed), or the turns come in any order.
-    """
-    if content.options is None or content.round_ms is None:
-        return True
-    one, round_ms = slots[content.slot], content.round_ms
-    turns = list(zip(content.services, content.options, strict=True))
-    takes = [round_ms + (float(one.latency_ms[w, j]) if slots_kept else round_ms) for w, j in turns]
-    needed = sum(float(one.memory_mib[w, j]) for w, j in turns)
-    in_time = all(ms <= slo_ms[w] * (1 + TOLERANCE) for ms, w in zip(takes, content.services, strict=True))
-    return in_time and needed <= one.capacity_mib * (1 + TOLERANCE)
+    one, who, what = slots[slot], np.array(services), np.array(options)
+    latency_ms = one.latency_ms[who, what]
+    round_ms = float(sum(latency_ms.tolist()))
+    length = np.full(who.size, round_ms)
+    carried = rule.carried_rps(who, one.batch[who, what], latency_ms if rule.slots_kept else length, length)
+    return Content(slot, tuple(services), tuple(carried.tolist()), tuple(options), round_ms)

@@ -1,20 +1,25 @@
 """
 A lower bound on the cost of any plan with turns, by the share of a partition's time that each service needs.
 
-Let service w have the rate r, and S be what waiting and execution may take. On a partition of size k it is served
-alone, with capacity C, or in rounds of d ms with batches of b in l(b) ms. Say y = min(1, capacity / r) for the part of
+Let service w have the rate r. On a partition of size k it is served alone, with capacity C, or in rounds of d ms with
+batches of b in l(b) ms, of which it carries c_b(d) by the rule of turns. Say y = min(1, capacity / r) for the part of
 it that a partition carries, and u for the part of the partition that it takes:
 
-    alone      y = min(1, C / r),             u = 1
-    in turn    y = min(1, 1000 b / (d r)),    u = l(b) / d,    d <= D: S - l(b), or in any order S / 2
+    alone      y = min(1, C / r),         u = 1
+    in turn    y = min(1, c_b(d) / r),    u = l(b) / d
 
-For each, u >= tau_wk y with
+A round may be taken to be as long as its turns take (slots.py). Neither c_b(d) nor d c_b(d) rises with d: by execution
+c_b(d) = 1000 b / d up to the longest round in which all is in time, and 0 beyond; by a percentile d c_b(d) = 1000 b
+rho, of which the load rho falls with what an SLO leaves over d. Let D_b be the longest round in which r is carried. Up
+to it u / y = l / d >= l / D_b. Beyond it u / y = l r / (d c_b(d)) >= l / D_b, as d c_b(d) does not exceed its limit
+from above at D_b, which is D_b r at most. And no round is shorter than the turn itself, so where D_b < l, u / y >= r /
+c_b(l). So for each u >= tau_wk y with
 
-    tau_wk  =  min( max(1, r / C),  min over b of  l(b) max(1 / D, r / (1000 b)) )
+    tau_wk  =  min( max(1, r / C),  min over b of  l / D_b if D_b >= l, else r / c_b(l) )
 
-as u / y = l(b) max(1 / d, r / (1000 b)) falls with d. The turns of a round fit into it, so the u of a partition add up
-to 1 at most, and the y of a service over all partitions to 1 at least: either one of them carries all of its rate, or
-none is cut off. With x_wk the sum of the y of service w on partitions of size k, every plan satisfies
+The turns of a round fit into it, so the u of a partition add up to 1 at most, and the y of a service over all
+partitions to 1 at least: either one of them carries all of its rate, or none is cut off. With x_wk the sum of the y of
+service w on partitions of size k, every plan satisfies
 
     min   sum_p usd_p z_p
     over  sum_w tau_wk x_wk <= sum_p n_kp z_p for every size k,   sum_k x_wk >= 1 for every service w,   x, z >= 0
@@ -31,7 +36,11 @@ import numpy as np
 from ortools.math_opt.python import mathopt
 
 from ....performance.interference.prediction import Floats
+from ....performance.turns.turn_rule import TurnRule
 from .slots import Slots
+
+ROUNDING = 1e-8
+"""By which shares are less than they are computed: rounds may exceed an SLO by rounding."""
 
 
 @dataclass(frozen=True)
@@ -44,22 +53,16 @@ class Cut:
     """Index of the Slots -> partitions."""
 
 
-def time_shares(slots: Slots, rate_rps: Floats, slo_ms: Floats, *, slots_kept: bool) -> Floats:
-    """
-    Returns tau, shape (service,): the least part of a partition's time that a service needs there; inf: it cannot.
-
-    `slo_ms`: what waiting and execution may take. `slots_kept`: each turn has its own place in the round.
-    """
-    longest = (
-        slo_ms[:, None] - slots.latency_ms if slots_kept else np.repeat(slo_ms[:, None] / 2, slots.batch.shape[1], 1)
-    )
+def time_shares(slots: Slots, rate_rps: Floats, rule: TurnRule) -> Floats:
+    """Returns tau, shape (service,): the least part of a partition's time that a service needs; inf: it cannot."""
+    longest, rate = rule.longest_ms(slots.batch, slots.latency_ms, rate_rps), rate_rps[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        taken = slots.latency_ms * np.maximum(1 / longest, rate_rps[:, None] / (1000.0 * slots.batch))
+        in_one_turn = slots.latency_ms / longest
+        in_several = rate / rule.alone_rps(slots.batch, slots.latency_ms)
         alone = np.where(slots.alone_rps > 0, np.maximum(1.0, rate_rps / slots.alone_rps), np.inf)
-    # Rounds may exceed an SLO by rounding (slots.py), and so may the shares.
-    fits = np.isfinite(slots.latency_ms) & (longest > 0)
-    in_turn = np.where(fits, taken * (1 - 1e-8), np.inf).min(axis=1, initial=np.inf)
-    return np.asarray(np.minimum(in_turn, alone), dtype=np.float64)
+    taken = np.where(longest >= slots.latency_ms * (1 - ROUNDING), in_one_turn, in_several)
+    taken = np.where(np.isfinite(slots.latency_ms), taken * (1 - ROUNDING), np.inf).min(axis=1, initial=np.inf)
+    return np.asarray(np.minimum(taken, alone), dtype=np.float64)
 
 
 def cost_bound(slot_usd: Floats, shares: Floats, cuts: Sequence[Cut]) -> float:

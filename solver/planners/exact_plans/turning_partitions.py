@@ -1,0 +1,179 @@
+"""
+The partitions of a fleet that services may take turns on: MIG instances, whole GPUs, measured shares under MPS.
+
+A share is one at which a model was measured alone, and a GPU under MPS is divided into any of them that add up to 100.
+All of them are sizes of partitions, and ways to cut a GPU into them, to a search that knows nothing of what they are.
+Of a GPU under MPS memory is counted for a search as if each share had its part of it, and there are no more shares than
+MPS has clients: plans keep both, and bounds know neither.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from math import inf
+
+import numpy as np
+
+from ...exact.mig.patterns import patterns_of
+from ...exact.turns.columns.slots import Slots, slots_of
+from ...exact.turns.columns.time_shares import Cut
+from ...performance.interference.prediction import Floats, Ints
+from ...performance.resolve import FleetType, ResolvedProblem, usable_points
+from ...performance.turns.turn_rule import TurnRule
+
+MOST_DIVISIONS = 2_000
+"""Ways to divide a GPU that are enumerated."""
+
+Points = tuple[Ints, Floats, Floats]
+"""Batches of a service, their latencies in ms, and the memory of a process in MiB; nan: not known."""
+
+
+@dataclass(frozen=True)
+class TurningPartitions:
+    """Sizes of partitions, first the problem's own (`ResolvedProblem.sizes`), and the ways to cut GPUs into them."""
+
+    slots: tuple[Slots, ...]
+    percent: tuple[float | None, ...]
+    """Of each size: the share of a GPU under MPS; None: a MIG instance or a whole GPU."""
+    cuts: tuple[Cut, ...]
+    """All that leave no room for more, of which every plan uses a part."""
+    usable_cuts: tuple[Cut, ...]
+    """Those that a plan may use."""
+
+
+def turning_partitions(resolved: ResolvedProblem, rule: TurnRule) -> TurningPartitions:
+    """Returns the partitions of a problem in which services may take turns."""
+    slots = [_of_instances(resolved, k, rule) for k in range(len(resolved.sizes))]
+    percent: list[float | None] = [None] * len(slots)
+    cuts = _cuts_of_instances(resolved, slots)
+    usable = list(cuts)
+    for entry in (entry for entry in resolved.fleet if "mps" in entry.sharing):
+        index = {}
+        for share in measured_shares(resolved, entry):
+            index[share] = len(slots)
+            slots.append(_of_share(resolved, entry, share, rule))
+            percent.append(share)
+        clients = entry.facts.mps_client_limit(None)
+        for division in divisions(tuple(index)):
+            counts = {index[share]: number for share, number in Counter(division).items()}
+            cuts.append(Cut(entry.gpu.name, entry.price_per_hour, counts))
+            fitting = Counter(division[:clients])
+            counts = {index[share]: number for share, number in fitting.items()}
+            usable.append(Cut(entry.gpu.name, entry.price_per_hour, counts))
+    return TurningPartitions(tuple(slots), tuple(percent), tuple(cuts), tuple(usable))
+
+
+@cache
+def divisions(shares: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+    """
+    Returns the ways to divide a GPU into shares, largest first, to which no share can be added.
+
+    Any other way leaves out shares of one of these. `shares`: ascending, in percent; at most MOST_DIVISIONS + 1.
+    """
+
+    def below(most: float, left: float) -> Iterator[tuple[float, ...]]:
+        fitting = [share for share in shares if share <= left + 1e-9]
+        if not fitting:
+            yield ()
+        for share in reversed([one for one in fitting if one <= most]):
+            for rest in below(share, left - share):
+                yield (share, *rest)
+
+    found: list[tuple[float, ...]] = []
+    for one in below(inf, 100.0):
+        found.append(one)
+        if len(found) > MOST_DIVISIONS:
+            break
+    return tuple(found)
+
+
+def measured_shares(resolved: ResolvedProblem, entry: FleetType) -> tuple[float, ...]:
+    """Returns the shares at which any model was measured on a GPU type, ascending."""
+    tables = [table for (_, gpu), table in resolved.tables.items() if gpu == entry.gpu.name]
+    return tuple(sorted({share for table in tables for share in table.shares}))
+
+
+def _of_instances(resolved: ResolvedProblem, k: int, rule: TurnRule) -> Slots:
+    size = resolved.sizes[k]
+
+    def points(w: int) -> Points:
+        workload = resolved.problem.workloads[w]
+        usable = usable_points(1, workload, size, resolved.points)
+        if usable is None:
+            return _nothing()
+        own = workload.memory_mib
+        memory = usable.memory_mib if own is None else np.full(usable.batch.size, own)
+        return usable.batch, usable.latency_ms, memory
+
+    memory_mib = size.mig.memory_mib if size.mig else resolved.fleet_by_name[size.gpu].facts.memory_mib
+    return slots_of(
+        size.gpu,
+        size.name,
+        _looked_up(resolved, points),
+        alone_rps=resolved.capacity_rps[:, k],
+        rate_rps=resolved.required_rps,
+        rule=rule,
+        capacity_mib=inf if memory_mib is None else float(memory_mib),
+    )
+
+
+def _of_share(resolved: ResolvedProblem, entry: FleetType, share: float, rule: TurnRule) -> Slots:
+    def points(w: int) -> Points:
+        workload = resolved.problem.workloads[w]
+        table = resolved.tables.get((workload.model, entry.gpu.name))
+        if table is None or share not in table.shares or not _allowed(workload.gpus, entry.gpu.name):
+            return _nothing()
+        known = [(batch, ms) for batch, at, ms in table.points(workload.batch_sizes) if at == share]
+        batch, latency_ms = (np.array([one[i] for one in known]) for i in range(2))
+        own = np.nan if workload.memory_mib is None else workload.memory_mib
+        return batch.astype(np.int64), latency_ms.astype(np.float64), np.full(len(known), own)
+
+    none = np.zeros(len(resolved.required_rps))
+    return slots_of(
+        entry.gpu.name,
+        f"{share:g} %",
+        _looked_up(resolved, points),
+        alone_rps=none,
+        rate_rps=resolved.required_rps,
+        rule=rule,
+        capacity_mib=entry.facts.memory_mib * share / 100,
+    )
+
+
+def _looked_up(resolved: ResolvedProblem, points: Callable[[int], Points]) -> Sequence[Points]:
+    """Returns the points of all workloads, those of alike ones looked up once."""
+    known: dict[object, Points] = {}
+    found = []
+    for w, workload in enumerate(resolved.problem.workloads):
+        alike = workload.model, workload.gpus, workload.batch_sizes, workload.memory_mib
+        if alike not in known:
+            known[alike] = points(w)
+        found.append(known[alike])
+    return found
+
+
+def _nothing() -> Points:
+    none = np.zeros(0)
+    return none.astype(np.int64), none, none
+
+
+def _allowed(gpus: Collection[str] | None, gpu: str) -> bool:
+    return gpus is None or gpu in gpus
+
+
+def _cuts_of_instances(resolved: ResolvedProblem, slots: Sequence[Slots]) -> list[Cut]:
+    """Returns how GPUs are cut; sizes count on which a service is served by itself, if in a round."""
+    if not slots:
+        return []
+    index = {(size.gpu, size.name): k for k, size in enumerate(resolved.sizes)}
+    used = replace(resolved, capacity_rps=np.stack([one.alone_rps for one in slots], axis=1))
+    return [
+        Cut(
+            pattern.gpu,
+            entry.price_per_hour,
+            {index[pattern.gpu, name]: number for name, number in Counter(pattern.profiles).items()},
+        )
+        for entry in resolved.fleet
+        for pattern in patterns_of(used, entry)
+    ]
