@@ -34,6 +34,7 @@ SCREEN = Kept[str]("screen")
 
 ICON = Path(__file__).with_name("icon.svg")
 STYLE = Path(__file__).with_name("page.css")
+PROGRAM = f"<script>{Path(__file__).with_name('page.js').read_text(encoding='utf-8')}</script>"
 
 WITHOUT_ANSWER = ("", "workloads")
 """Paths of the screens that state a problem: a press on Solve leads from them to the plan."""
@@ -45,6 +46,8 @@ def draw_page() -> None:
     """Draws the page."""
     st.set_page_config(page_title="sliceplan", page_icon=str(ICON), layout="wide")
     st.html(STYLE)
+    with st.container(key="program"):
+        st.html(PROGRAM, unsafe_allow_javascript=True)
     identity = admitted()
     if identity is None:
         return
