@@ -24,7 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..exact.covers.covers import NO_LIMIT, Covers, Demands, cheapest_covers
-from ..exact.mps.fluid_shares import fluid_of
+from ..exact.dual.lagrangian_data import shared_rates
 from ..model.plan import Plan, Prices
 from ..model.price_report import PriceReport, ServiceCost
 from ..model.problem import Problem
@@ -101,7 +101,7 @@ def least_costs(resolved: ResolvedProblem, price: Floats, rate: float = 1.0) -> 
     demands = _demands(resolved, sizes, rate)
     can = (demands.part > 0).any(axis=1)
     if demands.shared is not None:
-        can |= np.isfinite(demands.shared).any(axis=1)
+        can |= np.isfinite(demands.shared.gpus).any(axis=1)
     served = np.flatnonzero(can)
     cost = np.full(len(resolved.required_rps), np.nan)
     at = np.concatenate([price[sizes], price[len(resolved.sizes) :]])
@@ -141,7 +141,7 @@ def _demands(resolved: ResolvedProblem, sizes: Ints, rate: float = 1.0) -> Deman
         needed = np.ceil(np.min(1 / part, axis=1, initial=np.inf, where=part > 0))
     most = np.where(needed > most, NO_LIMIT, most)
     least = np.array([workload.min_replicas for workload in workloads], dtype=np.int64)
-    return Demands(part, least, most, fluid_of(resolved, rate) if resolved.mps else None)
+    return Demands(part, least, most, shared_rates(resolved, rate))
 
 
 def _moves(covers: Covers, price: Floats) -> tuple[Floats, Ints]:

@@ -1,8 +1,8 @@
 """
-How near bound and plan come where all services differ and share GPUs by MPS, one replica each.
+How near bound and plan come where all services differ and share GPUs by MPS, one replica each or split.
 
     .venv/bin/python tests/benchmarks/mps_gap.py [--size 30 --size 100] [--seeds 3] [--family v100]
-        [--time-limit 10] [--cpu]
+        [--time-limit 10] [--cpu] [--split]
 
 Services are drawn around those of iGniter's table 3, on V100s. Families: `v100`, with the shipped coefficients, and
 with these altered: `no offset` (no power at rest), `steep` (power slopes times 1.6), `cache` (sensitivity to the cache
@@ -10,7 +10,7 @@ times 4), `drawn` (power offset, power slope and sensitivity of each model drawn
 
 Prints a row for each family and size: of how many seeds the plan is proven, and median and worst of the gap and of the
 seconds of CPU, with the median of GPUs beside that of iGniter's planner. `--cpu`: the time limit is one of CPU seconds
-of this process, for machines that have other work.
+of this process, for machines that have other work. `--split`: services may have any number of replicas.
 """
 
 import argparse
@@ -61,11 +61,20 @@ def altered(family, seed):
     return profiles
 
 
-def row_of(family, size, seeds, time_limit_s):
+def problem_of(size, seed, split):
+    """Returns the problem of a seed."""
+    problem = random_mps_problem(size, seed)
+    if not split:
+        return problem
+    free = tuple(workload.model_copy(update={"max_replicas": None}) for workload in problem.workloads)
+    return problem.model_copy(update={"workloads": free})
+
+
+def row_of(family, size, seeds, time_limit_s, split):
     """Returns the cells of one row."""
     proven, gaps, gpus, igniter, seconds = 0, [], [], [], []
     for seed in range(seeds):
-        problem, profiles = random_mps_problem(size, seed), altered(family, seed)
+        problem, profiles = problem_of(size, seed, split), altered(family, seed)
         started = time.process_time()
         plan = solve(problem, profiles=profiles, time_limit_s=time_limit_s)
         seconds.append(time.process_time() - started)
@@ -95,6 +104,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="instances of each size")
     parser.add_argument("--family", choices=FAMILIES, action="append", help="repeatable; default: all")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each problem")
+    parser.add_argument("--split", action="store_true", help="services may have any number of replicas")
     parser.add_argument("--cpu", action="store_true", help="the limit is one of CPU seconds")
     arguments = parser.parse_args()
     limit = f"{arguments.time_limit:g} s{' of CPU' if arguments.cpu else ''} each"
@@ -105,7 +115,8 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|---:|")
     for family in arguments.family or FAMILIES:
         for size in arguments.size or SIZES:
-            print(f"| {' | '.join(row_of(family, size, arguments.seeds, arguments.time_limit))} |", flush=True)
+            row = row_of(family, size, arguments.seeds, arguments.time_limit, arguments.split)
+            print(f"| {' | '.join(row)} |", flush=True)
 
 
 if __name__ == "__main__":

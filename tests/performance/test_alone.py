@@ -10,7 +10,7 @@ from problems.instances import problem_of
 from problems.mps_draws import drawn, small_gpu, small_gpus
 
 from sliceplan.solver.api import planners_for, solve
-from sliceplan.solver.exact.mps.fluid_shares import fluid_gpus
+from sliceplan.solver.exact.mps.fluid_shares import fluid_shares
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
@@ -106,7 +106,7 @@ def test_best_and_fastest_alone_are_those_of_all_shares_and_batch_sizes(seed):
         by_key = {(profile.model, profile.gpu): profile.interference for profile in profiles}
         for gpu, mps in resolved.mps.items():
             alone = alone_on(mps, resolved.limit_ms)
-            fluid = fluid_gpus(resolved)[:, list(resolved.mps).index(gpu)]
+            fluid = fluid_shares(resolved).gpus[:, list(resolved.mps).index(gpu)]
             for w, workload in enumerate(problem.workloads):
                 if not mps.usable[w] or mps.demand_mib[w] > mps.memory_mib:
                     assert alone.greatest_rps[w] == 0

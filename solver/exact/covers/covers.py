@@ -16,22 +16,22 @@ exactly, for all workloads at once, by enumeration within a bound:
 A workload with fewer partitions than `least` is filled up with the cheapest size, which is what the unneeded ones of
 any cover can be exchanged for.
 
-GPUs shared by MPS join as a fluid, of which a workload may take any amount for the part of its rate that its
-partitions leave: f_g GPUs of type g for all of it, as few as any plan needs (fluid_shares.py). The cheapest of these
-fluids is another lower bound of what remains. The cost is linear in the number of b, so none, as many as fit, and as
-many as cover are all that matter. Residents are not counted, so `least` does not bind a workload that takes some of
-the fluid: its cost is that of a relaxation.
+GPUs shared by MPS join as what residents take at least for the part of the rate that partitions leave
+(shared_rates.py), if `most` leaves room for one. As a fluid they are another lower bound of what remains. Every number
+of b is looked at then, as long as it stays within the cost of the good cover. Residents are not counted, so `least`
+does not bind a workload that has some: its cost is that of a relaxation.
 """
 
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
+from .shared_rates import SharedRates
 
 TOLERANCE = 1e-9
 """How much of a rate may be missing, and how far a cost may pass its limit, by rounding alone."""
@@ -53,14 +53,14 @@ class Demands:
     """t: part of the rate that one partition carries, at most 1; 0: the size does not serve the workload."""
     least: Ints
     most: Ints
-    shared: Floats | None = None
-    """f: GPUs of each type under MPS that the rate takes, shape (workload, type); inf: not there; None: no types."""
+    shared: SharedRates | None = None
+    """What the rates take of GPUs under MPS; None: there are no such types."""
     kind: Ints | None = None
     """Workloads of one kind differ in their rates alone, shape (workload,); None: not known."""
 
     def of(self, rows: Ints) -> "Demands":
         """Returns the demands of some workloads."""
-        shared = None if self.shared is None else self.shared[rows]
+        shared = None if self.shared is None else self.shared.of(rows)
         kind = None if self.kind is None else self.kind[rows]
         return Demands(self.part[rows], self.least[rows], self.most[rows], shared, kind)
 
@@ -151,10 +151,10 @@ def cheapest_covers(demands: Demands, price: Floats, slack: float | Floats = 0.0
 
 def number_of_covers(demands: Demands, price: Floats, slack: Floats, *, most_states: int) -> int | None:
     """Returns how many covers `cheapest_covers` would list; None: more partial ones lead to them than `most_states`."""
-    found = _within(demands, price, None, slack, most_states)
+    found = _within(replace(demands, shared=None), price, slack, most_states)
     if found is None:
         return None
-    workload, _, cost = found
+    workload, cost = found.workload, found.cost
     floor = np.minimum.reduceat(cost, np.searchsorted(workload, np.arange(len(demands.least))))
     return int(np.count_nonzero(cost <= floor[workload] * (1 + slack[workload]) * (1 + TOLERANCE)))
 
@@ -162,26 +162,20 @@ def number_of_covers(demands: Demands, price: Floats, slack: Floats, *, most_sta
 def _enumerated(demands: Demands, price: Floats, slack: Floats, rows: Ints) -> Covers:
     """Enumerates the covers of some workloads; in halves where there are too many partial ones."""
     own = demands.of(rows)
-    sizes = demands.part.shape[1]
-    of_size = price[:sizes]
     if not len(rows):
-        return Covers(rows, np.zeros((0, sizes), dtype=np.int64), np.zeros(0), _shares(own, price, rows, np.zeros(0)))
-    rate_price = None if own.shared is None else np.min(own.shared * price[sizes:], axis=1)
-    found = _within(own, of_size, rate_price, slack[rows], MOST_STATES)
+        nothing = np.zeros((0, demands.part.shape[1]), dtype=np.int64)
+        return Covers(rows, nothing, np.zeros(0), None if own.shared is None else np.zeros_like(own.shared.gpus))
+    found = _within(own, price, slack[rows], MOST_STATES)
     if found is not None:
-        workload, counts, cost = found
-        first = np.searchsorted(workload, np.arange(len(rows)))
-        floor = np.minimum.reduceat(cost, first)
-        kept = np.flatnonzero(cost <= floor[workload] * (1 + slack[rows][workload]) * (1 + TOLERANCE))
-        workload, counts = workload[kept], counts[kept]
-        rest = 1 - (counts * own.part[workload]).sum(axis=1)
-        return Covers(rows[workload], counts, floor, _shares(own, price, workload, rest))
+        first = np.searchsorted(found.workload, np.arange(len(rows)))
+        floor = np.minimum.reduceat(found.cost, first)
+        kept = np.flatnonzero(found.cost <= floor[found.workload] * (1 + slack[rows][found.workload]) * (1 + TOLERANCE))
+        shared = None if found.shared is None else found.shared[kept]
+        return Covers(rows[found.workload[kept]], found.counts[kept], floor, shared)
     if len(rows) == 1:
         # Too many to list: its good cover, and the fluid bound.
-        good = _good_covers(own, of_size, rate_price)[0]
-        rest = 1 - (good * own.part).sum(axis=1)
-        shares = _shares(own, price, np.zeros_like(rows), rest)
-        return Covers(rows, good, _fluid(own, of_size, rate_price), shares, unlisted=rows)
+        good = _good_covers(own, price)
+        return Covers(rows, good.counts, _fluid(own, price), good.shared, unlisted=rows)
     half = len(rows) // 2
     return _joined([_enumerated(demands, price, slack, part) for part in (rows[:half], rows[half:])])
 
@@ -197,56 +191,58 @@ def _joined(parts: Sequence[Covers]) -> Covers:
     )
 
 
-def _shares(demands: Demands, price: Floats, workload: Ints, rest: Floats) -> Floats | None:
-    """Returns the GPUs under MPS that what is left of the rates takes, all of the cheapest type for each workload."""
-    if demands.shared is None:
-        return None
-    shares = np.zeros((len(workload), demands.shared.shape[1]))
-    cost = demands.shared[workload] * price[demands.part.shape[1] :]
-    row = np.flatnonzero((rest > TOLERANCE) & np.isfinite(cost).any(axis=1))
-    cheapest = np.argmin(cost[row], axis=1)
-    shares[row, cheapest] = demands.shared[workload[row], cheapest] * rest[row]
-    return shares
-
-
-def _fluid(demands: Demands, price: Floats, rate_price: Floats | None) -> Floats:
+def _fluid(demands: Demands, price: Floats) -> Floats:
     """Returns the least price of carrying all of each rate, were partitions a fluid too; shape (workload,)."""
+    of_size, of_shared = np.split(price, [demands.part.shape[1]])
     with np.errstate(divide="ignore"):
-        value = np.min(price / demands.part, axis=1, initial=np.inf)
-    return np.asarray(value if rate_price is None else np.minimum(value, rate_price), dtype=np.float64)
+        value: Floats = np.min(of_size / demands.part, axis=1, initial=np.inf)
+    return value if demands.shared is None else np.minimum(value, np.min(demands.shared.gpus * of_shared, axis=1))
 
 
-def _within(
-    demands: Demands, price: Floats, rate_price: Floats | None, slack: Floats, most_states: int
-) -> tuple[Ints, Ints, Floats] | None:
-    """
-    Returns workload, counts and cost of every cover within a good one's cost times 1 + slack; None: too many.
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Covers and what they cost; a row each."""
 
-    rate_price
-        Price of carrying all of each rate by GPUs under MPS, shape (workload,); None: there are none.
-    """
-    workloads, sizes = demands.part.shape
-    if not sizes and rate_price is not None:
-        return np.arange(workloads), np.zeros((workloads, 0), dtype=np.int64), rate_price
-    sorted_sizes = _SortedSizes.of(demands, price, rate_price, slack)
+    workload: Ints
+    counts: Ints
+    cost: Floats
+    shared: Floats | None
+
+
+def _within(demands: Demands, price: Floats, slack: Floats, most_states: int) -> _Found | None:
+    """Returns every cover within a good one's cost times 1 + slack; None: too many."""
+    sizes = demands.part.shape[1]
+    of_size = price[:sizes]
+    sorted_sizes = _SortedSizes.of(demands, price, slack)
     begun = _Begun.of(demands)
-    for at in range(sizes - 1, 0, -1):
+    for at in range(sizes - 1, 0 if demands.shared is None else -1, -1):
         longer = sorted_sizes.with_size(at, begun, most_states)
         if longer is None:
             return None
         begun = longer
-    begun, left = sorted_sizes.with_best_size(begun, fluid=rate_price is not None)
+    if demands.shared is None:
+        begun = sorted_sizes.with_best_size(begun)
     counts = np.zeros_like(begun.counts)
     np.put_along_axis(counts, sorted_sizes.order[begun.workload], begun.counts, axis=1)
     missing = demands.least[begun.workload] - (demands.most[begun.workload] - begun.room)
-    cost, room = begun.cost, begun.room
-    if rate_price is not None and left is not None:
-        open_ = left > TOLERANCE
-        cost[open_] += left[open_] * rate_price[begun.workload[open_]]
-        room, missing = np.where(open_, 0, room), np.where(open_, 0, missing)
-    cost = _fill(counts, missing, demands.part[begun.workload], price, cost)
-    kept = (room >= 0) & (cost <= sorted_sizes.limit[begun.workload])
-    return begun.workload[kept], counts[kept], cost[kept]
+    cost, shared = begun.cost, None
+    if demands.shared is not None:
+        left = begun.rest > TOLERANCE
+        missing = np.where(left, 0, missing)
+        added, shared = _by_residents(demands.shared.of(begun.workload), begun, price[sizes:])
+        cost = cost + added
+    cost = _fill(counts, missing, demands.part[begun.workload], of_size, cost)
+    kept = (begun.room >= 0) & (cost <= sorted_sizes.limit[begun.workload])
+    return _Found(begun.workload[kept], counts[kept], cost[kept], None if shared is None else shared[kept])
+
+
+def _by_residents(rates: SharedRates, begun: "_Begun", price: Floats) -> tuple[Floats, Floats]:
+    """Returns what residents cost for the rest of covers, inf where there is no room for one, and what they take."""
+    cost, taken = np.zeros(len(begun.rest)), np.zeros_like(rates.gpus)
+    left = np.flatnonzero(begun.rest > TOLERANCE)
+    cost[left], taken[left] = rates.of(left).taken(begun.rest[left], price)
+    cost[left[begun.room[left] < 1]] = np.inf
+    return cost, taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,16 +281,17 @@ class _SortedSizes:
     """Shape (workload,): greatest cost of a cover."""
 
     @classmethod
-    def of(cls, demands: Demands, price: Floats, rate_price: Floats | None, slack: Floats) -> "_SortedSizes":
+    def of(cls, demands: Demands, price: Floats, slack: Floats) -> "_SortedSizes":
         """Returns the sizes at these prices."""
+        of_size = price[: demands.part.shape[1]]
         with np.errstate(divide="ignore"):
-            order = np.argsort(price / demands.part, axis=1, kind="stable")
+            order = np.argsort(of_size / demands.part, axis=1, kind="stable")
         return cls(
             order,
             np.take_along_axis(demands.part, order, axis=1),
-            price[order],
-            _fluid(demands, price, rate_price),
-            _good_covers(demands, price, rate_price)[1] * (1 + slack) * (1 + TOLERANCE),
+            of_size[order],
+            _fluid(demands, price),
+            _good_covers(demands, price).cost * (1 + slack) * (1 + TOLERANCE),
         )
 
     def with_size(self, at: int, begun: _Begun, most_states: int) -> _Begun | None:
@@ -329,36 +326,15 @@ class _SortedSizes:
         within: Ints = np.minimum(most, begun.room).astype(np.int64)
         return within
 
-    def with_best_size(self, begun: _Begun, *, fluid: bool) -> tuple[_Begun, Floats | None]:
-        """
-        Returns the covers with the size that costs least per rate, and what parts of the rates are left.
-
-        None: nothing is left, unless GPUs under MPS are there as a fluid, which may carry any part of a rate.
-        """
+    def with_best_size(self, begun: _Begun) -> _Begun:
+        """Returns the covers with as many of the size that costs least per rate as carry the rest."""
         part, price = self.part[begun.workload, 0], self.price[begun.workload, 0]
-        source: Ints | slice = slice(None)
-        if fluid:
-            source, number = _with_fluid(part, begun.rest)
-        else:
-            number = np.ceil(np.maximum(begun.rest - TOLERANCE, 0.0) / part - TOLERANCE)
-            number = np.maximum(number, 0).astype(np.int64)
-        counts = begun.counts[source]
+        number = np.ceil(np.maximum(begun.rest - TOLERANCE, 0.0) / part - TOLERANCE)
+        number = np.maximum(number, 0).astype(np.int64)
+        counts = begun.counts.copy()
         counts[:, 0] = number
-        rest, cost = begun.rest[source] - number * part[source], begun.cost[source] + number * price[source]
-        left = np.maximum(rest, 0.0) if fluid else None
-        return _Begun(begun.workload[source], rest, cost, begun.room[source] - number, counts), left
-
-
-def _with_fluid(part: Floats, rest: Floats) -> tuple[Ints, Ints]:
-    """Returns rows and numbers of b: as many as cover what is left, as many as fit, and none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        exactly = np.where(part > 0, np.maximum(rest - TOLERANCE, 0.0) / part, 0.0)
-    numbers = np.stack([np.ceil(exactly - TOLERANCE), np.floor(exactly + TOLERANCE), np.zeros(len(part))])
-    numbers = np.maximum(numbers, 0).astype(np.int64)
-    new = np.stack([np.ones(len(part), dtype=bool), numbers[1] != numbers[0], (numbers[1] > 0) & (numbers[0] > 0)])
-    row = np.broadcast_to(np.arange(len(part)), numbers.shape)
-    order = np.argsort(row[new], kind="stable")
-    return row[new][order], numbers[new][order]
+        rest, cost = begun.rest - number * part, begun.cost + number * price
+        return _Begun(begun.workload, rest, cost, begun.room - number, counts)
 
 
 def _fill(counts: Ints, missing: Ints, part: Floats, price: Floats, cost: Floats) -> Floats:
@@ -373,15 +349,29 @@ def _fill(counts: Ints, missing: Ints, part: Floats, price: Floats, cost: Floats
     return filled
 
 
-def _good_covers(demands: Demands, price: Floats, rate_price: Floats | None) -> tuple[Ints, Floats]:
+def _good_covers(demands: Demands, price: Floats) -> _Found:
     """
-    Returns counts and cost of a good cover of each workload: b, or fewer b and one other size, or another alone.
+    Returns a good cover of each workload: b, or fewer b and one other size, or another alone.
 
     Or no partition at all, where GPUs under MPS are cheaper.
     """
+    best, best_cost = _good_partitions(demands, price[: demands.part.shape[1]])
+    rows = np.arange(len(best))
+    if demands.shared is None:
+        return _Found(rows, best, best_cost, None)
+    cost, taken = demands.shared.taken(np.ones(len(best)), price[demands.part.shape[1] :])
+    elsewhere = cost < best_cost
+    best[elsewhere], taken[~elsewhere] = 0, 0.0
+    return _Found(rows, best, np.minimum(best_cost, cost), taken)
+
+
+def _good_partitions(demands: Demands, price: Floats) -> tuple[Ints, Floats]:
+    """Returns counts and cost of such a cover by partitions alone; the cost inf: there is none."""
     part = demands.part
     workloads, sizes = part.shape
     rows = np.arange(workloads)
+    if not sizes:
+        return np.zeros((workloads, 0), dtype=np.int64), np.full(workloads, np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
         b = np.argmin(price / part, axis=1)
         full = np.floor(1 / part[rows, b] + TOLERANCE)
@@ -403,7 +393,4 @@ def _good_covers(demands: Demands, price: Floats, rate_price: Floats | None) -> 
             best[better, b[better]] += of_b[better].astype(np.int64)
             best[better, k[better]] += other[better, k[better]].astype(np.int64)
     _fill(best, demands.least - best.sum(axis=1), part, price, best_cost)
-    if rate_price is not None:
-        elsewhere = rate_price < best_cost
-        best[elsewhere], best_cost = 0, np.where(elsewhere, rate_price, best_cost)
     return best, best_cost

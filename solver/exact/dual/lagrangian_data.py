@@ -9,6 +9,7 @@ from ...performance.alone import alone_on
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..covers.covers import NO_LIMIT, Demands
+from ..covers.shared_rates import SharedRates
 from ..mig.patterns import Pattern
 from ..mps.fluid_shares import fluid_of
 from .lagrangian_dual import Supply
@@ -44,9 +45,18 @@ def demands_of(resolved: ResolvedProblem, sizes: Ints) -> Demands:
         np.minimum(capacity / resolved.required_rps[:, None], 1.0),
         least,
         most,
-        fluid_of(resolved) if resolved.mps else None,
+        shared_rates(resolved),
         _kinds(capacity, least, most),
     )
+
+
+def shared_rates(resolved: ResolvedProblem, rate: float = 1.0) -> SharedRates | None:
+    """Returns what a multiple of each rate takes of GPUs under MPS; None: there are none."""
+    if not resolved.mps:
+        return None
+    fluid = fluid_of(resolved, rate)
+    units = np.array([float(mps.capacity_units) for mps in resolved.mps.values()])
+    return SharedRates(fluid.gpus, fluid.least, units)
 
 
 def _kinds(capacity: Floats, least: Ints, most: Ints) -> Ints:

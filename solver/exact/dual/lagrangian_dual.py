@@ -14,7 +14,7 @@ there. The greatest of it is found by cutting planes, theta <= D_i p for every d
 prices so far; with a handful of sizes that is a tiny linear program. Its own dual mixes the demands and counts the
 GPUs, as a fractional plan of the same cost.
 
-GPUs shared by MPS are sizes too, each a GPU of its own, of which workloads take parts as a fluid (covers.py).
+GPUs shared by MPS are sizes too, each a GPU of its own, of which workloads take parts (covers/shared_rates.py).
 
 Prices of partitions alone: covers are listed at the best prices known, which gives L there; the prices where the covers
 listed so far promise most (pooled_covers.py) come next, until nothing more is promised. Good first prices come from a

@@ -2,7 +2,7 @@
 Fleets of MIG, whole GPUs and GPUs under MPS, decomposed by prices.
 
 1. lagrangian_dual.py finds the prices of partitions and of GPUs under MPS with the greatest lower bound. There, GPUs
-   under MPS are a fluid of which residents take as little as alone on a GPU (fluid_shares.py).
+   under MPS are given away in units of shares, of which residents take as few as alone on a GPU (shared_rates.py).
 2. Real residents disturb each other and leave parts of GPUs unused, so sets of them cost `dearness` times the fluid.
    Workloads whose cheapest cover by partitions is clearly cheaper than that are covered; where it is clearly dearer,
    they are residents; those between, the closest calls, stay open.
@@ -39,9 +39,9 @@ from ..primal.restricted_master import ChosenCovers, MpsChoice, choose_covers
 from ..proof import is_within
 
 PRICES = (
-    "Lagrangian bound at the slice prices (solver/exact/dual/lagrangian_dual.py), with GPUs under MPS as a fluid "
-    "(solver/exact/mps/fluid_shares.py): no cut of a GPU is worth more than the GPU, every workload costs at least its "
-    "cheapest cover, and neighbours never make a resident faster"
+    "Lagrangian bound at the slice prices (solver/exact/dual/lagrangian_dual.py), with GPUs under MPS in whole units "
+    "of shares (solver/exact/covers/shared_rates.py): no cut of a GPU is worth more than the GPU, every workload costs "
+    "at least its cheapest cover, and neighbours never make a resident faster"
 )
 
 DEARNESS = 1.15
@@ -194,7 +194,7 @@ def _fluid(prices: FleetPrices) -> Floats:
     """Returns the GPUs of each type that each rate takes as a fluid, shape (workload, type under MPS)."""
     if prices.demands.shared is None:
         raise ValueError("no GPUs of the fleet may be shared by MPS")
-    return prices.demands.shared
+    return prices.demands.shared.gpus
 
 
 def _can_be_covered(demands: Demands) -> np.ndarray:

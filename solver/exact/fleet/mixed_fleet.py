@@ -1,7 +1,8 @@
 """
 Fleets with GPUs under MPS, beside MIG and whole GPUs, solved jointly: type, sharing and contents of every GPU.
 
-Few workloads, or all of them under MPS, go by one program over sets of residents (fleet_by_sets.py); where its sets are
+Whole GPUs that do no more than shared ones are left out (whole_or_shared.py). Few workloads, or all of them under MPS,
+go by one program over sets of residents (fleet_by_sets.py); where its sets are
 too many to list and services are whole, surroundings give bound and plans (fleet_by_surroundings.py). Where workloads
 may be cut from GPUs too and are many, or their sets too many to list, prices come first (fleet_by_prices.py): a bound
 within a moment, and a plan near it. The program over sets then has the rest of the time, if it is not too large.
@@ -25,6 +26,7 @@ from .fleet_answer import FleetAnswer, price_of
 from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
 from .fleet_by_sets import ListedSets, list_sets, solve_by_sets
 from .fleet_by_surroundings import PlanAndBound, SurroundingsSearch
+from .whole_or_shared import shared_instead_of_whole
 
 SOLVER = "slice prices, then HiGHS through MathOpt"
 
@@ -64,6 +66,7 @@ def solve_mixed_fleet(
         Called with the bound, then with each plan before the search for a better one.
     """
     deadline = time.monotonic() + time_limit_s
+    resolved = shared_instead_of_whole(resolved)
     workloads = len(resolved.required_rps)
     prices = fleet_prices(resolved, start=start, deadline=time.monotonic() + PRICING * time_limit_s)
     if prices.bound == inf:

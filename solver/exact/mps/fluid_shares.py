@@ -9,7 +9,11 @@ worth of units, whatever its number of residents. With another latency rule than
 the greatest rate that it allows at the time of a batch alone, which never rises with that time. A workload that may not
 be split takes at least the least share with which it carries all of its rate alone. Every share is looked at: neither
 latency nor throughput need be monotone in it (performance/alone.py).
+
+Shares are whole units, so a workload that only GPUs of one type can serve takes f_wg U units rounded up.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,26 +27,50 @@ from .items import classes_of
 MOST_COMPARED = 1 << 20
 """Operating points of several workloads that are compared with their SLOs together."""
 
+ROUNDING = 1e-6
+"""Part of what is taken, and of a unit, by which a whole number of units may be passed."""
 
-def fluid_gpus(resolved: ResolvedProblem) -> Floats:
-    """Returns f, shape (workload, type under MPS), in GPUs; inf: the type cannot carry the workload."""
+
+@dataclass(frozen=True, eq=False)
+class FluidShares:
+    """What workloads take of GPUs under MPS at least. Shapes (workload, type under MPS), in GPUs; inf: not there."""
+
+    gpus: Floats
+    """f."""
+    least: Floats
+    """The smallest share with which a resident carries any of the rate."""
+
+
+def fluid_shares(resolved: ResolvedProblem) -> FluidShares:
+    """Returns what all workloads take."""
+    if not resolved.mps:
+        nothing = np.zeros((len(resolved.required_rps), 0))
+        return FluidShares(nothing, nothing)
     columns = [_of_type(resolved, mps) for mps in resolved.mps.values()]
-    return np.stack(columns, axis=1) if columns else np.zeros((len(resolved.required_rps), 0))
+    gpus, least = (np.stack(own, axis=1) for own in zip(*columns, strict=True))
+    return FluidShares(gpus, least)
 
 
-def fluid_of(resolved: ResolvedProblem, rate: float = 1.0) -> Floats:
-    """Returns what a multiple of each rate takes of GPUs under MPS at least, as `fluid_gpus`, alike workloads once."""
+def fluid_of(resolved: ResolvedProblem, rate: float = 1.0) -> FluidShares:
+    """Returns what a multiple of each rate takes, alike workloads once."""
     classes = classes_of(resolved)
     first = resolved.restricted_to([members[0] for members in classes])
-    of_class = fluid_gpus(first.at_rates(first.required_rps * rate))
-    fluid = np.zeros((len(resolved.required_rps), of_class.shape[1]))
+    of_class = fluid_shares(first.at_rates(first.required_rps * rate))
+    number = np.zeros(len(resolved.required_rps), dtype=np.int64)
     for c, members in enumerate(classes):
-        fluid[list(members)] = of_class[c]
-    return fluid
+        number[list(members)] = c
+    return FluidShares(of_class.gpus[number], of_class.least[number])
 
 
-def _of_type(resolved: ResolvedProblem, mps: MpsType) -> Floats:
-    fewest = np.full(len(resolved.required_rps), np.inf)
+def whole_units(resolved: ResolvedProblem, gpus: Floats) -> Floats:
+    """Returns f, rounded up to whole units for workloads that only GPUs of one type under MPS can serve."""
+    units = np.array([float(mps.capacity_units) for mps in resolved.mps.values()])
+    alone = (np.isfinite(gpus).sum(axis=1) == 1) & ~resolved.capacity_rps.any(axis=1)
+    return np.where(alone[:, None], np.ceil(gpus * units * (1 - ROUNDING) - ROUNDING) / units, gpus)
+
+
+def _of_type(resolved: ResolvedProblem, mps: MpsType) -> tuple[Floats, Floats]:
+    fewest, least = (np.full(len(resolved.required_rps), np.inf) for _ in range(2))
     whole = np.array([workload.max_replicas == 1 for workload in resolved.problem.workloads], dtype=bool)
     for rows, alone in each_kind(mps):
         step = max(MOST_COMPARED // alone.points, 1)
@@ -55,7 +83,8 @@ def _of_type(resolved: ResolvedProblem, mps: MpsType) -> Floats:
                 taken = np.min(units / part, axis=1)
             all_of_it = np.where(part >= 1 - 1e-9, units, np.inf).min(axis=1)
             fewest[own] = np.where(whole[own], np.maximum(taken, all_of_it), taken) / mps.capacity_units
-    return fewest
+            least[own] = np.where(part > 0, units, np.inf).min(axis=1) / mps.capacity_units
+    return fewest, least
 
 
 def _carried(mps: MpsType, own: Ints, alone: EveryShare, limit_ms: Floats) -> Floats:

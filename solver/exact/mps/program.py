@@ -11,7 +11,8 @@ By columns, for plans
 As a fluid, for a bound where rates may be split in any way
     m_g    GPUs of type g;   u_wg >= 0: part of the rate of w that they carry
     sum_w f_wg u_wg <= m_g                                              for every type g
-    f_wg: as few GPUs of type g as any plan needs for the rate of w (fluid_shares.py).
+    f_wg: as few GPUs of type g as any plan needs for the rate of w, in whole units where no other type and no partition
+    can serve it (fluid_shares.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,7 @@ from ortools.math_opt.python import mathopt
 
 from ...performance.resolve import ResolvedProblem
 from .columns import Column
-from .fluid_shares import fluid_gpus
+from .fluid_shares import fluid_shares, whole_units
 from .items import MpsItems, WorkloadClass, classes_of, multiplicities
 
 SLICES_OF_A_GPU = 15.0
@@ -158,7 +159,8 @@ def as_fluid(resolved: ResolvedProblem) -> PartBuilder:
     """Returns what adds GPUs under MPS to a program as a fluid: a relaxation of every plan."""
     classes = classes_of(resolved)
     first = [members[0] for members in classes]
-    gpus_of = dict(zip(resolved.mps, fluid_gpus(resolved.restricted_to(first)).T, strict=True))
+    of_first = resolved.restricted_to(first)
+    gpus_of = dict(zip(resolved.mps, whole_units(of_first, fluid_shares(of_first).gpus).T, strict=True))
 
     def build(model: mathopt.Model, is_served: Sequence[Any]) -> MpsPart:
         # A part of a rate is no count of replicas; leaving out limits on those relaxes the program further.

@@ -56,9 +56,9 @@ def _of_fleet(resolved: ResolvedProblem, answer: FleetAnswer, search: Search) ->
 
 
 def _fleet_prices_of(resolved: ResolvedProblem, found: FleetPrices) -> Prices:
-    """Returns the prices of partitions, of GPUs under MPS, and the rents."""
+    """Returns prices of partitions and of GPUs under MPS, and rents; a whole GPU left out is worth a shared one."""
     sizes = len(found.sizes)
-    price = np.zeros(len(resolved.sizes))
+    shared = dict(zip(resolved.mps, found.priced.price[sizes:].tolist(), strict=True))
+    price = np.array([shared.get(size.gpu, 0.0) if size.mig is None else 0.0 for size in resolved.sizes])
     price[found.sizes] = found.priced.price[:sizes]
-    shared = zip(resolved.mps, found.priced.price[sizes:], strict=True)
-    return prices_of(resolved, price, found.priced.rent, {gpu: float(value) for gpu, value in shared})
+    return prices_of(resolved, price, found.priced.rent, shared)

@@ -9,19 +9,25 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from oracles.mps_oracle import STRICT, Oracle, TooLargeError
 from problems.igniter_instances import V100, random_mps_problem
 from problems.instances import problem_of, random_problem
+from problems.mps_draws import drawn, small_gpus
 
 from sliceplan.solver import api
 from sliceplan.solver.allocation.allocated import MpsGpu, Resident
 from sliceplan.solver.check import check
 from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.covers.shared_rates import SharedRates
 from sliceplan.solver.exact.fleet import fleet_by_prices as module
 from sliceplan.solver.exact.fleet import mixed_fleet
 from sliceplan.solver.exact.fleet.fleet_by_prices import PRICES, fleet_prices
 from sliceplan.solver.exact.fleet.fleet_by_sets import list_sets, solve_by_sets
-from sliceplan.solver.exact.mps.fluid_shares import fluid_gpus
+from sliceplan.solver.exact.mig.cutting_stock import solve_cutting_stock
+from sliceplan.solver.exact.mps.fluid_shares import fluid_shares, whole_units
+from sliceplan.solver.exact.mps.program import as_fluid
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
@@ -30,7 +36,8 @@ from sliceplan.solver.planners.registry import planner_named
 PROFILES = shipped_profiles()
 PARTS = st.lists(st.one_of(st.just(0.0), st.floats(0.15, 1.0)), min_size=3, max_size=3)
 PRICES_OF_SIZES = st.lists(st.floats(0.05, 2.0), min_size=3, max_size=3)
-FLUIDS = st.lists(st.one_of(st.just(math.inf), st.floats(0.05, 3.0)), min_size=2, max_size=2)
+FLUIDS = st.lists(st.one_of(st.just(math.inf), st.floats(0.05, 3.0)), min_size=1, max_size=2)
+UNITS = 5.0
 
 
 def mixed_problem(count, seed, *, a100s=None, v100s=None):
@@ -45,26 +52,60 @@ def mixed_problem(count, seed, *, a100s=None, v100s=None):
     return problem_of(workloads, fleet=fleet, name=f"mixed-{count}-{seed}")
 
 
-def by_brute_force(part, price, fluid, gpu_price):
-    """Returns the least cost of partitions, every number up to 8, and of the cheapest fluid for what they leave."""
-    rate_price = min((f * p for f, p in zip(fluid, gpu_price, strict=True)), default=math.inf)
+def by_brute_force(part, price, fluid, gpu_price, most):
+    """Returns the least cost of partitions, every number up to 8, and of residents in whole units for the rest."""
     best = math.inf
     for counts in product(*[range(9 if t > 0 else 1) for t in part]):
         left = max(1 - sum(n * t for n, t in zip(counts, part, strict=True)), 0.0)
         cost = sum(n * p for n, p in zip(counts, price, strict=True))
-        best = min(best, cost + left * rate_price if left > 1e-9 else cost)
+        room = most - sum(counts)
+        if left > 1e-9 and room > 0:
+            cost += least_of_residents(left, fluid, gpu_price)
+        if room >= (left > 1e-9):
+            best = min(best, cost)
+    return best
+
+
+def least_of_residents(rest, fluid, gpu_price):
+    """Each has two units or more; with some on the second type, the first carries what they leave."""
+    (f, p), *others = zip(fluid, gpu_price, strict=False)
+
+    def first(part):
+        if part <= 1e-9:
+            return 0.0
+        return math.inf if f == math.inf else max(math.ceil(part * f * UNITS - 1e-5), 2) / UNITS * p
+
+    best = first(rest)
+    for f_2, p_2 in others:
+        for units in range(2, int(max(3 * UNITS, 2)) + 2) if f_2 < math.inf else ():
+            best = min(best, units / UNITS * p_2 + first(rest - units / UNITS / f_2))
     return best
 
 
 @settings(max_examples=200, deadline=None)
-@given(PARTS, PRICES_OF_SIZES, FLUIDS, st.lists(st.floats(0.05, 2.0), min_size=2, max_size=2), st.floats(0, 0.3))
-def test_covers_with_a_fluid_cost_what_brute_force_finds(part, price, fluid, gpu_price, slack):
-    if not any(part) and not any(map(math.isfinite, fluid)):
+@given(
+    PARTS,
+    PRICES_OF_SIZES,
+    FLUIDS,
+    st.lists(st.floats(0.05, 2.0), min_size=2, max_size=2),
+    st.floats(0, 0.3),
+    st.sampled_from([1, 2, NO_LIMIT]),
+)
+def test_covers_with_residents_cost_no_more_than_brute_force_finds(part, price, fluid, gpu_price, slack, most):
+    """And just as much with one type under MPS: with two the rest is a fluid on one of them."""
+    least = by_brute_force(part, price, fluid, gpu_price, most)
+    if least == math.inf:
         return
-    demands = Demands(np.array([part]), np.array([1]), np.array([NO_LIMIT]), np.array([fluid]))
-    covers = cheapest_covers(demands, np.array([*price, *gpu_price]), slack)
-    assert covers.floor[0] == pytest.approx(by_brute_force(part, price, fluid, gpu_price))
-    cost = covers.taken @ np.array([*price, *gpu_price])
+    types = len(fluid)
+    smallest = np.where(np.isfinite([fluid]), 2 / UNITS, np.inf)
+    shared = SharedRates(np.array([fluid]), smallest, np.full(types, UNITS))
+    demands = Demands(np.array([part]), np.array([1]), np.array([most]), shared)
+    prices = np.array([*price, *gpu_price[:types]])
+    covers = cheapest_covers(demands, prices, slack)
+    assert covers.floor[0] <= least * (1 + 1e-9)
+    if types == 1:
+        assert covers.floor[0] == pytest.approx(least)
+    cost = covers.taken @ prices
     assert cost.min() == pytest.approx(covers.floor[0])
     assert np.all(cost <= covers.floor[0] * (1 + slack) * (1 + 1e-6))
 
@@ -122,13 +163,13 @@ def test_a_workload_that_may_not_be_split_takes_its_least_share_of_the_fluid():
     """One service alone: a plan's GPU cannot be less than the fluid, and the share is a whole number of units."""
     problem = random_mps_problem(40, 5)
     resolved = resolve(problem, PROFILES)
-    gpus = fluid_gpus(resolved)[:, 0]
+    gpus = fluid_shares(resolved).gpus[:, 0]
     units = gpus * next(iter(resolved.mps.values())).capacity_units
     assert units == pytest.approx(np.round(units))
     split = problem.model_copy(
         update={"workloads": tuple(w.model_copy(update={"max_replicas": None}) for w in problem.workloads)}
     )
-    assert np.all(fluid_gpus(resolve(split, PROFILES))[:, 0] <= gpus * (1 + 1e-9))
+    assert np.all(fluid_shares(resolve(split, PROFILES)).gpus[:, 0] <= gpus * (1 + 1e-9))
 
 
 def test_types_are_as_dear_as_they_take_more_gpus_than_the_fluid(monkeypatch):
@@ -145,3 +186,48 @@ def test_types_are_as_dear_as_they_take_more_gpus_than_the_fluid(monkeypatch):
     resolved = SimpleNamespace(mps={"a": None, "b": None, "c": None})
     found = module._dearness(resolved, None, plan, np.array([7.0, 8.0, 9.0]))
     assert found.tolist() == [pytest.approx(2 / 1.5), 1.0, 9.0]
+
+
+def test_on_all_coefficients_no_bound_in_whole_units_passes_the_cheapest_plan():
+    """Services that may be split and that may not, on several types, some whole too, judged by trying everything."""
+    judged = split = 0
+    with small_gpus():
+        for seed in range(36):
+            problem, profiles = drawn(seed)
+            try:
+                resolved = resolve(problem, profiles)
+                if not resolved.mps or unservable(resolved) or problem.settings.mps_rules == "igniter":
+                    continue
+                least = Oracle(problem, profiles, STRICT).cheapest(1e12)
+            except (InputError, TooLargeError):
+                continue
+            if least is None:
+                continue
+            prices = fleet_prices(resolved, deadline=time.monotonic() + 10)
+            fluid = solve_cutting_stock(resolved, time_limit_s=5, shared=as_fluid(resolved), fewest_slices=False)
+            assert prices.bound <= least * (1 + 1e-6), seed
+            assert fluid.cost_bound is None or fluid.cost_bound <= least * (1 + 1e-6), seed
+            judged += 1
+            split += any(workload.max_replicas != 1 for workload in problem.workloads)
+    assert judged >= 8
+    assert split >= 5
+
+
+def test_services_that_only_one_type_can_serve_take_whole_units():
+    """A rate that fills two units and a bit of a third: three units, however many services are split."""
+    problem = random_mps_problem(40, 5)
+    split = problem.model_copy(
+        update={"workloads": tuple(w.model_copy(update={"max_replicas": None}) for w in problem.workloads)}
+    )
+    resolved = resolve(split, PROFILES)
+    fluid = fluid_shares(resolved).gpus
+    capacity = next(iter(resolved.mps.values())).capacity_units
+    whole = whole_units(resolved, fluid)
+    assert whole * capacity == pytest.approx(np.ceil(fluid * capacity - 1e-5))
+    assert whole.sum() > fluid.sum() * 1.03
+    prices = fleet_prices(resolved, deadline=time.monotonic() + 10)
+    assert prices.priced.bound == pytest.approx(3.06 * whole.sum())
+    # Where a whole GPU or another type may carry a part, the units of this one alone need not be whole.
+    services = [workload.model_dump(mode="json") for workload in split.workloads]
+    both = problem_of(services, fleet=[{"gpu": V100, "sharing": ["mps", "exclusive"]}])
+    assert whole_units(resolve(both, PROFILES), fluid) == pytest.approx(fluid)
