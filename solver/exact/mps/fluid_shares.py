@@ -65,8 +65,13 @@ def fluid_of(resolved: ResolvedProblem, rate: float = 1.0) -> FluidShares:
 def whole_units(resolved: ResolvedProblem, gpus: Floats) -> Floats:
     """Returns f, rounded up to whole units for workloads that only GPUs of one type under MPS can serve."""
     units = np.array([float(mps.capacity_units) for mps in resolved.mps.values()])
-    alone = (np.isfinite(gpus).sum(axis=1) == 1) & ~resolved.capacity_rps.any(axis=1)
-    return np.where(alone[:, None], np.ceil(gpus * units * (1 - ROUNDING) - ROUNDING) / units, gpus)
+    there = np.isfinite(gpus)
+    alone = (there.sum(axis=1) == 1) & ~resolved.capacity_rps.any(axis=1)
+    # A type that serves nobody may have no units left beside its standby shares.
+    rows, types = np.nonzero(there & alone[:, None])
+    rounded = gpus.copy()
+    rounded[rows, types] = np.ceil(gpus[rows, types] * units[types] * (1 - ROUNDING) - ROUNDING) / units[types]
+    return rounded
 
 
 def _of_type(resolved: ResolvedProblem, mps: MpsType) -> tuple[Floats, Floats]:

@@ -2,6 +2,7 @@
 
 import math
 import time
+import warnings
 from itertools import product
 from types import SimpleNamespace
 
@@ -231,3 +232,14 @@ def test_services_that_only_one_type_can_serve_take_whole_units():
     services = [workload.model_dump(mode="json") for workload in split.workloads]
     both = problem_of(services, fleet=[{"gpu": V100, "sharing": ["mps", "exclusive"]}])
     assert whole_units(resolve(both, PROFILES), fluid) == pytest.approx(fluid)
+
+
+def test_a_type_whose_standby_shares_leave_no_unit_serves_nobody_in_whole_units():
+    """No warning of a product of zero and infinity, which a user would read on the terminal."""
+    problem = random_mps_problem(6, 5)
+    standby = problem.settings.model_copy(update={"shadow_percent": 98.0})
+    resolved = resolve(problem.model_copy(update={"settings": standby}), PROFILES)
+    assert [mps.capacity_units for mps in resolved.mps.values()] == [0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isinf(whole_units(resolved, fluid_shares(resolved).gpus)).all()
