@@ -90,6 +90,11 @@ def test_mps_gap_prints_a_row_for_each_family(benchmark):
     assert [row[:3] for row in rows(lines)] == [[family, "4", "1 of 1"] for family in families]
 
 
+def test_mps_capacity_prints_a_row_for_each_number_of_replicas(benchmark):
+    lines = benchmark("mps_capacity", "--size", "2:1", "--time-limit", 1, "--cpu")
+    assert [row[:4] for row in rows(lines)] == [["2", "1", "1", "1"], ["2", "1", "any", "1"]]
+
+
 def test_scale_measures_both_exact_methods_in_the_same_run(benchmark):
     methods = ("slice prices", "whole program")
     lines = benchmark("scale", "--most", 10, *(word for method in methods for word in ("--method", method)))

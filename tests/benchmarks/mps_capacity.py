@@ -1,0 +1,80 @@
+"""
+How near plan and limit of most requests/s come on counted GPUs under MPS, one replica each or any number.
+
+    .venv/bin/python tests/benchmarks/mps_capacity.py [--size 12:6 --size 100:30] [--seeds 1] [--time-limit 20]
+        [--weights solo] [--cpu]
+
+Services are drawn around those of iGniter's table 3, on V100s. `--size`: services and GPUs. `--cpu`: the time limit is
+one of CPU seconds of this process, for machines that have other work. Prints a row for each size, seed and number of
+replicas, in Markdown.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from problems.igniter_instances import random_mps_problem
+from ran_on import FITTED, say_what_it_ran_on
+
+from sliceplan.solver.api import capacity
+
+SIZES = ((12, 6), (20, 8), (100, 30))
+
+
+def counted(services, gpus, seed, replicas):
+    """Returns the problem of a seed on so many GPUs; `replicas`: the most of each service, None: any number."""
+    problem = random_mps_problem(services, seed)
+    fleet = tuple(entry.model_copy(update={"count": gpus}) for entry in problem.fleet)
+    workloads = tuple(one.model_copy(update={"max_replicas": replicas}) for one in problem.workloads)
+    settings = problem.settings.model_copy(update={"mps_rules": "free"})
+    return problem.model_copy(update={"fleet": fleet, "workloads": workloads, "settings": settings})
+
+
+def size(text):
+    """Returns services and GPUs of an argument."""
+    services, gpus = text.split(":")
+    return int(services), int(gpus)
+
+
+def main() -> None:
+    """Prints a row for each size, seed and number of replicas."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=size, action="append", help="services:GPUs; repeatable")
+    parser.add_argument("--seeds", type=int, default=1, help="instances of each size, from seed 1 up")
+    parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for each problem")
+    parser.add_argument("--weights", choices=("equal", "solo"), default="equal")
+    parser.add_argument("--cpu", action="store_true", help="the limit is one of CPU seconds")
+    asked = parser.parse_args()
+    limit = f"{asked.time_limit:g} s{' of CPU' if asked.cpu else ''} each"
+    say_what_it_ran_on(f"random services around iGniter's table 3, {limit}", profiles=FITTED)
+    if asked.cpu:
+        time.monotonic = time.process_time
+    print("| services | GPUs | replicas | seed | plan | limit | gap | seconds | CPU seconds |")
+    print("|---:|---:|---|---:|---:|---:|---:|---:|---:|")
+    for services, gpus in asked.size or SIZES:
+        for seed in range(1, asked.seeds + 1):
+            for replicas in (1, None):
+                problem = counted(services, gpus, seed, replicas)
+                begun, used = time.perf_counter(), time.process_time()
+                found = capacity(problem, weights=asked.weights, time_limit_s=asked.time_limit).report
+                took, used = time.perf_counter() - begun, time.process_time() - used
+                value, proven, gap = (
+                    "-" if one is None else form % (times * one)
+                    for one, form, times in (
+                        (found.capacity, "%.6g", 1),
+                        (found.limit, "%.6g", 1),
+                        (found.gap, "%.2f %%", 100),
+                    )
+                )
+                said = "any" if replicas is None else replicas
+                row = (
+                    f"| {services} | {gpus} | {said} | {seed} | {value} | {proven} | {gap} | {took:.1f} | {used:.1f} |"
+                )
+                print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
