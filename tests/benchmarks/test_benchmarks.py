@@ -76,11 +76,17 @@ def test_growth_draws_the_times_of_mps_planners(benchmark, tmp_path):
     assert "igniter" in plot.read_text()
 
 
-def test_turns_on_instances_says_what_turns_save(benchmark):
-    lines = benchmark("turns_on_instances", "--sizes", 8, "--seeds", 1)
+def test_many_turns_says_what_turns_save(benchmark):
+    lines = benchmark("many_turns", "--sizes", 8, "--seeds", 1)
     ((count, _, gpus, least, above, _, alone),) = rows(lines)
     assert (count, gpus, least, above) == ("8", "1", "1", "0.0%")
     assert int(alone) == 2
+
+
+def test_turns_enumerated_finds_no_bound_above_the_optimum():
+    command = [sys.executable, "tests/benchmarks/turns_enumerated.py", "--seeds", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert [row[-1] for row in rows(done.stdout.splitlines())] == ["0"] * 4
 
 
 def test_mps_gap_prints_a_row_for_each_family(benchmark):
