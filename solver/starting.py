@@ -18,10 +18,8 @@ from types import FrameType
 from typing import TextIO
 
 from .runtime.frame_room import with_frame_room
+from .runtime.importing import imports
 from .runtime.interruption import GivenUpError
-
-IMPORTING = "<frozen importlib"
-"""Begins the file of every frame that imports."""
 
 INTERRUPTED = "interrupted; no file is left half-written"
 
@@ -76,11 +74,9 @@ def sliceplan() -> None:
 
 def interrupted(_: int, frame: FrameType | None) -> None:
     """Handles an interruption: ends the process while something is imported, raises KeyboardInterrupt elsewhere."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith(IMPORTING):
-            os.write(2, f"{INTERRUPTED}\n".encode())
-            os._exit(130)
-        frame = frame.f_back
+    if imports(frame):
+        os.write(2, f"{INTERRUPTED}\n".encode())
+        os._exit(130)
     raise KeyboardInterrupt
 
 

@@ -7,13 +7,13 @@ after its deadline, it is given up: the thread is left behind, and the last offe
 
 A thread that is left behind ends at its next line of Python. So it takes no time from what follows, but for a solver
 that is still running: that one has the rest of its own limit, and a core of its own where there are two. Where that
-line is of a destructor or of a callback of the garbage collector, Python lets nothing pass; so it is told again.
+line is of a destructor or of a callback of the garbage collector, Python lets nothing pass; so it is told again. Where
+it imports, it ends after that (`importing.py`).
 
 Who watches a search is shown what it offers. The answer is built beside the search, in a thread that is given up with
 it, and not so often that it takes much from it. Where nobody watches, an offer costs what naming it costs.
 """
 
-import ctypes
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +26,7 @@ from typing import Any, Generic, Literal, TypeVar
 from ..model.stop_reason import StopReason
 from .deadline import until
 from .frame_room import with_frame_room
+from .importing import raise_unless_importing
 
 Answer = TypeVar("Answer")
 
@@ -166,24 +167,22 @@ class _Running(Generic[Answer]):
 
     def give_up(self) -> None:
         """Leaves the thread behind, and has it end at its next line of Python."""
-        if self._tell():
+        if self.goes_on:
             _left_behind.append(self.thread)
             threading.Thread(target=self._insist, daemon=True).start()
 
-    def _tell(self) -> bool:
-        """Raises GivenUpError in the thread, unless it has ended; returns whether it was told."""
-        with self._ending:
-            if not self.goes_on or self._has_ended:
-                return False
-            thread_id, error = ctypes.c_ulong(self.thread.ident or 0), ctypes.py_object(GivenUpError)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, error)
-            return True
-
     def _insist(self) -> None:
-        """Tells it again until it ends."""
-        self.thread.join(TOLD_AGAIN_S)
-        while self._tell():
-            self.thread.join(TOLD_AGAIN_S)
+        """Tells it until it ends."""
+        while self._can_be_told():
+            self.thread.join(TOLD_AGAIN_S if self._tell() else POLL_S)
+
+    def _can_be_told(self) -> bool:
+        return self.goes_on and not self._has_ended
+
+    def _tell(self) -> bool:
+        """Raises GivenUpError in the thread, unless it has ended or imports; returns whether it was told."""
+        with self._ending:
+            return self._can_be_told() and raise_unless_importing(self.thread.ident or 0, GivenUpError)
 
     def _run(self) -> None:
         with suppress(GivenUpError):  # at whatever line it comes
