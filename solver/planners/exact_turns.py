@@ -77,14 +77,6 @@ class ExactTurns(Planner):
         for entry in under_mps:
             if len(divisions(measured_shares(resolved, entry))) > MOST_DIVISIONS:
                 reasons.append(f"{self.name} knows up to {MOST_DIVISIONS} divisions; {entry.gpu.name} has more")
-        limited = [
-            one.name for one in resolved.problem.workloads if one.max_replicas is not None or one.min_replicas > 1
-        ]
-        if limited and not reasons and not _is_of_few(resolved):
-            reasons.append(
-                f"{self.name} keeps limits on replicas of up to {MOST_SERVICES} services under MPS alone, whose memory "
-                f"cannot run out; {', '.join(limited[:3])} has them"
-            )
         return reasons
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
@@ -94,7 +86,8 @@ class ExactTurns(Planner):
         rate_rps, rule = resolved.required_rps, turn_rule(resolved.problem)
         types = [_gpu_type(resolved, entry) for entry in resolved.fleet]
         bound = bound_of(types, rule, rate_rps, FOR_THE_BOUND * time_limit_s)
-        contents = _contents(types, rule, rate_rps)
+        limited = [w for w, one in enumerate(resolved.problem.workloads) if one.max_replicas is not None]
+        contents = _contents(types, rule, rate_rps, limited)
         answer = solve_turns(
             types,
             contents,
@@ -136,8 +129,10 @@ def _gpu_type(resolved: ResolvedProblem, entry: FleetType) -> GpuType:
     return GpuType(entry.gpu.name, entry.price_per_hour, entry.available, divisions(shares), latency)
 
 
-def _contents(types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats) -> dict[tuple[str, float], Contents]:
-    """Returns the contents that the program is offered, by GPU type and share."""
+def _contents(
+    types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats, limited: Sequence[int]
+) -> dict[tuple[str, float], Contents]:
+    """Returns the contents that the program is offered, by GPU type and share; `limited`: who may have few replicas."""
     found = {}
     for one in types:
         for share, latency_ms in one.latency_ms.items():
@@ -148,7 +143,7 @@ def _contents(types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats) -> dic
                 most_rows=ALL_ROWS if len(rate_rps) <= TOGETHER else SOME_ROWS,
                 rate_rps=rate_rps,
             )
-            found[one.name, share] = every.at_rates(rate_rps)
+            found[one.name, share] = every.at_rates(rate_rps, limited)
     return found
 
 
@@ -161,7 +156,7 @@ def _planned(
 ) -> Plan:
     usd = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
     workloads = resolved.problem.workloads
-    complete = len(workloads) <= TOGETHER and all(one.max_replicas is None for one in workloads)
+    complete = len(workloads) <= TOGETHER
     proven = max(answer.bound, answer.program_bound) if complete else answer.bound
     least = lattice_of(usd).next_cost(answer.bound if proven == inf else proven)
     same_price = len(set(usd.values())) == 1

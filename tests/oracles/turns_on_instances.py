@@ -2,8 +2,9 @@
 The fewest A100s whose partitions serve a few services alone or in turn, by trying all that can stand on each.
 
 What a partition can carry of each service is a vector; of two, the greater one in all is enough. GPUs are added one by
-one, each cut in one of the ways that leave no room, until some sum carries everybody. Shares no code with the planner;
-of percentiles it reads the same tables.
+one, each cut in one of the ways that leave no room, until some sum carries everybody. Where services have limits on
+replicas, vectors count them too: upwards to the least, downwards to the greatest. Shares no code with the planner; of
+percentiles it reads the same tables.
 """
 
 from functools import cache
@@ -26,7 +27,6 @@ TABLE = Path(queueing.__file__).parent / "slot_quantiles.csv"
 def fewest_gpus(problem, profiles, most):
     """Returns how many GPUs carry all, at most `most`; None: more are needed."""
     settings = problem.settings
-    names = [one.name for one in problem.workloads]
     needed = {one.name: one.rate_rps * (1 + settings.headroom) for one in problem.workloads}
     (entry,) = problem.fleet
     tables = {profile.model: profile.points for profile in profiles}
@@ -36,15 +36,33 @@ def fewest_gpus(problem, profiles, most):
     for many in range(1, 6) if "mps" in entry.sharing else ():
         cuts += [cut for cut in combinations_with_replacement(shares, many) if sum(cut) <= 100]
     can = {
-        size: _undominated(_vectors(problem, tables, size, needed)) for size in {size for cut in cuts for size in cut}
+        size: _undominated([_with_counts(problem, one) for one in _vectors(problem, tables, size, needed)])
+        for size in {size for cut in cuts for size in cut}
     }
-    one_gpu = _undominated([vector for cut in cuts for vector in _sums([can[size] for size in cut], needed)])
-    reached = [tuple(0.0 for _ in names)]
+    caps = [*needed.values(), *(one.min_replicas for one in problem.workloads if one.min_replicas > 1)]
+    caps += [0.0 for one in problem.workloads if one.max_replicas is not None]
+    one_gpu = _undominated([vector for cut in cuts for vector in _sums([can[size] for size in cut], caps)])
+    reached = [tuple(0.0 for _ in _goals(problem, needed))]
     for count in range(most + 1):
-        if any(all(got >= needed[name] * (1 - 1e-9) for name, got in zip(names, one, strict=True)) for one in reached):
+        if any(all(got >= goal for goal, got in zip(_goals(problem, needed), one, strict=True)) for one in reached):
             return count
-        reached = _sums([reached, one_gpu], needed)
+        reached = _sums([reached, one_gpu], caps)
     return None
+
+
+def _goals(problem, needed):
+    """Lists what a sum must reach: rates, the least replicas, and minus the greatest."""
+    rates = [needed[one.name] * (1 - 1e-9) for one in problem.workloads]
+    least = [one.min_replicas for one in problem.workloads if one.min_replicas > 1]
+    return [*rates, *least, *(-one.max_replicas for one in problem.workloads if one.max_replicas is not None)]
+
+
+def _with_counts(problem, vector):
+    """Returns a partition's vector with the replicas that it is of those services that have limits."""
+    serves = [got > 0 for got in vector]
+    least = [float(own) for own, one in zip(serves, problem.workloads, strict=True) if one.min_replicas > 1]
+    most = [-float(own) for own, one in zip(serves, problem.workloads, strict=True) if one.max_replicas is not None]
+    return (*vector, *least, *most)
 
 
 def _vectors(problem, tables, size, needed):
@@ -121,9 +139,8 @@ def slot_table():
     return loads, rows
 
 
-def _sums(groups, needed):
-    """Lists the greatest sums of one vector of each group."""
-    most = list(needed.values())
+def _sums(groups, most):
+    """Lists the greatest sums of one vector of each group; `most`: beyond which nothing counts."""
     reached = [groups[0][0]] if len(groups[0]) == 1 else list(groups[0])
     for group in groups[1:]:
         sums = {

@@ -17,11 +17,11 @@ ON_INSTANCES = (["mig"], ["mig"], ["mig", "exclusive"])
 WITH_SHARES = (["mps"], ["mps", "mig"], ["mps", "exclusive"], ["mps", "mig", "exclusive"])
 
 
-def turning_on_instances(seed, *, percentile=False, kinds=ON_INSTANCES):
+def turning_on_instances(seed, *, percentile=False, kinds=ON_INSTANCES, limited=False):
     """
     Returns a problem of one to three services, and the tables of their models on three sizes of instances and shares.
 
-    `kinds`: the ways to share a GPU that are drawn from.
+    `kinds`: the ways to share a GPU that are drawn from. `limited`: services have limits on replicas.
     """
     draw = Random(f"instances {seed}")
     batches = draw.choice(((1,), (1, 2), (1, 4), (2, 3)))
@@ -39,6 +39,8 @@ def turning_on_instances(seed, *, percentile=False, kinds=ON_INSTANCES):
         settings["dispatch"] = draw.choice(("random", "weighted_round_robin"))
     if "mps" in entry["sharing"]:
         profiles = [one.model_copy(update={"points": (*one.points, *_shares(draw, one))}) for one in profiles]
+    if limited:
+        workloads = [{**one, **_limits(draw)} for one in workloads]
     return problem_of(workloads, fleet=[entry], name=f"instances-{seed}", **settings), profiles
 
 
@@ -78,6 +80,11 @@ def _shares(draw, profile):
         for share in shares
         for one in whole
     )
+
+
+def _limits(draw):
+    least = draw.choice((1, 1, 1, 2, 3))
+    return {"min_replicas": least, "max_replicas": draw.choice((None, least, least, least + 1))}
 
 
 def _workload(draw, profile):

@@ -7,7 +7,9 @@ or of a percentile what performance/turns/turn_rule.py says; where that is nothi
 Idle time never helps: a longer round of the same batches lowers every capacity and lengthens every wait.
 
 Capacity beyond a service's rate is worth nothing, so capacities are cut at the rates; then a content that another one
-of the same share equals or exceeds in all services is not needed in any plan.
+of the same share equals or exceeds in all services is not needed in any plan. Where a service may have so many replicas
+only, the other one must be none for it if this one is not; it is one for all that this one serves, so that limits from
+below are no matter.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,10 +32,15 @@ class Contents:
     round_ms: Floats
     """Shape (content,)."""
 
-    def at_rates(self, rate_rps: Floats) -> "Contents":
-        """Returns the contents that a plan may need at these rates, with capacities beyond them cut off."""
+    def at_rates(self, rate_rps: Floats, limited: Sequence[int] = ()) -> "Contents":
+        """
+        Returns the contents that a plan may need at these rates, with capacities beyond them cut off.
+
+        `limited`: services that may have so many replicas only.
+        """
         capacity = np.minimum(self.capacity_rps, rate_rps)
-        kept = undominated(capacity)
+        absent = (self.batch[:, list(limited)] == 0).astype(np.float64)
+        kept = undominated(np.hstack([capacity, absent]))
         return Contents(self.batch[kept], capacity[kept], self.round_ms[kept])
 
 

@@ -16,12 +16,12 @@ from ...exact.cost_lattice import cost_lattice
 from ...exact.proof import ended, is_within
 from ...exact.turns.columns.packing import Packing
 from ...exact.turns.columns.slots import Content, Slots
-from ...exact.turns.columns.time_shares import cost_bound, slot_prices, time_shares
+from ...exact.turns.columns.time_shares import MostReplicas, cost_bound, greatest_parts, slot_prices, time_shares
 from ...exact.turns.columns.whole_gpus import gpus_for
 from ...model.plan import Bound, Plan, Search, Unserved
 from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
-from ...performance.turns.turn_rule import turn_rule
+from ...performance.turns.turn_rule import TOLERANCE, turn_rule
 from ...runtime.interruption import offer
 from .turning_partitions import TurningPartitions, turning_partitions
 
@@ -46,18 +46,22 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
     partitions = turning_partitions(resolved, rule)
     slots, cuts = partitions.slots, partitions.cuts
     shares = np.array([time_shares(one, rate_rps, rule) for one in slots])
-    slot_usd = slot_prices(shares, cuts)
-    bound = lattice.next_cost(cost_bound(slot_usd, shares, cuts))
+    least = np.array([one.min_replicas for one in resolved.problem.workloads])
+    most = np.array([float(one.max_replicas or inf) for one in resolved.problem.workloads])
+    replicas = MostReplicas(most, np.array([greatest_parts(one, rate_rps, rule) for one in slots]))
+    slot_usd, replica_usd = slot_prices(shares, cuts, replicas)
+    bound = lattice.next_cost(cost_bound(slot_usd, shares, cuts, replicas, replica_usd))
     stated = _bound(resolved, bound)
     search = partial(Search, time_limit_s=time_limit_s, solver=SOLVER)
     if is_beyond_all(resolved, bound):
         return _without(resolved, planner, stated, search(stopped=StopReason.INFEASIBLE))
 
     offer(lambda stopped: _without(resolved, planner, stated, search(stopped=stopped)))
-    if not np.max([one.alone_rps for one in slots], axis=0).all():
+    greatest = np.max([one.alone_rps for one in slots], axis=0)
+    if np.any(greatest == 0) or np.any(np.ceil(rate_rps / greatest * (1 - TOLERANCE)) > most):
         return _without(resolved, planner, stated, search(stopped=StopReason.GAP_LEFT))
     floor = LEAST_PRICE * min(entry.price_per_hour for entry in resolved.fleet)
-    packing = Packing(slots, np.maximum(slot_usd, floor), rate_rps, rule)
+    packing = Packing(slots, np.maximum(slot_usd, floor), rate_rps, rule, (least, most))
     available = {entry.gpu.name: entry.available for entry in resolved.fleet}
     contents, draw, vain, paid = packing.filled(until - TO_BUILD * time_limit_s), Random(1), 0, inf
     best: tuple[list[tuple[str, list[Instance]]], list[RoundsGpu]] | None = None
@@ -70,7 +74,7 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
     while True:
         if packing.usd(contents) < paid:
             paid = packing.usd(contents)
-            everything, left_s = [*packing.whole, *contents], max(0.1, until - monotonic())
+            everything, left_s = [*packing.whole, *packing.owned(contents)], max(0.1, until - monotonic())
             counts = gpus_for(everything, partitions.usable_cuts, available, lattice, left_s)
             if counts is not None:
                 found = _dealt(everything, partitions, counts)

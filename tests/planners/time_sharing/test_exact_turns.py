@@ -6,7 +6,7 @@ from problems.gpulets import a100_problem, a100_profiles, with_2080ti_neighbours
 from problems.instance_turn_draws import turning_on_instances
 from problems.instances import problem_of
 
-from sliceplan.solver.api import solve
+from sliceplan.solver.api import check, solve
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.planners.exact_plans.turning_partitions import divisions
 
@@ -70,12 +70,6 @@ def test_limits_on_replicas_and_lists_of_batch_sizes_are_kept():
 def test_what_it_does_not_plan_is_refused_with_the_reason():
     slowed = planned(a100_problem((800, 0, 0, 0, 0)), profiles=with_2080ti_neighbours(a100_profiles()))
     assert "does not plan yet what neighbours slow" in slowed.unserved[0].reason
-    limited = problem_of(
-        [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60, "max_replicas": 1}] * 9,
-        fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
-        turns="fixed",
-    )
-    assert "keeps limits on replicas of up to 8 services" in planned(limited).unserved[0].reason
     standby = problem_of(
         [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60}],
         fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
@@ -123,6 +117,21 @@ def test_of_few_services_under_mps_a_percentile_is_planned_as_all_that_there_is_
             assert plan.bound.gpus <= best == plan.gpus_used, seed
             proven += plan.status is Status.OPTIMAL
     assert proven >= 3
+
+
+@pytest.mark.parametrize("percentile", [False, True])
+def test_of_few_services_under_mps_limits_on_replicas_are_kept_as_all_that_there_is_says(percentile):
+    proven = 0
+    for seed in range(16):
+        problem, profiles = turning_on_instances(seed, percentile=percentile, kinds=[["mps"]], limited=True)
+        plan, best = planned(problem, profiles=profiles), fewest_gpus(problem, profiles, problem.fleet[0].count or 4)
+        if best is None:
+            assert plan.gpus_used > 4 or not plan.gpus, seed
+        else:
+            assert (plan.status, plan.gpus_used, plan.bound.gpus) == (Status.OPTIMAL, best, best), seed
+            assert not check(problem, plan, profiles), seed
+            proven += 1
+    assert proven >= 6
 
 
 def test_a_gpu_is_divided_in_every_way_that_leaves_no_room():

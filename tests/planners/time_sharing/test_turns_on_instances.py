@@ -32,13 +32,14 @@ def small_services(**settings):
     return problem_of(workloads, **{"turns": "fixed", **settings})
 
 
+@pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("percentile", [False, True])
 @pytest.mark.parametrize("kinds", [ON_INSTANCES, WITH_SHARES])
-def test_no_plan_that_there_is_costs_less_than_the_bound_and_no_plan_less_than_the_best(percentile, kinds):
-    """Property: of what is packed by prices, however GPUs are shared."""
+def test_no_plan_that_there_is_costs_less_than_the_bound_and_no_plan_less_than_the_best(percentile, kinds, limited):
+    """Property: of what is packed by prices, however GPUs are shared, with limits on replicas and without."""
     proven = 0
-    for seed in range(12):
-        problem, profiles = turning_on_instances(seed, percentile=percentile, kinds=kinds)
+    for seed in range(8 if limited else 12):
+        problem, profiles = turning_on_instances(seed, percentile=percentile, kinds=kinds, limited=limited)
         plan = packed(problem, profiles)
         entry = problem.fleet[0]
         best = fewest_gpus(problem, profiles, MOST if entry.count is None else entry.count)
@@ -50,7 +51,7 @@ def test_no_plan_that_there_is_costs_less_than_the_bound_and_no_plan_less_than_t
         if best is not None and plan.bound.gpus is not None:
             assert plan.bound.gpus <= best, seed
         assert plan.status is Status.INFEASIBLE or not check(problem, plan, profiles), seed
-    assert proven >= 4
+    assert proven >= (1 if limited else 4)
 
 
 def packed(problem, profiles):
@@ -106,12 +107,26 @@ def test_too_few_gpus_are_proven_by_the_bound():
     assert "more than there are" in plan.unserved[0].reason
 
 
-def test_limits_on_replicas_are_refused_with_who_has_them():
-    problem = problem_of([{"model": "vgg16", "rate_rps": 10, "slo_ms": 200, "min_replicas": 2}], turns="fixed")
+def test_many_services_have_as_many_replicas_as_they_may():
+    problem = small_services()
+    limits = ({"min_replicas": 3}, {"max_replicas": 1}, {"min_replicas": 2, "max_replicas": 2})
+    limited = [one.model_copy(update=limits[i % 3]) for i, one in enumerate(problem.workloads)]
+    problem = problem.model_copy(update={"workloads": tuple(limited)})
     plan = solve(problem, "exact-turns", time_limit_s=20)
-    assert plan.status is Status.REFUSED
-    assert "keeps limits on replicas of up to 8 services under MPS alone" in plan.unserved[0].reason
-    assert "w0 has them" in plan.unserved[0].reason
+    assert plan.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert not check(problem, plan, shipped_profiles())
+
+
+def test_few_replicas_of_a_heavy_service_raise_the_bound():
+    """Small instances carry most for their price, but where there is one replica it must be on a larger one."""
+    heavy = {"model": "vgg16", "rate_rps": 900, "slo_ms": 100}
+    free, one = (
+        solve(problem_of([{**heavy, "max_replicas": most}] * 4, turns="fixed"), "exact-turns", time_limit_s=1)
+        for most in (None, 1)
+    )
+    assert (free.bound.gpus, one.bound.gpus) == (2, 3)
+    assert one.gpus_used == 4
+    assert all(gpu.partitions[0].mig_profile == "4g.40gb" for gpu in one.gpus)
 
 
 @pytest.mark.parametrize("turns", ["fixed", "any"])

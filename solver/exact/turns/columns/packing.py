@@ -5,14 +5,15 @@ With prices mu_k of partitions (time_shares.py) service w pays at least f_w = mi
 partition of size k is worth more than mu_k. So a content is the better the nearer its services' f add up to its mu.
 Partitions are filled one after the other, each with the best content that is found of any size and length of round,
 which takes services first that lose least of their time there. What a service needs beyond whole partitions of its own
-goes onto one partition. Then some partitions, among them those that are worth least, are emptied and filled anew with a
-little chance; what costs less stays.
+goes onto one partition, or is split evenly among as many as its least number of replicas asks for, never two on the
+same; whole partitions are of a size that needs no more of them than there may be replicas. Then some partitions, among
+them those that are worth least, are emptied and filled anew with a little chance; what costs less stays.
 
 A heuristic: it claims nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heapreplace
 from math import inf
 from random import Random
@@ -56,11 +57,26 @@ class _Offer:
 
 
 class Packing:
-    """Fills partitions with services at given prices."""
+    """
+    Fills partitions with services at given prices; inside, a service is one of the pieces that its rest is split into.
 
-    def __init__(self, slots: Sequence[Slots], slot_usd: Floats, rate_rps: Floats, rule: TurnRule) -> None:
+    `replicas`: the least and the greatest number of partitions of each service, shape (service,); inf: any number.
+    """
+
+    def __init__(
+        self,
+        slots: Sequence[Slots],
+        slot_usd: Floats,
+        rate_rps: Floats,
+        rule: TurnRule,
+        replicas: tuple[Ints, Floats],
+    ) -> None:
+        self._whole, left_rps, pieces = _whole_partitions(slots, slot_usd, rate_rps, replicas)
+        self._owner = np.repeat(np.arange(len(rate_rps)), pieces)
+        self._is_split = bool(np.any(pieces > 1))
+        self._left_rps = (left_rps / pieces)[self._owner]
+        slots, rule = [_of_pieces(one, self._owner) for one in slots], rule.of(self._owner)
         self._slots, self._usd, self._rule = slots, slot_usd, rule
-        self._whole, self._left_rps = _whole_partitions(slots, slot_usd, rate_rps)
         self._rest_rps = np.where(self._left_rps > 0, self._left_rps, 1.0)
         shares = np.array([time_shares(one, self._rest_rps, rule) for one in slots])
         with np.errstate(invalid="ignore"):
@@ -73,6 +89,10 @@ class Packing:
     def whole(self) -> list[Content]:
         """What services need of partitions for themselves, beyond which `filled` has the rest."""
         return self._whole
+
+    def owned(self, contents: Iterable[Content]) -> list[Content]:
+        """Returns contents with their services in place of pieces."""
+        return [replace(one, services=tuple(self._owner[list(one.services)].tolist())) for one in contents]
 
     def filled(self, until: float) -> list[Content]:
         """Returns contents that carry the rest of all services; from the moment `until` on they stand alone."""
@@ -168,6 +188,9 @@ class Packing:
     def _round(self, offer: _Offer, order: Ints) -> Content | None:
         """Returns a round of the first services of an order that fit, and of some later ones; None: it has no two."""
         one = self._slots[offer.slot]
+        if self._is_split:
+            _, first = np.unique(self._owner[offer.services[order]], return_index=True)
+            order = order[np.sort(first)]
         takes, mib = offer.takes_ms[order], offer.memory_mib[order]
         many = int(np.searchsorted(np.cumsum(takes), offer.ms, side="right"))
         many = min(many, int(np.searchsorted(np.cumsum(mib), one.capacity_mib, side="right")))
@@ -192,17 +215,41 @@ class Packing:
         return alone_on(self._slots, int(self._alone[w]), w)
 
 
-def _whole_partitions(slots: Sequence[Slots], slot_usd: Floats, rate_rps: Floats) -> tuple[list[Content], Floats]:
-    """Returns what fills partitions alone, on the size where that costs each service least, and the rates left."""
+def _whole_partitions(
+    slots: Sequence[Slots], slot_usd: Floats, rate_rps: Floats, replicas: tuple[Ints, Floats]
+) -> tuple[list[Content], Floats, Ints]:
+    """
+    Returns what fills partitions alone, on the size where that costs each service least, the rates left, and pieces.
+
+    Pieces are into how many parts what is left of a service is split, 1 or more.
+    """
+    least, most = replicas
     capacity = np.array([one.alone_rps for one in slots])
     with np.errstate(divide="ignore"):
-        per_rps = np.where(capacity > 0, slot_usd[:, None] / capacity, np.inf)
+        enough = np.ceil(rate_rps / capacity * (1 - TOLERANCE)) <= most
+        per_rps = np.where((capacity > 0) & enough, slot_usd[:, None] / capacity, np.inf)
     size = per_rps.argmin(axis=0)
     own = capacity[size, np.arange(len(rate_rps))]
     count = np.floor(rate_rps / own * (1 + TOLERANCE))
+    # Rates that whole partitions carry exactly have nothing left to split into more replicas.
+    count = np.where((count > 0) & (count < least) & (rate_rps - count * own <= rate_rps * TOLERANCE), count - 1, count)
     rest = np.maximum(0.0, rate_rps - count * own)
+    left = np.where(rest > rate_rps * TOLERANCE, rest, 0.0)
+    pieces = np.where(left > 0, np.maximum(least - count, 1), 1).astype(np.int64)
     whole = [alone_on(slots, int(size[w]), int(w)) for w in np.flatnonzero(count) for _ in range(int(count[w]))]
-    return whole, np.where(rest > rate_rps * TOLERANCE, rest, 0.0)
+    return whole, left, pieces
+
+
+def _of_pieces(one: Slots, owner: Ints) -> Slots:
+    """Returns the partitions of a size with a row for each piece."""
+    return replace(
+        one,
+        alone_rps=one.alone_rps[owner],
+        alone_option=one.alone_option[owner],
+        batch=one.batch[owner],
+        latency_ms=one.latency_ms[owner],
+        memory_mib=one.memory_mib[owner],
+    )
 
 
 def _cheapest_alone(slots: Sequence[Slots], slot_usd: Floats, rate_rps: Floats) -> Ints:

@@ -27,6 +27,11 @@ service w on partitions of size k, every plan satisfies
 where z_p GPUs are cut by pattern p into n_kp partitions of size k. Services of different patience are not kept apart
 here, nor is memory counted, so the bound is of all plans. It is said by prices: for any mu_k >= 0, a plan costs at
 least sum_w min_k mu_k tau_wk / max_p (sum_k n_kp mu_k / usd_p), whatever a solver made of mu.
+
+Where a service may have m_w replicas at most, none of them on a partition of size k carries more than the part a_wk =
+min(1, most that it carries there alone / r): u >= l / d, and c_b(d) <= c_b(l). So it has x_wk / a_wk replicas there or
+more, and sum_k x_wk / a_wk <= m_w is one row more. With a price nu_w >= 0 of a replica the service pays at least
+min_k (mu_k tau_wk + nu_w / a_wk) - m_w nu_w, if that is more. Limits from below add nothing here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,6 +46,16 @@ from .slots import Slots
 
 ROUNDING = 1e-8
 """By which shares are less than they are computed: rounds may exceed an SLO by rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class MostReplicas:
+    """How many partitions may serve each service, and what one of them carries at most."""
+
+    most: Floats
+    """Shape (service,); inf: any number."""
+    parts: Floats
+    """Shape (slots, service): of the service's rate, in 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -65,24 +80,58 @@ def time_shares(slots: Slots, rate_rps: Floats, rule: TurnRule) -> Floats:
     return np.asarray(np.minimum(taken, alone), dtype=np.float64)
 
 
-def cost_bound(slot_usd: Floats, shares: Floats, cuts: Sequence[Cut]) -> float:
-    """
-    Returns what any plan costs at least, USD per hour, by any prices of partitions.
+def greatest_parts(slots: Slots, rate_rps: Floats, rule: TurnRule) -> Floats:
+    """Returns which part of each service's rate a partition carries at most, shape (service,)."""
+    longest = rule.longest_ms(slots.batch, slots.latency_ms, rate_rps)
+    in_rounds = rule.alone_rps(slots.batch, slots.latency_ms).max(axis=1, initial=0.0)
+    carried = np.maximum(in_rounds, slots.alone_rps) * (1 + ROUNDING)
+    is_all = np.any(np.isfinite(slots.latency_ms) & (longest >= slots.latency_ms * (1 - ROUNDING)), axis=1)
+    return np.asarray(np.where(is_all, 1.0, np.minimum(1.0, carried / rate_rps)), dtype=np.float64)
 
-    `slot_usd`: shape (slots,), >= 0. `shares`: shape (slots, service), as of `time_shares`.
+
+def cost_bound(
+    slot_usd: Floats,
+    shares: Floats,
+    cuts: Sequence[Cut],
+    replicas: MostReplicas | None = None,
+    replica_usd: Floats | None = None,
+) -> float:
+    """
+    Returns what any plan costs at least, USD per hour, by any prices of partitions, and of replicas.
+
+    Parameters
+    ----------
+    slot_usd
+        Shape (slots,), >= 0.
+    shares
+        Shape (slots, service), as of `time_shares`.
+    replica_usd
+        Shape (service,), >= 0; None: 0.
     """
     dearest = max((sum(slot_usd[k] * count for k, count in cut.counts.items()) / cut.usd for cut in cuts), default=0.0)
     if dearest <= 0:
         return 0.0
     with np.errstate(invalid="ignore"):
-        paid = np.where(np.isfinite(shares), slot_usd[:, None] * shares, np.inf).min(axis=0)
+        pays = np.where(np.isfinite(shares), slot_usd[:, None] * shares, np.inf)
+    paid = pays.min(axis=0)
+    if replicas is not None and replica_usd is not None:
+        few = np.flatnonzero((replica_usd > 0) & np.isfinite(replicas.most))
+        usd, most = replica_usd[few], replicas.most[few]
+        with np.errstate(divide="ignore"):
+            with_replicas = (pays[:, few] + usd / replicas.parts[:, few]).min(axis=0) - most * usd
+        paid[few] = np.maximum(paid[few], with_replicas)
     return float(paid.sum() / dearest)
 
 
-def slot_prices(shares: Floats, cuts: Sequence[Cut]) -> Floats:
-    """Returns prices of partitions, USD per hour, shape (slots,): duals of the program above; 0 where it has none."""
+def slot_prices(shares: Floats, cuts: Sequence[Cut], replicas: MostReplicas) -> tuple[Floats, Floats]:
+    """
+    Returns prices of partitions and of replicas, USD per hour, shapes (slots,) and (service,).
+
+    They are duals of the program above; 0 where it has none.
+    """
     model = mathopt.Model(name="time shares")
     sizes = [model.add_linear_constraint(ub=0.0) for _ in shares]
+    counted: list[mathopt.LinearConstraint | None] = []
     cost = mathopt.LinearSum([])
     for cut in cuts:
         gpus = model.add_variable(lb=0.0)
@@ -91,13 +140,18 @@ def slot_prices(shares: Floats, cuts: Sequence[Cut]) -> Floats:
             sizes[k].set_coefficient(gpus, -float(count))
     for w in range(shares.shape[1]):
         row = model.add_linear_constraint(lb=1.0)
+        most = model.add_linear_constraint(ub=float(replicas.most[w])) if np.isfinite(replicas.most[w]) else None
+        counted.append(most)
         for k in np.flatnonzero(np.isfinite(shares[:, w])).tolist():
             part = model.add_variable(lb=0.0)
             row.set_coefficient(part, 1.0)
             sizes[k].set_coefficient(part, float(shares[k, w]))
+            if most is not None:
+                most.set_coefficient(part, 1.0 / float(replicas.parts[k, w]))
     model.minimize(cost)
     result = mathopt.solve(model, mathopt.SolverType.GLOP)
     if not result.has_dual_feasible_solution():
-        return np.zeros(len(shares))
+        return np.zeros(len(shares)), np.zeros(shares.shape[1])
     duals = result.dual_values()
-    return np.maximum([-duals[row] for row in sizes], 0.0)
+    of_replicas = [0.0 if row is None else -duals[row] for row in counted]
+    return np.maximum([-duals[row] for row in sizes], 0.0), np.maximum(of_replicas, 0.0)
