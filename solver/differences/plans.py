@@ -6,7 +6,7 @@ the kinds of its partitions changed, or the node and GPU where the plan names th
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -35,6 +35,13 @@ class Place:
     def __str__(self) -> str:
         where = f" on {self.node}, GPU {self.index}" if self.node else ""
         return f"{self.gpu} {self.size}{where}"
+
+
+Tuning = tuple[int, int, float]
+"""Batch size, processes and rate (requests/s) of a workload in a place."""
+
+Places = dict[str, list[tuple[Place, Tuning]]]
+"""Workload -> where it runs, and how, sorted."""
 
 
 @dataclass(frozen=True)
@@ -71,18 +78,29 @@ def difference(old: Plan, new: Plan, *, with_nodes: bool = True) -> PlanDifferen
 
     `with_nodes` False: a workload on the same kinds of partitions of other GPUs has not moved, though both are named.
     """
-    before, after = _operation(old, with_nodes), _operation(new, with_nodes)
-    moved, retuned = [], []
-    for workload in sorted(before.keys() | after.keys()):
-        was, now = before.get(workload, []), after.get(workload, [])
-        old_places, new_places = (tuple(place for place, _ in side) for side in (was, now))
-        if old_places != new_places:
-            moved.append(Move(workload, old_places, new_places))
-        elif was != now:
-            retuned.append(workload)
+    before, after = places(old, with_nodes=with_nodes), places(new, with_nodes=with_nodes)
+    retuned = [
+        workload
+        for workload in sorted(before.keys() & after.keys())
+        if before[workload] != after[workload] and _only_places(before[workload]) == _only_places(after[workload])
+    ]
     gpus = _counts(Counter(gpu.gpu for gpu in old.gpus), Counter(gpu.gpu for gpu in new.gpus))
     partitions = _counts(Counter(_partitions(old)), Counter(_partitions(new)))
-    return PlanDifference(tuple(_figures(old, new)), gpus, partitions, tuple(moved), tuple(retuned))
+    return PlanDifference(tuple(_figures(old, new)), gpus, partitions, moves(before, after), tuple(retuned))
+
+
+def moves(before: Places, after: Places) -> tuple[Move, ...]:
+    """Returns the workloads that moved between two plans, by name; a screen that shows no more need not know more."""
+    found = []
+    for workload in sorted(before.keys() | after.keys()):
+        was, now = before.get(workload, []), after.get(workload, [])
+        if was != now and (old := _only_places(was)) != (new := _only_places(now)):
+            found.append(Move(workload, old, new))
+    return tuple(found)
+
+
+def _only_places(tuned: Sequence[tuple[Place, Tuning]]) -> tuple[Place, ...]:
+    return tuple(place for place, _ in tuned)
 
 
 def _figures(old: Plan, new: Plan) -> Iterator[Change]:
@@ -96,14 +114,18 @@ def _figures(old: Plan, new: Plan) -> Iterator[Change]:
             yield Change("changed", path, was, now)
 
 
-def _operation(plan: Plan, with_nodes: bool) -> dict[str, list[tuple[Place, tuple[int, int, float]]]]:
-    """Returns for each workload its places with batch size, processes and rate, sorted."""
-    found: dict[str, list[tuple[Place, tuple[int, int, float]]]] = {}
+def places(plan: Plan, *, with_nodes: bool = True) -> Places:
+    """Returns for each workload where it runs, sorted; `with_nodes` as `difference` has it."""
+    found: Places = {}
     for gpu in plan.gpus:
         for partition in gpu.partitions:
+            place = _place(gpu, partition, with_nodes)
             for served in partition.serves:
-                found.setdefault(served.workload, []).append((_place(gpu, partition, with_nodes), _tuning(served)))
-    return {workload: sorted(places) for workload, places in found.items()}
+                found.setdefault(served.workload, []).append((place, _tuning(served)))
+    for of_one in found.values():
+        if len(of_one) > 1:
+            of_one.sort()
+    return found
 
 
 def _place(gpu: PlannedGpu, partition: Partition, with_nodes: bool) -> Place:
@@ -118,7 +140,7 @@ def _made_place(gpu: str, size: str, node: str, index: int) -> Place:
     return Place(gpu, size, node, index)
 
 
-def _tuning(served: Served) -> tuple[int, int, float]:
+def _tuning(served: Served) -> Tuning:
     return served.batch, served.processes, served.rate_rps
 
 

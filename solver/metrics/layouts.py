@@ -11,7 +11,17 @@ Layouts = Counter[tuple[str, str]]
 
 def layouts(plan: Plan) -> Layouts:
     """Returns how many GPUs of each type are divided alike; the words name the partitions, largest part first."""
-    return Counter((gpu.gpu, layout_of(gpu)) for gpu in plan.gpus)
+    alike: dict[tuple[str, tuple[tuple[str | None, int | None], ...]], list[PlannedGpu]] = {}
+    counted: Layouts = Counter()
+    for gpu in plan.gpus:
+        if gpu.sharing == "mps":
+            counted[gpu.gpu, layout_of(gpu)] += 1
+            continue
+        cut = gpu.gpu, tuple((one.mig_profile, one.cores) for one in gpu.partitions)
+        alike.setdefault(cut, []).append(gpu)
+    for (name, _), gpus in alike.items():
+        counted[name, layout_of(gpus[0])] += len(gpus)  # the words are made once for those that are cut alike
+    return counted
 
 
 def layout_of(gpu: PlannedGpu) -> str:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from ..model.parsing import parse_record
 from ..model.problem import Problem
 from ..model.sweep_report import Axis, AxisKind
 from ..model.what_if import WhatIf
-from .axes import with_values
+from .axes import checked_with_values
 
 
 def applied(problem: Problem, what_if: WhatIf) -> Problem:
@@ -24,8 +23,7 @@ def applied(problem: Problem, what_if: WhatIf) -> Problem:
     if not changes:
         return problem
     axes = [Axis(kind=kind, of=of, values=(value,)) for kind, of, value in changes]
-    changed = with_values(problem, axes, [value for _, _, value in changes])
-    return parse_record(Problem, changed.model_dump(), "what-if")
+    return checked_with_values(problem, axes, [value for _, _, value in changes], "what-if")
 
 
 def fitting(what_if: WhatIf, problem: Problem) -> WhatIf:

@@ -29,7 +29,7 @@ from support.page_server import running_page
 
 from sliceplan.app.charts.layouts import layout_chart
 from sliceplan.solver import api
-from sliceplan.solver.differences.plans import difference
+from sliceplan.solver.differences.plans import moves, places
 from sliceplan.solver.formats.problem_files import write_problem
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.layouts import layouts
@@ -115,13 +115,13 @@ def parts(services: int) -> None:
     base = random_problem(services, 1)
     old, changed = api.solve(base, profiles=shipped_profiles()), applied(base, WhatIf(rate=1.3))
     new = api.solve(changed, profiles=shipped_profiles(), start=old)
-    before = layouts(old)
+    before, ran = layouts(old), places(old)
     for what, work in {
         "the changed problem": lambda: applied(base, WhatIf(rate=1.31)),
         "the problem to a worker": lambda: pickle.loads(pickle.dumps(changed)),
         "the plan back": lambda: pickle.loads(pickle.dumps(new)),
         "the picture": lambda: layout_chart(before, layouts(new)),
-        "what moves": lambda: difference(old, new),
+        "what moves": lambda: moves(ran, places(new)),
     }.items():
         used = []
         for _ in range(7):

@@ -4,6 +4,8 @@ import pytest
 from problems.instances import problem_of
 
 from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.parsing import parse_record
+from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.what_if.changes import applied, description, fitting
 
@@ -52,3 +54,19 @@ def test_changes_in_words():
     assert description(WhatIf()) == ""
     said = description(WhatIf(rate=1.5, headroom=0.1, slos={"a": 90}, counts={"A100-80GB": 3}))
     assert said == "rate x 1.5, headroom 10%, a: SLO 90 ms, A100-80GB: count 3 GPUs"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        WhatIf(rate=1.3, slo=0.7, headroom=0.1),
+        WhatIf(rates={"b": 3}, headrooms={"b": 0.5}),
+        WhatIf(prices={"A100-80GB": 2}, counts={"A100-80GB": 3, "EPYC-9654": 2}),
+    ],
+)
+def test_what_is_read_again_in_part_is_what_all_of_it_would_be(changes):
+    fleet = [{"gpu": "A100-80GB", "price_factor": 0.6}, {"cpu": "EPYC-9654", "count": 1}]
+    base = problem_of([dict(vars(one)) for one in TWO.workloads], fleet=fleet)
+    changed = applied(base, changes)
+    assert changed != base
+    assert parse_record(Problem, changed.model_dump(mode="json"), "again") == changed

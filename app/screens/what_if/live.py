@@ -17,7 +17,7 @@ from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal, sentence
-from sliceplan.solver.differences.plans import Move, difference
+from sliceplan.solver.differences.plans import Move, moves, places
 from sliceplan.solver.metrics.layouts import layouts
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import Problem
@@ -116,7 +116,8 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
         session, made_once("what_if.layouts", plans, lambda: layout_chart(before, layouts(plans[1]))), "what-if-gpus"
     )
     if shown is not base:
-        _show_moves(made_once("what_if.moves", plans, lambda: difference(*plans).moved))
+        ran = made_once("what_if.places", plans[:1], lambda: places(plans[0]))
+        _show_moves(made_once("what_if.moves", plans, lambda: moves(ran, places(plans[1]))))
     _show_every_gpu(session, shown)
 
 
