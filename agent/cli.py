@@ -20,9 +20,11 @@ from .files.durable_files import NotWrittenError
 from .model.device_error import DeviceError
 from .model.live import LiveNode
 from .model.node import NodeState, unused
+from .model.plain_processes import PlainProcesses, in_slices
 from .model.plan_files import node_share, read_plan
 from .saying import hold_standard_descriptors, lead_nowhere, say_error
 from .setup.opening import Words, open_agent
+from .setup.plain_processes import plain_processes_of
 from .showing.terminal import transition_data, transition_text
 from .transition.applied import read_applied
 from .transition.preflight import NodeTransition, plan_transition
@@ -75,15 +77,18 @@ def plan(
 ) -> None:
     """Show the steps that bring a node to its plan, tried on a simulated node. Changes nothing."""
     desired = node_share(read_plan(plan_file), node, str(plan_file))
+    plain: PlainProcesses = in_slices
     if device and not current:
-        session = open_agent(Words(device=device, state=state)).session
-        transition = plan_transition(read_state(session), desired, read_applied(session.folder))
+        agent = open_agent(Words(device=device, state=state))
+        transition = plan_transition(read_state(agent.session), desired, read_applied(agent.session.folder))
+        plain = plain_processes_of(agent.config, transition.live)
     else:
         transition = _from_plan(desired, node_share(read_plan(current), node, str(current)) if current else {}, current)
     if as_json:
-        print(json.dumps(transition_data(node, transition), indent=1))
+        print(json.dumps(transition_data(node, transition, plain), indent=1))
     else:
-        _show(node, transition)
+        for line in transition_text(node, transition, plain):
+            print(line)
         print("Dry run: nothing was changed.")
     raise typer.Exit(1 if transition.impossible else 0)
 
@@ -149,11 +154,6 @@ def keygen(
     print(f"{output}: private key; keep it where plans are signed, and on no node")
     print(f"{public}: public key; copy it to the folder `trusted_keys` of each node")
     print(f"key id {name}")
-
-
-def _show(node: str, transition: NodeTransition) -> None:
-    for line in transition_text(node, transition):
-        print(line)
 
 
 def _print_version(wanted: bool) -> None:

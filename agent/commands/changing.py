@@ -6,9 +6,10 @@ import typer
 
 from ...solver.model.errors import Finding, InputError
 from ..model.node import gpu_states
-from ..model.slices import AS_PROCESS
 from ..saying import say
+from ..setup.device import refuse_slices_without_cpusets
 from ..setup.opening import Agent, Words, open_agent, stoppable
+from ..setup.plain_processes import plain_processes_of
 from ..showing.terminal import transition_text
 from ..transition.applied import read_applied
 from ..transition.applying import Outcome, apply_transition, discard, resume, undo
@@ -42,13 +43,15 @@ def apply(
     with alone(agent.session):
         _refuse_other_owners(agent)
         if not dry_run:
-            _finish_what_was_left(agent.session, yes, discard_journal)
+            _finish_what_was_left(agent, yes, discard_journal)
         applied = read_applied(agent.session.folder)
         desired = wanted(applied)
         transition = plan_transition(read_state(agent.session), desired.state, applied)
-        _show(agent.config.node_name, transition)
+        _show(agent, agent.config.node_name, transition)
         _show_what_nobody_starts(agent, transition)
         _show_unlike_the_catalogue(agent, transition)
+        plain = plain_processes_of(agent.config, transition.live)
+        refuse_slices_without_cpusets(agent.config, transition.steps, plain)
         _refuse_what_cannot_be(transition, agent.session)
         _stop_if_dry(dry_run)
         if not transition.steps:
@@ -68,7 +71,7 @@ def rollback(words: Words, yes: Yes = False, dry_run: DryRun = False) -> None:
         _refuse_other_owners(agent)
         if open_one := unfinished(folder):
             say("An agent left a transition before its end. It is undone.")
-            _show(agent.config.node_name, plan_transition(read_state(agent.session), open_one.begun.old))
+            _show(agent, agent.config.node_name, plan_transition(read_state(agent.session), open_one.begun.old))
             _stop_if_dry(dry_run)
             _confirm("Undo it?", yes)
             with stoppable(agent.session) as session:
@@ -80,7 +83,7 @@ def rollback(words: Words, yes: Yes = False, dry_run: DryRun = False) -> None:
         checkpoint = read_checkpoint(folder, applied.checkpoint)
         transition = plan_transition(read_state(agent.session), checkpoint.state)
         say(f"Back to what there was at {checkpoint.when}.")
-        _show(agent.config.node_name, transition)
+        _show(agent, agent.config.node_name, transition)
         _refuse_what_cannot_be(transition, agent.session)
         _stop_if_dry(dry_run)
         _confirm("Roll back?", yes)
@@ -119,8 +122,9 @@ def _refuse_other_owners(agent: Agent) -> None:
         raise InputError([Finding("this node", "", f"has another owner: {text}") for text in others])
 
 
-def _finish_what_was_left(session: Session, yes: bool, discard_it: bool) -> None:
+def _finish_what_was_left(agent: Agent, yes: bool, discard_it: bool) -> None:
     """Goes on with a transition that an agent left before its end."""
+    session = agent.session
     if discard_it:
         discard(session)
         return
@@ -130,7 +134,7 @@ def _finish_what_was_left(session: Session, yes: bool, discard_it: bool) -> None
     refuse_unvouched(session, open_one)
     say(f"An agent left a transition before its end. It goes {open_one.goes} first.")
     goal = open_one.begun.new if open_one.turned_back is None else open_one.begun.old
-    _show("", plan_transition(read_state(session), goal))
+    _show(agent, "", plan_transition(read_state(session), goal))
     _confirm("Go on?", yes)
     with stoppable(session) as stopping:
         outcome = resume(stopping, open_one)
@@ -139,8 +143,8 @@ def _finish_what_was_left(session: Session, yes: bool, discard_it: bool) -> None
         raise typer.Exit(1)
 
 
-def _show(node: str, transition: NodeTransition) -> None:
-    for line in transition_text(node, transition):
+def _show(agent: Agent, node: str, transition: NodeTransition) -> None:
+    for line in transition_text(node, transition, plain_processes_of(agent.config, transition.live)):
         say(line)
 
 
@@ -155,8 +159,6 @@ def _show_what_nobody_starts(agent: Agent, transition: NodeTransition) -> None:
         if template is None:
             beside = ", and its slice is there for it" if workload in on_cores else ""
             say(f"Not started: {workload} has no template; its environment is written to a file{beside}.")
-        elif workload in on_cores and template.runner != "systemd":
-            raise InputError([Finding("services", workload, AS_PROCESS)])
 
 
 def _show_unlike_the_catalogue(agent: Agent, transition: NodeTransition) -> None:

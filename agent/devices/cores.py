@@ -1,4 +1,4 @@
-"""The CPUs of this node: their cores as the kernel has them, divided by slices of systemd."""
+"""The CPUs of this node: their cores as the kernel has them, divided by slices of systemd or by threads' affinity."""
 
 from ..model.core_steps import CheckOnCores, CoreStep, MoveToCores, StartOnCores, StopOnCores
 from ..model.device_error import DeviceError
@@ -14,13 +14,22 @@ from .device import Device
 class CoreNode:
     """A Device: the CPUs of this node."""
 
-    def __init__(self, slices: CoreSlices, services: CoreHost) -> None:
+    def __init__(self, slices: CoreSlices, services: CoreHost, *, needs_slices: bool = True) -> None:
+        """
+        Parameters
+        ----------
+        needs_slices
+            Whether every service on cores has a slice; False: some may be plain processes, for which a node without
+            cpusets does.
+        """
         self._slices = slices
         self._services = services
+        self._needs_slices = needs_slices
 
     def state(self) -> LiveNode:
         """Returns the cores of each CPU and what runs on them; raises DeviceError where they cannot be divided."""
-        self._slices.refuse_without_cpusets()
+        if self._needs_slices:
+            self._slices.refuse_without_cpusets()
         running = self._services.running()
         sockets = read_sockets()
         return {cpu_key(i): LiveCpu(cores, tuple(running.get(i, ()))) for i, cores in enumerate(sockets)}

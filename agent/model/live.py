@@ -97,6 +97,8 @@ class RunningOnCores:
     """As of a service of a GPU."""
     found_on: str | None = None
     """What the kernel lets it have, in words, where that is not its cores and their memory; None: it is."""
+    by_affinity: bool = False
+    """Whether the affinity of its threads keeps it there, as of a plain process; False: a slice does."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ from .node import Service, Slot, slot_name
 MPS_FOLDER = "/run/sliceplan/mps"
 """Each MPS daemon has its own pipe and log folders below this one."""
 
+MARK = "SLICEPLAN_SERVICE"
+"""Variable in the environment of each process that the agent starts: by it a process is known for the agent's."""
+
 
 def mps_folder(slot: Slot, root: str = MPS_FOLDER) -> str:
     """Returns the folder of a slot's MPS daemon."""

@@ -20,10 +20,6 @@ EFFECTIVE = ("cpuset.cpus.effective", "cpuset.mems.effective")
 """Files of a cgroup that say which logical CPUs and which NUMA nodes the kernel lets its processes have."""
 
 
-AS_PROCESS = "is started as a plain process, which no slice holds; set `runner: systemd` in its template"
-"""What is wrong with a template that is to serve on cores."""
-
-
 def slice_name(name: str) -> str:
     """Returns the slice of a running service."""
     return f"{PARENT}-{name.replace('-', ':')}.slice"

@@ -1,4 +1,4 @@
-"""What is started for a service on cores: one launch for each process, all of them in the slice of the service."""
+"""What is started for a service on cores: one launch for each process, units in its slice or plain processes."""
 
 from collections.abc import Iterator
 
@@ -16,8 +16,8 @@ def core_launches(
     """
     Returns the processes of a service on cores.
 
-    Which cores they are is the slice's matter alone: they may change while the processes run. iGniter's standby process
-    is one of a GPU under MPS; on cores there is none.
+    Which cores they are is the matter of the slice, or of the thread that starts plain processes: they may change while
+    the processes run. iGniter's standby process is one of a GPU under MPS; on cores there is none.
 
     Parameters
     ----------
@@ -61,5 +61,5 @@ def _launch(
         role="active",
         port=next(ports) if template.ports else None,
         environment=core_environment(service),
-        in_slice=slice_name(name),
+        in_slice=slice_name(name) if template.runner == "systemd" else None,
     )

@@ -37,6 +37,11 @@ class CoreRecord(Record):
         """Its settings and its place."""
         return CoreService(self.workload, self.start, self.cores, self.processes, self.batch)
 
+    @property
+    def by_affinity(self) -> bool:
+        """Whether it was started as plain processes, which the affinity of their threads keeps on its cores."""
+        return any(one.launch.runner == "process" for one in self.started)
+
 
 def core_record(
     step: CoreStep, cpus: str, memory_nodes: str, boot_id: str, started: list[Process] | tuple[Process, ...]

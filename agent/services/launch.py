@@ -5,11 +5,8 @@ from dataclasses import dataclass, replace
 
 from ...solver.model.base import Record
 from ..model.node import Service, Slot, service_id, slot_name
-from ..model.service_environment import service_environment
+from ..model.service_environment import MARK, service_environment
 from .template import HealthCheck, ServiceTemplate, Standby, filled
-
-MARK = "SLICEPLAN_SERVICE"
-"""Variable in the environment of each process that the agent starts: by it a process is known for the agent's."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ..model.device_error import DeviceError
+from ..model.service_environment import MARK
 from ..system import processes
-from .launch import MARK, Launch
+from .launch import Launch
 
 POLL_S = 0.05
 
@@ -72,7 +73,7 @@ def stop(
         If one survives.
     """
     leaders = {pid for pid, started in known if is_alive(pid, started)}
-    members = leaders | processes.in_sessions(leaders) | set(marked(service))
+    members = of_service(leaders, service)
     # A leader tells its children itself, and may let them finish what they work on.
     for pid in leaders or members:
         _send(pid, signal.SIGTERM)
@@ -84,6 +85,11 @@ def stop(
     if left := _wait(left, service, 5.0):
         message = f"{service} does not end, even when killed; it may wait for its GPU"
         raise DeviceError("IN_USE", message, sorted(left), "If the GPU hangs, only a reset of it helps")
+
+
+def of_service(leaders: set[int], service: str) -> set[int]:
+    """Returns the processes of a service: those that it was started as, all of their sessions, and what is marked."""
+    return leaders | processes.in_sessions(leaders) | set(marked(service))
 
 
 def marked(service: str) -> list[int]:

@@ -1,8 +1,13 @@
 """From the agent's configuration to the device that it drives."""
 
+from collections.abc import Iterable
+
 from ..devices.cores import BothKinds, CoreNode
 from ..devices.device import Device
 from ..devices.mps_daemons import DaemonDefaults, MpsDaemons
+from ..model.core_steps import StartOnCores
+from ..model.plain_processes import PlainProcesses
+from ..model.steps import Step
 from ..services.core_host import CoreHost
 from ..services.host import ServiceHost
 from ..system.core_slices import CoreSlices
@@ -17,13 +22,21 @@ def device_of(config: AgentConfig) -> Device:
 
         return SimulatedNodeFile(config.simulated_node)
     slices = CoreSlices()
-    cpus = CoreNode(slices, core_host_of(config, slices))
+    plain = any(template.runner == "process" for template in config.services.values())
+    cpus = CoreNode(slices, core_host_of(config, slices), needs_slices=not plain)
     if config.device == "cores":
         return cpus
     from ..devices.nvml.node import NvmlNode
 
     gpus = NvmlNode(mps_daemons_of(config), service_host_of(config))
     return BothKinds(gpus, cpus) if config.divides_cpus else gpus
+
+
+def refuse_slices_without_cpusets(config: AgentConfig, steps: Iterable[Step], plain: PlainProcesses) -> None:
+    """Raises DeviceError if a service is to start in a slice, and the node has no cpusets."""
+    starts = (step for step in steps if isinstance(step, StartOnCores))
+    if config.simulated_node is None and any(plain(step) is None for step in starts):
+        CoreSlices().refuse_without_cpusets()
 
 
 def mps_daemons_of(config: AgentConfig) -> MpsDaemons:

@@ -18,6 +18,7 @@ from shlex import quote
 from ...solver.model.catalogue import load_catalogue
 from ..model.core_steps import CoreStep
 from ..model.node import GpuState, NodeState, Service, Slot, gpu_states, service_id
+from ..model.plain_processes import PlainProcesses, in_slices
 from ..model.service_environment import daemon_environment, mps_folder, service_environment
 from ..model.step_text import settings_text
 from ..model.steps import (
@@ -73,7 +74,7 @@ uuid() {
 """Shell functions that the commands use."""
 
 
-def commands_of(step: Step, node: NodeState) -> list[str]:
+def commands_of(step: Step, node: NodeState, plain: PlainProcesses = in_slices) -> list[str]:
     """
     Returns the shell lines of a step; none for a step that only looks.
 
@@ -82,8 +83,12 @@ def commands_of(step: Step, node: NodeState) -> list[str]:
     node
         The state that the step leads to: tells the type of each GPU, and with it the ids of its MIG profiles, and
         whether a service has an MPS daemon.
+    plain
+        Which services on cores are plain processes.
     """
-    return core_commands_of(step, SERVICES_FOLDER) if isinstance(step, CoreStep) else _on_gpu(step, gpu_states(node))
+    if isinstance(step, CoreStep):
+        return core_commands_of(step, SERVICES_FOLDER, plain(step))
+    return _on_gpu(step, gpu_states(node))
 
 
 def _on_gpu(step: OnGpu, node: Mapping[int, GpuState]) -> list[str]:

@@ -1,10 +1,12 @@
 """The exact commands of the steps on cores, as `commands.py` has those on GPUs; the agent runs the same words."""
 
+from collections.abc import Sequence
 from shlex import join, quote
 
 from ..model.core_services import CoreService
 from ..model.core_steps import CheckOnCores, MoveToCores, OnCpu, StartOnCores, StopOnCores
-from ..model.service_environment import core_environment
+from ..model.plain_processes import finding, moving_to, starting_on
+from ..model.service_environment import MARK, core_environment
 from ..model.slices import EFFECTIVE, PARENT, confining, slice_name, starting, stopping
 from ..model.step_text import core_settings_text
 
@@ -17,8 +19,14 @@ CORE_NOTES = (
 )
 """What a person must know who runs services on cores."""
 
+AFFINITY_NOTES = (
+    "A plain process is kept on its cores by the affinity of its threads, which it may change itself.",
+    "Its memory comes from the NUMA node where a thread first writes to it, and does not move with it.",
+)
+"""What a person must know, too, who runs plain processes on cores."""
 
-def core_commands_of(step: OnCpu, folder: str) -> list[str]:
+
+def core_commands_of(step: OnCpu, folder: str, command: Sequence[str] | None = None) -> list[str]:
     """
     Returns the shell lines of a step; none for a step that only looks.
 
@@ -26,8 +34,12 @@ def core_commands_of(step: OnCpu, folder: str) -> list[str]:
     ----------
     folder
         Holds the files of environment variables.
+    command
+        Of a service that is plain processes, with its placeholders; None: it has a slice.
     """
     file = quote(f"{folder}/{step.name}.env")
+    if command is not None:
+        return _of_plain_processes(step, folder, file, command)
     match step:
         case StartOnCores(name=name, service=service):
             making = [_lines(confining(step)), join(starting(name)), _look(name)]
@@ -38,6 +50,26 @@ def core_commands_of(step: OnCpu, folder: str) -> list[str]:
             return [join(stopping(name)), f"rm -f {file}"]
         case CheckOnCores():
             return []
+
+
+def _of_plain_processes(step: OnCpu, folder: str, file: str, command: Sequence[str]) -> list[str]:
+    match step:
+        case StartOnCores(name=name, cpus=cpus, service=service):
+            variables = f"env $(grep -v '^#' {file}) {quote(f'{MARK}={name}')}"
+            starting = f"{variables}{NEXT}{join(starting_on(cpus, command))}"
+            return [*_write_environment(service, folder, file), starting]
+        case MoveToCores(name=name, cpus=cpus):
+            return [_for_each_process(name, join(moving_to(cpus)))]
+        case StopOnCores(name=name):
+            return [_for_each_process(name, "kill"), f"rm -f {file}"]
+        case CheckOnCores():
+            return []
+
+
+def _for_each_process(name: str, words: str) -> str:
+    """Returns the lines that do something with the id of every process of a service."""
+    found = NEXT.join([join(finding(name)), "/proc/[0-9]*/environ | cut -d/ -f3 |"])
+    return f'{found}\n  while read -r pid; do {words} "$pid"; done'
 
 
 def _lines(words: list[str]) -> str:

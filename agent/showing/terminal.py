@@ -7,25 +7,36 @@ from typing import Any
 
 from ...solver.model.words import counted, counted_boards
 from ..model.core_services import CpuState
+from ..model.core_steps import CoreStep
 from ..model.device_key import device_order, device_text
 from ..model.live import settled
 from ..model.node import gpu_states
+from ..model.plain_processes import PlainProcesses, in_slices
 from ..model.step_text import step_text
 from ..model.steps import GpuStep, Step, interrupts_gpu
 from ..transition.preflight import NodeTransition
 from .commands import MPS_NOTES, TURN_NOTES, commands_of
-from .core_commands import CORE_NOTES
+from .core_commands import AFFINITY_NOTES, CORE_NOTES
 
 
-def transition_text(node: str, transition: NodeTransition) -> Iterator[str]:
-    """Yields the lines that show a transition: the summary, resets and mode changes first, then every step."""
+def transition_text(node: str, transition: NodeTransition, plain: PlainProcesses = in_slices) -> Iterator[str]:
+    """
+    Yields the lines that show a transition: the summary, resets and mode changes first, then every step.
+
+    Parameters
+    ----------
+    plain
+        Which services on cores are plain processes.
+    """
     yield from _summary(node, transition)
     yield from _warnings(transition)
+    if any(isinstance(step, CoreStep) and plain(step) is not None for step in transition.steps):
+        yield from AFFINITY_NOTES
     yield ""
     for number, step in enumerate(transition.steps, 1):
         mark = "!" if interrupts_gpu(step) else " "
         yield f"{mark}{number:3}. {step_text(step)}"
-        for command in commands_of(step, transition.new):
+        for command in commands_of(step, transition.new, plain):
             yield indent(command, "       ")
     if transition.steps:
         yield ""
@@ -40,12 +51,12 @@ def transition_text(node: str, transition: NodeTransition) -> Iterator[str]:
         yield "The node has the planned state already; there is nothing to do."
 
 
-def transition_data(node: str, transition: NodeTransition) -> dict[str, Any]:
+def transition_data(node: str, transition: NodeTransition, plain: PlainProcesses = in_slices) -> dict[str, Any]:
     """Returns the same for machines."""
     return {
         "version": 1,
         "node": node,
-        "steps": [_step_data(step, transition) for step in transition.steps],
+        "steps": [_step_data(step, transition, plain) for step in transition.steps],
         "reached": not transition.impossible,
         "impossible": list(transition.impossible),
         "busy": list(transition.busy),
@@ -99,10 +110,10 @@ def _listed(indices: list[int]) -> str:
     return ", ".join(map(str, indices))
 
 
-def _step_data(step: Step, transition: NodeTransition) -> dict[str, Any]:
+def _step_data(step: Step, transition: NodeTransition, plain: PlainProcesses) -> dict[str, Any]:
     return {
         "kind": type(step).__name__,
         **asdict(step),
         "interrupts_gpu": interrupts_gpu(step),
-        "commands": commands_of(step, transition.new),
+        "commands": commands_of(step, transition.new, plain),
     }

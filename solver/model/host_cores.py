@@ -143,3 +143,9 @@ def cpu_list(cpus: Iterable[int]) -> str:
         else:
             runs.append([cpu])
     return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def cpus_in(text: str) -> frozenset[int]:
+    """Returns the numbers of a list that `cpu_list` wrote."""
+    ends = [[int(end) for end in run.split("-")] for run in text.split(",") if run]
+    return frozenset(cpu for run in ends for cpu in range(run[0], run[-1] + 1))

@@ -128,10 +128,20 @@ def test_a_service_without_a_template_has_its_slice_and_its_environment(node):
     assert node.systemd.effective("bare-cpu0") == "8-15,200-207"
 
 
-def test_a_plain_process_is_refused_before_anything_is_made(node):
-    with pytest.raises(DeviceError, match="set `runner: systemd` in its template"):
+def test_a_plain_process_on_cores_that_the_kernel_does_not_give_does_not_start_and_has_no_slice(node):
+    with pytest.raises(DeviceError, match="not 0-3,192-195"):
         go(node, cores_state(CoreService("plain", 0, 4)))
     assert node.systemd.calls() == []
+    assert node.device.state()["cpu0"].services[0].pids == ()
+
+
+def test_a_node_without_cpusets_does_where_services_are_plain_processes(node):
+    (node.systemd.cgroups / "cgroup.controllers").unlink()
+    device = CoreNode(CoreSlices(node.systemd.cgroups), node.host, needs_slices=False)
+    assert len(device.state()["cpu0"].cores) == 96
+    (step, _) = steps_between(device.state(), {"cpu0": cores_state(A)})
+    with pytest.raises(DeviceError, match="cores are divided by cgroup v2"):
+        device.apply(step, T)
 
 
 def test_what_the_kernel_makes_of_it_counts(node):
