@@ -105,7 +105,7 @@ class IgniterModel:
         active = self.active_ms(workload, batch, percent)
         power, cache = self._demands(workload, sizes, active, here)
         crowd = self._crowd_ms(workload, here.sum(axis=-1, keepdims=True))
-        contention = active * self.sensitivity[workload] * (cache.sum(axis=-1, keepdims=True) - cache)
+        contention = self._contention_ms(workload, active, cache.sum(axis=-1, keepdims=True) - cache)
         demand = self.gpu.idle_power_w + power.sum(axis=-1)
         frequency = self.frequency_mhz(demand)
         slow = (self.gpu.max_frequency_mhz / frequency)[..., None]
@@ -157,7 +157,7 @@ class IgniterModel:
         power, cache = totals
         active = self.active_ms(workload, batch, percent)
         own = self.demands_at(workload, self.ability_rps(workload, batch, percent))[1]
-        contention = active * self.sensitivity[workload] * np.maximum(cache - own, 0.0)
+        contention = self._contention_ms(workload, active, np.maximum(cache - own, 0.0))
         slow = self.gpu.max_frequency_mhz / self.frequency_mhz(self.gpu.idle_power_w + power)
         gpu_ms = (self.scheduling_ms[workload] + self._crowd_ms(workload, residents) + active + contention) * slow
         feedback = self.feedback_ms[workload] * batch
@@ -218,7 +218,8 @@ class IgniterModel:
         slow = self.gpu.max_frequency_mhz / self.frequency_mhz(demand_w)
         budget = self.gpu_budget_ms(workload, batch, latency_ms, required_rps)
         unthrottled = budget / slow - self.scheduling_ms[workload] - self._crowd_ms(workload, residents)
-        longest = unthrottled / (1.0 + self.sensitivity[workload] * others_cache)
+        with np.errstate(over="ignore"):  # beyond all numbers no time is left
+            longest = unthrottled / (1.0 + self.sensitivity[workload] * others_cache)
         k1, k2, k3, k4, k5 = self.active[:, workload]
         room = longest - k5
         work = np.broadcast_to((k1 * sizes + k2) * sizes + k3, room.shape)
@@ -318,9 +319,18 @@ class IgniterModel:
         return share
 
     def _crowd_ms(self, workload: Ints, residents: Ints) -> Floats:
-        """Returns n_k D, what the others add to the scheduling delay (eq. 5 and 6)."""
-        per_kernel = self.gpu.scheduling_ms_per_resident * residents + self.gpu.scheduling_ms_offset
-        return np.asarray(self.kernels[workload] * np.where(residents > 1, per_kernel, 0.0), dtype=np.float64)
+        """Returns n_k D, what the others add to the scheduling delay (eq. 5 and 6), at most `BEYOND_ALL`."""
+        with np.errstate(over="ignore"):  # a delay beyond all numbers is one that nothing keeps an SLO with
+            per_kernel = self.gpu.scheduling_ms_per_resident * residents + self.gpu.scheduling_ms_offset
+            crowd = self.kernels[workload] * np.where(residents > 1, per_kernel, 0.0)
+        return np.asarray(np.minimum(crowd, BEYOND_ALL), dtype=np.float64)
+
+    def _contention_ms(self, workload: Ints, active: Floats, others_cache: Floats) -> Floats:
+        """Returns what the active time grows by for the cache that others use (eq. 8), at most `BEYOND_ALL`."""
+        with np.errstate(over="ignore"):
+            by_percent = np.minimum(active * self.sensitivity[workload], BEYOND_ALL)
+            contention: Floats = np.minimum(by_percent * others_cache, BEYOND_ALL)
+        return contention
 
     def _demands(self, workload: Ints, sizes: Floats, active: Floats, here: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Returns power and cache use of each resident, 0 where none is."""

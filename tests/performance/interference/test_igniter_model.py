@@ -131,6 +131,35 @@ def test_a_fall_of_the_clock_beyond_all_numbers_is_one_to_the_least():
     assert frequency.tolist() == [GPU.max_frequency_mhz, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("per_resident", "kernels"), [(4.75e297, 2e16), (1.7e308, 1), (1.7e308, 1e15), (0.008, 1e300), (1.7e308, 1.7e308)]
+)
+def test_a_delay_by_neighbours_beyond_all_numbers_is_a_long_one_that_no_share_makes_up_for(per_resident, kernels):
+    crowded = GPU.model_copy(update={"scheduling_ms_per_resident": per_resident, "scheduling_ms_offset": 0.0})
+    model = IgniterModel.of(crowded, [with_changes(SHIPPED["ssd"].model, kernels=int(kernels))])
+    workload, batch, percent = np.zeros((1, 3), dtype=int), np.ones((1, 3), dtype=int), np.full((1, 3), 30.0)
+    figures = model.predict(workload, batch, percent)
+    assert (figures.latency_ms >= 1e297).all()
+    assert all(np.isfinite(part).all() for part in (figures.latency_ms, *figures.causes_ms.values()))
+    least = model.least_percent(workload, batch, percent, np.full((1, 3), 1e9), np.zeros((1, 3)))
+    assert (least == np.inf).all()
+    alone = model.predict(workload[:, :1], batch[:, :1], percent[:, :1])
+    assert alone.causes_ms["scheduling contention"] == 0
+
+
+@pytest.mark.parametrize("sensitivity", [2e297, 1.7e308])
+def test_a_contention_beyond_all_numbers_is_a_long_one_that_no_share_makes_up_for(sensitivity):
+    model = IgniterModel.of(GPU, [with_changes(SHIPPED["ssd"].model, cache_sensitivity=sensitivity)])
+    workload, batch, percent = np.zeros((1, 9), dtype=int), np.full((1, 9), 4000), np.full((1, 9), 30.0)
+    figures = model.predict(workload, batch, percent)
+    assert (figures.latency_ms >= 1e297).all()
+    assert all(np.isfinite(part).all() for part in (figures.latency_ms, *figures.causes_ms.values()))
+    totals = tuple(own.sum(axis=1, keepdims=True) for own in model.demands_at(workload, figures.throughput_rps))
+    assert np.isfinite(model.among(workload, batch, percent, totals=totals, residents=np.array(9))[0]).all()
+    least = model.least_percent(workload, batch, percent, np.full((1, 9), 1e9), np.zeros((1, 9)))
+    assert (least > 1e200).all()
+
+
 def test_alone_there_is_no_contention():
     figures = alone(SHIPPED["vgg19"], np.array([1, 8]), 20.0)
     for cause in ("scheduling contention", "cache contention", "throttling"):
