@@ -49,7 +49,7 @@ def page(window, address):
     opened.on("console", lambda message: errors.append(said_of(message)) if is_error(message) else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.goto(f"{address}/workloads")
-    expect(opened.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=30_000)
+    expect(opened.get_by_role("button", name="Solve", exact=True)).to_be_enabled(timeout=90_000)
     yield opened
     assert opened.get_by_test_id("stException").count() == 0
     assert errors == []

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import go, press, settle
+from support.browser_walk import go, press, select_first_rate, settle
 
 from sliceplan.solver.formats.plan_files import read_plan
 
@@ -79,6 +79,19 @@ def test_all_screens_are_reached_and_used_by_the_keyboard_from_opening_to_export
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_be_visible()
     # A key that is pressed before the dialog has the focus is not the dialog's.
+    page.wait_for_function("document.querySelector('[role=dialog]')?.contains(document.activeElement)")
+    settle(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_press_that_waited_for_a_table_opens_a_dialog_with_the_focus_inside(page):
+    select_first_rate(page)
+    page.keyboard.type("77")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Add GPUs").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
     page.wait_for_function("document.querySelector('[role=dialog]')?.contains(document.activeElement)")
     settle(page)
     page.keyboard.press("Escape")
