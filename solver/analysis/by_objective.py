@@ -13,6 +13,7 @@ from ..model.counted import asks_for_capacity
 from ..model.plan import Plan, Status
 from ..model.stop_reason import StopReason
 from ..performance.resolve import ResolvedProblem
+from ..planners.exact_plans.stated_capacity import with_capacity
 
 NO_CLAIM = UNKNOWN_BOUND.model_copy(update={"method": "none: this planner does not look for most capacity"})
 
@@ -21,8 +22,6 @@ def by_objective(resolved: ResolvedProblem, plan: Plan) -> Plan:
     """Returns a plan with what its problem's objective asks to be said of it."""
     if not asks_for_capacity(resolved.problem) or plan.capacity is not None:
         return plan
-    from ..planners.exact_plans.of_capacity import with_capacity
-
     update: dict[str, Any] = {"bound": NO_CLAIM, "gap": None, "prices": None}
     if plan.status is Status.OPTIMAL:
         update["status"] = Status.FEASIBLE

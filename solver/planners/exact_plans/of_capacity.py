@@ -6,10 +6,8 @@ from functools import partial
 from ...allocation.allocated import AlikeGpus, AllocatedGpu
 from ...allocation.assembly import UNKNOWN_BOUND, assemble, without_plan
 from ...exact.capacity.answer import METHOD, MostCapacity, most_capacity
-from ...exact.capacity.most_requests import solo_capacity
 from ...exact.mig.decoding import alike_gpus
 from ...exact.shared_capacity import answer as shared_capacity
-from ...model.judged import capacity_of
 from ...model.plan import Plan, Search, Start
 from ...model.stop_reason import StopReason
 from ...performance.latency_rules.server_sets import is_by_set
@@ -19,6 +17,7 @@ from ...runtime.interruption import offer
 from ..igniter import hosted, placed_on_each, within_limits
 from .answers import NAME, without
 from .capacity_of_sets import most_capacity_of_sets
+from .stated_capacity import with_capacity
 
 PROVEN, UNDER_MPS = (UNKNOWN_BOUND.model_copy(update={"method": method}) for method in (METHOD, shared_capacity.METHOD))
 
@@ -43,7 +42,7 @@ def plan_capacity(resolved: ResolvedProblem, _: Start, time_limit_s: float) -> P
     search = Search(stopped=found.stopped, time_limit_s=time_limit_s, solver=found.solver)
     if found.value is None and found.stopped is not StopReason.TIME_LIMIT:
         placed = placed_on_each(resolved) if resolved.mps else ()
-        return with_capacity(resolved, without(loosest(resolved), search, deadline, placed, NO_BOUND), found)
+        return _stated(resolved, without(loosest(resolved), search, deadline, placed, NO_BOUND), found)
     return _of_capacity(resolved, found, search)
 
 
@@ -57,16 +56,9 @@ def _of_capacity(resolved: ResolvedProblem, found: MostCapacity, search: Search)
         plan = assemble(resolved, gpus, planner=NAME, bound=bound, search=search)
     else:
         plan = without_plan(resolved, (), planner=NAME, search=search, bound=bound)
-    return with_capacity(resolved, plan, found)
+    return _stated(resolved, plan, found)
 
 
-def with_capacity(resolved: ResolvedProblem, plan: Plan, found: MostCapacity | None = None) -> Plan:
-    """Returns a plan with what it could carry, and what is proven of all plans; None: nothing is."""
-    settings = resolved.problem.settings
-    solo = None
-    if settings.capacity_weights == "solo" and plan.gpus:
-        names = [workload.name for workload in resolved.problem.workloads]
-        solo = dict(zip(names, solo_capacity(resolved).tolist(), strict=True))
-    limit, one_more = (None, {}) if found is None else (found.limit, found.one_more)
-    capacity = capacity_of(plan, settings.capacity_weights, solo, limit=limit, one_more=one_more)
-    return plan.model_copy(update={"capacity": capacity})
+def _stated(resolved: ResolvedProblem, plan: Plan, found: MostCapacity) -> Plan:
+    """Returns a plan with what it could carry, and what is proven of all plans."""
+    return with_capacity(resolved, plan, limit=found.limit, one_more=found.one_more)
