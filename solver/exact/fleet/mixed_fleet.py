@@ -3,7 +3,8 @@ Fleets with GPUs under MPS, beside MIG and whole GPUs, solved jointly: type, sha
 
 Whole GPUs that do no more than shared ones are left out (whole_or_shared.py). Few workloads, or all of them under MPS,
 go by one program over sets of residents (fleet_by_sets.py); where its sets are
-too many to list and services are whole, surroundings give bound and plans (fleet_by_surroundings.py). Where workloads
+too many to list and services are whole, surroundings give bound and plans (fleet_by_surroundings.py), and plans alone
+where they may be split (unsplit.py). Where workloads
 may be cut from GPUs too and are many, or their sets too many to list, prices come first (fleet_by_prices.py): a bound
 within a moment, and a plan near it. The program over sets then has the rest of the time, if it is not too large.
 """
@@ -26,6 +27,7 @@ from .fleet_answer import FleetAnswer, price_of
 from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
 from .fleet_by_sets import ListedSets, list_sets, solve_by_sets
 from .fleet_by_surroundings import PlanAndBound, SurroundingsSearch
+from .unsplit import unsplit
 from .whole_or_shared import shared_instead_of_whole
 
 SOLVER = "slice prices, then HiGHS through MathOpt"
@@ -38,6 +40,9 @@ MOST_WORKLOADS = 600
 
 PRICING = 0.3
 """Part of the time that prices and the plan at them may take where the programs follow."""
+
+WHOLE = 0.6
+"""Part of the time that is left that a search for plans of whole services may take where they may be split."""
 
 
 def solve_mixed_fleet(
@@ -86,6 +91,11 @@ def solve_mixed_fleet(
     best = _cheapest(resolved, plans)
     if customers is not None and best is not None:
         return _by_surroundings(resolved, prices, sets, customers, best, on_answer, deadline)
+    if not sets.complete and best is not None:
+        whole = _of_whole_services(resolved, prices, best, on_answer, deadline)
+        if whole.stopped in (StopReason.PROVED, StopReason.GAP_REACHED):
+            return whole
+        plans.append(whole.gpus or best)
     if (sets.complete and workloads <= FEW_WORKLOADS) or not resolved.capacity_rps.any():
         return replace(solve_by_sets(resolved, sets, place, plans, bound, deadline), prices=prices)
     first = _by_prices(resolved, prices, place, plans, on_answer, deadline)
@@ -117,6 +127,32 @@ def _by_surroundings(
     search = SurroundingsSearch(resolved, sets, customers, known, lambda found: on_answer(answer(found, limited=True)))
     search.run(deadline)
     return answer(search.best, limited=time.monotonic() >= deadline)
+
+
+def _of_whole_services(
+    resolved: ResolvedProblem,
+    prices: FleetPrices,
+    best: list[AllocatedGpu],
+    on_answer: Callable[[FleetAnswer], None],
+    deadline: float,
+) -> FleetAnswer:
+    """Returns the best plan with one resident a service, or the known one, with the bound of the prices."""
+
+    def answer(gpus: Sequence[AllocatedGpu]) -> FleetAnswer:
+        return _priced_answer(resolved, prices, list(gpus), limited=True)
+
+    whole = unsplit(resolved)
+    if whole is None:
+        return answer(best)
+    whole = shared_instead_of_whole(whole)
+    sets = list_sets(whole)
+    customers = customers_of(whole, sets.shared)
+    if customers is None:
+        return answer(best)
+    known = PlanAndBound(best, price_of(resolved, best), (prices.bound, PRICES))
+    search = SurroundingsSearch(whole, sets, customers, known, lambda found: on_answer(answer(found.gpus)))
+    search.run(time.monotonic() + WHOLE * max(deadline - time.monotonic(), 0.0))
+    return answer(search.best.gpus)
 
 
 def _first(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> Iterator[Sequence[AllocatedGpu]]:
