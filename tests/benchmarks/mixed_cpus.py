@@ -9,7 +9,7 @@ theirs), on A100s cut by MIG and on CPUs. The CPU measurements are synthetic: a 
 process takes on the smallest MIG instance, at 4 cores, and falls as cores^0.85; nobody measured them.
 
 Prints a row for each size: median and worst gap, seconds of CPU, GPUs and CPUs of the plans, and what they save against
-the plans of the same services without CPUs.
+the plans of the same services without CPUs; then the draws that had no plan within the limit, which no row counts.
 """
 
 import argparse
@@ -81,25 +81,33 @@ def main():
     say_what_it_ran_on(SCENARIOS, "synthetic CPU measurements")
     print("| services | gap, median | worst | CPU s | GPUs, CPUs | saved by CPUs |")
     print("|---:|---:|---:|---:|---:|---:|")
-    cores = [int(n) for n in given.cores.split(",")]
+    cores, without_plan = [int(n) for n in given.cores.split(",")], []
     for size in given.size or [300, 1000]:
         gaps, seconds, counts, saved = [], [], [], []
         for seed in range(given.seeds):
             mixed, on_gpus = drawn(size, seed, cores, given.cpu_price, given.cpu)
             started = time.process_time()
             plan = solve(mixed, time_limit_s=given.time_limit)
-            seconds.append(time.process_time() - started)
+            spent = time.process_time() - started
+            if plan.cost_per_hour is None:
+                without_plan.append(f"{size} services, seed {seed}: no plan within {given.time_limit:g} s")
+                continue
+            seconds.append(spent)
             without = solve(on_gpus, time_limit_s=given.time_limit)
             gaps.append(plan.gap)
             cpus = sum(gpu.sharing == "cores" for gpu in plan.gpus)
             counts.append((len(plan.gpus) - cpus, cpus))
             saved.append(1 - plan.cost_per_hour / without.cost_per_hour)
+        if not counts:
+            continue
         middle = counts[len(counts) // 2]
         print(
             f"| {size} | {statistics.median(gaps):.3%} | {max(gaps):.3%} | {statistics.median(seconds):.1f} "
             f"| {middle[0]}, {middle[1]} | {statistics.median(saved):.0%} |",
             flush=True,
         )
+    for text in without_plan:
+        print(text)
 
 
 if __name__ == "__main__":
