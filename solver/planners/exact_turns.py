@@ -8,10 +8,13 @@ program:
 Shares are those at which models were measured alone; a GPU may be divided into any of them that add up to 100 %. The
 bound is of all plans, however many services take turns on a share (exact/turns/bound.py). The program is offered sets
 of up to three services. Of up to three services these are all, and its optimum is the problem's; of more, its plan may
-cost more than the bound, and then the gap is said. Both plan models of which nobody knows how neighbours slow them.
+cost more than the bound, and then the gap is said. Where neighbours slow each other by gpu-lets' linear model, the
+program tells shares apart by how they press each other (exact_plans/pressed_shares.py), and the bound takes services as
+if alone; so it does not prove the program's optimum. Many services are planned where nobody is known to slow anybody.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf
 from time import monotonic
 
@@ -23,13 +26,16 @@ from ..exact.cost_lattice import lattice_of
 from ..exact.proof import ended
 from ..exact.turns.contents import Contents, all_sets, contents_of
 from ..exact.turns.program import GpuType, TurnsAnswer, bound_of, solve_turns
+from ..model.interference import NeighbourModel
 from ..model.plan import Bound, Plan, Search, Unserved
 from ..model.problem import Sharing
 from ..model.stop_reason import StopReason
 from ..performance.interference.prediction import Floats
 from ..performance.resolve import FleetType, ResolvedProblem
 from ..performance.turns.turn_rule import TurnRule, turn_rule
+from ..runtime.interruption import offer
 from .exact_plans.of_rounds import is_beyond_all, plan_rounds, too_few
+from .exact_plans.pressed_shares import Pressed, greatest_pressure, levels_of, pressed_divisions, slowed_ms
 from .exact_plans.turning_partitions import MOST_DIVISIONS, divisions, measured_shares
 from .planner import Planner
 
@@ -39,8 +45,8 @@ MOST_SERVICES = 8
 TOGETHER = 3
 """Services that are offered a share in turn; of no more services that is all there is."""
 
-ALL_ROWS, SOME_ROWS = 1 << 24, 8_000
-"""Combinations of batch sizes that are tried of each set: all of them, and where there are many sets."""
+ALL_ROWS, SOME_ROWS, FEW_ROWS = 1 << 24, 8_000, 500
+"""Combinations of batch sizes that are tried of each set: all of them, of many sets, and of sets on pressed shares."""
 
 FOR_THE_BOUND = 0.2
 """Part of the time for the prices of the bound."""
@@ -66,14 +72,17 @@ class ExactTurns(Planner):
         if under_mps and resolved.problem.settings.shadow_percent:
             reasons.append(f"{self.name} knows no standby processes (settings.shadow_percent)")
         shared = {entry.gpu.name for entry in under_mps}
-        slowed = [
-            profile
-            for (_, gpu), profile in resolved.profiles.items()
-            if gpu in shared and (profile.interference or profile.neighbours)
-        ]
+        slowed = [profile for (_, gpu), profile in resolved.profiles.items() if gpu in shared and profile.interference]
         if slowed:
             names = ", ".join(dict.fromkeys(f"{one.model} on {one.gpu}" for one in slowed))
-            reasons.append(f"{self.name} does not plan yet what neighbours slow, which is known of {names}")
+            reasons.append(
+                f"{self.name} does not plan yet what neighbours slow by iGniter's model, which is known of {names}"
+            )
+        elif _slowing(resolved) and not _is_of_few(resolved):
+            reasons.append(
+                f"{self.name} plans what neighbours slow by gpu-lets' model for up to {MOST_SERVICES} services under "
+                "MPS alone, whose memory cannot run out"
+            )
         for entry in under_mps:
             if len(divisions(measured_shares(resolved, entry))) > MOST_DIVISIONS:
                 reasons.append(f"{self.name} knows up to {MOST_DIVISIONS} divisions; {entry.gpu.name} has more")
@@ -84,10 +93,14 @@ class ExactTurns(Planner):
             return plan_rounds(resolved, self.name, time_limit_s=time_limit_s)
         begun = monotonic()
         rate_rps, rule = resolved.required_rps, turn_rule(resolved.problem)
-        types = [_gpu_type(resolved, entry) for entry in resolved.fleet]
-        bound = bound_of(types, rule, rate_rps, FOR_THE_BOUND * time_limit_s)
+        alone = [_gpu_type(resolved, entry, []) for entry in resolved.fleet]
+        cheapest = min(entry.price_per_hour for entry in resolved.fleet)
+        bound = max(bound_of(alone, rule, rate_rps, FOR_THE_BOUND * time_limit_s), cheapest)
+        offer(partial(_only_bound, resolved, self.name, bound, time_limit_s))
+        slowing = _slowing(resolved)
+        types = [_gpu_type(resolved, entry, slowing) for entry in resolved.fleet] if slowing else alone
         limited = [w for w, one in enumerate(resolved.problem.workloads) if one.max_replicas is not None]
-        contents = _contents(types, rule, rate_rps, limited)
+        contents = _contents(types, rule, rate_rps, limited, bool(slowing))
         answer = solve_turns(
             types,
             contents,
@@ -116,23 +129,39 @@ def _may_run_out(resolved: ResolvedProblem, entry: FleetType, shares: tuple[floa
     return most * sum(needed[:3]) > entry.facts.memory_mib or most > entry.facts.mps_client_limit(None)
 
 
-def _gpu_type(resolved: ResolvedProblem, entry: FleetType) -> GpuType:
-    shares, workloads = measured_shares(resolved, entry), resolved.problem.workloads
+def _slowing(resolved: ResolvedProblem) -> list[NeighbourModel]:
+    """Returns gpu-lets' models by which services slow each other; empty: nobody is slowed."""
+    shared = {entry.gpu.name for entry in resolved.fleet if "mps" in entry.sharing}
+    known = [table.neighbours for (_, gpu), table in resolved.tables.items() if gpu in shared]
+    return list({one.model_dump_json(): one for one in known if one is not None}.values())
+
+
+def _gpu_type(resolved: ResolvedProblem, entry: FleetType, slowing: Sequence[NeighbourModel]) -> GpuType[Pressed]:
+    """Returns a GPU type, its shares told apart by how they press each other; without `slowing` each as if alone."""
+    every, workloads = divisions(measured_shares(resolved, entry)), resolved.problem.workloads
     tables = [resolved.tables.get((workload.model, entry.gpu.name)) for workload in workloads]
     largest = max((point.batch for one in tables if one for row in one.by_share.values() for point in row), default=1)
+    levels = levels_of([one for one in tables if one], slowing)
+    ways = [one for division in every for one in pressed_divisions(division, levels)]
+    shares = dict.fromkeys(share for way in ways for share in way)
     latency = {share: np.full((len(workloads), largest), np.inf) for share in shares}
     for w, (workload, table) in enumerate(zip(workloads, tables, strict=True)):
         if table is None or (workload.gpus is not None and entry.gpu.name not in workload.gpus):
             continue
-        for batch, share, time_ms in table.points(workload.batch_sizes):
-            latency[share][w, batch - 1] = time_ms
-    return GpuType(entry.gpu.name, entry.price_per_hour, entry.available, divisions(shares), latency)
+        for batch, percent, _ in table.points(workload.batch_sizes):
+            if (point := table.at(batch, percent)) is None:
+                continue
+            for share in shares:
+                if share.percent == percent and greatest_pressure(slowing, point) <= share.exerts:
+                    latency[share][w, batch - 1] = slowed_ms(table.neighbours, point, share.bears)
+    return GpuType(entry.gpu.name, entry.price_per_hour, entry.available, ways, latency)
 
 
 def _contents(
-    types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats, limited: Sequence[int]
-) -> dict[tuple[str, float], Contents]:
+    types: Sequence[GpuType[Pressed]], rule: TurnRule, rate_rps: Floats, limited: Sequence[int], is_pressed: bool
+) -> dict[tuple[str, Pressed], Contents]:
     """Returns the contents that the program is offered, by GPU type and share; `limited`: who may have few replicas."""
+    some = FEW_ROWS if is_pressed else SOME_ROWS
     found = {}
     for one in types:
         for share, latency_ms in one.latency_ms.items():
@@ -140,7 +169,7 @@ def _contents(
                 latency_ms,
                 list(all_sets(range(len(rate_rps)), TOGETHER)),
                 rule,
-                most_rows=ALL_ROWS if len(rate_rps) <= TOGETHER else SOME_ROWS,
+                most_rows=ALL_ROWS if len(rate_rps) <= TOGETHER and not is_pressed else some,
                 rate_rps=rate_rps,
             )
             found[one.name, share] = every.at_rates(rate_rps, limited)
@@ -150,13 +179,13 @@ def _contents(
 def _planned(
     resolved: ResolvedProblem,
     planner: str,
-    answer: TurnsAnswer,
-    contents: dict[tuple[str, float], Contents],
+    answer: TurnsAnswer[Pressed],
+    contents: dict[tuple[str, Pressed], Contents],
     time_limit_s: float,
 ) -> Plan:
     usd = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
     workloads = resolved.problem.workloads
-    complete = len(workloads) <= TOGETHER
+    complete = len(workloads) <= TOGETHER and not _slowing(resolved)
     proven = max(answer.bound, answer.program_bound) if complete else answer.bound
     least = lattice_of(usd).next_cost(answer.bound if proven == inf else proven)
     same_price = len(set(usd.values())) == 1
@@ -169,10 +198,21 @@ def _planned(
     stopped = ended(answer.cost, least, gap=resolved.gap, limited=limited)
     search = Search(stopped=stopped, time_limit_s=time_limit_s, solver=answer.solver)
     chosen = [
-        RoundsGpu(one.gpu, tuple(_round(share, contents[one.gpu, share], k) for share, k in one.contents))
+        RoundsGpu(one.gpu, tuple(_round(share.percent, contents[one.gpu, share], k) for share, k in one.contents))
         for one in answer.gpus
     ]
     return assemble_rounds(resolved, chosen, planner=planner, bound=bound, search=search)
+
+
+def _only_bound(
+    resolved: ResolvedProblem, planner: str, bound: float, time_limit_s: float, stopped: StopReason
+) -> Plan:
+    """Returns the answer of a search that is given up before it has a plan."""
+    nothing: TurnsAnswer[Pressed] = TurnsAnswer(None, None, bound, bound, "time_limit", None)
+    plan = _planned(resolved, planner, nothing, {}, time_limit_s)
+    if plan.search.stopped is StopReason.INFEASIBLE:
+        return plan
+    return plan.model_copy(update={"search": plan.search.model_copy(update={"stopped": stopped})})
 
 
 def _round(share: float, contents: Contents, k: int) -> Round:

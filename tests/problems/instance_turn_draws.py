@@ -3,6 +3,8 @@
 from random import Random
 
 from problems.instances import problem_of
+from sliceplan.solver.model.fit_error import FitError
+from sliceplan.solver.model.interference import NeighbourModel
 from sliceplan.solver.model.profile import MeasuredPoint, Profile, Provenance
 
 GPU = "A100-80GB"
@@ -94,3 +96,22 @@ def _workload(draw, profile):
         "slo_ms": point.latency_ms * draw.choice((2.0001, draw.uniform(2, 4), draw.uniform(2, 12))),
         "rate_rps": point.throughput_rps * draw.choice((1e-6, 0.1, 0.5, 1.0, draw.uniform(0, 1), draw.uniform(0, 4))),
     }
+
+
+def beside_neighbours(seed):
+    """Returns a problem of one or two services on shares under MPS that slow each other by gpu-lets' linear model."""
+    problem, profiles = turning_on_instances(seed, kinds=[["mps"]])
+    draw = Random(f"neighbours {seed}")
+    figures = {name: draw.uniform(-0.002, 0.008) for name in ("own_l2", "other_l2", "own_dram", "other_dram")}
+    model = NeighbourModel(
+        **figures, constant=draw.uniform(-0.1, 0.1), pairs=1, error=FitError(points=1, median=0, p95=0, max=0)
+    )
+    slowed = []
+    for profile in profiles:
+        points = tuple(
+            point.model_copy(update={"l2_percent": draw.uniform(5, 90), "dram_percent": draw.uniform(5, 90)})
+            for point in profile.points
+            if point.sm_percent is not None
+        )
+        slowed.append(profile.model_copy(update={"points": points, "neighbours": model}))
+    return problem.model_copy(update={"workloads": problem.workloads[:2]}), slowed

@@ -18,7 +18,8 @@ The prices are the duals of the program that mixes such services alone in fracti
 prices, so the solver's tolerances cannot make it wrong, only weaker.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from ...performance.turns.turn_rule import TurnRule
 
 Divisions = Sequence[tuple[float, ...]]
 """Ways to divide a GPU: shares in percent."""
+
+Share = TypeVar("Share", bound=Hashable)
+"""What tells the shares of a GPU apart: their percent, or more."""
 
 
 def greatest_alone_rps(latency_ms: Floats, rule: TurnRule) -> Floats:
@@ -38,8 +42,8 @@ def greatest_alone_rps(latency_ms: Floats, rule: TurnRule) -> Floats:
 def cost_bound(
     prices: Floats,
     rate_rps: Floats,
-    alone_rps: Mapping[str, Mapping[float, Floats]],
-    divisions: Mapping[str, Divisions],
+    alone_rps: Mapping[str, Mapping[Share, Floats]],
+    divisions: Mapping[str, Sequence[tuple[Share, ...]]],
     usd: Mapping[str, float],
 ) -> float:
     """

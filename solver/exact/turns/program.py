@@ -6,14 +6,16 @@ The fewest or cheapest GPUs whose shares serve all rates in turn: contents of sh
           sum_k c_ik y_k  >=  R_i                                         for every service i
           x_s (divisions s of a type), y_k (contents) whole and >= 0,  GPUs of a type no more than there are
 
-n_sp: how many shares of size p the division s has. Which contents there are is contents.py's question; the bound
-(bound.py) is that of all contents, so that it does not matter for it which of them are offered here.
+n_sp: how many shares of size p the division s has; where neighbours slow each other, shares of a size are told apart by
+what they press and bear. Which contents there are is contents.py's question; the bound (bound.py) is that of all
+contents, so that it does not matter for it which of them are offered here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
+from typing import Generic
 
 import numpy as np
 from ortools.math_opt.python import mathopt
@@ -23,36 +25,36 @@ from ...performance.turns.turn_rule import TurnRule
 from ..backends.highs import End, end_of, run_highs
 from ..cost_lattice import CostLattice, lattice_of
 from ..met_rates import solved_with_rates_met
-from .bound import Divisions, cost_bound, greatest_alone_rps
+from .bound import Share, cost_bound, greatest_alone_rps
 from .contents import Contents
 
 
 @dataclass(frozen=True, eq=False)
-class GpuType:
+class GpuType(Generic[Share]):
     """GPUs of one type under MPS and what services achieve on their shares."""
 
     name: str
     usd: float
     available: int | None
-    divisions: Divisions
-    latency_ms: Mapping[float, Floats]
+    divisions: Sequence[tuple[Share, ...]]
+    latency_ms: Mapping[Share, Floats]
     """Share -> shape (service, batch): of batches 1, 2, ... alone; inf: not known, or not allowed."""
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Chosen(Generic[Share]):
     """A GPU that is used: of which type, how it is divided, and of each share its content as an index."""
 
     gpu: str
-    contents: tuple[tuple[float, int], ...]
+    contents: tuple[tuple[Share, int], ...]
     """Share, and index into the contents of that share of that type."""
 
 
 @dataclass(frozen=True)
-class TurnsAnswer:
+class TurnsAnswer(Generic[Share]):
     """What a search found."""
 
-    gpus: tuple[Chosen, ...] | None
+    gpus: tuple[Chosen[Share], ...] | None
     """None: no plan was found."""
     cost: float | None
     bound: float
@@ -64,7 +66,7 @@ class TurnsAnswer:
     solver: str | None
 
 
-def prices_of_rates(types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats, time_limit_s: float) -> Floats:
+def prices_of_rates(types: Sequence[GpuType[Share]], rule: TurnRule, rate_rps: Floats, time_limit_s: float) -> Floats:
     """Returns prices per request/s, shape (service,): duals of the program with services alone, in fractions."""
     model = mathopt.Model(name="turns alone")
     rows = [model.add_linear_constraint(lb=1.0) for _ in rate_rps]
@@ -91,7 +93,7 @@ def prices_of_rates(types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats, 
     return np.maximum([duals[row] for row in rows], 0.0) / rate_rps
 
 
-def bound_of(types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats, time_limit_s: float) -> float:
+def bound_of(types: Sequence[GpuType[Share]], rule: TurnRule, rate_rps: Floats, time_limit_s: float) -> float:
     """Returns a lower bound on the cost of any plan, by the best prices that the program above finds (bound.py)."""
     prices = prices_of_rates(types, rule, rate_rps, time_limit_s)
     alone = {
@@ -103,15 +105,15 @@ def bound_of(types: Sequence[GpuType], rule: TurnRule, rate_rps: Floats, time_li
 
 
 def solve_turns(
-    types: Sequence[GpuType],
-    contents: Mapping[tuple[str, float], Contents],
+    types: Sequence[GpuType[Share]],
+    contents: Mapping[tuple[str, Share], Contents],
     rate_rps: Floats,
     bound: float,
     *,
     time_limit_s: float,
     replicas: Sequence[tuple[int, int | None]] | None = None,
     gap: float = 0.0,
-) -> TurnsAnswer:
+) -> TurnsAnswer[Share]:
     """
     Returns the cheapest GPUs with the offered contents.
 
@@ -139,13 +141,13 @@ def solve_turns(
     return TurnsAnswer(gpus, sum(usd[one.gpu] for one in gpus), bound, least, end, found)
 
 
-class _Program:
+class _Program(Generic[Share]):
     """The program, its variables, and how a solution reads."""
 
     def __init__(
         self,
-        types: Sequence[GpuType],
-        contents: Mapping[tuple[str, float], Contents],
+        types: Sequence[GpuType[Share]],
+        contents: Mapping[tuple[str, Share], Contents],
         rate_rps: Floats,
         lattice: CostLattice,
         least: float,
@@ -158,8 +160,8 @@ class _Program:
             self.model.add_linear_constraint(lb=low, ub=inf if high is None else high) if low or high else None
             for low, high in limits
         ]
-        self._divisions: list[tuple[GpuType, tuple[float, ...], mathopt.Variable]] = []
-        self._contents: list[tuple[str, float, int, mathopt.Variable]] = []
+        self._divisions: list[tuple[GpuType[Share], tuple[Share, ...], mathopt.Variable]] = []
+        self._contents: list[tuple[str, Share, int, mathopt.Variable]] = []
         cost = mathopt.LinearSum([])
         for one in types:
             divided = []
@@ -186,9 +188,9 @@ class _Program:
         self.model.add_linear_constraint(cost >= lattice.in_units(np.array([least]))[0] * (1 - 1e-9))
         self.model.minimize(cost)
 
-    def chosen(self, values: Mapping[mathopt.Variable, float]) -> Iterator[Chosen]:
+    def chosen(self, values: Mapping[mathopt.Variable, float]) -> Iterator[Chosen[Share]]:
         """Yields the GPUs of a solution that serve anybody, each with the contents of its shares."""
-        waiting: dict[tuple[str, float], list[int]] = {}
+        waiting: dict[tuple[str, Share], list[int]] = {}
         for gpu, share, k, y in self._contents:
             waiting.setdefault((gpu, share), []).extend([k] * round(values[y]))
         for one, division, x in self._divisions:

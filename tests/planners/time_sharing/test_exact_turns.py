@@ -1,13 +1,17 @@
 """The planner that lets services take turns with a proven bound."""
 
 import pytest
+from oracles.turns_beside_neighbours import fewest_pressed
 from oracles.turns_on_instances import fewest_gpus
 from problems.gpulets import a100_problem, a100_profiles, with_2080ti_neighbours
-from problems.instance_turn_draws import turning_on_instances
+from problems.instance_turn_draws import beside_neighbours, turning_on_instances
 from problems.instances import problem_of
 
 from sliceplan.solver.api import check, solve
 from sliceplan.solver.model.plan import Status
+from sliceplan.solver.model.stop_reason import StopReason
+from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.planners import exact_turns
 from sliceplan.solver.planners.exact_plans.turning_partitions import divisions
 
 OTHERS = ("sbp", "sbp-half", "gpulets", "self-tuning")
@@ -68,8 +72,13 @@ def test_limits_on_replicas_and_lists_of_batch_sizes_are_kept():
 
 
 def test_what_it_does_not_plan_is_refused_with_the_reason():
-    slowed = planned(a100_problem((800, 0, 0, 0, 0)), profiles=with_2080ti_neighbours(a100_profiles()))
-    assert "does not plan yet what neighbours slow" in slowed.unserved[0].reason
+    many = problem_of(
+        [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60}] * 9,
+        fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
+        turns="fixed",
+    )
+    slowed = planned(many, profiles=with_2080ti_neighbours(a100_profiles()))
+    assert "plans what neighbours slow by gpu-lets' model for up to 8 services" in slowed.unserved[0].reason
     standby = problem_of(
         [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60}],
         fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
@@ -132,6 +141,42 @@ def test_of_few_services_under_mps_limits_on_replicas_are_kept_as_all_that_there
             assert not check(problem, plan, profiles), seed
             proven += 1
     assert proven >= 6
+
+
+def test_what_neighbours_slow_is_planned_and_no_plan_that_there_is_costs_less_than_the_bound():
+    at_best = tried = 0
+    for seed in range(12):
+        problem, profiles = beside_neighbours(seed)
+        plan, best = planned(problem, profiles=profiles), fewest_pressed(problem, profiles, problem.fleet[0].count or 3)
+        if plan.gpus:
+            assert plan.status is not Status.VIOLATING, seed
+            assert not check(problem, plan, profiles), seed
+            assert plan.gpus_used >= (4 if best is None else best), seed
+        if best is not None:
+            assert plan.bound.gpus <= best, seed
+            at_best += plan.gpus_used == best
+            tried += 1
+    assert tried >= 6
+    assert at_best >= tried - 1
+
+
+def test_beside_neighbours_fewer_gpus_do_than_by_elastic_partitioning():
+    problem, profiles = a100_problem((200, 200, 200, 100, 100)), with_2080ti_neighbours(a100_profiles())
+    exact, elastic = (planned(problem, name, profiles) for name in ("exact-turns", "gpulets-int"))
+    assert (exact.status, exact.gpus_used) == (Status.OPTIMAL, 1)
+    assert (elastic.status, elastic.gpus_used) == (Status.FEASIBLE, 3)
+
+
+def test_a_search_that_is_given_up_says_its_bound(monkeypatch):
+    offers = []
+    monkeypatch.setattr(exact_turns, "offer", offers.append)
+    problem = a100_problem((2400, 0, 0, 0, 2400))
+    found = exact_turns.ExactTurns().plan(resolve(problem, a100_profiles()), time_limit_s=20)
+    given_up = offers[0](StopReason.INTERRUPTED)
+    assert not given_up.gpus
+    assert given_up.search.stopped is StopReason.INTERRUPTED
+    assert 1 <= given_up.bound.gpus <= found.gpus_used
+    assert "proves nothing" in given_up.unserved[0].reason
 
 
 def test_a_gpu_is_divided_in_every_way_that_leaves_no_room():
