@@ -60,6 +60,30 @@ def show_actions(session: Session) -> None:
         st.caption(literal(plan_summary(answer.plan, answer.plan.gap)) + outdated)
 
 
+def offer_solve(session: Session, words: str, place: str) -> None:
+    """Says what a solve would show here, and offers it: on a phone the sidebar with its button is out of sight."""
+    st.info(words)
+    if "solve" not in session.open_jobs:
+        _offer(session, "Solve now", solve_now, place)
+
+
+def offer_compare(session: Session, words: str, place: str) -> None:
+    """Says what a comparison would show here, and offers it."""
+    st.info(words)
+    _offer(session, "Compare now", compare_now, place)
+
+
+def offer_solve_on_a_phone(session: Session) -> None:
+    """Draws the button below long tables; page.css shows it where there is no room for the sidebar."""
+    with st.container(key="on_a_phone"):
+        _offer(session, "Solve now", solve_now, "tables")
+
+
+def _offer(session: Session, label: str, begins: Callable[[Session, Problem], None], place: str) -> None:
+    cannot = session.problem is None
+    st.button(label, key=f"now_{place}", disabled=cannot, on_click=ask, args=(session, begins), type="primary")
+
+
 def ask(session: Session, begins: Callable[[Session, Problem], None]) -> None:
     """Notes what is to be begun in the next run of the page, with the problem that stands then."""
     ASKED.keep(session, begins)

@@ -16,6 +16,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.tables import comparison as tables
 from sliceplan.app.tables import prices
+from sliceplan.app.widgets.actions import offer_compare, offer_solve
 from sliceplan.app.widgets.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import show_failure
@@ -66,9 +67,11 @@ def show(session: Session) -> None:
         if "compare" in session.open_jobs:
             show_rows_so_far(session)
         elif session.comparison is None:
-            st.info(
+            offer_compare(
+                session,
                 "Press Compare to put the published heuristics beside the proven optimum: how much dearer each one is, "
-                "how long it takes, where its money goes, and whether its plan holds."
+                "how long it takes, where its money goes, and whether its plan holds.",
+                "compare",
             )
         else:
             _show_comparison(session, *session.comparison, facts)
@@ -346,7 +349,11 @@ def _where_it_differs(name: str, differs: PlanDifference | None) -> None:
 def _show_prices(session: Session) -> None:
     answer = session.answer
     if answer is None or not answer.plan.gpus:
-        st.info("Press Solve to see what each partition size and each service costs, and what changes would.")
+        offer_solve(
+            session,
+            "Press Solve to see what each partition size and each service costs, and what changes would.",
+            "prices",
+        )
         return
     solved_problem, plan = answer.problem, answer.plan
     warn_if_outdated(session, solved_problem)

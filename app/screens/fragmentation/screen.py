@@ -10,6 +10,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.app.tables.defragmentation import moves_in_words, steps_table, winnings_table
 from sliceplan.app.tables.fragmentation import fragmentation_table, room_table
+from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one, choose_whether
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import begin, show_failure
@@ -40,9 +41,11 @@ def show(session: Session) -> None:
     """Draws the screen."""
     answer = _chosen(session)
     if answer is None:
-        st.info(
+        offer_solve(
+            session,
             "Press Solve to see what is left of each GPU: a map of its memory slices, which MIG profiles still fit "
-            "where, and what moving services together would win."
+            "where, and what moving services together would win.",
+            "fragmentation",
         )
         return
     problem, plan = answer.problem, answer.plan

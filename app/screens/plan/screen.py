@@ -9,6 +9,7 @@ from sliceplan.app.screens.plan.downloads import offer_plan
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.labels import SETTINGS
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
+from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one, choose_some, choose_whether
 from sliceplan.app.widgets.improving import plan_so_far, show_that_it_improves
 from sliceplan.app.widgets.job_progress import offer_stop, show_failure
@@ -45,9 +46,11 @@ def show(session: Session) -> None:
     show_failure(session.results.get("solve"))
     answer = session.answer
     if answer is None:
-        st.info(
+        offer_solve(
+            session,
             "Press Solve to see the best plan: what to rent and what it costs, how good that is proven to be, and "
-            "each GPU's slices as a picture, with the figures of every service on hover."
+            "each GPU's slices as a picture, with the figures of every service on hover.",
+            "plan",
         )
         return
     _show_plan(session, answer.problem, answer.plan)

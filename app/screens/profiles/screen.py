@@ -15,6 +15,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.own_profiles import drop_profile, profiles_of
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.profile import coefficients_table, errors_table, evidence_table, points_table
+from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.estimating import offer_estimates
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.outdated import warn_if_outdated
@@ -108,7 +109,7 @@ def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvid
     with st.expander("How the numbers were obtained"):
         st.markdown(profile.provenance.method)
     if session.answer is None:
-        st.info("Press Solve to see, as stars, where the plan uses this profile.")
+        offer_solve(session, "Press Solve to see, as stars, where the plan uses this profile.", "profile")
     elif not marks:
         st.caption("The plan does not use this profile.")
     if sizes_of(profile):
@@ -237,9 +238,11 @@ def _show_errors(profile: Profile) -> None:
 def _show_evidence(session: Session, marks: list[PredictionEvidence]) -> None:
     answer = session.answer
     if answer is None or not marks:
-        st.info(
+        offer_solve(
+            session,
             "Press Solve to see, for each service, what its prediction rests on: measured, fitted or estimated, and "
-            "where it goes beyond what was measured."
+            "where it goes beyond what was measured.",
+            "rests_on",
         )
         return
     warn_if_outdated(session, answer.problem)

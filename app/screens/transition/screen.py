@@ -19,6 +19,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to_files
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.tables.transition import disturbance_in_words, steps_table, strategies_table
+from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import begin, give_up, show_failure, value_of
 from sliceplan.app.widgets.memo import made_once
@@ -114,7 +115,7 @@ def _show_next(session: Session) -> None:
     st.header("Next")
     answer = session.answer
     if answer is None:
-        st.markdown("No plan yet. Press Solve.")
+        offer_solve(session, "No plan yet. Press Solve.", "transition")
         return
     st.markdown(f"**{literal(answer.problem.name)}**: {literal(plan_summary(answer.plan, answer.plan.gap))}")
     warn_if_outdated(session, answer.problem)

@@ -10,7 +10,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.tables.what_if import moved_table
-from sliceplan.app.widgets.actions import solve_now
+from sliceplan.app.widgets.actions import offer_solve, solve_now
 from sliceplan.app.widgets.boards import show_boards
 from sliceplan.app.widgets.job_progress import show_failure
 from sliceplan.app.widgets.memo import made_once
@@ -83,9 +83,11 @@ def _ask_for_base(session: Session) -> None:
         if "solve" in session.open_jobs:
             st.info("The problem is being solved; the what-if comes next.")
             return
-    st.info(
+    offer_solve(
+        session,
         "Press Solve. Then move a slider (load, SLO, prices, number of GPUs) and see at once what the fleet would cost,"
-        " how many GPUs it takes, and which services move. Nothing changes in your problem until you adopt it."
+        " how many GPUs it takes, and which services move. Nothing changes in your problem until you adopt it.",
+        "what_if",
     )
 
 

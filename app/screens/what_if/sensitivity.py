@@ -8,6 +8,7 @@ from sliceplan.app.jobs.what_if_calls import sensitivities_of
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
@@ -30,9 +31,11 @@ def show_sensitivities(session: Session) -> None:
     """Draws the tornado chart of the answer that there is."""
     answer = session.answer
     if answer is None or not answer.plan.gpus:
-        st.info(
+        offer_solve(
+            session,
             "Press Solve to see what the cost depends on most: each service's rate and SLO, and each GPU's price, "
-            "a little lower and a little higher."
+            "a little lower and a little higher.",
+            "sensitivity",
         )
         return
     warn_if_outdated(session, answer.problem)

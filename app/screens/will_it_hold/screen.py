@@ -10,6 +10,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.simulating import Simulated, Traffic, simulated
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.tables.simulation import simulation_table, worst_first
+from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import begin, show_failure
@@ -35,9 +36,11 @@ def show(session: Session) -> None:
     """Draws the screen."""
     answer = session.answer
     if answer is None or not answer.plan.gpus:
-        st.info(
+        offer_solve(
+            session,
             "Press Solve to have a plan. Here it is then carried out request by request: how long users wait, which "
-            "services keep their SLO, and how that changes with load and bursts."
+            "services keep their SLO, and how that changes with load and bursts.",
+            "will_it_hold",
         )
         return
     warn_if_outdated(session, answer.problem)

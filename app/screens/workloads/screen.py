@@ -13,6 +13,7 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.tables.labels import in_words
 from sliceplan.app.tables.pasted import Table, csv_text
 from sliceplan.app.tables.problem import elsewhere, marks_in
+from sliceplan.app.widgets.actions import offer_solve_on_a_phone
 from sliceplan.app.widgets.estimating import offer_estimates
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.tables import show_cards
@@ -64,6 +65,7 @@ def show(session: Session) -> None:
     )
     offer_estimates(session, nowhere(asked_in(session.tables.fleet, session.tables.workloads), profiles_of(session)))
     edit_settings(session)
+    offer_solve_on_a_phone(session)
     problem = session.problem
     offer_file(
         "Download problem",

@@ -40,10 +40,13 @@ def metrics(page):
     return {metric.label: (metric.value, metric.delta) for metric in page.metric}
 
 
-def test_before_a_plan_is_there_the_screen_says_what_to_press():
+def test_before_a_plan_is_there_the_screen_says_what_to_press_and_has_it_at_hand():
     page = screen("what_if")
     assert not page.exception
     assert "Press Solve" in texts(page.info)
+    page = press(page, "now_what_if")
+    assert not page.exception
+    assert metrics(page)["Cost per hour"][0] == "$13.72"
 
 
 def test_a_moved_slider_gives_a_new_plan_beside_the_old_one():
