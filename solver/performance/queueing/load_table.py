@@ -6,7 +6,8 @@ units of the time T of a batch, for requests at random:
 
 - of one process, from the exact chain (latency_quantiles.py);
 - of processes that take single requests, from the exact distribution (single_requests.py);
-- of processes that take batches, simulated; what is tabled is above the estimate by its error (shared_batches.py).
+- of processes that take batches, simulated; what is tabled is above the estimate by its error (shared_batches.py, and
+  long_waits.py for quantiles beyond 0.999).
 
 What is asked for is rounded to the side on which less is promised:
 
@@ -17,8 +18,7 @@ What is asked for is rounded to the side on which less is promised:
   either allow no smaller load: so it is between any two rows of the table, which is what this rests on.
 
 Below 2 T, where a request that just misses a batch waits T and executes T, the answer is 0; a row begins where x is
-more than 2 T, and is 2 T at all lower loads. Of several processes that take batches, quantiles beyond 0.999 have no
-row, and the answer is 0.
+more than 2 T, and is 2 T at all lower loads.
 
 The file is made by table_file.py, and is all that planning needs: the exact chain takes SciPy's statistics, which take
 longer to import than a plan to make.
@@ -88,12 +88,9 @@ def load_table() -> LoadTable:
 
 @cache
 def latencies(quantile: int, processes: int, batch: int) -> Floats:
-    """Returns what the table says at each load, shape (load,), inf: nothing; arguments: places in it."""
+    """Returns what the table says at each load, shape (load,); arguments: places in it."""
     table = load_table()
     q, p, b = table.key.T
-    of_several = (q == quantile) & (p > 0) & (b > 0)
-    if processes > 0 and batch > 0 and not of_several.any():
-        return np.full(table.load.size, np.inf)
     return np.asarray(table.latency[(q == quantile) & (p <= processes) & (b <= batch)].min(axis=0))
 
 

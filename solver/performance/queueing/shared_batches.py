@@ -67,12 +67,26 @@ class SharedBatches:
 
     def latencies(self, arrivals: Floats) -> Floats:
         """Returns the latency of each request in units of T; `arrivals`: shape (run, request), ascending in a run."""
+        begin, size = self.batches(arrivals)
+        return np.repeat(begin.ravel(), size.ravel()).reshape(arrivals.shape) + 1 - arrivals
+
+    def batches(self, arrivals: Floats, begun: Floats | None = None) -> tuple[Floats, Ints]:
+        """
+        Returns when each batch begins and how many it takes, shape (run, batch); size 0, inf: after the last one.
+
+        Parameters
+        ----------
+        arrivals
+            Shape (run, request), ascending in a run, in units of T.
+        begun
+            Shape (process, run): when each process began its last batch, the oldest first; None: all are free at 0.
+        """
         runs, count = arrivals.shape
         # Beyond the last request of a run none comes.
         times = np.concatenate((arrivals, np.full((runs, self.batch), np.inf)), axis=1).ravel()
         offset = np.arange(runs) * (count + self.batch)
         window = np.arange(self.batch)
-        begun = np.full((self.processes, runs), -1.0)
+        begun = np.full((self.processes, runs), -1.0) if begun is None else begun.copy()
         done, taken = np.zeros(runs, dtype=np.int64), np.zeros(runs, dtype=np.int64)
         begins: list[Floats] = []
         sizes: list[Ints] = []
@@ -86,8 +100,7 @@ class SharedBatches:
             begun[process] = begin
             begins.append(begin)
             sizes.append(taken)
-        begin, size = np.stack(begins, axis=1), np.stack(sizes, axis=1)
-        return np.repeat(begin.ravel(), size.ravel()).reshape(runs, count) + 1 - arrivals
+        return np.stack(begins, axis=1), np.stack(sizes, axis=1)
 
 
 @cache

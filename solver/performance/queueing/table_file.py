@@ -1,10 +1,10 @@
 """
-Makes the file of load_table.py anew, in about twenty minutes of CPU time, nearly all of it for what is simulated.
+Makes the file of load_table.py anew, in about half an hour of CPU time, nearly all of it for what is simulated.
 
     python -m sliceplan.solver.performance.queueing.table_file
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 from ..interference.prediction import Floats
 from .latency_quantiles import latency_quantiles
 from .load_table import FILE, LEAST_SLACK
+from .long_waits import long_quantiles
 from .shared_batches import SharedBatches
 from .single_requests import single_request_quantiles
 
@@ -26,6 +27,12 @@ PROCESSES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
 SIMULATED_PROCESSES = (2, 3, 4, 6, 8)
 SIMULATED_BATCHES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64, 128)
 SIMULATED_QUANTILES = tuple(q for q in QUANTILES if q <= 0.999)
+
+LONG_BATCHES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
+LONG_QUANTILES = tuple(q for q in QUANTILES if q > 0.999)
+
+DENSE_FROM = 0.8
+"""The load below which quantiles beyond 0.999 are simulated at every second load only."""
 
 FAR = 8
 """Where every quantile is within 2 T, the next lower load to be simulated is so many loads below."""
@@ -45,26 +52,74 @@ def simulated(processes: int, batch: int) -> Floats:
     return found
 
 
-def table_text() -> str:
-    """Returns the table anew, as the text of its file."""
-    lines = [",".join(["quantile", "processes", "batch", *(f"{load:.6g}" for load in LOADS)])]
+def long(processes: int, batch: int) -> Floats:
+    """
+    Returns the same of quantiles beyond 0.999, shape (load, long quantile).
+
+    A load that was not simulated counts as the next greater one. None is below those at which nearly nobody waits.
+    """
+    queue, found = SharedBatches(processes, batch), np.full((len(LOADS), len(LONG_QUANTILES)), LEAST_SLACK)
+    at = len(LOADS) - 1
+    while at >= 0:
+        latency = long_quantiles(queue, LOADS[at], LONG_QUANTILES)
+        if np.isnan(latency).any():
+            break
+        step = 1 if LOADS[at] > DENSE_FROM else 2
+        found[max(at - step + 1, 0) : at + 1] = latency
+        at -= step if (latency > LEAST_SLACK).any() else FAR
+    return found
+
+
+Rows = dict[tuple[float, int, int], Floats]
+"""Latencies at each load, shape (load,), by quantile, processes and batch."""
+
+
+def known_rows() -> Rows:
+    """Returns the rows that are exact, and those that are simulated of quantiles up to 0.999."""
+    rows: Rows = {}
     for batch in BATCHES:
-        lines += _rows(QUANTILES, 1, batch, [latency_quantiles(batch, load, QUANTILES) for load in LOADS])
+        rows |= _rows(QUANTILES, 1, batch, [latency_quantiles(batch, load, QUANTILES) for load in LOADS])
     for processes in PROCESSES:
         by_load = [single_request_quantiles(processes, load, QUANTILES) for load in LOADS]
-        lines += _rows(QUANTILES, processes, 1, by_load)
+        rows |= _rows(QUANTILES, processes, 1, by_load)
     for processes, batch in product(SIMULATED_PROCESSES, SIMULATED_BATCHES):
-        lines += _rows(SIMULATED_QUANTILES, processes, batch, simulated(processes, batch))
+        rows |= _rows(SIMULATED_QUANTILES, processes, batch, simulated(processes, batch))
+    return rows
+
+
+def long_rows(known: Rows) -> Rows:
+    """
+    Returns the rows of quantiles beyond 0.999, each no less than those of rows that ask for less.
+
+    Which are these: with no greater quantile, and no fewer processes and smaller batches. Errors of the simulations
+    would now and then have it otherwise.
+    """
+    found: Rows = {}
+    for processes, batch in product(SIMULATED_PROCESSES, LONG_BATCHES):
+        found |= _rows(LONG_QUANTILES, processes, batch, long(processes, batch))
+    every = known | found
+    return {
+        (q, p, b): np.max([row for (q2, p2, b2), row in every.items() if q2 <= q and p2 >= p and b2 >= b], axis=0)
+        for q, p, b in found
+    }
+
+
+def table_text(rows: Rows) -> str:
+    """Returns the text of the file. What is 2 T at most before the first that is more is left out of a row."""
+    lines = [",".join(["quantile", "processes", "batch", *(f"{load:.6g}" for load in LOADS)])]
+    for (quantile, processes, batch), latency in rows.items():
+        first = int(np.flatnonzero(np.append(latency > LEAST_SLACK, True))[0])
+        cells = (f"{x:.3f}" for x in latency[first:].tolist())
+        lines.append(",".join([f"{quantile}", f"{processes}", f"{batch}", *cells]))
     return "\n".join(lines) + "\n"
 
 
-def _rows(quantiles: Sequence[float], processes: int, batch: int, by_load: Sequence[Floats] | Floats) -> Iterator[str]:
-    """Yields rows; `by_load`: quantiles at each load. What is 2 T at most before the first that is more is left out."""
-    for quantile, latency in zip(quantiles, np.transpose(by_load), strict=True):
-        first = int(np.flatnonzero(np.append(latency > LEAST_SLACK, True))[0])
-        cells = (f"{max(x, LEAST_SLACK):.3f}" for x in latency[first:].tolist())
-        yield ",".join([f"{quantile}", f"{processes}", f"{batch}", *cells])
+def _rows(quantiles: Sequence[float], processes: int, batch: int, by_load: Sequence[Floats] | Floats) -> Rows:
+    """Returns rows; `by_load`: quantiles at each load."""
+    latencies = np.maximum(np.transpose(by_load), LEAST_SLACK)
+    return {(q, processes, batch): latency for q, latency in zip(quantiles, latencies, strict=True)}
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent / FILE).write_text(table_text(), "ascii")
+    rows = known_rows()
+    (Path(__file__).parent / FILE).write_text(table_text(rows | long_rows(rows)), "ascii")
