@@ -2,12 +2,14 @@
 How many of 1,023 sets of rates on four GPUs each planner of turns schedules, how many can be scheduled at all; scales.
 
     .venv/bin/python tests/benchmarks/turns.py [--data a100] [--every 1] [--rates 0,800,1600,2400] [--scales]
+        [--applications]
 
 By the rules of gpu-lets' own scheduler (`sliceplan scenarios --rules gpulets`). On the public tables of an A100 with a
 factor of 1.1 (`a100`), or on a surrogate of the paper's test bed (`rtx`, `rtx-clean`;
 tests/problems/gpulets_surrogate.py): both from data that is not shipped (SLICEPLAN_REFERENCE). Prints one row for each
 planner (claims; claims that break an SLO; that carry too little; neither), and what the optimum decides. `--scales`:
-instead the greatest multiple of three sets of rates that each claims.
+instead the greatest multiple of three sets of rates that each claims. `--applications`: instead the greatest rate of
+each service of the paper's two applications that each claims on the surrogate, Algorithm 1 also without interference.
 """
 
 import argparse
@@ -25,6 +27,7 @@ from ran_on import say_what_it_ran_on
 from sliceplan.solver.analysis.own_rules import OwnRules, planners_of_turns
 from sliceplan.solver.model.scenario_report import Optimum
 from sliceplan.solver.planners.gpulets_ideal import GpuletsIdeal
+from sliceplan.solver.planners.gpulets_paper import GpuletsPaper
 from sliceplan.solver.planners.registry import planners
 from sliceplan.solver.what_if.scenarios.facts import Facts
 
@@ -43,6 +46,23 @@ SCALES = {
     },
 }
 SCALES["rtx-clean"] = SCALES["rtx"]
+
+
+APPLICATIONS = {
+    # Equal products of rate and SLO are scheduled in the order of the services, so that it changes what is claimed.
+    "game": (("lenet", "resnet50", *["lenet"] * 5), (95,) * 7, 10, 2700),
+    "traffic": (("googlenet", "ssd", "vgg16"), (67, 69, 67), 5, 1100),
+}
+"""Services, their SLOs in ms, the step of their rates and where to end, requests/s of each."""
+
+SLOW = ("gpulets-ideal", "gpulets-ideal-int")
+
+
+class Literally(GpuletsPaper):
+    """Algorithm 1 without interference; only compared here."""
+
+    name = "Algorithm 1 without interference"
+    interferes = False
 
 
 class IdealInt(GpuletsIdeal):
@@ -125,6 +145,32 @@ def print_scales(rules, data, time_limit_s):
     print(f"| the optimum | {' | '.join(cells)} |\n\nThe optimum took {time.process_time() - begun:.1f} s.")
 
 
+def print_applications(data):
+    """Prints the greatest rate of each service that each planner claims, the last before a failure if that is less."""
+    print(f"| planner | {' | '.join(APPLICATIONS)} |\n|---|" + "---:|" * len(APPLICATIONS))
+    known = {name: one for name, one in planners().items() if name in planners_of_turns() and name not in SLOW}
+    for planner in (*known.values(), Literally()):
+        cells = []
+        for names, slo_ms, step, most in APPLICATIONS.values():
+            own = {
+                interferes: surrogate(
+                    (0,) * len(names), clean=data == "rtx-clean", interferes=interferes, names=names, slo_ms=slo_ms
+                )
+                for interferes in (planner.interferes, False)
+            }
+            rules = OwnRules({planner.name: planner}, {planner.name: own[planner.interferes]}, own[False], GPUS)
+            # Of 15 requests/s and less nobody gets anything, which counts as a failure with interference.
+            claimed = [
+                rate
+                for rate in range(4 * step, most, step)
+                if rules.claim(planner.name, [rate] * len(names)) is not None
+            ]
+            greatest = max(claimed, default=0)
+            before = next((rate for rate in claimed if rate + step not in claimed), 0)
+            cells.append(f"{greatest:,}" + (f" ({before:,})" if before < greatest else ""))
+        print(f"| `{planner.name}` | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     """Schedules and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -132,8 +178,15 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="only every so manieth set of rates")
     parser.add_argument("--rates", help="rates of each service")
     parser.add_argument("--scales", action="store_true", help="scales, not counts")
+    parser.add_argument("--applications", action="store_true", help="game and traffic on the surrogate, not counts")
     parser.add_argument("--time-limit", type=float, default=60, help="seconds for each decision of the optimum")
     arguments = parser.parse_args()
+    if arguments.applications:
+        if arguments.data == "a100":
+            parser.error("--applications are of --data rtx and rtx-clean: the A100's tables have other models")
+        say_what_it_ran_on(f"{arguments.data}, {GPUS} GPUs", profiles=f"profiles: surrogate ({REFERENCE.name})")
+        print_applications(arguments.data)
+        return
     steps = tuple(map(int, (arguments.rates or RATES[arguments.data]).split(",")))
     some = list(scenarios(steps))[:: arguments.every]
     say_what_it_ran_on(

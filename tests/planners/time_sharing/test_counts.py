@@ -94,6 +94,18 @@ def test_counts_on_the_surrogate_are_those_of_the_prototype(clean, sbp, gpulets)
         assert sum(planner(surrogate(rates, clean=clean), GPUS) is not None for rates in some) == expected
 
 
+@pytest.mark.parametrize(("place", "greatest"), [(0, 1510), (1, 2010), (3, 2250)])
+def test_of_equal_products_of_rate_and_slo_the_order_of_services_decides(place, greatest):
+    names = ["lenet"] * 6
+    names.insert(place, "resnet50")
+
+    def schedules(rate):
+        return elastic(surrogate((rate,) * 7, clean=True, names=tuple(names), slo_ms=(95,) * 7), 4) is not None
+
+    assert schedules(greatest)
+    assert not any(schedules(rate) for rate in range(greatest + 10, greatest + 200, 10))
+
+
 def test_slowdowns_on_the_surrogate_are_those_of_the_prototype():
     use = surrogate((1,) * 5, clean=False, interferes=True).use
     pairs = [(use[2].own[40][8], use[4].other[60][8]), (use[4].own[60][8], use[2].other[40][8])]
