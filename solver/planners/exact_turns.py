@@ -36,7 +36,7 @@ from ..performance.turns.turn_rule import TurnRule, turn_rule
 from ..runtime.interruption import offer
 from .exact_plans.of_rounds import is_beyond_all, plan_rounds, too_few
 from .exact_plans.pressed_shares import Pressed, greatest_pressure, levels_of, pressed_divisions, slowed_ms
-from .exact_plans.turning_partitions import MOST_DIVISIONS, divisions, measured_shares
+from .exact_plans.turning_partitions import MOST_DIVISIONS, divisions, measured_shares, shared_percent, standby_factor
 from .planner import Planner
 
 MOST_SERVICES = 8
@@ -69,8 +69,6 @@ class ExactTurns(Planner):
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
         reasons = list(super().refuses(resolved))
         under_mps = [entry for entry in resolved.fleet if "mps" in entry.sharing]
-        if under_mps and resolved.problem.settings.shadow_percent:
-            reasons.append(f"{self.name} knows no standby processes (settings.shadow_percent)")
         shared = {entry.gpu.name for entry in under_mps}
         slowed = [profile for (_, gpu), profile in resolved.profiles.items() if gpu in shared and profile.interference]
         if slowed:
@@ -84,7 +82,7 @@ class ExactTurns(Planner):
                 "MPS alone, whose memory cannot run out"
             )
         for entry in under_mps:
-            if len(divisions(measured_shares(resolved, entry))) > MOST_DIVISIONS:
+            if len(divisions(measured_shares(resolved, entry), shared_percent(resolved))) > MOST_DIVISIONS:
                 reasons.append(f"{self.name} knows up to {MOST_DIVISIONS} divisions; {entry.gpu.name} has more")
         return reasons
 
@@ -124,7 +122,8 @@ def _is_of_few(resolved: ResolvedProblem) -> bool:
 
 def _may_run_out(resolved: ResolvedProblem, entry: FleetType, shares: tuple[float, ...]) -> bool:
     """Tells whether the models of a GPU could need more memory than it has, or their processes more clients."""
-    most = max(map(len, divisions(shares)), default=0)
+    every, standby = divisions(shares, shared_percent(resolved)), standby_factor(resolved)
+    most = standby * max(map(len, every), default=0)
     needed = sorted((workload.memory_mib or 0.0 for workload in resolved.problem.workloads), reverse=True)
     return most * sum(needed[:3]) > entry.facts.memory_mib or most > entry.facts.mps_client_limit(None)
 
@@ -138,7 +137,8 @@ def _slowing(resolved: ResolvedProblem) -> list[NeighbourModel]:
 
 def _gpu_type(resolved: ResolvedProblem, entry: FleetType, slowing: Sequence[NeighbourModel]) -> GpuType[Pressed]:
     """Returns a GPU type, its shares told apart by how they press each other; without `slowing` each as if alone."""
-    every, workloads = divisions(measured_shares(resolved, entry)), resolved.problem.workloads
+    every = divisions(measured_shares(resolved, entry), shared_percent(resolved))
+    workloads = resolved.problem.workloads
     tables = [resolved.tables.get((workload.model, entry.gpu.name)) for workload in workloads]
     largest = max((point.batch for one in tables if one for row in one.by_share.values() for point in row), default=1)
     levels = levels_of([one for one in tables if one], slowing)

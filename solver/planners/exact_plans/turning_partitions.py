@@ -4,7 +4,8 @@ The partitions of a fleet that services may take turns on: MIG instances, whole 
 A share is one at which a model was measured alone, and a GPU under MPS is divided into any of them that add up to 100.
 All of them are sizes of partitions, and ways to cut a GPU into them, to a search that knows nothing of what they are.
 Of a GPU under MPS memory is counted for a search as if each share had its part of it, and there are no more shares than
-MPS has clients: plans keep both, and bounds know neither.
+MPS has clients: plans keep both, and bounds know neither. What is kept free for standby processes is no part of a GPU
+that shares divide; each of them takes the memory and the client of a process once more.
 """
 
 from collections import Counter
@@ -20,7 +21,7 @@ from ...exact.turns.columns.slots import Slots, slots_of
 from ...exact.turns.columns.time_shares import Cut
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import FleetType, ResolvedProblem, usable_points
-from ...performance.turns.turn_rule import TurnRule
+from ...performance.turns.turn_rule import TOLERANCE, TurnRule
 
 MOST_DIVISIONS = 2_000
 """Ways to divide a GPU that are enumerated."""
@@ -54,8 +55,8 @@ def turning_partitions(resolved: ResolvedProblem, rule: TurnRule) -> TurningPart
             index[share] = len(slots)
             slots.append(_of_share(resolved, entry, share, rule))
             percent.append(share)
-        clients = entry.facts.mps_client_limit(None)
-        for division in divisions(tuple(index)):
+        clients = entry.facts.mps_client_limit(None) // standby_factor(resolved)
+        for division in divisions(tuple(index), shared_percent(resolved)):
             counts = {index[share]: number for share, number in Counter(division).items()}
             cuts.append(Cut(entry.gpu.name, entry.price_per_hour, counts))
             fitting = Counter(division[:clients])
@@ -65,11 +66,18 @@ def turning_partitions(resolved: ResolvedProblem, rule: TurnRule) -> TurningPart
 
 
 @cache
-def divisions(shares: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+def divisions(shares: tuple[float, ...], percent: float = 100.0) -> tuple[tuple[float, ...], ...]:
     """
     Returns the ways to divide a GPU into shares, largest first, to which no share can be added.
 
-    Any other way leaves out shares of one of these. `shares`: ascending, in percent; at most MOST_DIVISIONS + 1.
+    Any other way leaves out shares of one of these. At most MOST_DIVISIONS + 1.
+
+    Parameters
+    ----------
+    shares
+        Ascending, in percent.
+    percent
+        What shares may take of a GPU together.
     """
 
     def below(most: float, left: float) -> Iterator[tuple[float, ...]]:
@@ -81,17 +89,28 @@ def divisions(shares: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
                 yield (share, *rest)
 
     found: list[tuple[float, ...]] = []
-    for one in below(inf, 100.0):
+    for one in below(inf, percent):
         found.append(one)
         if len(found) > MOST_DIVISIONS:
             break
     return tuple(found)
 
 
+def shared_percent(resolved: ResolvedProblem) -> float:
+    """Returns what shares may take of a GPU beside standby processes."""
+    return 100.0 - resolved.problem.settings.shadow_percent
+
+
+def standby_factor(resolved: ResolvedProblem) -> int:
+    """Returns how many processes of each share need memory and are MPS clients: its own, and one on standby."""
+    return 2 if resolved.problem.settings.shadow_percent else 1
+
+
 def measured_shares(resolved: ResolvedProblem, entry: FleetType) -> tuple[float, ...]:
-    """Returns the shares at which any model was measured on a GPU type, ascending."""
+    """Returns the shares at which any model was measured on a GPU type and that a GPU has room for, ascending."""
     tables = [table for (_, gpu), table in resolved.tables.items() if gpu == entry.gpu.name]
-    return tuple(sorted({share for table in tables for share in table.shares}))
+    room = shared_percent(resolved) * (1 + TOLERANCE)
+    return tuple(sorted({share for table in tables for share in table.shares if share <= room}))
 
 
 def _of_instances(resolved: ResolvedProblem, k: int, rule: TurnRule) -> Slots:
@@ -137,7 +156,7 @@ def _of_share(resolved: ResolvedProblem, entry: FleetType, share: float, rule: T
         alone_rps=none,
         rate_rps=resolved.required_rps,
         rule=rule,
-        capacity_mib=entry.facts.memory_mib * share / 100,
+        capacity_mib=entry.facts.memory_mib * share / shared_percent(resolved) / standby_factor(resolved),
     )
 
 

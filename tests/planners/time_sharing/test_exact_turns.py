@@ -79,13 +79,6 @@ def test_what_it_does_not_plan_is_refused_with_the_reason():
     )
     slowed = planned(many, profiles=with_2080ti_neighbours(a100_profiles()))
     assert "plans what neighbours slow by gpu-lets' model for up to 8 services" in slowed.unserved[0].reason
-    standby = problem_of(
-        [{"model": "vgg16", "rate_rps": 10, "slo_ms": 60}],
-        fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}],
-        turns="fixed",
-        shadow_percent=10,
-    )
-    assert "knows no standby processes" in planned(standby).unserved[0].reason
 
 
 @pytest.mark.parametrize(
@@ -167,6 +160,23 @@ def test_beside_neighbours_fewer_gpus_do_than_by_elastic_partitioning():
     assert (elastic.status, elastic.gpus_used) == (Status.FEASIBLE, 3)
 
 
+@pytest.mark.parametrize("sharing", [["mps"], ["mps", "exclusive"]])
+@pytest.mark.parametrize("memory_mib", [None, 15_000])
+def test_beside_standby_processes_shares_and_memory_are_less(sharing, memory_mib):
+    problem = problem_of(
+        [{"model": "vgg16", "rate_rps": rate, "slo_ms": 80, "memory_mib": memory_mib} for rate in (5, 9, 400)],
+        fleet=[{"gpu": "A100-80GB", "sharing": sharing}],
+        turns="fixed",
+        shadow_percent=30,
+    )
+    plan = solve(problem, "exact-turns", profiles=a100_profiles(), time_limit_s=2)
+    assert plan.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert not check(problem, plan, a100_profiles())
+    assert plan.gpus_used == (1 if memory_mib is None else 2)
+    shared = [gpu for gpu in plan.gpus if gpu.sharing == "mps"]
+    assert all(sum(part.sm_percent for part in gpu.partitions) <= 70 for gpu in shared)
+
+
 def test_a_search_that_is_given_up_says_its_bound(monkeypatch):
     offers = []
     monkeypatch.setattr(exact_turns, "offer", offers.append)
@@ -194,3 +204,4 @@ def test_a_gpu_is_divided_in_every_way_that_leaves_no_room():
     }
     assert divisions((30.0,)) == ((30.0, 30.0, 30.0),)
     assert divisions(()) == ((),)
+    assert divisions((20.0, 40.0), 70.0) == ((40.0, 20.0), (20.0, 20.0, 20.0))
