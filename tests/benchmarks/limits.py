@@ -240,6 +240,9 @@ ON_MIG = ("mig", "few-mig", "infeasible")
 
 WITH_EARLIER = ("start", "replan", "sweep", "what-if", "transition")
 
+WITH_COUNTS = ("headroom", "capacity", "shed")
+"""What asks for a count of each type."""
+
 ONLY_CALLS = ("sweep", "what-if")
 """A sweep has its limit for each point, and a what-if is no command."""
 
@@ -323,7 +326,7 @@ def commanded(command: str, family: str, size: int, seed: int, limit_s: float) -
     problem = FAMILIES[family](size, seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_problem(counted(problem) if command in ("headroom", "shed") else problem, folder / "problem.yaml")
+        write_problem(counted(problem) if command in WITH_COUNTS else problem, folder / "problem.yaml")
         if command in WITH_EARLIER:
             write_plan(earlier(problem), folder / "earlier.json")
         if command == "transition":
