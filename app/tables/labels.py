@@ -63,9 +63,10 @@ SETTINGS: Mapping[str, Label] = {
         {"equal": "the same for all", "solo": "by what one GPU carries"},
     ),
     "bda": Label(
-        "Batches anew under MPS",
+        "Choose batches anew under MPS",
         "Once services are placed: each share gets the batch with which its GPU carries most, and what the GPU has "
-        "left is dealt out (InSS, BDA). No service loses its rate or a part of its share.",
+        "left is dealt out (InSS, BDA). No service loses its rate or a part of its share. Nothing changes where no GPU "
+        "is shared by MPS.",
     ),
     "latency": Label(
         "What is promised",

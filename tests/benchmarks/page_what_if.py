@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from playwright.sync_api import TimeoutError, expect
 from problems.instances import random_problem
+from processor_time import cpu_of_descendants_s
 from ran_on import RANDOM, needs_chromium, say_what_it_ran_on
 from support.browser_walk import go, press
 from support.chromium import running_chromium
@@ -38,6 +39,12 @@ from sliceplan.solver.what_if.changes import applied
 
 WAIT_MS = 180_000
 """On a busy machine, too, something comes in the end."""
+
+WARM_MS = 10_000
+"""Until all workers of a new server have loaded the solvers."""
+
+SERVER, WORKERS = "sliceplan.app.server", "sliceplan.solver.workers.child"
+"""What stands in their command lines."""
 
 WATCH = """
 () => {
@@ -142,6 +149,8 @@ def slider(browser, address: str, folder: Path, services: int, moves: int) -> No
     track = page.get_by_test_id("stSlider").first.bounding_box()
     knob = thumb.bounding_box()
     times: dict[str, list[float]] = {"cost": [], "bars": []}
+    page.wait_for_timeout(WARM_MS)
+    used = [cpu_of_descendants_s(command) for command in (SERVER, WORKERS)]
     for move in range(moves):
         page.wait_for_timeout(2000)
         page.evaluate(WATCH)
@@ -153,6 +162,11 @@ def slider(browser, address: str, folder: Path, services: int, moves: int) -> No
             print(f"{services:,} services: cost or picture did not change in {WAIT_MS / 1000:g} s", flush=True)
         for what, found in page.evaluate("() => window.seen").items():
             times[what] += [] if found is None else [found / 1000]
+    used = [cpu_of_descendants_s(command) - before for command, before in zip((SERVER, WORKERS), used, strict=True)]
+    print(
+        f"{services:,} services: processor time of a move {1000 * used[0] / moves:.0f} ms of the server, "
+        f"{1000 * used[1] / moves:.0f} ms of its workers"
+    )
     print(f"{services:,} services in Chromium: cost {shown(times['cost'])}; picture {shown(times['bars'])}; {loaded()}")
     page.close()
 
