@@ -2,10 +2,11 @@
 Most capacity on counted GPUs under MPS: a plan by generated contents, and the least limit that prices proved.
 
 The first plan is one of least cost (exact/fleet), whose contents are grown (grown.py); GPUs that it leaves take what is
-worth most. Then prices of the linear program over known contents (program.py) are asked for what a content could be
-worth (content_limit.py), which is a limit and gives further contents, until time or rounds are over; whole numbers of
-all contents make the last plan. Prices move a part of the way from the most promising ones so far, for those of few
-contents are wild; the last question is asked there, and longer.
+worth most. Then what a content could be worth is asked at prices (content_limit.py), which is a limit and gives further
+contents, until time is over; whole numbers of all contents make the last plan. The first prices are those of units if
+nobody slowed a neighbour (alone.py); further ones lie a part of the way from those at which the contents so far are
+worth least to those of the linear program over them (program.py), which of few contents are wild. Where both are worth
+the same, and at the end, the question is asked longer.
 """
 
 import time
@@ -24,9 +25,11 @@ from ..capacity.answer import NO_GAP, MostCapacity, concluded, weights_of
 from ..capacity.most_requests import MostRequests, solo_capacity
 from ..fleet.fleet_by_prices import Place
 from ..fleet.mixed_fleet import solve_mixed_fleet
+from .alone import prices_of_units
 from .content_limit import content_limit
 from .figures import Content, Figures
 from .grown import grown, more_of_all
+from .known import KnownContents
 from .program import MasterPrices, best_mix, limit_at, master_prices, meets, value_of
 
 FIRST = 0.4
@@ -38,8 +41,10 @@ MIXING = 0.25
 GUESSING = 0.6
 """Part of the time for prices that goes for looking for them; the rest is for what they prove."""
 
-ROUNDS = 40
-CELLS, GAP = 150, 2e-3
+ROUNDS = 100_000
+"""Questions at most; mostly time ends them before."""
+
+CELLS, GAP = 60, 2e-3
 """Of one question for a content, at most and at least."""
 
 MOST_CELLS, LEAST_GAP = 4_000, 5e-4
@@ -48,13 +53,12 @@ MOST_CELLS, LEAST_GAP = 4_000, 5e-4
 GROWN = 6
 """Contents of one question that are let carry more."""
 
-HALF, SHORTER = 0.5, 0.7
-"""Of the way from the best prices so far to those of the program; the factor for each round that did not help."""
-
-STALE = 10
-"""Rounds without a limit that fell by ENOUGH, a part of it, after which the search for prices ends."""
+PART = 0.3
+"""Of the way from the best prices so far to those of the program; more where that gave no content."""
 
 ENOUGH = 1e-4
+"""Part of the limit by which prices may be worse than the best ones of the known contents."""
+
 ANY = 1.0
 """Gap with which a plan of least cost is enough to begin with."""
 
@@ -101,7 +105,7 @@ def most_capacity_shared(
     pricing_end = deadline - MIXING * max(deadline - time.monotonic(), 0.0)
     rounds_end = time.monotonic() + GUESSING * max(pricing_end - time.monotonic(), 0.0)
     for _ in range(ROUNDS):
-        if time.monotonic() >= rounds_end or search.is_done or not search.price(rounds_end):
+        if time.monotonic() >= rounds_end or search.is_done or not search.price(pricing_end):
             break
         on_answer(search.answer(limited=True))
     search.sharpen(pricing_end)
@@ -117,25 +121,27 @@ class _Search:
         self._resolved, self._weights, self._deadline = resolved, weights, deadline
         self._figures = [Figures.of(resolved, mps) for mps in resolved.mps.values()]
         self._counts = {entry.gpu.name: entry.available or 0 for entry in resolved.fleet}
-        self._contents: dict[MpsGpu, Content] = {}
+        self._known = KnownContents(weights)
         self._plan: list[Content] = []
-        n = len(weights)
-        self._prices = MasterPrices(np.zeros(n), np.zeros(n), np.zeros(n))
+        self._centre = prices_of_units(self._figures, weights, resolved.required_rps, self._counts)
+        """The prices at which the limit would be least if the known contents were all."""
+        self._prices = self._centre
         self._worth: dict[str, float] = {}
         self._limit = inf
-        self._likely = inf, self._prices
-        """The least limit as known contents have it, which may be too low, and its prices."""
-        self._stale = 0
+        self._part = PART
 
     def begin(self, gpus: Sequence[MpsGpu]) -> None:
         """Takes a plan that serves the rates, fills the GPUs that it leaves, and lets all of them carry more."""
         by_gpu = {one.mps.gpu: one for one in self._figures}
         plan = [content for one in gpus if (content := by_gpu[one.gpu].content(one.residents)) is not None]
-        self._ask(self._prices, self._deadline)
+        self._ask(self._centre, self._deadline)
         if not plan or not meets(self._resolved, plan):
             return
-        plan = more_of_all(self._figures, [*plan, *self._fillers(plan)], self._weights, self._resolved.required_rps)
-        self._add(plan)
+        least = self._resolved.required_rps
+        self._known.add(plan)
+        self._known.add(more_of_all(self._figures, plan, self._weights, least))
+        plan = more_of_all(self._figures, [*plan, *self._fillers(plan)], self._weights, least)
+        self._known.add(plan)
         self._plan = plan
 
     def _fillers(self, plan: Sequence[Content]) -> Iterator[Content]:
@@ -144,8 +150,7 @@ class _Search:
         most = np.array([one.max_replicas or inf for one in self._resolved.problem.workloads])
         left = most - sum((one.replicas(n) for one in plan), np.zeros(n))
         for gpu, count in self._counts.items():
-            own = [one for one in self._contents.values() if one.gpu.gpu == gpu]
-            own.sort(key=lambda one: -float(self._weights @ one.rates(n)))
+            own = self._known.best_of(gpu, MasterPrices(np.zeros(n), np.zeros(n), np.zeros(n)))
             for _ in range(count - sum(one.gpu.gpu == gpu for one in plan)):
                 fitting = next((one for one in own if np.all(one.replicas(n) <= left)), None)
                 if fitting is None:
@@ -161,66 +166,52 @@ class _Search:
 
     def price(self, end: float) -> bool:
         """Asks what a content could be worth at better prices; False: nothing more is to be had this way."""
-        if not self._plan:
-            return False
-        found = master_prices(self._resolved, self._weights, list(self._contents.values()))
-        if found is None:
-            return False
-        known, best = len(self._contents), self._likely[0]
-        self._grow(found)
-        self._ask(self._likely[1].between(found, HALF * SHORTER**self._stale), end)
-        improved = self._likely[0] < best * (1 - ENOUGH)
-        self._stale = 0 if improved else self._stale + 1
-        return self._stale < STALE and (improved or len(self._contents) > known)
+        number, limit = len(self._known), self._limit
+        found = master_prices(self._resolved, self._weights, self._known.all())
+        if self._likely(self._centre) <= self._likely(found) * (1 + ENOUGH):
+            self._ask(self._centre, end, cells=MOST_CELLS, gap=LEAST_GAP)
+            return len(self._known) > number or self._limit < limit * (1 - ENOUGH)
+        asked = self._centre.between(found, self._part)
+        self._grow(asked)
+        self._ask(asked, end)
+        if self._likely(asked) < self._likely(self._centre):
+            self._centre = asked
+        self._part = PART if len(self._known) > number else (1 + self._part) / 2
+        return True
+
+    def _likely(self, prices: MasterPrices) -> float:
+        """Returns the limit at prices if the known contents were all."""
+        return limit_at(self._resolved, prices, self._known.most(prices, self._counts), self._counts)
 
     def _grow(self, prices: MasterPrices) -> None:
         """Lets the contents that are worth most at prices carry more, as these count it."""
-        price, charge = self._weights + prices.of_rate, prices.of_more - prices.of_less
+        price, _ = prices.of(self._weights)
         for one in self._figures:
-            own = sorted(self._of_type(one.mps.gpu), key=lambda content: -self._worth_of(content, price, charge))
-            self._add([grown(one, content, price, np.zeros(len(price))) for content in own[:GROWN]])
+            own = self._known.best_of(one.mps.gpu, prices)[:GROWN]
+            self._known.add([grown(one, content, price, one.least_rps) for content in own])
 
     def sharpen(self, end: float) -> None:
         """Asks again, and longer, at the prices where the contents that are known are worth least."""
-        if self._plan and not self.is_done:
-            self._ask(self._likely[1], end, cells=MOST_CELLS, gap=LEAST_GAP)
+        if not self.is_done:
+            self._ask(self._centre, end, cells=MOST_CELLS, gap=LEAST_GAP)
 
     def _ask(self, prices: MasterPrices, end: float, *, cells: int = CELLS, gap: float = GAP) -> None:
         """Asks what a content is worth at prices: a limit, and contents."""
-        price, charge = self._weights + prices.of_rate, prices.of_more - prices.of_less
-        worth, there = {}, {}
+        price, charge = prices.of(self._weights)
+        there, worth = self._known.most(prices, self._counts), {}
         for one in self._figures:
-            known = [self._worth_of(content, price, charge) for content in self._of_type(one.mps.gpu)]
-            found = content_limit(one, price, charge, known=max(known, default=0.0), gap=gap, cells=cells, deadline=end)
+            known = there[one.mps.gpu]
+            found = content_limit(one, price, charge, known=known, gap=gap, cells=cells, deadline=end)
             worth[one.mps.gpu] = found.limit
-            self._add(found.contents[:KEPT])
-            self._add(grown(one, content, price, np.zeros(len(price))) for content in found.contents[:2])
-            known += [self._worth_of(content, price, charge) for content in found.contents[:1]]
-            there[one.mps.gpu] = max(known, default=0.0)
-        limit = limit_at(self._resolved, prices, worth, self._counts)
-        likely = limit_at(self._resolved, prices, there, self._counts)
-        if likely < self._likely[0]:
-            self._likely = likely, prices
+            self._known.add(found.contents[:KEPT])
+        limit = max(limit_at(self._resolved, prices, worth, self._counts), 0.0)
         if limit < self._limit:
             self._limit, self._prices, self._worth = limit, prices, worth
 
-    def _of_type(self, gpu: str) -> list[Content]:
-        return [one for one in self._contents.values() if one.gpu.gpu == gpu]
-
-    def _worth_of(self, content: Content, price: Floats, charge: Floats) -> float:
-        n = len(self._weights)
-        return float(price @ content.rates(n) - charge @ content.replicas(n))
-
-    def _add(self, contents: Iterable[Content]) -> None:
-        for one in contents:
-            self._contents.setdefault(one.gpu, one)
-
     def mix(self) -> None:
         """Looks for the best whole numbers of known contents."""
-        if not self._plan:
-            return
         left = max(self._deadline - time.monotonic(), LEAST_S)
-        contents = list(self._contents.values())
+        contents = self._known.all()
         found = best_mix(self._resolved, self._weights, contents, self._plan, time_limit_s=left, gap=self._resolved.gap)
         if found is None:
             return
@@ -239,7 +230,7 @@ class _Search:
         more = {}
         if limit is not None:
             more = {
-                gpu: limit_at(self._resolved, self._prices, self._worth, self._counts | {gpu: number + 1})
+                gpu: max(limit_at(self._resolved, self._prices, self._worth, self._counts | {gpu: number + 1}), 0.0)
                 for gpu, number in self._counts.items()
             }
         found = MostRequests(StopReason.TIME_LIMIT if limited else StopReason.HEURISTIC_DONE, SOLVER, limit)

@@ -13,22 +13,24 @@ so for any l_c >= 0 a content of the cell is worth at most
     sum_c l_c hi_c + the most of sum (q_w h - r_w - sum_c l_c d_c) over n_hi residents whose shares fit together
 
 which a dynamic program over units finds (dealing.py): each resident takes the best (w, b) for its share, and a
-workload with one replica is there once. Memory and other limits on replicas are left out, which only raises it. Cells
-are divided, the one with the greatest limit first, where the best content so far asks for less than the cell allows;
+workload with one replica is there once. Memory and other limits on replicas are left out, which only raises it. A
+choice (w, b, u) with which that limit is no more than a known content is worth, the dynamic program having what is left
+of the units, is left out of the cell and its parts: contents with it are worth no more than what is known. Cells are
+divided, the one with the greatest limit first, where the best content so far asks for less than the cell allows;
 the limit is the greatest of the cells that are left, and of the known contents.
 """
 
 import heapq
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...allocation.allocated import Resident
 from ...performance.interference.prediction import Floats
 from .dealing import dealt
-from .figures import Content, Figures
+from .figures import Choices, Content, Figures
 
 CLASSES = (1, 2, 3, 4, 5, 6, 8, 12, 20)
 """Greatest numbers of residents of the classes, and all that there may be."""
@@ -58,6 +60,8 @@ class _Cell:
     multipliers: tuple[float, ...]
     totals: tuple[float, ...]
     """What the relaxed content of the limit asks for."""
+    choices: Choices
+    """Of its contents that are worth more than the best so far."""
 
 
 @dataclass(frozen=True)
@@ -72,40 +76,55 @@ class ContentLimit:
 class _Search:
     figures: Figures
     price: Floats
-    """q, shape (row,)."""
+    """q, shape (workload,)."""
     charge: Floats
-    """r, shape (row,)."""
-    once: np.ndarray
-    """Shape (row,): whether a workload may be there once only."""
+    """r, shape (workload,)."""
     best: float = 0.0
     made: int = 0
 
     def __post_init__(self) -> None:
-        self.scale = np.array([float(own.max(initial=0.0)) or 1.0 for own in self.figures.demands])
+        figures = self.figures
+        alone = figures.carried_among(figures.choices, (0.0,) * len(figures.choices.demands), 1)
+        # Who is worth nothing even alone is worth nothing in any cell.
+        of_all = figures.choices.workload
+        self.choices = figures.choices.of(self.price[of_all] * alone - self.charge[of_all] > 0)
+        self.units = int(self.choices.units.min(initial=figures.mps.capacity_units))
+        """Of a share at least."""
+        self.greatest = [float(own.max(initial=0.0)) for own in figures.choices.demands]
+        self.scale = np.array([one or 1.0 for one in self.greatest])
         """Of a channel: what one resident asks for at most."""
         self.found: dict[tuple[Resident, ...], tuple[float, Content]] = {}
 
     def worth(self, content: Content) -> float:
         """Returns what a content is worth at the prices."""
-        row = {w: i for i, w in enumerate(self.figures.workload.tolist())}
         return sum(
-            float(self.price[row[one.workload]]) * rps - float(self.charge[row[one.workload]])
+            float(self.price[one.workload]) * rps - float(self.charge[one.workload])
             for one, rps in zip(content.gpu.residents, content.carried, strict=True)
         )
 
     def cell(
-        self, residents: tuple[int, int], low: Sequence[float], high: Sequence[float], multipliers: Sequence[float]
+        self,
+        residents: tuple[int, int],
+        low: Sequence[float],
+        high: Sequence[float],
+        multipliers: Sequence[float],
+        choices: Choices,
     ) -> _Cell:
         """Returns a cell with its limit, the least over some multipliers, and notes the contents on the way."""
-        carried = self.figures.carried_among(low, residents[0])
+        carried = self.figures.carried_among(choices, low, residents[0])
+        workload = choices.workload
+        value = np.where(carried > 0, self.price[workload] * carried - self.charge[workload], 0.0)
         at = np.array(multipliers)
-        least, kept, totals = np.inf, at, np.zeros(len(at))
+        least, kept, totals, ways = np.inf, at, np.zeros(len(at)), value > 0
         for step in range(STEPS):
-            value, asked = self._most(carried, at, residents[1])
+            most, asked, of_each = self._most(choices, value, at, residents[1])
             allowed = float(at @ np.array(high))
-            limit = value + allowed + ROUNDING * (value + allowed)
+            limit = (most + allowed) * (1 + ROUNDING)
+            ways &= (of_each + allowed) * (1 + ROUNDING) > self.best
             if limit < least:
                 least, kept, totals = limit, at, asked
+            if limit <= self.best:
+                break
             # Where more is asked for than the cell has, the price of it rises, else it falls.
             over = (asked - np.array(high)) / self.scale
             over = np.where((at > 0) | (over > 0), over, 0.0)
@@ -123,36 +142,43 @@ class _Search:
             tuple(high),
             tuple(kept.tolist()),
             tuple(totals.tolist()),
+            choices.of(ways),
         )
 
-    def _most(self, carried: Floats, multipliers: Floats, residents: int) -> tuple[float, Floats]:
-        """Returns the most of the relaxed contents, and what the best of them asks for; notes it as it really is."""
-        figures = self.figures
-        value = self.price[:, None, None] * carried - self.charge[:, None, None]
-        for price, demand in zip(multipliers, figures.demands, strict=True):
-            value = value - price * demand
-        value = np.where(carried > 0, value, 0.0)
-        choice = value.argmax(axis=1)
-        best = np.maximum(value.max(axis=1), 0.0)
-        anybody = best[~self.once]
-        rows = np.flatnonzero(~self.once)
-        of_anybody = np.concatenate([[0.0], anybody.max(axis=0, initial=0.0)])
-        found = dealt(of_anybody, np.pad(best[self.once], ((0, 0), (1, 0))), residents)
-        placed = [
-            (int(rows[anybody[:, units - 1].argmax()]), units) for units in found.anybody if of_anybody[units] > 0
-        ]
-        placed += [(int(np.flatnonzero(self.once)[row]), units) for row, units in found.once]
-        chosen = [(row, int(choice[row, units - 1]), units) for row, units in placed]
-        most = found.most
-        asked = np.array([sum(float(own[w, b, u - 1]) for w, b, u in chosen) for own in figures.demands])
-        self._note([(w, b, u) for w, b, u in chosen])
-        return most, asked
+    def _most(
+        self, choices: Choices, value: Floats, multipliers: Floats, residents: int
+    ) -> tuple[float, Floats, Floats]:
+        """
+        Returns the most of the relaxed contents, what the best of them asks for, and the most with each choice.
 
-    def _note(self, chosen: Sequence[tuple[int, int, int]]) -> None:
+        The best one is noted as it really is.
+        """
+        units = self.figures.mps.capacity_units
+        for price, demand in zip(multipliers, choices.demands, strict=True):
+            if price:
+                value = value - price * demand
+        worth, starts = np.zeros((len(self.price), units + 1)), choices.starts
+        if len(starts):
+            of_share = np.maximum(np.maximum.reduceat(value, starts), 0.0)
+            worth[choices.workload[starts], choices.units[starts]] = of_share
+        once = self.figures.once
+        anybody, own = np.flatnonzero(~once), np.flatnonzero(once)
+        of_anybody = worth[anybody].max(axis=0, initial=0.0)
+        found = dealt(of_anybody, worth[own], residents)
+        placed = [
+            (int(anybody[worth[anybody, share].argmax()]), share) for share in found.anybody if of_anybody[share] > 0
+        ]
+        placed += [(int(own[row]), share) for row, share in found.once]
+        chosen = [_choice(choices, value, workload, share) for workload, share in placed]
+        asked = np.array([float(own[chosen].sum()) for own in choices.demands])
+        self._note(choices, chosen)
+        return found.most, asked, value + found.of_units[units - choices.units]
+
+    def _note(self, choices: Choices, chosen: Sequence[int]) -> None:
         figures = self.figures
         residents = sorted(
-            Resident(int(figures.workload[w]), int(figures.batch[w, b]), figures.mps.percent_of(u))
-            for w, b, u in chosen
+            Resident(int(choices.workload[i]), int(choices.batch[i]), figures.mps.percent_of(int(choices.units[i])))
+            for i in chosen
         )
         if tuple(residents) in self.found:
             return
@@ -180,16 +206,14 @@ def content_limit(
     cells
         Most cells that are looked at.
     """
-    rows = figures.workload
-    search = _Search(figures, price[rows], charge[rows], figures.once[rows], known)
-    if not len(rows):
-        return ContentLimit(0.0, ())
-    most = min(figures.mps.clients, figures.mps.capacity_units)
+    search = _Search(figures, price, charge, known)
+    if not len(search.choices):
+        return ContentLimit(search.best, ())
+    most = max(min(figures.mps.clients, figures.mps.capacity_units // search.units), 1)
     ends = sorted({min(end, most) for end in (*CLASSES, most)})
-    greatest = [float(own.max(initial=0.0)) for own in figures.demands]
-    nothing = (0.0,) * len(greatest)
+    nothing = (0.0,) * len(search.greatest)
     waiting = [
-        search.cell((first, last), nothing, [last * one for one in greatest], nothing)
+        search.cell((first, last), nothing, [last * one for one in search.greatest], nothing, search.choices)
         for first, last in zip([1, *(end + 1 for end in ends)], ends, strict=False)
     ]
     heapq.heapify(waiting)
@@ -201,28 +225,40 @@ def content_limit(
         if halves is None:
             break
         heapq.heappop(waiting)
-        for low, high in halves:
-            cell = search.cell(widest.residents, low, high, widest.multipliers)
+        for residents, low, high in halves:
+            cell = search.cell(residents, low, high, widest.multipliers, widest.choices)
             # A part is within the whole, whose limit holds for it too.
             limit = max(cell.negative_limit, widest.negative_limit)
             if -limit > search.best:
-                heapq.heappush(
-                    waiting,
-                    _Cell(limit, cell.number, cell.residents, cell.low, cell.high, cell.multipliers, cell.totals),
-                )
+                heapq.heappush(waiting, replace(cell, negative_limit=limit))
     limit = max([search.best, *(-cell.negative_limit for cell in waiting)], default=0.0)
     found = sorted(search.found.values(), key=lambda one: -one[0])
     return ContentLimit(max(limit, 0.0), tuple(content for _, content in found))
 
 
-def _halves(cell: _Cell, scale: Floats) -> list[tuple[tuple[float, ...], tuple[float, ...]]] | None:
-    """Divides a cell where its relaxed content is, in the channel that is widest for it; None: it is too narrow."""
+def _choice(choices: Choices, value: Floats, workload: int, units: int) -> int:
+    """Returns the batch size with which a workload is worth most on a share, as an index of choices."""
+    first, last = np.searchsorted(choices.workload, [workload, workload + 1])
+    first, last = first + np.searchsorted(choices.units[first:last], [units, units + 1])
+    return int(first + value[first:last].argmax())
+
+
+def _halves(cell: _Cell, scale: Floats) -> list[tuple[tuple[int, int], tuple[float, ...], tuple[float, ...]]] | None:
+    """
+    Divides a cell where its relaxed content is, in the channel that is widest for it; None: it is too narrow.
+
+    Where no channel is wider than what one resident asks for, the number of residents is divided first.
+    """
     width = (np.array(cell.high) - np.array(cell.low)) / scale
     channel = int(width.argmax())
+    first, last = cell.residents
+    if width[channel] <= 1 and first < last:
+        middle = (first + last) // 2
+        return [((first, middle), cell.low, cell.high), ((middle + 1, last), cell.low, cell.high)]
     if width[channel] < NARROW:
         return None
     low, high = cell.low[channel], cell.high[channel]
     at = min(max(cell.totals[channel], low + 0.15 * (high - low)), high - 0.15 * (high - low))
     upper = (*cell.high[:channel], at, *cell.high[channel + 1 :])
     lower = (*cell.low[:channel], at, *cell.low[channel + 1 :])
-    return [(cell.low, upper), (lower, cell.high)]
+    return [(cell.residents, cell.low, upper), (cell.residents, lower, cell.high)]

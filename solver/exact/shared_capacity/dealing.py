@@ -12,6 +12,8 @@ class Dealt:
     """The shares in units that are worth most together."""
 
     most: float
+    of_units: Floats
+    """Shape (unit + 1,): the most with at most so many units."""
     anybody: tuple[int, ...]
     """Of those who may be there any number of times."""
     once: tuple[tuple[int, int], ...]
@@ -39,7 +41,11 @@ def dealt(anybody: Floats, once: Floats, residents: int) -> Dealt:
         options = np.where(fits, most[k - 1][rest] + anybody[None, :], -np.inf)
         taken.append(options.argmax(axis=1))
         most[k] = options.max(axis=1)
-    useful = np.flatnonzero((once > 0).any(axis=1)).tolist() if len(once) else []
+        if np.array_equal(most[k], most[k - 1]):  # nor do further residents add anything
+            most[k:] = most[k]
+            taken += [np.zeros(units + 1, dtype=np.int64)] * (residents - k)
+            break
+    useful = _useful(once, residents)
     chosen: list[Ints] = []
     for row in useful:
         options = np.where(fits, most[:-1][:, rest] + once[row][None, None, :], -np.inf)
@@ -58,4 +64,23 @@ def dealt(anybody: Floats, once: Floats, residents: int) -> Dealt:
     for j in range(k, 0, -1):
         shares.append(int(taken[j - 1][at]))
         at -= shares[-1]
-    return Dealt(float(most[residents, units]), tuple(share for share in shares if share), tuple(own))
+    return Dealt(float(most[residents, units]), most[residents], tuple(share for share in shares if share), tuple(own))
+
+
+def _useful(once: Floats, residents: int) -> list[int]:
+    """
+    Returns the rows that some best choice is made of.
+
+    Of those who may be there once, whoever has a share of u units in a choice and is not among the best K for u, K
+    residents being allowed, leaves one of these K out of it, who is worth no less in its place. So there is a best
+    choice of those alone who are among the best K for some share.
+    """
+    if not len(once):
+        return []
+    if len(once) <= residents:
+        best = once > 0
+    else:
+        order = np.argsort(-once, axis=0, kind="stable")[:residents]
+        best = np.zeros(once.shape, dtype=np.bool_)
+        np.put_along_axis(best, order, np.take_along_axis(once, order, axis=0) > 0, axis=0)
+    return [int(row) for row in np.flatnonzero(best.any(axis=1))]

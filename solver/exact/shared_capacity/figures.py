@@ -1,8 +1,7 @@
 """
 What each workload carries on a GPU under MPS, for every batch size and share, among residents that ask for so much.
 
-A content is what stands on one GPU: residents, each a workload with a batch size and a share. Arrays of a figure have
-the shape (workload, batch size, share of 1 unit and up); the workloads are those that may use the type.
+A content is what stands on one GPU: residents, each a workload with a batch size and a share.
 """
 
 from collections.abc import Sequence
@@ -39,55 +38,96 @@ class Content:
 
 
 @dataclass(frozen=True, eq=False)
+class Choices:
+    """What a resident may be, each a workload with a share and a batch size, ascending in this order."""
+
+    workload: Ints
+    """Shape (choice,): indices into the problem's workloads, as everywhere here."""
+    units: Ints
+    batch: Ints
+    demands: Channels
+    """What each asks of what all share; an array a channel."""
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where the choices of a workload with a share begin."""
+        key = self.workload * (int(self.units.max(initial=0)) + 1) + self.units
+        return np.flatnonzero(np.diff(key, prepend=-1))
+
+    def of(self, kept: np.ndarray) -> "Choices":
+        """Returns some of them; `kept`, shape (choice,): whether."""
+        demands = tuple(own[kept] for own in self.demands)
+        return Choices(self.workload[kept], self.units[kept], self.batch[kept], demands)
+
+    def __len__(self) -> int:
+        return len(self.workload)
+
+
+@dataclass(frozen=True, eq=False)
 class Figures:
-    """The workloads that may use GPUs of a type, with all their batch sizes."""
+    """What residents of GPUs of a type carry; arrays have the shape (workload of the problem,)."""
 
     mps: MpsType
-    workload: Ints
-    """Shape (row,): indices into the problem's workloads."""
-    batch: Ints
-    """Shape (row, choice); 0: there is no such choice."""
     limit_ms: Floats
-    """Shape (workload of the problem,)."""
     once: np.ndarray
-    """Shape (workload of the problem,): whether it may have one resident only."""
+    """Whether it may have one resident only."""
+    least_rps: Floats
+    """
+    Requests/s that a resident carries in any plan; of those with one resident their
+    rate, as no other resident carries any of it, of the others 0.
+    """
 
     @classmethod
     def of(cls, resolved: ResolvedProblem, mps: MpsType) -> "Figures":
         """Returns them for a GPU type of the fleet."""
-        rows = np.flatnonzero(mps.usable & (mps.demand_mib <= mps.memory_mib))
-        most = max((len(mps.batches[w]) for w in rows.tolist()), default=1)
-        batch = np.zeros((len(rows), most), dtype=np.int64)
-        for row, w in enumerate(rows.tolist()):
-            batch[row, : len(mps.batches[w])] = mps.batches[w]
         once = np.array([workload.max_replicas == 1 for workload in resolved.problem.workloads])
-        return cls(mps, rows, batch, resolved.limit_ms, once)
+        least_rps = np.where(once, resolved.required_rps * (1 - TOLERANCE), 0.0)
+        return cls(mps, resolved.limit_ms, once, least_rps)
 
     @cached_property
-    def demands(self) -> Channels:
-        """What each asks of what all share."""
-        model = self.mps.model
-        return model.demands_at(self._of_each, model.ability_rps(self._of_each, self._batch, self._percent))
+    def choices(self) -> Choices:
+        """What a resident may be at all: those that alone are in time and carry what they have to."""
+        mps = self.mps
+        parts = [
+            np.stack(np.meshgrid([w], np.arange(1, mps.capacity_units + 1), mps.batches[w], indexing="ij")).reshape(
+                3, -1
+            )
+            for w in np.flatnonzero(mps.usable & (mps.demand_mib <= mps.memory_mib)).tolist()
+        ]
+        workload, units, batch = np.concatenate([np.zeros((3, 0), dtype=np.int64), *parts], axis=1)
+        ability = mps.model.ability_rps(workload, batch, mps.percent(units))
+        every = Choices(workload, units, batch, mps.model.demands_at(workload, ability))
+        return every.of(self._carried(every, every.demands, 1) > 0)
 
-    def carried_among(self, totals: Sequence[float], residents: int) -> Floats:
+    @cached_property
+    def least_demands(self) -> tuple[float, ...]:
+        """What a resident asks for at least, a number a channel."""
+        return tuple(float(own.min(initial=np.inf)) if len(own) else 0.0 for own in self.choices.demands)
+
+    def carried_among(self, choices: Choices, totals: Sequence[float], residents: int) -> Floats:
         """
-        Returns requests/s within the latency limit, 0 where it is too slow.
+        Returns requests/s within the latency limit, 0 for those too slow or with less than they have to carry.
 
         `totals`: what all residents ask for together, a number a channel. Of lower limits of totals and residents it is
-        an upper limit.
+        an upper limit: latency never falls with either, and all together ask for no less than each does itself, and
+        every other at least.
         """
-        latency, throughput = self.mps.model.among(
-            self._of_each,
-            self._batch,
-            self._percent,
-            totals=tuple(np.array(total) for total in totals),
-            residents=np.array(residents),
+        asked = tuple(
+            np.maximum(total, own + (residents - 1) * least)
+            for total, own, least in zip(totals, choices.demands, self.least_demands, strict=True)
         )
-        in_time = latency <= self.limit_ms[self._of_each] * (1 + TOLERANCE)
-        return np.where(in_time & (self.batch > 0)[:, :, None], throughput, 0.0)
+        return self._carried(choices, asked, residents)
+
+    def _carried(self, choices: Choices, totals: Channels, residents: int) -> Floats:
+        mps, workload = self.mps, choices.workload
+        latency, throughput = mps.model.among(
+            workload, choices.batch, mps.percent(choices.units), totals=totals, residents=np.array(residents)
+        )
+        in_time = latency <= self.limit_ms[workload] * (1 + TOLERANCE)
+        return np.where(in_time & (throughput >= self.least_rps[workload]), throughput, 0.0)
 
     def content(self, residents: Sequence[Resident]) -> Content | None:
-        """Returns residents with what they carry; without those who are too slow or for whom there is no memory."""
+        """Returns residents with what they carry; without those too slow, without memory or carrying too little."""
         mps, kept = self.mps, list(residents)
         while kept:
             workload = np.array([[one.workload for one in kept]])
@@ -99,19 +139,8 @@ class Figures:
                 workload, np.array([[one.batch for one in kept]]), np.array([[one.percent for one in kept]])
             )
             late = figures.latency_ms[0] / self.limit_ms[workload[0]]
-            if late.max() <= 1 + TOLERANCE:
+            little = figures.throughput_rps[0] < self.least_rps[workload[0]]
+            if late.max() <= 1 + TOLERANCE and not little.any():
                 return Content(MpsGpu(mps.gpu, tuple(kept)), tuple(figures.throughput_rps[0].tolist()))
-            kept.pop(int(late.argmax()))
+            kept.pop(int(np.where(little, 2 * late.max(), late).argmax()))
         return None
-
-    @property
-    def _of_each(self) -> Ints:
-        return self.workload[:, None, None]
-
-    @property
-    def _batch(self) -> Ints:
-        return np.maximum(self.batch, 1)[:, :, None]
-
-    @property
-    def _percent(self) -> Floats:
-        return self.mps.percent(np.arange(1, self.mps.capacity_units + 1))[None, None, :]

@@ -29,8 +29,8 @@ from ...performance.resolve import ResolvedProblem
 from ..backends.highs import run_highs
 from .figures import Content
 
-LARGEST = 1e9
-"""Prices beyond this part of what is counted come from a program without a solution."""
+DEAR = 4.0
+"""What a workload that goes without costs, in the most valuable contents."""
 
 MET = 1e-9
 """Part of a rate that may be missing by rounding."""
@@ -47,6 +47,10 @@ class MasterPrices:
     """Of a resident more, where the greatest number binds."""
     of_less: Floats
     """Of a resident, where the least number binds."""
+
+    def of(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Returns the price of a request/s and that of a resident, shape (workload,)."""
+        return weights + self.of_rate, self.of_more - self.of_less
 
     def between(self, other: "MasterPrices", part: float) -> "MasterPrices":
         """Returns prices on the way to others."""
@@ -70,34 +74,41 @@ def limit_at(
     return sum(terms) + ROUNDING * sum(map(abs, terms))
 
 
-def master_prices(resolved: ResolvedProblem, weights: Floats, contents: Sequence[Content]) -> MasterPrices | None:
-    """Returns the prices of the linear program over some contents; None: it has no solution."""
+def master_prices(resolved: ResolvedProblem, weights: Floats, contents: Sequence[Content]) -> MasterPrices:
+    """
+    Returns the prices of the linear program over some contents, where a workload may do without.
+
+    A workload that lacks all of its rate, or a replica, costs DEAR times the most valuable content, so that there is a
+    solution whatever the contents, and no price is beyond that. Who may have one replica only has no price of its rate:
+    contents have it with all of its rate or not at all (figures.py).
+    """
     workloads, n = resolved.problem.workloads, len(resolved.required_rps)
-    rates = np.array([one.rates(n) for one in contents]).T
-    replicas = np.array([one.replicas(n) for one in contents]).T
+    rates = np.array([one.rates(n) for one in contents]).reshape(-1, n).T
+    replicas = np.array([one.replicas(n) for one in contents]).reshape(-1, n).T
     limited = np.array([one.max_replicas is not None for one in workloads])
+    free = np.array([one.max_replicas != 1 for one in workloads])
     most = np.array([float(one.max_replicas or 0) for one in workloads])
     least = np.array([float(one.min_replicas) for one in workloads])
     of_type = np.array([[one.gpu.gpu == entry.gpu.name for one in contents] for entry in resolved.fleet], dtype=float)
     value = weights @ rates
     unit = float(value.max(initial=0.0)) or 1.0
+    shares = (rates / resolved.required_rps[:, None])[free]
+    missing = -np.vstack([np.eye(n)[free], np.zeros((len(of_type) + int(limited.sum()), n)), np.eye(n)])
     answer = linprog(
-        -value / unit,
-        A_ub=np.vstack([-rates / resolved.required_rps[:, None], of_type, replicas[limited], -replicas]),
+        np.concatenate([-value / unit, np.full(n, DEAR)]),
+        A_ub=np.hstack([np.vstack([-shares, of_type, replicas[limited], -replicas]), missing]),
         b_ub=np.concatenate(
-            [-np.ones(n), [float(entry.available or 0) for entry in resolved.fleet], most[limited], -least]
+            [-np.ones(len(shares)), [float(entry.available or 0) for entry in resolved.fleet], most[limited], -least]
         ),
         method="highs-ds",
     )
-    if answer.x is None:
-        return None
     dual = np.maximum(-np.asarray(answer.ineqlin.marginals) * unit, 0.0)
-    if not np.all(dual <= LARGEST * unit):
-        return None
-    of_rate, _, of_limited, of_less = np.split(dual, np.cumsum([n, len(resolved.fleet), int(limited.sum())]))
-    of_more = np.zeros(n)
+    cuts = np.cumsum([len(shares), len(resolved.fleet), int(limited.sum())])
+    of_share, _, of_limited, of_less = np.split(dual, cuts)
+    of_rate, of_more = np.zeros(n), np.zeros(n)
+    of_rate[free] = of_share / resolved.required_rps[free]
     of_more[limited] = of_limited
-    return MasterPrices(of_rate / resolved.required_rps, of_more, of_less)
+    return MasterPrices(of_rate, of_more, of_less)
 
 
 def best_mix(

@@ -74,7 +74,8 @@ SEEDS = (0, 1, 2, 6, 7, 8, 18, 21, 32, 34, 37)
 def test_no_limit_is_below_a_plan_that_is_possible_and_no_plan_above(monkeypatch):
     """Property: of small drawn problems, by every content of every GPU."""
     monkeypatch.setattr(answer, "ROUNDS", 3)
-    monkeypatch.setattr(answer, "MOST_CELLS", 200)
+    monkeypatch.setattr(answer, "CELLS", 30)
+    monkeypatch.setattr(answer, "MOST_CELLS", 60)
     ends = Counter(judged(seed) for seed in SEEDS)
     assert ends["infeasible"] >= 3, ends
     assert ends["most"] + ends["near"] + ends["less"] >= 5, ends
@@ -88,7 +89,10 @@ def test_no_content_is_worth_more_than_its_limit(seed):
     draw = np.random.default_rng(seed)
     n, gpu = len(problem.workloads), problem.fleet[0].gpu
     oracle = Oracle(problem, profiles, STRICT)
-    tasks = [Task(w, None, 1e-12) for w in range(n)]
+    # Who may have one resident only carries all of its rate there.
+    tasks = [
+        Task(w, None, oracle.required[w] if one.max_replicas == 1 else 1e-12) for w, one in enumerate(problem.workloads)
+    ]
     of_gpu = contents(oracle, tasks, [one.max_replicas or 99 for one in problem.workloads], gpu)
     figures = Figures.of(resolved, resolved.mps[gpu])
     for cells in (1, 30, 200):
@@ -119,6 +123,24 @@ def test_shares_are_dealt_as_well_as_any_choice_of_them():
         worth = sum(anybody[u] for u in found.anybody) + sum(once[row, u] for row, u in found.once)
         assert worth == pytest.approx(best)
         assert sum(found.anybody) + sum(u for _, u in found.once) <= 5
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_of_many_who_may_be_there_once_the_best_for_each_share_are_enough(seed):
+    """Property: seven of them, of whom up to three have a share; against every choice."""
+    draw = np.random.default_rng(seed)
+    once = np.pad(draw.integers(0, 9, (7, 4)) * draw.integers(0, 2, (7, 1)), ((0, 0), (1, 0))).astype(float)
+    best = max(
+        sum(once[row, units] for row, units in zip(rows, shares, strict=True))
+        for number in range(4)
+        for rows in itertools.combinations(range(7), number)
+        for shares in itertools.product(range(1, 5), repeat=number)
+        if sum(shares) <= 4
+    )
+    found = dealt(np.zeros(5), once, 3)
+    assert found.most == best
+    assert found.of_units[4] == best
+    assert sum(once[row, units] for row, units in found.once) == best
 
 
 def test_what_is_not_looked_for_under_mps_is_refused_by_name():

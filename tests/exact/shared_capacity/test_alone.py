@@ -1,0 +1,57 @@
+"""The prices to begin with: nobody alone is worth more than its units, and they are the best prices of units."""
+
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sliceplan.solver.exact.shared_capacity import alone
+
+
+def priced(monkeypatch, table, once, weights, required, gpus):
+    """Returns the prices for requests/s alone by units, shape (workload, unit), of one GPU type."""
+    monkeypatch.setattr(alone, "_carried_alone", lambda _: table)
+    figures = SimpleNamespace(once=once, mps=SimpleNamespace(gpu="A", capacity_units=table.shape[1]))
+    return alone.prices_of_units([figures], weights, required, {"A": gpus})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_units_are_worth_their_price_whoever_has_them(seed, monkeypatch):
+    """Property: every share of every workload is worth at most one price of a unit, and what decides has that price."""
+    draw = np.random.default_rng(seed)
+    table = np.cumsum(draw.uniform(0, 5, (4, 6)), axis=1) * (np.arange(6) >= draw.integers(0, 3, (4, 1)))
+    once, weights, required = (
+        np.array([True, True, False, seed % 2 == 0]),
+        draw.uniform(0.5, 2, 4),
+        table.max(axis=1) / 3,
+    )
+    found = priced(monkeypatch, table, once, weights, required, 3)
+    assert min(found.of_rate.min(), found.of_more.min(), found.of_less.min()) >= 0
+    assert not found.of_rate[once].any()
+    assert not (found.of_more - found.of_less)[~once].any()
+    worth = np.where(
+        table > 0,
+        (weights + found.of_rate)[:, None] * table - (found.of_more - found.of_less)[:, None],
+        -np.inf,
+    )
+    of_unit = (worth / np.arange(1, 7)).max(axis=1)
+    assert of_unit == pytest.approx(of_unit[0])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_neighbours_that_slow_nobody_the_limit_is_near_the_best_deal_of_all_units(seed, monkeypatch):
+    """Against every way to deal the units of two GPUs to three services with one replica, of which more adds less."""
+    draw = np.random.default_rng(seed)
+    table = np.cumsum(-np.sort(-draw.uniform(1, 5, (3, 4)), axis=1), axis=1)
+    found = priced(monkeypatch, table, np.ones(3, dtype=bool), np.ones(3), np.ones(3), 2)
+    charge = found.of_more - found.of_less
+    unit = ((table - charge[:, None]) / np.arange(1, 5)).max()
+    limit = 8 * unit + charge.sum()
+    best = max(
+        sum(table[w, units - 1] for w, units in enumerate(dealt))
+        for dealt in product(range(1, 5), repeat=3)
+        if sum(dealt) <= 8
+    )
+    assert best <= limit * (1 + 1e-9)
+    assert limit <= best * 1.05
