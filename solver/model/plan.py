@@ -246,7 +246,7 @@ class PlanCapacity(Record):
     value: float | None = Field(
         ge=0,
         description="what its partitions could carry within their SLOs, all together: requests/s, or with weights solo "
-        "GPUs' worth; null: no plan",
+        "GPUs' worth; of a violating plan with what carries too late, as its status says; null: no plan",
     )
     limit: float | None = Field(ge=0, description="proven: no plan could carry more; null: nothing was proven")
     gap: float | None = Field(ge=0, description="(limit - value) / limit; null: one is missing")

@@ -106,5 +106,5 @@ def _extras(plan: Plan) -> list[tuple[str, str]]:
             )
         )
     if plan.batch_adjustment is not None:
-        extras.append(("Batches anew under MPS", f"{adjustment_in_words(plan, plan.batch_adjustment)}."))
+        extras.append(("Batches chosen anew under MPS", f"{adjustment_in_words(plan, plan.batch_adjustment)}."))
     return extras
