@@ -4,6 +4,7 @@ What some tests need that a machine can lack: why it is not there, and how to ru
 Every skip goes through here, so that the end of a run can tell what to do about each (conftest.py).
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -26,7 +27,7 @@ PUBLISHED = Need(
     "published data",
     "It belongs to the papers and is no part of the repository. SLICEPLAN_REFERENCE=FOLDER pytest: FOLDER has "
     "parvagpu/ (prof_data and SLO of the SC'24 artifact), igniter/ (v100_profile.jsonl, v100_gpulet_profile.jsonl), "
-    "veltair/ (layer times and shapes) and gpus.json.",
+    "veltair/ (layer times and shapes), glet/ and gpulet_a100/ (gpu-lets' profiles), inss/ and gpus.json.",
 )
 BROWSER = Need("chromium", "apt-get install chromium, or `sh .ci/test`, which installs it and runs everything.")
 POSTGRESQL = Need("PostgreSQL", "apt-get install postgresql, or `sh .ci/test`.")
@@ -71,7 +72,9 @@ def reason(need: Need, detail: str = "") -> str:
 
 
 def skip_without(need: Need, detail: str = "", *, module: bool = False) -> None:
-    """Skips the test, or the whole module; `detail` says what is missing where."""
+    """Skips the test, or the whole module, and ends a benchmark run by hand; `detail` says what is missing where."""
+    if "PYTEST_VERSION" not in os.environ:  # which pytest sets while it runs
+        raise SystemExit(f"{reason(need, detail)}\n{need.how}")
     pytest.skip(reason(need, detail), allow_module_level=module)
 
 

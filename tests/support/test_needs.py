@@ -6,9 +6,10 @@ import subprocess
 import sys
 from textwrap import wrap
 
+import pytest
 from problems.instances import ROOT
 
-from support.needs import BROWSER, NEEDS, PUBLISHED, reason, skipped_lines
+from support.needs import BROWSER, NEEDS, PUBLISHED, reason, skip_without, skipped_lines
 
 TESTS = ROOT / "tests"
 
@@ -29,6 +30,14 @@ def test_skipped_tests_are_grouped_by_what_they_need_with_a_way_to_run_them():
     ]
     many = [(f"tests/f{i}/test_a.py", reason(PUBLISHED)) for i in range(9)]
     assert next(skipped_lines(many)).endswith("tests/f3 (1) and 5 more")
+
+
+def test_a_program_that_is_no_test_ends_with_what_it_needs(monkeypatch):
+    """A benchmark run by hand; a skip of pytest's would be a traceback there."""
+    monkeypatch.delenv("PYTEST_VERSION")
+    with pytest.raises(SystemExit) as ended:
+        skip_without(PUBLISHED, "no tables in F")
+    assert ended.value.code == f"needs published data: no tables in F\n{PUBLISHED.how}"
 
 
 def test_what_is_needed_is_told_apart():
