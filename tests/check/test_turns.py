@@ -234,8 +234,11 @@ def test_where_nobody_is_named_the_one_plans_that_proves(turns, planner):
 
 
 def test_where_nobody_proves_it_the_refusal_names_who_plans_it():
-    """Services under MPS of which it is known how neighbours slow them."""
-    plan = solve(a100_problem((800, 0, 0, 400, 0)), profiles=with_2080ti_neighbours(a100_profiles()))
+    """More services under MPS than it plans where it is known how neighbours slow them."""
+    problem = a100_problem((800, 0, 0, 400, 0))
+    many = [one.model_copy(update={"name": f"{one.name}-{i}"}) for one in problem.workloads for i in range(5)]
+    problem = problem.model_copy(update={"workloads": tuple(many)})
+    plan = solve(problem, profiles=with_2080ti_neighbours(a100_profiles()))
     assert (plan.planner, plan.status) == ("exact-turns", "refused")
     assert "; without a proof: gpulets, " in plan.unserved[0].reason
 
