@@ -7,7 +7,7 @@
   if (window.pressesWait) return; // the page is drawn again and again
   window.pressesWait = true;
 
-  const SENT_MS = 250; // Streamlit's 150, and a busy browser
+  const SENT_MS = 400; // Streamlit's 150, and a busy browser that takes a cell in late
   const LOOKED_AT_MS = 20;
   const TABLE = '[data-testid="stDataFrame"], #portal';
   let sentAt = 0;
