@@ -19,7 +19,8 @@ import numpy as np
 
 from ..exact.turns.schedulable import TOGETHER, Limited
 from ..model.errors import Finding, InputError
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.fleet_types import FleetType
+from ..performance.resolve import ResolvedProblem
 from ..planners import registry
 from ..planners.time_sharing.of_problem import PUBLISHED_RATIO, TurnsPlanner
 from ..planners.time_sharing.services import LARGEST, Services

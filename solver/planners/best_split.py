@@ -21,9 +21,10 @@ from ..allocation.allocated import AllocatedGpu, CutGpu, MpsGpu
 from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
+from ..performance.fleet_types import FleetType
 from ..performance.igniter_rules import alone_units, appropriate_batches
 from ..performance.interference.prediction import Floats
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.resolve import ResolvedProblem
 from .igniter import placed_by_igniter
 from .parvagpu import placed_by_parvagpu
 from .planner import Planner

@@ -30,8 +30,9 @@ from ..model.interference import NeighbourModel
 from ..model.plan import Bound, Plan, Search, Unserved
 from ..model.problem import Sharing
 from ..model.stop_reason import StopReason
+from ..performance.fleet_types import FleetType
 from ..performance.interference.prediction import Floats
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.resolve import ResolvedProblem
 from ..performance.turns.turn_rule import TurnRule, turn_rule
 from ..runtime.interruption import offer
 from .exact_plans.of_rounds import is_beyond_all, plan_rounds, too_few

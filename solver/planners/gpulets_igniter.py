@@ -28,9 +28,10 @@ from ..allocation.assembly import REFUSED, without_plan
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
 from ..model.profile import MeasuredPoint, Profile
+from ..performance.fleet_types import FleetType
 from ..performance.interference.neighbours import NeighbourTables
 from ..performance.mps_sharing import MpsType
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.resolve import ResolvedProblem
 from .planner import Planner
 from .single_type import Placed, cheapest_single_type
 

@@ -22,9 +22,10 @@ import numpy as np
 from ..allocation.allocated import MpsGpu, Resident
 from ..model.plan import Plan
 from ..model.problem import Sharing
+from ..performance.fleet_types import FleetType
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.mps_sharing import MpsType
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.resolve import ResolvedProblem
 from .igniter import placed_by_igniter
 from .planner import Planner
 from .single_type import Placed, cheapest_single_type

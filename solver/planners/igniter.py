@@ -34,11 +34,12 @@ from ..exact.mps.packed_residents import packed_on_each
 from ..model.plan import Plan
 from ..model.problem import Sharing
 from ..performance.alone import alone_on
+from ..performance.fleet_types import FleetType
 from ..performance.igniter_rules import BatchRule, Demand, appropriate_batches, demands, least_share_batches
 from ..performance.interference.least_shares import least_shares
 from ..performance.interference.prediction import Ints
 from ..performance.mps_sharing import MpsType
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.resolve import ResolvedProblem
 from .planner import Planner
 from .single_type import Placed, cheapest_single_type
 

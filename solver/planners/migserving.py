@@ -31,7 +31,8 @@ from ..model.objective import COST
 from ..model.plan import Bound, Plan, Search
 from ..model.problem import Sharing
 from ..model.stop_reason import StopReason
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.fleet_types import FleetType
+from ..performance.resolve import ResolvedProblem
 from .migserving_configs import Configuration, ConfigurationSpace, Scoring, configuration_space
 from .migserving_greedy import OutOfTimeError, greedy
 from .migserving_search import search

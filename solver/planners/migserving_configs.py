@@ -17,8 +17,9 @@ from math import ceil
 import numpy as np
 
 from ..model.geometry import maximal_multisets, placement_rules
+from ..performance.fleet_types import FleetType
 from ..performance.interference.prediction import Floats, Ints
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.resolve import ResolvedProblem
 
 DONE = 5e-10
 """Part of its rate that a workload may miss and still count as served: rounding."""

@@ -11,7 +11,8 @@ from ..allocation.allocated import CutGpu, Segment
 from ..model.geometry import BALANCED
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.fleet_types import FleetType
+from ..performance.resolve import ResolvedProblem
 from .planner import Planner
 from .single_type import Placed, cheapest_single_type, sizes_by_compute
 

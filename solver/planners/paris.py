@@ -33,10 +33,11 @@ from ..allocation.allocated import CutGpu, Segment
 from ..model.geometry import placement_rules, roomiest_layout
 from ..model.plan import Plan
 from ..model.problem import Sharing
+from ..performance.fleet_types import FleetType
 from ..performance.interference.prediction import Floats, Ints
 from ..performance.latency_rules.execution import within
 from ..performance.operating_points import OperatingPoints
-from ..performance.resolve import FleetType, ResolvedProblem, usable_points
+from ..performance.resolve import ResolvedProblem, usable_points
 from .planner import Planner
 from .single_type import Placed, cheapest_single_type, sizes_by_compute, without_plain_size
 

@@ -26,7 +26,8 @@ from ..allocation.allocated import CutGpu, Segment
 from ..model.geometry import PlacementRules, placement_rules, roomiest_layout
 from ..model.plan import Plan
 from ..model.problem import Sharing
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.fleet_types import FleetType
+from ..performance.resolve import ResolvedProblem
 from .planner import Planner
 from .single_type import Placed, cheapest_single_type, sizes_by_compute, without_plain_size
 

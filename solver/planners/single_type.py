@@ -14,7 +14,8 @@ from ..allocation.allocated import AllocatedGpu, CutGpu, MpsGpu
 from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
-from ..performance.resolve import FleetType, ResolvedProblem
+from ..performance.fleet_types import FleetType
+from ..performance.resolve import ResolvedProblem
 
 Placed = list[CutGpu] | list[MpsGpu] | list[Unserved]
 """GPUs that serve everything, or the workloads that the planner cannot place."""

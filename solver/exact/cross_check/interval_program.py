@@ -31,7 +31,8 @@ from math import ceil
 import pulp
 
 from ...allocation.allocated import CutGpu, Segment
-from ...performance.resolve import FleetType, PartitionSize, ResolvedProblem
+from ...performance.fleet_types import FleetType, PartitionSize
+from ...performance.resolve import ResolvedProblem
 
 TOLERANCE = 1e-9
 """Part of a rate that may be missing and is rounding."""

@@ -41,8 +41,9 @@ from ortools.math_opt.python import mathopt
 
 from ...model.hardware import Gpu
 from ...model.stop_reason import StopReason
+from ...performance.fleet_types import PartitionSize
 from ...performance.interference.prediction import Floats, Ints
-from ...performance.resolve import PartitionSize, ResolvedProblem
+from ...performance.resolve import ResolvedProblem
 from ..backends.highs import TIE_BREAK_NODES, end_of, run_highs, solver_text
 from ..cost_lattice import NO_GAP, CostLattice, cost_lattice
 from ..met_rates import RateRow, is_short, solved_with_rates_met

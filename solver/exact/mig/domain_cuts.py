@@ -19,7 +19,7 @@ from ortools.math_opt.python import mathopt
 from ...model.core_partitions import Cores, starts_of
 from ...model.sharing import cores_in_words, cores_named
 from ...performance.core_divisions import OuterDivision
-from ...performance.resolve import FleetType
+from ...performance.fleet_types import FleetType
 from .patterns import Pattern
 
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...model.geometry import Multiset, all_multisets, maximal_multisets, placement_rules
+from ...performance.fleet_types import FleetType, PartitionSize
 from ...performance.operating_points import WHOLE_GPU
-from ...performance.resolve import FleetType, PartitionSize, ResolvedProblem
+from ...performance.resolve import ResolvedProblem
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ import numpy as np
 from ...exact.mig.patterns import patterns_of
 from ...exact.turns.columns.slots import Slots, slots_of
 from ...exact.turns.columns.time_shares import Cut
+from ...performance.fleet_types import FleetType
 from ...performance.interference.prediction import Floats, Ints
-from ...performance.resolve import FleetType, ResolvedProblem, usable_points
+from ...performance.resolve import ResolvedProblem, usable_points
 from ...performance.turns.turn_rule import TOLERANCE, TurnRule
 
 MOST_DIVISIONS = 2_000

@@ -8,8 +8,9 @@ from ...allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, without_plan
 from ...allocation.rounds import Round, RoundsGpu, Turn, assemble_rounds
 from ...model.plan import Plan, Unserved
 from ...model.problem import Sharing
+from ...performance.fleet_types import FleetType
 from ...performance.interference.solo_tables import SoloTable
-from ...performance.resolve import FleetType, ResolvedProblem
+from ...performance.resolve import ResolvedProblem
 from ...performance.turns.rounds import request_may_take_ms
 from ..planner import Planner
 from .services import LARGEST, ByBatch, Services, Use

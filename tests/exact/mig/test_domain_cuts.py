@@ -13,7 +13,7 @@ from sliceplan.solver.exact.mig.patterns import Pattern
 from sliceplan.solver.model.core_partitions import CoreTree
 from sliceplan.solver.model.sharing import cores_in_words, cores_named
 from sliceplan.solver.performance.core_divisions import domain_cuts, maximal_divisions, outer_divisions
-from sliceplan.solver.performance.resolve import FleetType
+from sliceplan.solver.performance.fleet_types import FleetType
 
 
 @pytest.mark.parametrize("tree", TREES, ids=str)
