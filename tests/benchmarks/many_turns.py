@@ -14,12 +14,12 @@ import argparse
 import math
 import random
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from planned import planned
 from problems.gpulets import MODELS as ON_SHARES
 from problems.gpulets import a100_profiles
 from problems.instances import MODELS, REFERENCE, problem_of
@@ -65,14 +65,11 @@ def main() -> None:
     )
     for count in given.sizes:
         for seed in range(1, given.seeds + 1):
-            begun = time.process_time()
             drawn = partial(services, count, seed, *given.rates, sharing=given.sharing, latency=given.latency)
             known = {"profiles": a100_profiles() if on_shares else None, "time_limit_s": given.seconds}
-            plan = solve(drawn(turns=given.turns), "exact-turns", **known)
-            took = time.process_time() - begun
+            plan, least, took = planned(drawn(turns=given.turns), "exact-turns", **known)
             alone = "" if on_shares else solve(drawn(turns="none"), "exact", **known).gpus_used
             above = "none" if plan.gap is None else f"{plan.gap:.1%}"
-            least = "?" if plan.bound is None else plan.bound.gpus
             print(
                 f"| {count:,} | {seed} | {plan.gpus_used} | {least} | {above} | {took:.1f} | {alone} |",
                 flush=True,

@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from limit_asked import add_time_limit, count_as_asked
 from problems.igniter_instances import random_mps_problem
 from ran_on import FITTED, say_what_it_ran_on
 
@@ -44,14 +45,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=size, action="append", help="services:GPUs; repeatable")
     parser.add_argument("--seeds", type=int, default=1, help="instances of each size, from seed 1 up")
-    parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for each problem")
+    add_time_limit(parser, 20.0)
     parser.add_argument("--weights", choices=("equal", "solo"), default="equal")
-    parser.add_argument("--cpu", action="store_true", help="the limit is one of CPU seconds")
     asked = parser.parse_args()
-    limit = f"{asked.time_limit:g} s{' of CPU' if asked.cpu else ''} each"
+    limit = count_as_asked(asked)
     say_what_it_ran_on(f"random services around iGniter's table 3, {limit}", profiles=FITTED)
-    if asked.cpu:
-        time.monotonic = time.process_time
     print("| services | GPUs | replicas | seed | plan | limit | gap | seconds | CPU seconds |")
     print("|---:|---:|---|---:|---:|---:|---:|---:|---:|")
     for services, gpus in asked.size or SIZES:

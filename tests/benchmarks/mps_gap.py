@@ -22,6 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from limit_asked import add_time_limit, count_as_asked
 from problems.igniter_instances import random_mps_problem
 from ran_on import FITTED, say_what_it_ran_on
 
@@ -103,14 +104,11 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=3, help="instances of each size")
     parser.add_argument("--family", choices=FAMILIES, action="append", help="repeatable; default: all")
-    parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each problem")
+    add_time_limit(parser, 10.0)
     parser.add_argument("--split", action="store_true", help="services may have any number of replicas")
-    parser.add_argument("--cpu", action="store_true", help="the limit is one of CPU seconds")
     arguments = parser.parse_args()
-    limit = f"{arguments.time_limit:g} s{' of CPU' if arguments.cpu else ''} each"
+    limit = count_as_asked(arguments)
     say_what_it_ran_on(f"random services around iGniter's table 3, {limit}", profiles=FITTED)
-    if arguments.cpu:
-        time.monotonic = time.process_time
     print("| family | services | proven | gap: median, worst | GPUs | `igniter` | CPU s: median, worst |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for family in arguments.family or FAMILIES:

@@ -10,11 +10,11 @@ processor.
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from planned import planned
 from problems.gpulets import a100_problem, a100_profiles, with_2080ti_neighbours
 from problems.instances import REFERENCE
 from ran_on import say_what_it_ran_on
@@ -38,11 +38,9 @@ def main() -> None:
     profiles = with_2080ti_neighbours(a100_profiles())
     print("| rates | `exact-turns` | at least | s CPU | `gpulets-int` |\n|---|---:|---:|---:|---|")
     for rates in RATES:
-        begun = time.process_time()
-        plan = solve(a100_problem(rates), "exact-turns", profiles=profiles, time_limit_s=given.seconds)
-        took = time.process_time() - begun
-        other = solve(a100_problem(rates), "gpulets-int", profiles=profiles, time_limit_s=given.seconds)
-        least = "?" if plan.bound is None else plan.bound.gpus
+        problem, known = a100_problem(rates), {"profiles": profiles, "time_limit_s": given.seconds}
+        plan, least, took = planned(problem, "exact-turns", **known)
+        other = solve(problem, "gpulets-int", **known)
         print(
             f"| {rates} | {plan.gpus_used} | {least} | {took:.1f} | {other.gpus_used}, {other.status.value} |",
             flush=True,
