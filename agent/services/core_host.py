@@ -29,7 +29,7 @@ from .core_records import CoreRecord, core_record, read_core_records, remove_cor
 from .health import wait_until_healthy
 from .host import Templates
 from .records import Process, forget_file, write_variables
-from .started import end_all, free_ports, pid_of, runs, start_all
+from .started import end_all, free_ports, pids_by_service, running_pids, runs, start_all
 
 
 class CoreHost:
@@ -57,8 +57,8 @@ class CoreHost:
     def running(self) -> dict[int, list[RunningOnCores]]:
         """Returns the services by their CPUs; not healthy where a process or the slice is gone."""
         found: dict[int, list[RunningOnCores]] = {}
-        for record in self.records():
-            pids = [pid_of(process) for process in record.started]
+        records = self.records()
+        for record, pids in zip(records, pids_by_service([one.started for one in records]), strict=True):
             live = tuple(pid for pid in pids if pid is not None)
             complete = len(live) == len(pids) and (
                 record.by_affinity or self._slices.effective(record.name) is not None
@@ -150,8 +150,7 @@ class CoreHost:
 
 def _processes_of(record: CoreRecord) -> set[int]:
     """Returns every process that belongs to a service of plain processes now."""
-    leaders = {pid for process in record.started if (pid := pid_of(process)) is not None}
-    return plain.of_service(leaders, record.name)
+    return plain.of_service(running_pids(record.started), record.name)
 
 
 def _text(step: CoreStep) -> str:

@@ -17,7 +17,7 @@ from ..system.processes import boot_id
 from .health import wait_until_healthy
 from .launch import Launch, SlotDevice, launches, standby_launches
 from .records import Process, ServiceRecord, read_records, record_of, remove_record, write_environment, write_record
-from .started import end_all, free_ports, pid_of, runs, start_all
+from .started import end_all, free_ports, pids_by_service, running_pids, runs, start_all
 from .template import ServiceTemplate
 
 Templates = Callable[[str], ServiceTemplate | None]
@@ -61,8 +61,8 @@ class ServiceHost:
         template has no processes.
         """
         found: dict[Slot, list[RunningService]] = {}
-        for record in self.records():
-            pids = [pid_of(process) for process in record.started]
+        records = self.records()
+        for record, pids in zip(records, pids_by_service([one.started for one in records]), strict=True):
             live = tuple(pid for pid in pids if pid is not None)
             healthy = None if len(live) == len(pids) else False
             found.setdefault(record.slot, []).append(RunningService(record.service, live, healthy))
@@ -70,7 +70,7 @@ class ServiceHost:
 
     def pids(self) -> set[int]:
         """Returns every process that runs for a service, those of incomplete ones too."""
-        return {pid for record in self.records() for one in record.started if (pid := pid_of(one)) is not None}
+        return running_pids([one for record in self.records() for one in record.started])
 
     def start(self, slot: Slot, service: Service, device: SlotDevice) -> None:
         """Starts a service; what is left of an earlier start of it is ended first."""

@@ -53,18 +53,33 @@ def end_all(
     plain.stop(known, name, drain_s, before_kill)
 
 
-def pid_of(process: Process) -> int | None:
-    """Returns the id of a process that runs; None: it does not."""
-    if process.launch.runner == "systemd":
-        return systemd.main_pid(process.launch.unit)
-    if process.pid is None or process.started is None or not plain.is_alive(process.pid, process.started):
-        return None
-    return process.pid
+def pids_by_service(services: Sequence[Sequence[Process]]) -> list[list[int | None]]:
+    """
+    Returns the id of each process of each service, None: it does not run.
+
+    Units of all services are looked up in one call of systemctl.
+    """
+    of_units = [one.launch.unit for started in services for one in started if one.launch.runner == "systemd"]
+    unit = iter(systemd.main_pids(of_units))
+    return [
+        [next(unit) if one.launch.runner == "systemd" else _plain_pid(one) for one in started] for started in services
+    ]
+
+
+def running_pids(processes: Sequence[Process]) -> set[int]:
+    """Returns the ids of those processes that run."""
+    return {pid for pid in pids_by_service([processes])[0] if pid is not None}
 
 
 def runs(process: Process) -> bool:
     """Tells whether a process runs."""
-    return pid_of(process) is not None
+    return bool(running_pids([process]))
+
+
+def _plain_pid(process: Process) -> int | None:
+    if process.pid is None or process.started is None or not plain.is_alive(process.pid, process.started):
+        return None
+    return process.pid
 
 
 def free_ports(template: ServiceTemplate | None, started: Sequence[Process]) -> Iterator[int]:

@@ -1,5 +1,7 @@
 """Services as transient units of systemd, which restarts them when they fail and keeps their log in the journal."""
 
+from collections.abc import Sequence
+
 from ..model.device_error import DeviceError
 from ..system.processes import run_tool
 from .launch import Launch
@@ -50,8 +52,31 @@ def stop(unit: str, drain_s: float) -> None:
 
 def main_pid(unit: str) -> int | None:
     """Returns the main process of a unit; None: it does not run."""
-    command = ["systemctl", "show", unit_name(unit), "--property=ActiveState", "--property=MainPID"]
-    shown = dict(line.split("=", 1) for line in run_tool(command, TOOL_S).splitlines() if "=" in line)
-    pid = shown.get("MainPID", "0")
-    is_up = shown.get("ActiveState") in ("active", "activating", "reloading", "deactivating")
+    return main_pids([unit])[0]
+
+
+def main_pids(units: Sequence[str]) -> list[int | None]:
+    """
+    Returns the main process of each unit, None: it does not run; all in one call, as each costs the start of a process.
+
+    Raises
+    ------
+    DeviceError
+        If systemd does not answer for each of them.
+    """
+    if not units:
+        return []
+    names = [unit_name(unit) for unit in units]
+    command = ["systemctl", "show", "--property=ActiveState", "--property=MainPID", "--", *names]
+    shown = [part for part in run_tool(command, TOOL_S).split("\n\n") if part.strip()]  # in the order of the names
+    if len(shown) != len(units):
+        message = f"systemctl shows {len(shown)} units and was asked for {len(units)}: {names[0]} and so on"
+        raise DeviceError("UNKNOWN", message)
+    return [_main_pid(part) for part in shown]
+
+
+def _main_pid(shown: str) -> int | None:
+    said = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
+    pid = said.get("MainPID", "0")
+    is_up = said.get("ActiveState") in ("active", "activating", "reloading", "deactivating")
     return int(pid) if is_up and pid.isdigit() and pid != "0" else None

@@ -28,7 +28,13 @@ set-property)
   if [ -d "$tree/$slice" ]; then apply "$slice"; fi ;;
 start) mkdir -p "$tree/$2"; apply "$2" ;;
 stop) case $2 in *.slice) rm -rf "$tree/$2" ;; *) rm -f "{folder}/units/$2" ;; esac ;;
-show) if [ -e "{folder}/units/$2" ]; then echo "ActiveState=active"; echo "MainPID=1"; else echo "MainPID=0"; fi ;;
+show)
+  while [ "$1" != -- ]; do shift; done; shift
+  for unit in "$@"; do
+    if [ -e "{folder}/units/$unit" ]; then echo "MainPID=1"; echo "ActiveState=active"
+    else echo "MainPID=0"; echo "ActiveState=inactive"; fi
+    shift; [ $# = 0 ] || echo
+  done ;;
 esac
 """
 

@@ -101,6 +101,26 @@ def test_a_service_moves_while_it_runs(node):
     assert node.systemd.effective("ranker-cpu0") == "64-79,256-271"
 
 
+def test_all_units_are_looked_up_in_one_call(node):
+    go(node, cores_state(A, B))
+    (node.systemd.folder / "units/sliceplan-ranker-cpu0.0.service").unlink()
+    node.systemd.calls()
+    assert {one.service.workload: (one.pids, one.healthy) for one in node.device.state()["cpu0"].services} == {
+        "bert": ((1,), None),
+        "ranker": ((1,), False),
+    }
+    assert [call.split()[-3:] for call in node.systemd.calls()] == [
+        ["sliceplan-bert-cpu0.service", "sliceplan-ranker-cpu0.0.service", "sliceplan-ranker-cpu0.1.service"]
+    ]
+
+
+def test_a_systemd_that_leaves_units_out_is_not_believed(node):
+    go(node, cores_state(A, B))
+    (node.systemd.folder / "bin/systemctl").write_text("#!/bin/sh\necho MainPID=1\necho ActiveState=active\n")
+    with pytest.raises(DeviceError, match="shows 1 units and was asked for 3"):
+        node.device.state()
+
+
 def test_memory_is_of_the_numa_nodes_of_the_cores(node):
     node.systemd.host(nodes=2, cores=96, sockets=1)
     step = StartOnCores(0, "bert-cpu0", CoreService("bert", 48, 4), "48-51,144-147", "1")
