@@ -23,7 +23,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..exact.covers.covers import NO_LIMIT, Covers, Demands, cheapest_covers
+from ..exact.covers.covers import Covers, cheapest_covers
+from ..exact.covers.demands import NO_LIMIT, Demands
 from ..exact.dual.lagrangian_data import shared_rates
 from ..model.plan import Plan, Prices
 from ..model.price_report import PriceReport, ServiceCost

@@ -10,7 +10,7 @@ a slack of the cheapest be the same at two rates R1 < R2 of a kind. Then they ar
 - A cover that is listed carries R2, hence R.
 
 Partitions that a workload does not need, and has for its least number of replicas only, are of the cheapest size where
-a cover is listed (covers.py). With others in their place a cover of R may not be listed; it costs no less.
+a cover is listed (cover_search.py). With others in their place a cover of R may not be listed; it costs no less.
 
 So each kind's least and greatest rate are enumerated, and every 32nd between, and then only what lies between
 neighbours whose covers differ, by halves.
@@ -23,7 +23,8 @@ import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
 from .cover_groups import CoverGroups, cover_groups, grouped_sets
-from .covers import Demands, cheapest_covers, ranges
+from .covers import cheapest_covers, ranges
+from .demands import Demands
 
 APART = 32
 """Workloads of a kind of which one is enumerated in any case."""

@@ -8,7 +8,7 @@ from ...model.plan import Plan, Start
 from ...performance.alone import alone_on
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
-from ..covers.covers import NO_LIMIT, Demands
+from ..covers.demands import NO_LIMIT, Demands
 from ..covers.shared_rates import SharedRates
 from ..mig.patterns import Pattern
 from ..mps.fluid_shares import fluid_of

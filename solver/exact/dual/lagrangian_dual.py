@@ -32,7 +32,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ...performance.interference.prediction import Floats, Ints
 from ..covers.cover_groups import CoverGroups, cover_groups
-from ..covers.covers import Demands, cheapest_covers, number_of_covers
+from ..covers.covers import cheapest_covers, number_of_covers
+from ..covers.demands import Demands
 from ..covers.listed_covers import ListedCovers, listed_covers
 from .pooled_covers import PooledCovers
 

@@ -25,7 +25,8 @@ from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..cost_lattice import NO_GAP, cost_lattice
 from ..covers.cover_groups import cover_groups
-from ..covers.covers import Covers, Demands, cheapest_covers
+from ..covers.covers import Covers, cheapest_covers
+from ..covers.demands import Demands
 from ..covers.undecided_classes import undecided_classes
 from ..dual.lagrangian_data import demands_of, known_prices, most_to_pay, supply_of
 from ..dual.lagrangian_dual import SLACK, PricedDemand, Supply, best_prices

@@ -23,7 +23,8 @@ from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..backends.highs import run_highs
-from ..covers.covers import NO_LIMIT, Demands, cheapest_covers
+from ..covers.covers import cheapest_covers
+from ..covers.demands import NO_LIMIT, Demands
 from ..dual.lagrangian_data import demands_of, supply_of
 from ..mig.cutting_stock import CuttingStockAnswer
 from ..mig.patterns import Pattern, patterns_of

@@ -13,7 +13,7 @@ import numpy as np
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
-from ..covers.covers import NO_LIMIT, Demands
+from ..covers.demands import NO_LIMIT, Demands
 from ..dual.lagrangian_data import demands_of
 from ..fleet.spare_plans import cheapest_cuts, cheapest_of_each
 from ..mig.cutting_stock import CuttingStockAnswer

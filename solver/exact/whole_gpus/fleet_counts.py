@@ -29,7 +29,8 @@ from typing import Protocol
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
-from ..covers.covers import Demands, ranges
+from ..covers.covers import ranges
+from ..covers.demands import Demands
 from ..covers.listed_covers import ListedCovers
 from ..dual.lagrangian_dual import Supply, covers_for_prices, prices_of_pool
 from ..dual.pooled_covers import PooledCovers

@@ -21,7 +21,7 @@ import numpy as np
 from ...performance.interference.prediction import Ints
 from ..cost_lattice import CostLattice
 from ..covers.cover_groups import CoverGroups
-from ..covers.covers import Demands
+from ..covers.demands import Demands
 from ..covers.undecided_classes import Classes
 from ..dual.lagrangian_dual import PricedDemand, Supply, covers_for_prices, covers_for_programs
 from ..primal.disaggregation import deal

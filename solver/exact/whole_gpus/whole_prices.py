@@ -12,7 +12,7 @@ steps (cost_lattice.py), let Q be the least number for which all Q p_k are whole
 
 The argument of lagrangian_dual.py holds for any prices >= 0 whose cuts are worth no more than the GPU and its rent, so
 for these: no plan costs less than L / Q steps, hence none less than ceil(L / Q) steps. All of it is in integers; were Q
-or P badly chosen, L would be low, never wrong. Which covers carry a rate is as exact as covers.py, and no more.
+or P badly chosen, L would be low, never wrong. Which covers carry a rate is as exact as cover_search.py, and no more.
 
 A cover is tied where it is as cheap as its workload's cheapest in these integers. By complementary slackness a plan
 that costs L / Q steps consists of tied covers, of cuts that are worth what they cost, and leaves no partition of a
@@ -137,7 +137,7 @@ def are_listed(prices: WholePrices, price: Floats, slack: float, covers: CoverGr
     so here it costs more than (1 - d) (1 + slack) times that; it is not the cheapest where a listed one costs less.
 
     Of covers with partitions that they do not need only those are listed that have the cheapest size for these
-    (covers.py). They are the cheapest of them here too where no size has become cheaper than another one.
+    (cover_search.py). They are the cheapest of them here too where no size has become cheaper than another one.
 
     Parameters
     ----------

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from sliceplan.solver.exact.covers import cover_groups as module
 from sliceplan.solver.exact.covers.cover_groups import cover_groups
-from sliceplan.solver.exact.covers.covers import NO_LIMIT, Covers, Demands, cheapest_covers
+from sliceplan.solver.exact.covers.covers import Covers, cheapest_covers
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 
 PRICE = np.array([1.0, 2.0, 3.0, 4.0])
 

@@ -6,7 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sliceplan.solver.exact.covers import covers, listed_covers
-from sliceplan.solver.exact.covers.covers import MOST_STATES, NO_LIMIT, Demands, cheapest_covers, number_of_covers
+from sliceplan.solver.exact.covers.covers import MOST_STATES, cheapest_covers, number_of_covers
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.dual.pooled_covers import PooledCovers
 
 SIZES = 3

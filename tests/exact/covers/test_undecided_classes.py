@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sliceplan.solver.exact.covers.cover_groups import cover_groups
-from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.covers.covers import cheapest_covers
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.covers.undecided_classes import MOST_COVERS, TIED, undecided_classes
 
 PRICE = np.array([1.0, 2.0, 3.0, 4.0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.dual import lagrangian_dual
 from sliceplan.solver.exact.dual.lagrangian_dual import Supply, best_prices
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from problems.instances import problem_of, problems, random_problem, second_type, two_type_problem
 from scipy.optimize import LinearConstraint, milp
 
-from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.covers.covers import cheapest_covers
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.dual.lagrangian_dual import Supply, best_prices
 from sliceplan.solver.exact.fleet import decomposition
 from sliceplan.solver.exact.fleet.decomposition import solve_by_prices

@@ -18,7 +18,8 @@ from problems.mps_draws import drawn, small_gpus
 from sliceplan.solver import api
 from sliceplan.solver.allocation.allocated import MpsGpu, Resident
 from sliceplan.solver.check import check
-from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.covers.covers import cheapest_covers
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.covers.shared_rates import SharedRates
 from sliceplan.solver.exact.fleet import fleet_by_prices as module
 from sliceplan.solver.exact.fleet import mixed_fleet

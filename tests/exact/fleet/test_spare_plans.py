@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from problems.instances import problem_of
 
-from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.fleet.spare_plans import _extra_partitions, _least_worst
 from sliceplan.solver.exact.mig.spare_capacity import SpareRules
 from sliceplan.solver.formats.profile_files import shipped_profiles

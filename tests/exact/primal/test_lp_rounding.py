@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from problems.instances import random_problem, scenario_problem, second_type, two_type_problem
 
 from sliceplan.solver.exact.covers.cover_groups import cover_groups
-from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.covers.covers import cheapest_covers
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.covers.undecided_classes import undecided_classes
 from sliceplan.solver.exact.dual.lagrangian_data import demands_of, supply_of
 from sliceplan.solver.exact.dual.lagrangian_dual import SLACK, best_prices

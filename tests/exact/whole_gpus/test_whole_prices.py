@@ -11,7 +11,8 @@ from oracles.mig_oracle import TooManyError, least_cost
 from problems.mig_draws import small_problem
 from problems.mig_statement import stated
 
-from sliceplan.solver.exact.covers.covers import NO_LIMIT, Demands, cheapest_covers
+from sliceplan.solver.exact.covers.covers import cheapest_covers
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.covers.listed_covers import listed_covers
 from sliceplan.solver.exact.dual.lagrangian_dual import Supply, best_prices
 from sliceplan.solver.exact.whole_gpus import whole_prices as module
