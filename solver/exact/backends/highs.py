@@ -20,6 +20,7 @@ def run_highs(
     absolute_gap: float | None,
     gap: float = 0.0,
     node_limit: int | None = None,
+    presolve: bool = True,
     start: Mapping[Any, float] | None = None,
 ) -> mathopt.SolveResult:
     """
@@ -33,6 +34,8 @@ def run_highs(
         Stop at a solution this close to the bound: just below 1 where every cost is an integer; None: at the optimum.
     gap
         Stop at a solution this close to the bound, as a part of the bound. HiGHS has it as a part of the solution.
+    presolve
+        Whether the program is made smaller first: of one of a few dense rows that takes more than the search.
     start
         A known solution, as found: its integers may be off by rounding.
     """
@@ -42,6 +45,7 @@ def run_highs(
         relative_gap_tolerance=max(0.0 if absolute_gap is not None else 1e-9, gap / (1 + gap) * (1 - 1e-6)),
         absolute_gap_tolerance=absolute_gap,
         node_limit=node_limit,
+        presolve=None if presolve else mathopt.Emphasis.OFF,
         highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
     )
     # HiGHS ends with an error, not without the hint, where an integer of it is off by 1e-7, as its own solutions are.

@@ -194,6 +194,7 @@ class _Search:
                 self._priced.listed,
                 proven,
                 below=below,
+                known=None if self.best is None else self.best.cuts,
                 fill=self._filled,
                 deadline=self._deadline,
             )

@@ -11,7 +11,8 @@ Slice prices (lagrangian_dual.py) are one y, and their bound is that cut with N_
 two types at prices of 1.00 and 1.83 have a total near any amount; but few of those totals have counts that keep the
 cuts of a few y more. So (Benders, with the counts as the first stage):
 
-1. The cheapest whole counts that keep all cuts known. No plan costs less: the bound.
+1. The cheapest whole counts that keep all cuts known; of equals those nearest to a known plan's, for their cuts exclude
+   most of the others. No plan costs less: the bound.
 2. The y at which these counts are worth least beside the workloads, which is what slice prices are where just these
    GPUs are to be had. Worth less than S(y): a new cut, and again from 1.
 3. Else a plan of just these GPUs is looked for, at those prices. If there is one, it is the cheapest. If
@@ -88,7 +89,13 @@ def cut_of(proven: ProvenCovers, supply: Supply) -> CountCut:
 
 
 def cheapest_counts(
-    cuts: Sequence[CountCut], cost: Ints, available: Floats, *, below: int, without: Sequence[Ints] = ()
+    cuts: Sequence[CountCut],
+    cost: Ints,
+    available: Floats,
+    *,
+    below: int,
+    near: Ints | None = None,
+    without: Sequence[Ints] = (),
 ) -> Ints | None:
     """
     Returns the cheapest whole counts that keep all cuts, shape (type,); None: none costs less than `below`.
@@ -102,6 +109,8 @@ def cheapest_counts(
         Shape (type,): steps, all above 0.
     available
         Shape (type,): inf where there is no limit.
+    near
+        Shape (type,): of equally cheap counts those with the least sum of differences from these; None: any.
     without
         Counts that are not wanted.
 
@@ -140,10 +149,11 @@ def cheapest_counts(
     possible &= (least <= most[last]) & (total < below)
     if not possible.any():
         return None
-    best = np.flatnonzero(possible)[np.argmin(total[possible])]
-    found = np.zeros(len(cost), dtype=np.int64)
-    found[order] = np.append(counts[best], least[best])
-    return found
+    cheapest = np.flatnonzero(possible & (total == total[possible].min()))
+    found = np.zeros((len(cheapest), len(cost)), dtype=np.int64)
+    found[:, order] = np.column_stack([counts[cheapest], least[cheapest]])
+    best = 0 if near is None else int(np.argmin(np.abs(found - near).sum(axis=1)))
+    return np.asarray(found[best], dtype=np.int64)
 
 
 class TooManyCountsError(Exception):
@@ -157,6 +167,7 @@ def counted_plan(
     proven: ProvenCovers,
     *,
     below: int,
+    known: Ints | None,
     fill: Fill,
     deadline: float,
 ) -> Counted:
@@ -171,16 +182,21 @@ def counted_plan(
         What slice prices prove.
     below
         Steps that the plan known costs: dearer ones are of no use.
+    known
+        Shape (cut,): its GPUs; None: there is none.
     fill
         Looks for a plan of counts that no cut excludes.
     deadline
         As time.monotonic() has it.
     """
     search = _Search(demands, supply, listed, proven)
+    near = None if known is None else search.counts_of(known)
     least, without = proven.least_steps, list[Ints]()
     while len(without) < MOST_OPEN and time.monotonic() < deadline:
         try:
-            counts = cheapest_counts(search.cuts, search.cost, search.available, below=below, without=without)
+            counts = cheapest_counts(
+                search.cuts, search.cost, search.available, below=below, near=near, without=without
+            )
         except TooManyCountsError:
             break
         steps = below if counts is None else int(counts @ search.cost)
@@ -219,6 +235,10 @@ class _Search:
     def _cut(self, proven: ProvenCovers) -> CountCut:
         cut = cut_of(proven, self._supply)
         return CountCut(cut.worth[self._types], cut.needed)
+
+    def counts_of(self, cuts: Ints) -> Ints:
+        """Returns the GPUs of each type of a plan; `cuts`: how many are cut in each way."""
+        return np.bincount(self._supply.gpu_type, weights=cuts)[self._types].astype(np.int64)
 
     def with_counts(self, counts: Ints, deadline: float) -> tuple[Supply, ProvenCovers] | None:
         """Returns a fleet of so many GPUs and what its best prices prove; None: a new cut excludes it."""

@@ -21,6 +21,7 @@ That whole x reach T is no theorem; the answer claims nothing but that its x car
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from ortools.math_opt.python import mathopt
@@ -254,12 +255,14 @@ def _whole(
     else:
         weights, weighed = (cost[:cuts] / scale).tolist(), variables[:cuts]
     model.minimize(mathopt.LinearSum(c * x for c, x in zip(weights, weighed, strict=True)))
+    run = partial(run_highs, model, TIME_LIMIT_S)
     if fewest_partitions:
-        result = run_highs(model, TIME_LIMIT_S, absolute_gap=None, gap=FEW_ENOUGH, node_limit=TIE_BREAK_NODES)
+        result = run(absolute_gap=None, gap=FEW_ENOUGH, node_limit=TIE_BREAK_NODES, presolve=False)
+    elif hasty:
+        result = run(absolute_gap=NEAR_ENOUGH, node_limit=HASTY_NODES)
     else:
         # Costs are whole steps, so half a step from the least that there may be is the least.
-        gap, nodes = (NEAR_ENOUGH, HASTY_NODES) if hasty else (0.5 / scale, None)
-        result = run_highs(model, TIME_LIMIT_S, absolute_gap=gap, node_limit=nodes)
+        result = run(absolute_gap=0.5 / scale, presolve=False)
     if not result.has_primal_feasible_solution():
         return None
     values = np.array([result.variable_values(one) for one in variables])

@@ -105,7 +105,7 @@ def whole_plan(
         As time.monotonic() has it.
     """
     found = _whole_plan(supply, proven, at_least, hasty=hasty, shortest=SHORTEST[:1], deadline=deadline)
-    if hasty or (found is not None and found.steps <= at_least) or time.monotonic() > deadline:
+    if (found is not None and (hasty or found.steps <= at_least)) or time.monotonic() > deadline:
         return found
     listed = covers_for_programs(demands, proven.prices.in_steps, most_each=MOST_COVERS)
     more = proven_covers(proven.prices, supply, listed)

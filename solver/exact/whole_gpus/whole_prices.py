@@ -177,17 +177,24 @@ def _wanted(price: Floats, covers: CoverGroups) -> NDArray[np.bool_]:
 
 def _parts(price: Floats) -> int:
     """Returns the least denominator of some prices; the one that comes nearest where none fits."""
-    off = np.zeros(MOST_PARTS)
-    parts = np.arange(1, MOST_PARTS + 1)
+    parts, off = np.arange(1, MOST_PARTS + 1), np.zeros(MOST_PARTS)
+    fitting = parts
     for one in price.tolist():
-        multiple = one * parts
-        np.maximum(off, np.abs(multiple - np.rint(multiple)), out=off)
-    fits = np.flatnonzero(off <= ROUNDING)
-    return int(parts[fits[0] if fits.size else np.argmin(off)])
+        fitting = fitting[_off(one * fitting) <= ROUNDING]
+    if fitting.size:
+        return int(fitting[0])
+    for one in price.tolist():
+        np.maximum(off, _off(one * parts), out=off)
+    return int(parts[np.argmin(off)])
+
+
+def _off(multiple: Floats) -> Floats:
+    """Returns how far numbers are from whole ones."""
+    return np.asarray(np.abs(multiple - np.rint(multiple)))
 
 
 def _is_whole(price: Floats, parts: int) -> bool:
-    return bool((np.abs(price * parts - np.rint(price * parts)) <= ROUNDING).all())
+    return bool((_off(price * parts) <= ROUNDING).all())
 
 
 def _stays_within(price: Ints, cost: Ints, supply: Supply, covers: CoverGroups) -> bool:

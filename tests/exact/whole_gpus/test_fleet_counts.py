@@ -41,12 +41,17 @@ def test_the_cheapest_counts_that_keep_cuts_are_those_of_trying_all(data, types,
         and all(np.dot(cut.worth, counts) >= cut.needed for cut in cuts)
         and not any(np.array_equal(counts, one) for one in without)
     ]
-    found = cheapest_counts(cuts, cost, available, below=below, without=without)
+    near = data.draw(st.none() | row.map(np.array))
+    found = cheapest_counts(cuts, cost, available, below=below, near=near, without=without)
     if found is None:
         assert every == []
     else:
         assert tuple(found) in every
-        assert found @ cost == min(np.dot(one, cost) for one in every)
+        least = min(np.dot(one, cost) for one in every)
+        assert found @ cost == least
+        if near is not None:
+            apart = [np.abs(one - near).sum() for one in every if np.dot(one, cost) == least]
+            assert np.abs(found - near).sum() == min(apart)
 
 
 def test_counts_of_too_many_combinations_are_left_alone():
@@ -90,8 +95,10 @@ def test_cuts_exclude_no_counts_that_have_a_plan_and_prove_no_more_than_there_is
         excluded.clear()
         step = Fraction(f"{steps.step:.12g}")
         below = int(least / step) + 2
+        fill = partial(filled, demands)
+        known = None if seed % 2 else np.ones(len(supply.cost), dtype=np.int64)
         counted = counted_plan(
-            demands, supply, priced.listed, proven, below=below, fill=partial(filled, demands), deadline=np.inf
+            demands, supply, priced.listed, proven, below=below, known=known, fill=fill, deadline=np.inf
         )
         judged += 1
         assert counted.least_steps * step <= least * (1 + Fraction(1, 10**9))
