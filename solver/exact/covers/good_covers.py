@@ -37,7 +37,11 @@ def fluid(demands: Demands, price: Floats) -> Floats:
 
 def whole_number(rest: Floats, part: Floats) -> Floats:
     """Returns how many partitions carry a rest, each of them a part."""
-    return np.asarray(np.maximum(np.ceil(np.maximum(rest - TOLERANCE, 0.0) / part - TOLERANCE), 0.0))
+    number = rest - TOLERANCE
+    np.maximum(number, 0.0, out=number)
+    number /= part
+    number -= TOLERANCE  # of 0 it leaves no more than -0.0
+    return np.asarray(np.ceil(number, out=number))
 
 
 def cheapest_sizes(part: Floats, price: Floats) -> Ints:

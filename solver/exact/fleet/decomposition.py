@@ -208,7 +208,7 @@ class _Search:
 
     def _filled(self, fleet: Supply, proven: ProvenCovers, steps: int) -> ChosenCovers | None:
         """Looks for a plan of just these GPUs; of few workloads, of which sampling is coarse, by a program too."""
-        whole = whole_plan(self.demands, fleet, proven, at_least=steps, deadline=self._deadline)
+        whole = whole_plan(self.demands, fleet, proven, at_least=steps, wider=False, deadline=self._deadline)
         if whole is not None or len(self.demands.least) > MOST_FOR_SLICES:
             return self._chosen(whole)
         price = proven.prices.in_steps

@@ -26,7 +26,7 @@ from ..covers.undecided_classes import Classes
 from ..dual.lagrangian_dual import PricedDemand, Supply, covers_for_prices, covers_for_programs
 from ..primal.disaggregation import deal
 from .even_rounding import evenly_rounded
-from .mixed_demand import mixed_demands
+from .mixed_demand import MixedDemand, mixed_demands
 from .shortage import Decision, repaired
 from .whole_prices import ProvenCovers, are_listed, proven_covers, whole_prices
 
@@ -88,7 +88,14 @@ def proven_at(demands: Demands, supply: Supply, priced: PricedDemand, steps: Cos
 
 
 def whole_plan(
-    demands: Demands, supply: Supply, proven: ProvenCovers, *, at_least: int, hasty: bool = False, deadline: float
+    demands: Demands,
+    supply: Supply,
+    proven: ProvenCovers,
+    *,
+    at_least: int,
+    hasty: bool = False,
+    wider: bool = True,
+    deadline: float,
 ) -> WholePlan | None:
     """
     Returns a plan whose cost is that of a mixture; None: none was found.
@@ -101,23 +108,30 @@ def whole_plan(
         Steps that the plan is to cost at least: below there is none, or none was found.
     hasty
         Whether any plan will do for now, because a better way comes next.
+    wider
+        Whether more covers are listed where whole GPUs carry no mixture of those listed, too. They hardly ever carry
+        one of more then.
     deadline
         As time.monotonic() has it.
     """
-    found = _whole_plan(supply, proven, at_least, hasty=hasty, shortest=SHORTEST[:1], deadline=deadline)
+    mixtures = mixed_demands(supply, proven, at_least, hasty=hasty)
+    found = _of_mixtures(mixtures, supply, proven, shortest=SHORTEST[:1], deadline=deadline)
+    if not mixtures and not wider:
+        return None
     if (found is not None and (hasty or found.steps <= at_least)) or time.monotonic() > deadline:
         return found
     listed = covers_for_programs(demands, proven.prices.in_steps, most_each=MOST_COVERS)
     more = proven_covers(proven.prices, supply, listed)
     shortest = SHORTEST if len(demands.least) > MANY else SHORTEST[:1]
-    other = _whole_plan(supply, more, at_least, hasty=False, shortest=shortest, deadline=deadline)
+    mixtures = mixed_demands(supply, more, at_least)
+    other = _of_mixtures(mixtures, supply, more, shortest=shortest, deadline=deadline)
     return min((one for one in (found, other) if one is not None), key=lambda one: one.steps, default=None)
 
 
-def _whole_plan(
-    supply: Supply, proven: ProvenCovers, at_least: int, *, hasty: bool, shortest: Sequence[int], deadline: float
+def _of_mixtures(
+    mixtures: Sequence[MixedDemand], supply: Supply, proven: ProvenCovers, *, shortest: Sequence[int], deadline: float
 ) -> WholePlan | None:
-    mixtures = mixed_demands(supply, proven, at_least, hasty=hasty)
+    """Returns a plan of the first mixture that can be rounded and repaired; None: there is none."""
     turns = [(mixed, turn) for i, mixed in enumerate(mixtures) for turn in (TURNS if i == 0 else TURNS[:1])]
     for number in shortest:
         for mixed, turn in turns:
