@@ -15,6 +15,7 @@ from sliceplan.app.screens.link.question import asks_about_link
 from sliceplan.app.screens.plan import screen as plan
 from sliceplan.app.screens.profiles import screen as profiles
 from sliceplan.app.screens.start import screen as start
+from sliceplan.app.screens.start.address import PATH as START
 from sliceplan.app.screens.transition import screen as transition
 from sliceplan.app.screens.what_if import screen as what_if
 from sliceplan.app.screens.will_it_hold import screen as will_it_hold
@@ -34,7 +35,9 @@ SCREEN = Kept[str]("screen")
 
 ICON = Path(__file__).with_name("icon.svg")
 STYLE = Path(__file__).with_name("page.css")
-PROGRAM = f"<script>{Path(__file__).with_name('page.js').read_text(encoding='utf-8')}</script>"
+IN_BROWSER = sorted(Path(__file__).with_name("in_browser").glob("*.js"))
+PROGRAMS = "".join(f"<script>{one.read_text(encoding='utf-8')}</script>" for one in IN_BROWSER)
+"""What Streamlit's program in the browser does not do, one thing a file."""
 
 WITHOUT_ANSWER = ("", "workloads")
 """Paths of the screens that state a problem: a press on Solve leads from them to the plan."""
@@ -46,8 +49,8 @@ def draw_page() -> None:
     """Draws the page."""
     st.set_page_config(page_title="sliceplan", page_icon=str(ICON), layout="wide")
     st.html(STYLE)
-    with st.container(key="program"):
-        st.html(PROGRAM, unsafe_allow_javascript=True)
+    with st.container(key="programs"):
+        st.html(PROGRAMS, unsafe_allow_javascript=True)
     identity = admitted()
     if identity is None:
         return
@@ -73,7 +76,7 @@ def _draw(session: Session, identity: Identity) -> None:
         return st.Page(draw, title=title, url_path=path, icon=f":material/{icon}:", default=default)
 
     pages = [
-        page(start.show, "Start", "start", "home", default=True),
+        page(start.show, "Start", START, "home", default=True),
         page(workloads.show, "Services and fleet", "workloads", "table"),
         page(plan.show, "Plan", "plan", "view_week"),
         page(will_it_hold.show, "Will it hold?", "will-it-hold", "timer"),

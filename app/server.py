@@ -18,6 +18,7 @@ from sliceplan.app.access.guarding import Guard
 from sliceplan.app.access.policy import read_access
 from sliceplan.app.access.starting import ACCESS
 from sliceplan.app.access.uploads import uploads_of_streamlit
+from sliceplan.app.screens.start.address import StartAddress
 from sliceplan.app.session.drafts import keep_drafts
 from sliceplan.app.store.drafts import drafts_folder
 from sliceplan.app.store.errors import StoreError
@@ -33,7 +34,8 @@ def guard_the_server() -> None:
     streamlit_s = starlette_app.create_streamlit_middleware
 
     def guarded() -> list[Middleware]:
-        return [Middleware(Guard, uploads=uploads_of_streamlit(), hosts=hosts), *streamlit_s()]
+        guard = Middleware(Guard, uploads=uploads_of_streamlit(), hosts=hosts)
+        return [guard, Middleware(StartAddress), *streamlit_s()]
 
     starlette_app.create_streamlit_middleware = guarded
 

@@ -57,6 +57,16 @@ def take_away(page, path):
     assert re.fullmatch(r"demo-gpu-node-1-\d{4}-\d\d-\d\d\.sh", files.value.suggested_filename)
 
 
+def assert_enter_opens_a_dialog_that_escape_closes(page):
+    """The dialog takes the focus; a key that is pressed before is not the dialog's."""
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.wait_for_function("document.querySelector('[role=dialog]')?.contains(document.activeElement)")
+    settle(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
 def test_all_screens_are_reached_and_used_by_the_keyboard_from_opening_to_export_in_the_dark(page, address, tmp_path):
     page.emulate_media(color_scheme="dark")
     page.goto(address)
@@ -76,13 +86,7 @@ def test_all_screens_are_reached_and_used_by_the_keyboard_from_opening_to_export
             page.keyboard.press("ArrowRight")
             expect(page.get_by_text("What if: rate x 1.05", exact=True)).to_be_visible()
     tab_to(page, page.get_by_role("button", name="Add GPUs"))
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_be_visible()
-    # A key that is pressed before the dialog has the focus is not the dialog's.
-    page.wait_for_function("document.querySelector('[role=dialog]')?.contains(document.activeElement)")
-    settle(page)
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert_enter_opens_a_dialog_that_escape_closes(page)
 
 
 def test_a_press_that_waited_for_a_table_opens_a_dialog_with_the_focus_inside(page):
@@ -90,12 +94,7 @@ def test_a_press_that_waited_for_a_table_opens_a_dialog_with_the_focus_inside(pa
     page.keyboard.type("77")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Add GPUs").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_be_visible()
-    page.wait_for_function("document.querySelector('[role=dialog]')?.contains(document.activeElement)")
-    settle(page)
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert_enter_opens_a_dialog_that_escape_closes(page)
 
 
 def test_a_reload_shows_the_same_screen_with_the_same_work(page):

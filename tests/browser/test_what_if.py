@@ -53,6 +53,23 @@ def test_a_slider_moved_by_the_keyboard_replans_and_a_link_reopens_it(page, brow
     expect(page.get_by_text("Move a slider to begin.")).to_be_visible()
 
 
+def test_on_a_phone_the_result_stays_in_sight_of_the_sliders(page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(page.url.replace("/workloads", "/what-if"))
+    expect(page.get_by_text("4 GPUs, $13.72 per hour", exact=True)).to_be_in_viewport()
+    slider = page.get_by_role("slider", name="Rate, factor")
+    slider.focus()
+    for _ in range(8):
+        slider.press("ArrowRight")
+    result = page.get_by_text("5 GPUs, $17.15 per hour", exact=True)
+    expect(result).to_be_in_viewport()
+    page.get_by_text("Services to change by themselves").evaluate("one => one.scrollIntoView()")
+    expect(slider).not_to_be_in_viewport()
+    expect(result).to_be_in_viewport()
+    page.set_viewport_size({"width": 1280, "height": 1400})
+    expect(result).to_be_hidden()
+
+
 def test_a_sweep_shows_points_as_they_come_outlives_a_reload_and_keeps_what_is_there(page):
     open_what_if(page)
     view(page, "Sweep")

@@ -6,6 +6,7 @@ import streamlit as st
 
 from sliceplan.app.access import writing
 from sliceplan.app.access.current import current_identity
+from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.problems import problems
 from sliceplan.app.store.records import Document
@@ -27,7 +28,7 @@ PARTS = {
 }
 
 NOTHING = (
-    "Nothing is saved yet. Press *Save as…* on the page *Services and fleet*: the problem then stands here with each "
+    "Nothing is saved yet. A problem that is saved on the page *Services and fleet* (*Save as…*) stands here with each "
     "version, who saved it, when and why, and with the plans and sweeps that were saved for it."
 )
 
@@ -48,6 +49,8 @@ def _show_saved(session: Session) -> None:
     found = problems(store, archived=archived)
     if not found:
         st.info("Nothing was archived." if archived else NOTHING)
+        if not archived:
+            st.button("Go to Services and fleet", key="to_save", on_click=lead_to, args=(session, "workloads"))
         return
     show_table(problems_table(found), "saved_problems", columns=COLUMNS, key="saved_problems")
     by_name = {one.name: one for one in found}

@@ -59,12 +59,15 @@ def show_live(session: Session) -> None:
     if not answer.plan.gpus:
         st.info("There is no plan to change: " + literal(plan_summary(answer.plan, answer.plan.gap)))
         return
+    in_a_line = st.container(key="result_on_a_phone")
     left, right = st.columns([1, 2], gap="medium")
     with left:
         changes = edited_changes(session, answer.problem, answer.plan, changes_of(session, answer.problem))
     CHANGES.keep(session, changes)
     with right:
-        _show_effect(session, answer, changes)
+        shown = _show_effect(session, answer, changes)
+    if shown is not None:
+        in_a_line.markdown(_in_a_line(answer, shown, changes))
 
 
 def _ask_for_base(session: Session) -> None:
@@ -91,7 +94,8 @@ def _ask_for_base(session: Session) -> None:
     )
 
 
-def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
+def _show_effect(session: Session, base: Answer, changes: WhatIf) -> Answer | None:
+    """Draws what comes of the changes, and returns the plan that it shows; None: there is none yet."""
     st.markdown(
         f"**What if:** {literal(description(changes))}" if not changes.is_empty else "**Move a slider to begin.**"
     )
@@ -99,11 +103,11 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
         shown = replanned(session, base, changes)
     except InputError as error:
         st.error(literal("; ".join(f"{finding.path} {finding.message}" for finding in error.findings)))
-        return
+        return None
     show_failure(session.results.get(PURPOSE) if not changes.is_empty else None)
     if shown is None:
         st.info("The first plan is on its way.")
-        return
+        return None
     if not is_current(session, shown):
         st.info("The plan for these changes is on its way; this is the one before.")
     _show_figures(base, shown)
@@ -111,7 +115,7 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
     if not shown.plan.gpus:
         for line in reasons(shown.plan)[:MOST_REASONS]:
             st.warning(literal(line))
-        return
+        return shown
     plans = base.plan, shown.plan
     before = made_once("what_if.before", plans[:1], lambda: layouts(plans[0]))
     show_picture(
@@ -121,6 +125,18 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> None:
         ran = made_once("what_if.places", plans[:1], lambda: places(plans[0]))
         _show_moves(made_once("what_if.moves", plans, lambda: moves(ran, places(plans[1]))))
     _show_every_gpu(session, shown)
+    return shown
+
+
+def _in_a_line(base: Answer, shown: Answer, changes: WhatIf) -> str:
+    """Returns what comes of the changes in a few words, as Markdown."""
+    old, new = base.plan, shown.plan
+    if not new.gpus:
+        return "**No plan**; why is below."
+    cost = literal(f"{counted(new.gpus_used, 'GPU')}, {_usd(new.cost_per_hour)} per hour")
+    if changes.is_empty:
+        return f"**{cost}**"
+    return f"**{cost}**, {literal(_delta(new.cost_per_hour, old.cost_per_hour) or 'as much as before')}"
 
 
 def _show_figures(base: Answer, shown: Answer) -> None:

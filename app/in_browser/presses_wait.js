@@ -1,4 +1,4 @@
-// What Streamlit's program in the browser does not do.
+// Presses wait for tables.
 //
 // A table sends what is typed, pasted or dragged in it 150 ms after the last of it, and never if it has left the page by
 // then. So a press elsewhere waits until the table has sent: Solve plans what is shown, and a screen that is left keeps
@@ -41,14 +41,4 @@
   // Alt and a letter are the page's shortcuts; in a table too, where they come after what was typed.
   addEventListener("keydown", (event) => (event.altKey ? hold(event) : begin(event)), true);
   for (const kind of ["paste", "cut", "pointerup"]) addEventListener(kind, begin, true);
-
-  // A dialog that a repeated press opens finds the focus nowhere, and leaves it there: keys would go past it.
-  const ENTERED_MS = 100; // a dialog that takes the focus by itself has it by then
-  const enter = () => {
-    const dialog = document.querySelector('[role="dialog"]');
-    if (dialog !== null && document.activeElement === document.body) dialog.focus();
-  };
-  const enterSoon = () => setTimeout(enter, ENTERED_MS);
-  addEventListener("focusout", enterSoon, true);
-  new MutationObserver(enterSoon).observe(document.body, { childList: true });
 })();
