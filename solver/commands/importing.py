@@ -22,18 +22,20 @@ class ProfileFormat(StrEnum):
     IGNITER = "igniter"
     GPULETS = "gpulets"
     GPULET_TABLES = "gpulet-tables"
+    VELTAIR = "veltair"
     CORES = "cores"
 
 
 def import_profile(
     source_format: Annotated[
-        ProfileFormat, typer.Argument(metavar="FORMAT", help="parvagpu, igniter, gpulets, gpulet-tables, or cores")
+        ProfileFormat,
+        typer.Argument(metavar="FORMAT", help="parvagpu, igniter, gpulets, gpulet-tables, veltair, or cores"),
     ],
     path: Annotated[
         Path,
         typer.Argument(
-            help="What to import: for parvagpu and gpulet-tables the folder of CSV files, for cores a CSV table of "
-            "your own, else a file of JSON lines."
+            help="What to import: for parvagpu, gpulet-tables and veltair the artifact's folder, for cores a CSV table "
+            "of your own, else a file of JSON lines."
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Profile file to write (YAML, or JSON).")],
@@ -150,9 +152,16 @@ def _import_cores(path: Path) -> "list[Profile]":
     return read_core_table(path)
 
 
+def _import_veltair(path: Path) -> "list[Profile]":
+    from ..formats.veltair_profiles import read_whole_models
+
+    return read_whole_models(path)
+
+
 _READ = {
     ProfileFormat.IGNITER: _import_igniter,
     ProfileFormat.GPULETS: _import_gpulets,
     ProfileFormat.GPULET_TABLES: _import_gpulet_tables,
+    ProfileFormat.VELTAIR: _import_veltair,
     ProfileFormat.CORES: _import_cores,
 }

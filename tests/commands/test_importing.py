@@ -31,6 +31,21 @@ def test_import_profile_of_a_wrong_folder_writes_nothing(tmp_path):
     assert not (tmp_path / "out.yaml").exists()
 
 
+def test_import_veltair_makes_a_profile_that_a_plan_takes(tmp_path):
+    folder, path, problem = tmp_path / "in", tmp_path / "whole.yaml", tmp_path / "problem.yaml"
+    folder.mkdir()
+    (folder / "small_layer_us.txt").write_text("3000,2000\n900,1000\n")
+    (folder / "small_layers.txt").write_text("GEMM,10-20-30\nGEMM,10-20-30\n")
+    done = sliceplan("import-profile", "veltair", folder, "-o", path)
+    assert done.returncode == 0, done.stderr
+    assert "1 profiles, measured" in done.stderr
+    fleet = [{"cpu": "Threadripper-3990X", "price_per_hour": 0.5}]
+    workloads = [{"name": "one", "model": "small", "rate_rps": 200, "slo_ms": 7}]
+    problem.write_text(json.dumps({"version": 1, "name": "p", "fleet": fleet, "workloads": workloads}))
+    (cpu,) = json.loads(sliceplan("solve", problem, "--profiles", path).stdout)["gpus"]
+    assert (cpu["gpu"], [one["cores"] for one in cpu["partitions"]]) == ("Threadripper-3990X", [16])
+
+
 def test_import_igniter_fits_and_reports_the_residual_of_every_point(tmp_path):
     source = REFERENCE / "igniter" / "v100_profile.jsonl"
     if not source.is_file():

@@ -5,6 +5,7 @@ from problems.layer_chains import published_chain
 
 from sliceplan.solver.cores.levels import levels_of
 from sliceplan.solver.formats.veltair import read_veltair
+from sliceplan.solver.formats.veltair_profiles import read_whole_models
 from sliceplan.solver.model.errors import InputError
 
 SHAPES = "CONV,8-8-4-8-3-3-1-1-2-2-1\nCONV,4-4-8-8-3-3-1-1-1-1-8\nGEMM,10-20-30\n"
@@ -33,6 +34,23 @@ def test_the_artifacts_own_folders_are_read_and_empty_files_left_out(tmp_path):
         (tmp_path / "prof_output" / f"{model}.out").write_text(times)
         (tmp_path / "configs" / f"{model}.config").write_text(SHAPES)
     assert [model.model for model in read_veltair(tmp_path)] == ["small"]
+
+
+def test_whole_models_are_profiles_of_a_3990x_and_never_slower_on_more_cores(tmp_path):
+    (profile,) = read_whole_models(written(tmp_path, "30,20,25\n9,10,8\n7,5,6\n"))
+    assert (profile.model, profile.cpu) == ("small", "Threadripper-3990X")
+    assert [(one.cores, one.batch, one.processes, one.latency_ms) for one in profile.points] == [
+        (8, 1, 1, 0.046),
+        (16, 1, 1, 0.034),
+        (24, 1, 1, 0.033),
+    ]
+    assert [one.throughput_rps for one in profile.points] == pytest.approx([1000 / 0.046, 1000 / 0.034, 1000 / 0.033])
+
+
+def test_a_whole_model_on_more_cores_than_a_3990x_has_is_refused(tmp_path):
+    row = ",".join(["9"] * 9)
+    with pytest.raises(InputError, match=r"cores is 72"):
+        read_whole_models(written(tmp_path, f"{row}\n{row}\n{row}\n"))
 
 
 @pytest.mark.parametrize(
