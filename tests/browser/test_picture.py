@@ -44,6 +44,7 @@ def test_views_and_filters_of_a_plan_are_there_again_on_return(page):
     expect(page.locator(".ytick")).to_have_count(1)
     look(page, "20-latency-budget")
     view(page, "Fleet")
+    expect(bars).to_have_count(8)
     go(page, "Compare")
     go(page, "Plan")
     expect(bars).to_have_count(8)

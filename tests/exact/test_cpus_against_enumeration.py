@@ -13,7 +13,7 @@ from problems.cpu_draws import drawn_problem, small_cpus
 from sliceplan.solver import api
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
-from sliceplan.solver.performance import resolve
+from sliceplan.solver.performance import fleet_types
 
 
 def judged(seed, trees):
@@ -41,7 +41,7 @@ def test_small_problems_are_answered_as_enumeration_does(block):
 
 @pytest.mark.parametrize("block", range(3))
 def test_so_are_those_whose_divisions_are_too_many_to_list(block, monkeypatch):
-    monkeypatch.setattr(resolve, "listed_divisions", lambda tree, sizes: None)  # noqa: ARG005
+    monkeypatch.setattr(fleet_types, "listed_divisions", lambda tree, sizes: None)  # noqa: ARG005
     with small_cpus() as trees:
         ends = [judged(seed, trees) for seed in range(15 * block, 15 * block + 15)]
     assert not [end for end in ends if end.startswith("false")], ends
