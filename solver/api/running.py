@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from threading import Event
 from typing import Any
 
 from ..allocation import assembly
@@ -26,9 +27,9 @@ from ..performance.unservable import unservable, unservable_by_sums
 from ..planners import registry
 from ..planners.exact_plans.answers import unproven
 from ..planners.planner import Planner
-from ..runtime.interruption import Stopped, Watch, best_so_far
+from ..runtime.interruption import Stopped, Watch, best_so_far, interruptible_by
 from ..runtime.progress import report
-from .finishing import finish_plan
+from .finishing import WrongPlanError, finish_plan
 from .task import Task
 
 OnPlan = Callable[[Plan], object]
@@ -39,6 +40,9 @@ UNSERVABLE = Search(stopped=StopReason.INFEASIBLE, time_limit_s=None, solver=Non
 
 FOR_COMPARING = 0.2
 """Part of the time for the plan without spares or standby processes, of which only the cost is shown."""
+
+AT_HAND_S = 0.5
+"""Seconds beyond the end of a search for a plan without one: so all together are within 1 s of the limit."""
 
 NO_SPARES = {"spare_services": 0, "spare_rate": 0.0, "spare_gpu_loss": False}
 
@@ -73,7 +77,36 @@ def planned(task: Task, planner: Planner, known: KnownGpus = NOTHING, on_plan: O
         )
         if is_asked
     }
-    return _verified(replace(task, cost_without=without), planner, known, on_plan)
+    with_costs = replace(task, cost_without=without)
+    plan = _verified(with_costs, planner, known, on_plan)
+    return _at_hand(with_costs, planner, plan) if plan.status is Status.TIMEOUT else plan
+
+
+def _at_hand(task: Task, planner: Planner, ended: Plan) -> Plan:
+    """
+    Returns what the planner has at hand without a search, for a search that ended before it had a plan.
+
+    `finish_plan` checks it under all rules of the problem; where it does not hold, or takes too long, the answer stays
+    that there is none. Bound and stop reason are those of the search. What ended the search is over, so it does not end
+    this too.
+    """
+    with interruptible_by(Event()):
+        verified = partial(_verified_at_hand, task, planner, ended)
+        return best_so_far(verified, lambda _: ended, deadline=time.monotonic() + AT_HAND_S)
+
+
+def _verified_at_hand(task: Task, planner: Planner, ended: Plan) -> Plan:
+    started = time.perf_counter()
+    with collector_paused():
+        gpus = planner.at_hand(task.resolved)
+        if not gpus:
+            return ended
+        try:
+            plan = _finished(task, planner, unproven(task.resolved, gpus, ended.search, ended.bound))
+        except WrongPlanError as error:
+            _not_shown(error)
+            return ended
+    return plan.model_copy(update={"runtime_s": round(ended.runtime_s + time.perf_counter() - started, 6)})
 
 
 def _cost_without(changes: Mapping[str, Any], task: Task, planner: Planner) -> float | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from ..allocation.allocated import AllocatedGpu
 from ..model.counted import asks_for_capacity
 from ..model.plan import Plan, Start
 from ..model.problem import Sharing
@@ -56,6 +57,13 @@ class Exact(Planner):
 
     def plan_from(self, resolved: ResolvedProblem, start: Start, *, time_limit_s: float) -> Plan:
         return _way(resolved)(resolved, start, time_limit_s)
+
+    def at_hand(self, resolved: ResolvedProblem) -> Sequence[AllocatedGpu]:
+        if asks_for_capacity(resolved.problem) or resolved.problem.settings.keeps_spares:
+            return ()
+        from .exact_plans.at_hand import gpus_at_hand
+
+        return gpus_at_hand(resolved)
 
 
 Way = Callable[[ResolvedProblem, Start, float], Plan]

@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 
 from ..allocation.allocated import MpsGpu, Resident
-from ..exact.fleet.first_fleet import keeps_limits
+from ..exact.fleet.kept_limits import keeps_limits
 from ..exact.mps.packed_residents import packed_on_each
 from ..model.plan import Plan
 from ..model.problem import Sharing

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from ..allocation.allocated import AllocatedGpu
 from ..model.plan import Plan, Start
 from ..model.problem import ObjectiveName, Sharing
 from ..performance.latency_rules.server_sets import is_by_set
@@ -89,3 +90,11 @@ class Planner(Protocol):
     def plan_from(self, resolved: ResolvedProblem, start: Start, *, time_limit_s: float) -> Plan:
         """Returns a plan as `plan` does, by a search that begins at a similar problem's plan or slice prices."""
         return self.plan(resolved, time_limit_s=time_limit_s)
+
+    def at_hand(self, resolved: ResolvedProblem) -> Sequence[AllocatedGpu]:
+        """
+        Returns GPUs that serve everything, found in a moment, for a search that ended before it had a plan.
+
+        Empty: none were found, or it stands for a method of its own. Whether they hold is for the caller to verify.
+        """
+        return ()

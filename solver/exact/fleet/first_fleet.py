@@ -20,6 +20,7 @@ from ..mig.decoding import cut_gpus
 from ..mps.packed_residents import packed_on_each, packed_residents
 from .fleet_answer import price_of
 from .fleet_by_prices import DEARNESS, FleetPrices, cheapest_covers_of, costs_at, renumbered
+from .kept_limits import keeps_limits
 from .spare_plans import cheapest_cuts
 
 
@@ -32,18 +33,6 @@ def first_fleet(resolved: ResolvedProblem, prices: FleetPrices, *, deadline: flo
     found += [joint] if joint is not None else []
     best = min(found, key=lambda gpus: price_of(resolved, gpus), default=None)
     return None if best is None else list(best)
-
-
-def keeps_limits(resolved: ResolvedProblem, gpus: Sequence[AllocatedGpu]) -> bool:
-    """Tells whether there are as many GPUs of each type, and every workload may have as many partitions."""
-    used = Counter(gpu.gpu for gpu in gpus)
-    if any(entry.available is not None and used[entry.gpu.name] > entry.available for entry in resolved.fleet):
-        return False
-    replicas = Counter(w for gpu in gpus for w in gpu.workloads)
-    return all(
-        workload.min_replicas <= replicas[w] <= (workload.max_replicas or replicas[w])
-        for w, workload in enumerate(resolved.problem.workloads)
-    )
 
 
 def _by_costs(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> list[AllocatedGpu] | None:

@@ -34,8 +34,8 @@ from ..surroundings.dive import dive
 from ..surroundings.master import Met
 from ..surroundings.plan_builder import PlanBuilder
 from ..surroundings.price_search import PriceSearch
-from .first_fleet import keeps_limits
 from .fleet_by_sets import ListedSets
+from .kept_limits import keeps_limits
 
 SURROUNDINGS = (
     "Lagrangian bound at the prices of whole services (solver/exact/surroundings/price_search.py): no GPU that keeps "

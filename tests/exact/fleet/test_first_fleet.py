@@ -14,9 +14,10 @@ from problems.mps_draws import drawn, small_gpus
 
 from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.check import check
-from sliceplan.solver.exact.fleet.first_fleet import first_fleet, keeps_limits
+from sliceplan.solver.exact.fleet.first_fleet import first_fleet
 from sliceplan.solver.exact.fleet.fleet_answer import price_of
 from sliceplan.solver.exact.fleet.fleet_by_prices import fleet_prices
+from sliceplan.solver.exact.fleet.kept_limits import keeps_limits
 from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
 from sliceplan.solver.exact.mps import packed_residents
 from sliceplan.solver.exact.mps.packed_residents import packed_on_each

@@ -7,9 +7,10 @@ from problems.igniter_instances import V100, random_mps_problem
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
-from sliceplan.solver.exact.fleet.first_fleet import first_fleet, keeps_limits
+from sliceplan.solver.exact.fleet.first_fleet import first_fleet
 from sliceplan.solver.exact.fleet.fleet_answer import price_of
 from sliceplan.solver.exact.fleet.fleet_by_prices import fleet_prices
+from sliceplan.solver.exact.fleet.kept_limits import keeps_limits
 from sliceplan.solver.exact.fleet.mixed_fleet import _of_whole_services
 from sliceplan.solver.exact.fleet.unsplit import unsplit
 from sliceplan.solver.formats.profile_files import shipped_profiles
