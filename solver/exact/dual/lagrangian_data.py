@@ -12,7 +12,7 @@ from ..covers.demands import NO_LIMIT, Demands
 from ..covers.shared_rates import SharedRates
 from ..mig.patterns import Pattern
 from ..mps.fluid_shares import fluid_of
-from .lagrangian_dual import Supply
+from .supply import Supply
 
 
 def supply_of(resolved: ResolvedProblem, patterns: Sequence[Pattern], sizes: Ints) -> Supply:

@@ -30,12 +30,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ...performance.interference.prediction import Floats, Ints
+from ...performance.interference.prediction import Floats
 from ..covers.cover_groups import CoverGroups, cover_groups
 from ..covers.covers import cheapest_covers, number_of_covers
 from ..covers.demands import Demands
 from ..covers.listed_covers import ListedCovers, listed_covers
 from .pooled_covers import PooledCovers
+from .supply import LEAST_PRICE, Supply, feasible, feasible_unlimited, least_rent, proportional
 
 PRECISION = 1e-7
 """Part of the bound that better prices could still add when the search stops."""
@@ -90,21 +91,6 @@ MOST_SEEN = 60
 MOST_RAISES = 10
 """Rounds in which prices are raised at the same bound."""
 
-LEAST_PRICE = 1e-6
-"""Of the greatest price: what a size costs that nobody wants."""
-
-
-@dataclass(frozen=True, eq=False)
-class Supply:
-    """How GPUs may be cut, and what they cost. Shapes (cut, size), (cut,), (cut,) and (type,)."""
-
-    instances: Ints
-    """a: instances of each size in a cut; last come the GPUs under MPS, each a size and a cut of its own."""
-    gpu_type: Ints
-    cost: Floats
-    available: Floats
-    """N: GPUs of a type; inf: as many as needed."""
-
 
 @dataclass(frozen=True, eq=False)
 class PricedDemand:
@@ -155,7 +141,7 @@ def _best_prices(
     demands: Demands, supply: Supply, *, start: Floats | None, enough: float, deadline: float
 ) -> PricedDemand:
     """The same where the cheapest GPU costs 1: linear programs have tolerances that are no parts of anything."""
-    price = _feasible(supply, _proportional(supply) if start is None else np.maximum(start, 0.0))
+    price = feasible(supply, proportional(supply) if start is None else np.maximum(start, 0.0))
     if demands.shared is not None:
         search = _enumerated(demands, supply, price, enough=enough, deadline=deadline)
         covers = cover_groups(cheapest_covers(demands, search.price, SLACK))
@@ -242,13 +228,13 @@ def _pooled(
     """Returns the best prices of many workloads from good ones, and the covers there; the module says how."""
     pool = PooledCovers(len(demands.least))
     limited = np.flatnonzero(np.isfinite(supply.available))
-    best = _Search(price, _least_rent(supply, price), -np.inf, False, [])
+    best = _Search(price, least_rent(supply, price), -np.inf, False, [])
     of_best = listed, slack = covers_for_prices(demands, price)
     for turn in range(MOST_ROUNDS):
         if turn:
             listed, slack = covers_for_prices(demands, price)
         pool.add(listed)
-        rent = _least_rent(supply, price)
+        rent = least_rent(supply, price)
         value = float(listed.covers.members @ listed.least_cost(price))
         bound = value - float(supply.available[limited] @ rent[limited])
         if bound > best.bound:
@@ -332,7 +318,7 @@ def _highest(covers: _Enumerated, supply: Supply, search: _Search, deadline: flo
             return search
         price = planned[0]
         value, demand = covers.demand(price)
-        rent = _least_rent(supply, price)
+        rent = least_rent(supply, price)
         limited = np.flatnonzero(np.isfinite(supply.available))
         bound = value - float(supply.available[limited] @ rent[limited])
         if bound >= wanted:
@@ -360,7 +346,7 @@ def _ascend(
         Demands of covers of the same workloads, at any prices: planes to begin with.
     """
     limited = np.flatnonzero(np.isfinite(supply.available))
-    rent = _least_rent(supply, price)
+    rent = least_rent(supply, price)
     value, demand = covers.demand(price)
     demands, radius = [*seen[-MOST_SEEN:], demand], 0.25
     best = _Search(price, rent, value - float(supply.available[limited] @ rent[limited]), False, demands)
@@ -379,7 +365,7 @@ def _ascend(
         promising = gain > precision * max(abs(best.bound), 1e-9)
         if promising:
             value, demand = covers.demand(price)
-            rent = _least_rent(supply, price)
+            rent = least_rent(supply, price)
             bound = value - float(supply.available[limited] @ rent[limited])
             # Where the plane is not new either, the program hoped for its own tolerance.
             promising = bound > best.bound or not any(np.array_equal(demand, one) for one in demands)
@@ -440,31 +426,4 @@ def _master(
     # The program keeps its limits within its tolerance only: small prices would come out as 0 or below, and then no
     # covers could be compared by their price per part.
     price = np.clip(answer.x[:sizes], low, high)
-    return _feasible_unlimited(supply, price), float(-answer.fun * scale)
-
-
-def _least_rent(supply: Supply, price: Floats) -> Floats:
-    """Returns for each type how much more than its cost the most valuable cut of it is worth."""
-    excess = supply.instances @ price - supply.cost
-    rent = np.zeros(len(supply.available))
-    np.maximum.at(rent, supply.gpu_type, excess)
-    return rent
-
-
-def _feasible_unlimited(supply: Supply, price: Floats) -> Floats:
-    """Returns prices scaled down so far that no cut of a type without limit is worth more than it costs."""
-    unlimited = ~np.isfinite(supply.available[supply.gpu_type])
-    worth = supply.instances[unlimited] @ price
-    excess = float(np.max(worth / supply.cost[unlimited], initial=1.0))
-    return np.asarray(price / excess if excess > 1 else price, dtype=np.float64)
-
-
-def _feasible(supply: Supply, price: Floats) -> Floats:
-    floored = np.maximum(price, LEAST_PRICE * max(float(price.max()), 1e-9))
-    return _feasible_unlimited(supply, floored)
-
-
-def _proportional(supply: Supply) -> Floats:
-    """Returns prices by which a size costs its part of the cheapest GPU that can be cut into it alone."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.min(supply.cost[:, None] / supply.instances, axis=0), dtype=np.float64)
+    return feasible_unlimited(supply, price), float(-answer.fun * scale)

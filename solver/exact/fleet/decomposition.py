@@ -28,7 +28,8 @@ from ...runtime.progress import report
 from ..cost_lattice import NO_GAP, cost_lattice
 from ..covers.undecided_classes import UndecidedClasses, undecided_classes
 from ..dual.lagrangian_data import demands_of, known_covers, known_prices, most_to_pay, supply_of
-from ..dual.lagrangian_dual import Supply, best_prices, covers_for_programs
+from ..dual.lagrangian_dual import best_prices, covers_for_programs
+from ..dual.supply import Supply
 from ..mig.cutting_stock import CuttingStockAnswer, slices_of, solve_cutting_stock
 from ..mig.patterns import patterns_of
 from ..mps.program import NO_SHARES

@@ -29,7 +29,8 @@ from ..covers.covers import Covers, cheapest_covers
 from ..covers.demands import Demands
 from ..covers.undecided_classes import undecided_classes
 from ..dual.lagrangian_data import demands_of, known_prices, most_to_pay, supply_of
-from ..dual.lagrangian_dual import SLACK, PricedDemand, Supply, best_prices
+from ..dual.lagrangian_dual import SLACK, PricedDemand, best_prices
+from ..dual.supply import Supply
 from ..mig.decoding import cut_gpus, shared_gpus
 from ..mig.patterns import Pattern, patterns_of
 from ..mps.column_generation import generate_columns

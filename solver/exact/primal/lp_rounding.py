@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ...runtime.deadline import at_most_left
 from ..covers.undecided_classes import UndecidedClasses
-from ..dual.lagrangian_dual import Supply
+from ..dual.supply import Supply
 from .master_program import master_program
 
 TIME_LIMIT = 1

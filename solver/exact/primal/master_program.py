@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ...performance.interference.prediction import Floats, Ints
 from ..covers.undecided_classes import Classes
-from ..dual.lagrangian_dual import Supply
+from ..dual.supply import Supply
 
 
 @dataclass(frozen=True, eq=False)

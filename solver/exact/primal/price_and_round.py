@@ -15,7 +15,7 @@ import numpy as np
 
 from ..cost_lattice import NO_GAP
 from ..covers.undecided_classes import UndecidedClasses
-from ..dual.lagrangian_dual import Supply
+from ..dual.supply import Supply
 from ..proof import is_within
 from .lp_rounding import rounded_covers
 from .restricted_master import Choice, ChosenCovers

@@ -30,7 +30,7 @@ from ..backends.array_program import program_of
 from ..backends.highs import TIE_BREAK_NODES, end_of, run_highs
 from ..cost_lattice import NO_GAP, CostLattice
 from ..covers.undecided_classes import UndecidedClasses
-from ..dual.lagrangian_dual import Supply
+from ..dual.supply import Supply
 from ..mps.program import NO_SHARES, MpsAnswer, MpsPart, PartBuilder
 from .disaggregation import deal
 from .master_program import master_program

@@ -33,8 +33,9 @@ from ...performance.interference.prediction import Floats, Ints
 from ..covers.covers import ranges
 from ..covers.demands import Demands
 from ..covers.listed_covers import ListedCovers
-from ..dual.lagrangian_dual import Supply, covers_for_prices, prices_of_pool
+from ..dual.lagrangian_dual import covers_for_prices, prices_of_pool
 from ..dual.pooled_covers import PooledCovers
+from ..dual.supply import Supply
 from ..primal.restricted_master import ChosenCovers
 from .whole_prices import ProvenCovers, proven_covers, whole_prices
 

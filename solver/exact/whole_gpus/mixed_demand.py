@@ -32,7 +32,7 @@ from ...performance.interference.prediction import Floats, Ints
 from ..backends.array_program import program_of
 from ..backends.highs import TIE_BREAK_NODES, run_highs
 from ..covers.covers import runs
-from ..dual.lagrangian_dual import Supply
+from ..dual.supply import Supply
 from .whole_prices import ProvenCovers
 
 RANDOM_DIRECTIONS = 4

@@ -23,7 +23,7 @@ import numpy as np
 from ...performance.interference.prediction import Floats, Ints
 from ..covers.cover_groups import CoverGroups
 from ..covers.covers import ranges
-from ..dual.lagrangian_dual import Supply
+from ..dual.supply import Supply
 from .whole_prices import ProvenCovers
 
 MOST_COVERS = 30_000

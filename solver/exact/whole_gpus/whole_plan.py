@@ -23,7 +23,8 @@ from ..cost_lattice import CostLattice
 from ..covers.cover_groups import CoverGroups
 from ..covers.demands import Demands
 from ..covers.undecided_classes import Classes
-from ..dual.lagrangian_dual import PricedDemand, Supply, covers_for_prices, covers_for_programs
+from ..dual.lagrangian_dual import PricedDemand, covers_for_prices, covers_for_programs
+from ..dual.supply import Supply
 from ..primal.disaggregation import deal
 from .even_rounding import evenly_rounded
 from .mixed_demand import MixedDemand, mixed_demands

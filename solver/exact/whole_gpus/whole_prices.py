@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ...performance.interference.prediction import Floats, Ints
 from ..covers.cover_groups import CoverGroups
 from ..covers.listed_covers import ListedCovers, fluid_cost
-from ..dual.lagrangian_dual import Supply
+from ..dual.supply import Supply
 
 MOST_PARTS = 200_000
 """Denominators that are tried."""

@@ -9,7 +9,8 @@ from scipy.optimize import linprog
 
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.dual import lagrangian_dual
-from sliceplan.solver.exact.dual.lagrangian_dual import Supply, best_prices
+from sliceplan.solver.exact.dual.lagrangian_dual import best_prices
+from sliceplan.solver.exact.dual.supply import Supply
 
 NEVER = 1e18
 

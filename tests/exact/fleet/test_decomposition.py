@@ -14,7 +14,8 @@ from scipy.optimize import LinearConstraint, milp
 
 from sliceplan.solver.exact.covers.covers import cheapest_covers
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
-from sliceplan.solver.exact.dual.lagrangian_dual import Supply, best_prices
+from sliceplan.solver.exact.dual.lagrangian_dual import best_prices
+from sliceplan.solver.exact.dual.supply import Supply
 from sliceplan.solver.exact.fleet import decomposition
 from sliceplan.solver.exact.fleet.decomposition import solve_by_prices
 from sliceplan.solver.exact.mig.cutting_stock import CuttingStockAnswer, solve_cutting_stock

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sliceplan.solver.exact.covers.cover_groups import CoverGroups
-from sliceplan.solver.exact.dual.lagrangian_dual import Supply
+from sliceplan.solver.exact.dual.supply import Supply
 from sliceplan.solver.exact.whole_gpus import shortage
 from sliceplan.solver.exact.whole_gpus.even_rounding import evenly_rounded
 from sliceplan.solver.exact.whole_gpus.mixed_demand import MixedDemand, mixed_demands

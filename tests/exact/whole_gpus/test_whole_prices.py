@@ -14,7 +14,8 @@ from problems.mig_statement import stated
 from sliceplan.solver.exact.covers.covers import cheapest_covers
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.covers.listed_covers import listed_covers
-from sliceplan.solver.exact.dual.lagrangian_dual import Supply, best_prices
+from sliceplan.solver.exact.dual.lagrangian_dual import best_prices
+from sliceplan.solver.exact.dual.supply import Supply
 from sliceplan.solver.exact.whole_gpus import whole_prices as module
 from sliceplan.solver.exact.whole_gpus.whole_plan import proven_at
 from sliceplan.solver.exact.whole_gpus.whole_prices import are_listed, proven_covers, whole_prices
