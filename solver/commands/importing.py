@@ -66,7 +66,16 @@ def _import_parvagpu(path: Path, fit: bool) -> "list[Profile]":
     if not fit:
         return measured
     with spinner(f"fitting {len(measured)} models"):
-        return [fit_profile(profile) for profile in measured]
+        made: list[Profile] = []
+        findings: list[Finding] = []
+        for profile in measured:
+            try:
+                made.append(fit_profile(profile))
+            except ValueError as error:
+                findings.append(Finding(str(path), profile.model, str(error)))
+    if findings:
+        raise InputError(findings)
+    return made
 
 
 def _import_igniter(path: Path) -> "list[Profile]":

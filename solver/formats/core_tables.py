@@ -11,8 +11,8 @@ point is what was measured there, and a plan takes another one where that is che
 from pathlib import Path, PurePath
 
 from ..model.errors import Finding, InputError
-from ..model.parsing import grouped, parse_record, read_text
-from ..model.profile import MeasuredPoint, Profile, Provenance
+from ..model.parsing import grouped, parse_part, parse_record, read_text
+from ..model.profile import MeasuredPoint, Profile
 from .measurements.figures import positive
 from .measurements.sample import refused
 from .measurements.tables import Row, Table, read_tables
@@ -49,7 +49,7 @@ def read_core_table(path: Path) -> list[Profile]:
         of_model[key] = point
     if findings:
         raise InputError(grouped(findings))
-    provenance = Provenance(source=PurePath(path).name, method="Measured; a table of points, read as it is.")
+    provenance = {"source": PurePath(path).name, "method": "Measured; a table of points, read as it is."}
     made = [
         parse_record(
             Profile, {"model": model, "cpu": cpu, "provenance": provenance, "points": list(of_model.values())}, source
@@ -81,10 +81,4 @@ def _point(row: Row) -> MeasuredPoint:
     for name in columns:
         value = positive(row.cells[name], row.source, f"{row.where}, {name}")
         data[name] = int(value) if name in WHOLE and value.is_integer() else value
-    try:
-        return parse_record(MeasuredPoint, data, row.source)
-    except InputError as error:
-        where = (f"{row.where}, {one.path}" if one.path else row.where for one in error.findings)
-        raise InputError(
-            [Finding(row.source, w, one.message) for w, one in zip(where, error.findings, strict=True)]
-        ) from None
+    return parse_part(MeasuredPoint, data, row.source, row.where)

@@ -11,11 +11,14 @@ import csv
 from pathlib import Path
 
 from ..model.errors import Finding, InputError
-from ..model.parsing import grouped, read_text
-from ..model.profile import MeasuredPoint, Profile, Provenance
+from ..model.parsing import grouped, parse_part, parse_record, read_text
+from ..model.profile import MeasuredPoint, Profile
 from .profile_files import OVERLAP
 
 GPU = "A100-80GB"
+
+MOST_BATCH = 65536
+"""As of a `MeasuredPoint`; greater ones may be no floating-point number."""
 
 Key = tuple[str, int, float]
 """Model, batch size, share."""
@@ -50,24 +53,28 @@ def read_gpulet_tables(folder: Path) -> list[Profile]:
             message = f"{share:g} % b{batch}: {rps:.6g} req/s, but {seconds:g} s allow {possible:.6g}; left out"
             odd.setdefault(model, []).append(message)
             continue
-        points.setdefault(model, []).append(
-            MeasuredPoint(
-                sm_percent=share,
-                batch=batch,
-                processes=1,
-                latency_ms=1000 * seconds,
-                throughput_rps=rps,
-                l2_percent=l2,
-                dram_percent=dram,
-            )
-        )
-    provenance = Provenance(
-        source="public tables 0909wlgur/Gpulet (authors of ParvaGPU), folder data",
-        method="Measured by their authors: one model alone at a share of the GPU under MPS. The GPU is inferred.",
-        date="2024",
-    )
+        data = {
+            "sm_percent": share,
+            "batch": batch,
+            "processes": 1,
+            "latency_ms": 1000 * seconds,
+            "throughput_rps": rps,
+            "l2_percent": l2,
+            "dram_percent": dram,
+        }
+        where = f"{model}, batch {batch}, {share:g} %"
+        points.setdefault(model, []).append(parse_part(MeasuredPoint, data, str(folder), where))
+    provenance = {
+        "source": "public tables 0909wlgur/Gpulet (authors of ParvaGPU), folder data",
+        "method": "Measured by their authors: one model alone at a share of the GPU under MPS. The GPU is inferred.",
+        "date": "2024",
+    }
     return [
-        Profile(model=model, gpu=GPU, provenance=provenance, points=tuple(found), odd_points=tuple(odd.get(model, ())))
+        parse_record(
+            Profile,
+            {"model": model, "gpu": GPU, "provenance": provenance, "points": found, "odd_points": odd.get(model, ())},
+            str(folder),
+        )
         for model, found in points.items()
     ]
 
@@ -79,7 +86,12 @@ def _rows(file: Path, names: tuple[str, str], findings: list[Finding]) -> dict[K
         try:
             model, batch, share, first, one, second, other, *_ = row
             figures = (float(one), float(other))
-            if (first, second) != names or not model or int(batch) < 1 or not 0 < float(share) <= 100:
+            if (
+                (first, second) != names
+                or not model
+                or not 1 <= int(batch) <= MOST_BATCH
+                or not 0 < float(share) <= 100
+            ):
                 raise ValueError
         except ValueError:
             expected = f"model, batch, share in %, {names[0]}, number, {names[1]}, number"

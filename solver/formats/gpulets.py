@@ -13,11 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from ..model.errors import Finding, InputError
-from ..model.parsing import grouped
-from ..model.profile import MeasuredPoint, Profile, Provenance
+from ..model.parsing import grouped, parse_part, parse_record, shown
+from ..model.profile import MeasuredPoint, Profile
 from ..performance.interference.neighbours import Pair, fit_neighbours
 from .igniter import GPU, read_sections
 from .profile_files import OVERLAP
+
+LEAST, MOST = 1e-6, 1e9
+"""Of a figure that is no 0: of others ratios are lost in rounding."""
+
+MOST_DIGITS = 7
 
 TABLES = ("latency", "throughput", "l2cache", "dram")
 
@@ -65,8 +70,8 @@ def _profile(path: Path, name: str, tables: dict[str, Any], findings: list[Findi
         for share in by_share if isinstance(by_share, dict) else ():
             numbers = [_at(tables[table], batch, share) for table in TABLES]
             latency_ms, throughput_rps, l2, dram = numbers
-            if latency_ms is None or throughput_rps is None or not batch.isdecimal() or not share.isdecimal():
-                message = f"expected a latency and a throughput at batch {batch!r} and share {share!r}"
+            if latency_ms is None or throughput_rps is None or not (_is_whole(batch) and _is_whole(share)):
+                message = f"expected a latency and a throughput at batch {shown(batch)} and share {shown(share)}"
                 findings.append(Finding(source, name, message))
                 continue
             possible = 1000 * int(batch) / latency_ms if latency_ms > 0 else 0.0
@@ -76,34 +81,48 @@ def _profile(path: Path, name: str, tables: dict[str, Any], findings: list[Findi
                     "left out"
                 )
                 continue
-            points.append(
-                MeasuredPoint(
-                    sm_percent=float(share),
-                    batch=int(batch),
-                    processes=1,
-                    latency_ms=latency_ms,
-                    throughput_rps=throughput_rps,
-                    l2_percent=l2,
-                    dram_percent=dram,
-                )
-            )
+            data = {
+                "sm_percent": float(share),
+                "batch": int(batch),
+                "processes": 1,
+                "latency_ms": latency_ms,
+                "throughput_rps": throughput_rps,
+                "l2_percent": l2,
+                "dram_percent": dram,
+            }
+            try:
+                points.append(parse_part(MeasuredPoint, data, source, f"{name}, batch {batch}, {share} %"))
+            except InputError as error:
+                findings += error.findings
     if len(findings) > before:
         return None
     if not points:
         findings.append(Finding(source, name, "has no usable measurement"))
         return None
-    provenance = Provenance(
-        source=f"iGniter artifact (icloud-ecnu/igniter), gpulet.config3, read as {path.name}",
-        method="Measured by the artifact's authors: one model alone at a share of the GPU under MPS.",
-        date="2022",
-    )
-    return Profile(model=name, gpu=GPU, provenance=provenance, points=tuple(points), odd_points=tuple(odd))
+    provenance = {
+        "source": f"iGniter artifact (icloud-ecnu/igniter), gpulet.config3, read as {path.name}",
+        "method": "Measured by the artifact's authors: one model alone at a share of the GPU under MPS.",
+        "date": "2022",
+    }
+    made = {"model": name, "gpu": GPU, "provenance": provenance, "points": points, "odd_points": odd}
+    try:
+        return parse_record(Profile, made, source)
+    except InputError as error:
+        findings += error.findings
+        return None
+
+
+def _is_whole(text: str) -> bool:
+    """Tells whether a text is a whole number of few digits."""
+    return text.isascii() and text.isdigit() and len(text) < MOST_DIGITS
 
 
 def _at(table: dict[str, Any], batch: str, share: str) -> float | None:
     row = table.get(batch)
     value = row.get(share) if isinstance(row, dict) else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    return (
+        float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST else None
+    )
 
 
 def _pairs(source: str, rows: Any, findings: list[Finding]) -> list[Pair]:
@@ -116,15 +135,11 @@ def _pairs(source: str, rows: Any, findings: list[Finding]) -> list[Pair]:
         try:
             one, other, batch, other_batch, share, latency, other_latency = row
             percents = (float(share), 100.0 - float(share))
-            pairs.append(
-                Pair(
-                    (str(one), str(other)),
-                    (int(batch), int(other_batch)),
-                    percents,
-                    (float(latency), float(other_latency)),
-                )
-            )
-        except (TypeError, ValueError):
+            latencies = (float(latency), float(other_latency))
+            if not all(LEAST <= figure < MOST for figure in latencies):
+                raise ValueError
+            pairs.append(Pair((str(one), str(other)), (int(batch), int(other_batch)), percents, latencies))
+        except (TypeError, ValueError, OverflowError):
             message = f"is {str(row)[:60]!r}; expected [model, model, batch, batch, share, latency, latency]"
             findings.append(Finding(source, f"interference.latency[{i}]", message))
     return pairs

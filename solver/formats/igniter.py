@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..model.errors import Finding, InputError
-from ..model.parsing import grouped, read_text
-from ..model.profile import Profile, Provenance
+from ..model.parsing import grouped, parse_record, read_text
+from ..model.profile import Profile
 from ..performance.interference.fitting import (
     DivergedFitError,
     GpuMeasurements,
@@ -31,6 +31,9 @@ GPU = "V100-SXM2-16GB"
 """The GPU type of the artifact's measurements (EC2 p3.2xlarge)."""
 
 BATCHES, PERCENTS = (1, 16, 32), (10, 50, 100)
+
+LEAST, MOST = 1e-12, 1e12
+"""Of a figure: of others ratios are lost in rounding."""
 
 _HARDWARE = {
     "idlepower": (),
@@ -72,14 +75,14 @@ def igniter_profiles(path: Path) -> tuple[list[Profile], dict[str, tuple[Residua
         If the file is not as described (`read_igniter`), or a fit fails.
     """
     gpu_measured, models = read_igniter(path)
-    provenance = Provenance(
-        source=f"iGniter artifact (icloud-ecnu/igniter), read as {path.name}",
-        method=(
+    provenance = {
+        "source": f"iGniter artifact (icloud-ecnu/igniter), read as {path.name}",
+        "method": (
             "Measured by the artifact's authors on EC2 p3.2xlarge; coefficients fitted by "
             "sliceplan.solver.performance.interference.fitting (least squares, equations 1 to 11 of the paper)."
         ),
-        date="2022",
-    )
+        "date": "2022",
+    }
     try:
         gpu, of_gpu = fit_gpu(gpu_measured)
     except DivergedFitError as error:
@@ -91,7 +94,11 @@ def igniter_profiles(path: Path) -> tuple[list[Profile], dict[str, tuple[Residua
         except DivergedFitError as error:
             findings.append(Finding(str(path), measured.name, str(error)))
             continue
-        profiles.append(Profile(model=measured.name, gpu=GPU, provenance=provenance, interference=interference))
+        data = {"model": measured.name, "gpu": GPU, "provenance": provenance, "interference": interference}
+        try:
+            profiles.append(parse_record(Profile, data, str(path)))
+        except InputError as error:
+            findings += error.findings
     if findings:
         raise InputError(findings)
     return profiles, residuals
@@ -138,7 +145,7 @@ def read_sections(path: Path) -> dict[str, dict[str, Any]]:
             continue
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # ValueError: no JSON, or an integer of thousands of digits
             row = None
         if not isinstance(row, dict) or not all(isinstance(fields, dict) for fields in row.values()):
             findings.append(
@@ -165,7 +172,7 @@ def _findings(
 def _has_shape(value: Any, shape: Sequence[int | None]) -> bool:
     """Tells whether a value is numbers above 0, nested as the shape says."""
     if not shape:
-        return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e12
+        return isinstance(value, int | float) and not isinstance(value, bool) and LEAST <= value < MOST
     right_length = isinstance(value, list) and len(value) == (shape[0] or len(value)) and len(value) > 0
     return right_length and all(_has_shape(item, shape[1:]) for item in value)
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..model.errors import Finding, InputError
-from ..model.parsing import closest, grouped, read_text
-from ..model.profile import MeasuredPoint, Profile, Provenance
+from ..model.parsing import closest, grouped, parse_part, parse_record, read_text, shown
+from ..model.profile import MeasuredPoint, Profile
+from .profile_files import OVERLAP
 
 GPU = "A100-80GB"
 """The GPU type of the artifact's measurements."""
@@ -65,7 +66,7 @@ def read_parvagpu(folder: Path) -> list[Profile]:
     for path in _csv_files(folder):
         try:
             if path.stem in names:
-                raise InputError([Finding(str(path), "", f"is a second file of the model {path.stem!r}")])
+                raise InputError([Finding(str(path), "", f"is a second file of the model {shown(path.stem)}")])
             names.add(path.stem)
             profiles.append(_read_model(path))
         except InputError as error:
@@ -92,31 +93,33 @@ def _csv_files(folder: Path) -> list[Path]:
 def _read_model(path: Path) -> Profile:
     source = str(path)
     rows = _read_rows(read_text(path), source)
-    points = tuple(_point(row) for row in rows if row.rps_per_process > 0)
+    points = tuple(_point(row, source) for row in rows if row.rps_per_process > 0)
     if not points:
         found = "has only rows of zeros (out of memory)" if rows else "has no rows"
         raise InputError([Finding(source, "", f"{found}; expected at least one measurement")])
-    provenance = Provenance(
-        source=f"ParvaGPU (SC'24) artifact, prof_data/{path.name}",
-        licence="MIT",
-        method=(
+    provenance = {
+        "source": f"ParvaGPU (SC'24) artifact, prof_data/{path.name}",
+        "licence": "MIT",
+        "method": (
             "Measured by the artifact's authors. Throughput is that of one process times the processes; "
             "latency is as published, with a resolution of 1 ms; rows of zeros (out of memory) are left out."
         ),
-        date="2024",
-    )
-    return Profile(model=path.stem, gpu=GPU, provenance=provenance, points=points)
+        "date": "2024",
+    }
+    data = {"model": path.stem, "gpu": GPU, "provenance": provenance, "points": points}
+    return parse_record(Profile, data, source)
 
 
-def _point(row: _Row) -> MeasuredPoint:
+def _point(row: _Row, source: str) -> MeasuredPoint:
     # Rounding removes what binary floating point adds: 0.013 s is 13 ms, not 12.999999999999998 ms.
-    return MeasuredPoint(
-        mig_profile=MIG_PROFILES[row.size],
-        batch=row.batch,
-        processes=row.processes,
-        latency_ms=round(row.latency_s * 1000, 6),
-        throughput_rps=round(row.rps_per_process * row.processes, 6),
-    )
+    data = {
+        "mig_profile": MIG_PROFILES[row.size],
+        "batch": row.batch,
+        "processes": row.processes,
+        "latency_ms": round(row.latency_s * 1000, 6),
+        "throughput_rps": round(row.rps_per_process * row.processes, 6),
+    }
+    return parse_part(MeasuredPoint, data, source, f"line {row.line}")
 
 
 def _read_rows(text: str, source: str) -> list[_Row]:
@@ -175,7 +178,7 @@ def _parse_row(cells: list[str], order: list[int], line: int, source: str) -> _R
         ("Latency", latency, 0 <= _number(latency) <= _MAX_SECONDS, "seconds, at least 0"),
     )
     findings = [
-        Finding(source, where, f"{column} is {value!r}; expected {expected}")
+        Finding(source, where, f"{column} is {shown(value)}; expected {expected}")
         for column, value, accepted, expected in checks
         if not accepted
     ]
@@ -184,7 +187,14 @@ def _parse_row(cells: list[str], order: list[int], line: int, source: str) -> _R
     row = _Row(line, _whole(size), _whole(batch), _whole(processes), _number(throughput), _number(latency))
     if (row.rps_per_process > 0) != (row.latency_s > 0):
         message = (
-            f"Throughput is {throughput!r} and Latency is {latency!r}; expected both above 0, or both 0 (out of memory)"
+            f"Throughput is {shown(throughput)} and Latency is {shown(latency)}; expected both above 0, or both 0 "
+            "(out of memory)"
+        )
+        return [Finding(source, where, message)]
+    if row.rps_per_process * row.latency_s > OVERLAP * row.batch:
+        message = (
+            f"Throughput is {throughput}; a process that takes {latency} s for a batch of {batch} gives "
+            f"{row.batch / row.latency_s:.6g}, and at most {OVERLAP:g} times that is accepted"
         )
         return [Finding(source, where, message)]
     return row

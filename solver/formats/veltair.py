@@ -15,9 +15,8 @@ from math import prod
 from pathlib import Path
 
 from ..model.errors import Finding, InputError
-from ..model.layer_times import Layer, LayeredModel
-from ..model.parsing import grouped, read_text
-from ..model.profile import Provenance
+from ..model.layer_times import LayeredModel
+from ..model.parsing import grouped, parse_record, read_text, shown
 
 CORE_UNIT = 8
 """Cores of the first column, and between two (`MIN_CPU_UNIT` of the artifact)."""
@@ -50,12 +49,15 @@ def read_veltair(folder: Path) -> list[LayeredModel]:
     InputError
         If the folder cannot be read, has no times of any model, or a file is not as described; all findings at once.
     """
-    models: list[LayeredModel] = []
+    models: dict[str, LayeredModel] = {}
     findings: list[Finding] = []
-    for files in sorted(_pairs(folder), key=lambda found: found.model):
+    for files in sorted(_pairs(folder), key=lambda found: (found.model, found.times)):
         try:
             if text := read_text(files.times).strip():
-                models.append(_model(files, text))
+                name = files.model.lower()
+                if name in models:
+                    raise InputError([Finding(str(files.times), "", f"is a second file of the model {shown(name)}")])
+                models[name] = _model(files, text)
         except InputError as error:
             findings += error.findings
     if findings:
@@ -63,7 +65,7 @@ def read_veltair(folder: Path) -> list[LayeredModel]:
     if not models:
         message = "has no layer times; expected prof_output/MODEL.out, or MODEL_layer_us.txt, with numbers"
         raise InputError([Finding(str(folder), "", message)])
-    return models
+    return list(models.values())
 
 
 def _pairs(folder: Path) -> Iterator[_Files]:
@@ -87,20 +89,21 @@ def _model(files: _Files, text: str) -> LayeredModel:
     if files.model == "GoogLeNet" and len(rows) == _GOOGLENET_ROWS:
         rows = [rows[row] for row in _googlenet_order()]
     layers = tuple(
-        Layer(name=f"{number}-{name}", macs=macs, ms=tuple(us / 1000 for us in of_layer))
+        {"name": f"{number}-{name}", "macs": macs, "ms": tuple(us / 1000 for us in of_layer)}
         for number, (of_layer, (name, macs)) in enumerate(rows, start=1)
     )
-    return LayeredModel(
-        model=files.model.lower(),
-        cores=tuple(CORE_UNIT * (column + 1) for column in range(len(times[0]))),
-        layers=layers,
-        provenance=Provenance(
-            source=f"VELTAIR (ASPLOS 2022) artifact, prof_output/{files.model}.out and configs/{files.model}.config",
-            method="Medians of repeated runs by the artifact's authors, each layer alone on an AMD 3990X; one version "
-            "of each layer, no interference.",
-            date="2022",
-        ),
-    )
+    data = {
+        "model": files.model.lower(),
+        "cores": tuple(CORE_UNIT * (column + 1) for column in range(len(times[0]))),
+        "layers": layers,
+        "provenance": {
+            "source": f"VELTAIR (ASPLOS 2022) artifact, prof_output/{files.model}.out and configs/{files.model}.config",
+            "method": "Medians of repeated runs by the artifact's authors, each layer alone on an AMD 3990X; one "
+            "version of each layer, no interference.",
+            "date": "2022",
+        },
+    }
+    return parse_record(LayeredModel, data, str(files.times))
 
 
 def _times(text: str, source: str) -> list[list[int]]:
@@ -113,7 +116,7 @@ def _times(text: str, source: str) -> list[list[int]]:
             (cell for cell in cells if not (cell.isascii() and cell.isdigit() and 0 < float(cell) <= MOST_US)), None
         )
         if wrong is not None:
-            found = f"a time is {wrong!r}" if wrong else "a time is missing"
+            found = f"a time is {shown(wrong)}" if wrong else "a time is missing"
             findings.append(Finding(source, f"line {line}", f"{found}; expected whole microseconds, above 0"))
             continue
         if rows and len(cells) != len(rows[0]):
@@ -144,8 +147,8 @@ def _shapes(text: str, source: str) -> list[tuple[str, int]]:
             found.append(_convolution(*numbers) if kind == "CONV" else ("gemm", _positive(prod(numbers))))
         except (ValueError, ZeroDivisionError):
             message = (
-                f"is {row.strip()!r}; expected CONV,height-width-in-out-kernel-kernel-pad-pad-stride-stride-groups "
-                "or GEMM,rows-columns-depth"
+                f"is {shown(row.strip())}; expected "
+                "CONV,height-width-in-out-kernel-kernel-pad-pad-stride-stride-groups or GEMM,rows-columns-depth"
             )
             findings.append(Finding(source, f"line {line}", message))
     if findings:

@@ -10,7 +10,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from ..model.layer_times import LayeredModel
-from ..model.profile import MeasuredPoint, Profile
+from ..model.parsing import parse_record
+from ..model.profile import Profile
 from .profile_files import refuse_impossible
 from .veltair import read_veltair
 
@@ -24,20 +25,23 @@ def read_whole_models(folder: Path) -> list[Profile]:
     Raises
     ------
     InputError
-        As `read_veltair` does, and if times are of cores that no partition of the CPU has.
+        As `read_veltair` does, if times are of cores that no partition of the CPU has, or add up to more than a
+        profile may hold.
     """
-    made = [_whole(model) for model in read_veltair(folder)]
-    refuse_impossible(made, str(folder))
+    source = str(folder)
+    made = [_whole(model, source) for model in read_veltair(folder)]
+    refuse_impossible(made, source)
     return made
 
 
-def _whole(model: LayeredModel) -> Profile:
+def _whole(model: LayeredModel, source: str) -> Profile:
     of_layers = [list(accumulate(layer.ms, min)) for layer in model.layers if layer.ms is not None]
     totals = [round(sum(column), 3) for column in zip(*of_layers, strict=True)]
     points = tuple(
-        MeasuredPoint(cores=cores, batch=1, processes=1, latency_ms=ms, throughput_rps=1000 / ms)
+        {"cores": cores, "batch": 1, "processes": 1, "latency_ms": ms, "throughput_rps": 1000 / ms}
         for cores, ms in zip(model.cores, totals, strict=True)
     )
     method = f"{model.provenance.method} Times of all layers added up; never slower on more cores."
     provenance = model.provenance.model_copy(update={"method": method})
-    return Profile.model_validate({"model": model.model, "cpu": CPU, "points": points, "provenance": provenance})
+    data = {"model": model.model, "cpu": CPU, "points": points, "provenance": provenance}
+    return parse_record(Profile, data, source)

@@ -168,6 +168,17 @@ def parse_record(record: type[RecordT], data: Any, source: str) -> RecordT:
     raise InputError(wrong.findings) from error
 
 
+def parse_part(record: type[RecordT], data: Any, source: str, where: str) -> RecordT:
+    """Turns what stands at a place within a file into a record, as `parse_record` does; findings name the place."""
+    try:
+        return parse_record(record, data, source)
+    except InputError as error:
+        findings = [
+            Finding(one.source, f"{where}, {one.path}" if one.path else where, one.message) for one in error.findings
+        ]
+        raise InputError(findings) from None
+
+
 def read_record(record: type[RecordT], path: Path) -> RecordT:
     """Reads a YAML or JSON file as a record; raises InputError as `read_text`, `parse_text`, `parse_record` do."""
     return parse_record(record, parse_text(read_text(path), str(path)), str(path))
@@ -179,7 +190,9 @@ def closest(name: str, names: Iterable[str]) -> str:
     folded = {item.casefold(): item for item in known}
     if near := difflib.get_close_matches(name[:MOST_SHOWN].casefold(), folded, n=1, cutoff=0.6):
         return f"Did you mean {folded[near[0]]!r}?"
-    shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
+    shown = ", ".join(item[:MOST_SHOWN] for item in known[:12]) + (
+        f" and {len(known) - 12} more" if len(known) > 12 else ""
+    )
     return f"Known: {shown}." if known else "None is known."
 
 
@@ -279,17 +292,22 @@ def _path_and_message(record: type[BaseModel], item: Any) -> tuple[str, str]:
             return path, f"is {found}; expected a finite number"
         case "literal_error" | "enum":
             return path, f"is {found}; expected {context['expected']}"
-        case "too_short":
-            return path, f"has {context['actual_length']} entries; expected at least {context['min_length']}"
+        case "too_short" | "too_long":
+            return path, f"has {context['actual_length']} entries; expected {_length(context)}"
         case "tuple_type" | "list_type":
             return path, f"is {found}; expected a list"
         case "model_type" | "dict_type":
             return path, f"is {found}; expected a mapping of fields to values"
-        case "string_too_long":
-            return path, f"is {found}; expected at most {context['max_length']} characters"
+        case "string_too_short" | "string_too_long":
+            return path, f"is {found}; expected {_length(context)} characters"
         case _:
             expected = item["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
             return path, f"is {found}; expected {expected}"
+
+
+def _length(context: Any) -> str:
+    """Returns how long something may be, of which pydantic says only the limit that it breaks."""
+    return f"at least {context['min_length']}" if "min_length" in context else f"at most {context['max_length']}"
 
 
 def _fields_beside(record: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

@@ -110,7 +110,7 @@ def fit_profile(profile: Profile, max_processes: int = 3) -> Profile:
     """
     points = [point for point in profile.mig_points if point.processes <= max_processes]
     if not points:
-        raise ValueError(f"{profile.model}: no measured point with at most {max_processes} processes to fit")
+        raise ValueError(f"has no measured point with at most {max_processes} processes, to fit")
     groups: dict[tuple[str, int], list[MeasuredPoint]] = defaultdict(list)
     for point in points:
         groups[point.mig_profile or "", point.processes].append(point)

@@ -33,7 +33,7 @@ def test_throughput_of_one_process_becomes_that_of_all(tmp_path: Path) -> None:
 
 
 def test_latency_is_as_published_without_noise_of_binary_fractions(tmp_path: Path) -> None:
-    profile = read_one(tmp_path, "1,1,1,74.408,0.013", "1,2,1,61.2,0.0331", "1,4,1,60,1.131")
+    profile = read_one(tmp_path, "1,1,1,74.408,0.013", "1,2,1,61.2,0.0331", "1,4,1,6,1.131")
     assert [point.latency_ms for point in profile.points] == [13, 33.1, 1131]
 
 

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from pydantic import ValidationError
 from scipy.optimize import OptimizeWarning, curve_fit
 
 from ...model.fit_error import FitError
@@ -151,8 +152,8 @@ def fit_gpu(measured: GpuMeasurements) -> tuple[GpuCoefficients, tuple[Residual,
             scheduling_ms_offset=_digits(offset),
             pcie_bytes_per_ms=measured.pcie_bytes_per_ms,
         )
-    except ValueError as error:
-        raise DivergedFitError(f"gives coefficients that cannot be: {error}") from error
+    except ValidationError as error:
+        raise DivergedFitError(f"gives coefficients that cannot be: {_in_words(error)}") from error
     residuals = [
         Residual(FREQUENCY, None, None, int(c), float(f), top + gpu.frequency_mhz_per_w * w)
         for c, f, w in zip(copies[unthrottled:], measured.frequency_mhz[unthrottled:], over.tolist(), strict=True)
@@ -219,9 +220,15 @@ def fit_model(
             ),
             errors=_errors([*residuals, *gpu_residuals]),
         )
-    except ValueError as error:
-        raise DivergedFitError(f"{measured.name}: gives coefficients that cannot be: {error}") from error
+    except ValidationError as error:
+        raise DivergedFitError(f"{measured.name}: gives coefficients that cannot be: {_in_words(error)}") from error
     return interference, residuals
+
+
+def _in_words(error: ValidationError) -> str:
+    """Returns which figures a record refuses, on one line."""
+    wrong = error.errors(include_url=False)
+    return "; ".join(f"{'.'.join(map(str, one['loc']))} is {one['input']}: {one['msg']}" for one in wrong)
 
 
 def _errors(residuals: Sequence[Residual]) -> dict[str, FitError]:
