@@ -60,10 +60,13 @@ EXACT = {
     "mps": set(),
     "surroundings": {"mps"},
     "mig": {"backends", "mps", *PROOF},
+    "dealt_costs": {"covers", "mps"},
     "dual": {"covers", "mig", "mps"},
     "primal": {"backends", "covers", "dual", "mps", *PROOF},
     "whole_gpus": {"backends", "covers", "dual", "primal", *PROOF},
-    "fleet": {"backends", "covers", "dual", "mig", "mps", "primal", "surroundings", "whole_gpus", *PROOF},
+    "fleet": {
+        *("backends", "covers", "dealt_costs", "dual", "mig", "mps", "primal", "surroundings", "whole_gpus", *PROOF)
+    },
     "shedding": {"backends", "covers", "dual", "fleet", "mig", "mps", *PROOF},
     "capacity": {"backends", "mig", "mps", *PROOF},
     "shared_capacity": {"backends", "capacity", "fleet"},

@@ -76,6 +76,8 @@ class FleetPrices:
     """Numbers of the partition sizes that some workload can use."""
     supply: Supply
     demands: Demands
+    method: str = PRICES
+    """Of the bound."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,10 +20,11 @@ from ...model.plan import Start
 from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
-from ..proof import ended
+from ..proof import ended, is_within
 from ..surroundings.customers import Customers, customers_of
 from .first_fleet import first_fleet
 from .fleet_answer import FleetAnswer, price_of
+from .fleet_by_dealt_costs import with_dealt_bound
 from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
 from .fleet_by_sets import ListedSets, list_sets, solve_by_sets
 from .fleet_by_surroundings import PlanAndBound, SurroundingsSearch
@@ -40,6 +41,9 @@ MOST_WORKLOADS = 600
 
 PRICING = 0.3
 """Part of the time that prices and the plan at them may take where the programs follow."""
+
+DEALING = 0.35
+"""Part of the time that is left that dealing GPUs to their residents may take where services may be split."""
 
 WHOLE = 0.6
 """Part of the time that is left that a search for plans of whole services may take where they may be split."""
@@ -76,7 +80,6 @@ def solve_mixed_fleet(
     prices = fleet_prices(resolved, start=start, deadline=time.monotonic() + PRICING * time_limit_s)
     if prices.bound == inf:
         return FleetAnswer(StopReason.INFEASIBLE, SOLVER, None, PRICES, None)
-    bound = prices.bound, PRICES
     report(f"exact: no plan costs less than ${prices.bound:,.2f}/h")
     on_answer(_priced_answer(resolved, prices, None, limited=True))
     plans: list[Sequence[AllocatedGpu]] = []
@@ -91,6 +94,13 @@ def solve_mixed_fleet(
     best = _cheapest(resolved, plans)
     if customers is not None and best is not None:
         return _by_surroundings(resolved, prices, sets, customers, best, on_answer, deadline)
+    dealt = _with_dealt_bound(resolved, prices, best, on_answer, deadline)
+    if dealt.bound == inf:
+        return FleetAnswer(StopReason.INFEASIBLE, SOLVER, None, dealt.method, None)
+    if dealt.bound > prices.bound and best is not None and _is_near(resolved, best, dealt):
+        return _priced_answer(resolved, dealt, best, limited=False)
+    prices = dealt
+    bound = prices.bound, prices.method
     if not sets.complete and best is not None:
         whole = _of_whole_services(resolved, prices, best, on_answer, deadline)
         if whole.stopped in (StopReason.PROVED, StopReason.GAP_REACHED):
@@ -123,10 +133,27 @@ def _by_surroundings(
     def answer(found: PlanAndBound, limited: bool) -> FleetAnswer:
         return _answer(resolved, prices, found.bound, list(found.gpus), limited)
 
-    known = PlanAndBound(best, price_of(resolved, best), (prices.bound, PRICES))
+    known = PlanAndBound(best, price_of(resolved, best), (prices.bound, prices.method))
     search = SurroundingsSearch(resolved, sets, customers, known, lambda found: on_answer(answer(found, limited=True)))
     search.run(deadline)
     return answer(search.best, limited=time.monotonic() >= deadline)
+
+
+def _with_dealt_bound(
+    resolved: ResolvedProblem,
+    prices: FleetPrices,
+    best: list[AllocatedGpu] | None,
+    on_answer: Callable[[FleetAnswer], None],
+    deadline: float,
+) -> FleetPrices:
+    """Returns the prices with the bound by dealt GPUs where that is greater."""
+    until = time.monotonic() + DEALING * max(deadline - time.monotonic(), 0.0)
+    cost = None if best is None else price_of(resolved, best)
+    greater = with_dealt_bound(resolved, prices, cost, deadline=until)
+    if greater.bound > prices.bound:
+        report(f"exact: no plan costs less than ${greater.bound:,.2f}/h")
+        on_answer(_priced_answer(resolved, greater, best, limited=True))
+    return greater
 
 
 def _of_whole_services(
@@ -149,7 +176,7 @@ def _of_whole_services(
     customers = customers_of(whole, sets.shared)
     if customers is None:
         return answer(best)
-    known = PlanAndBound(best, price_of(resolved, best), (prices.bound, PRICES))
+    known = PlanAndBound(best, price_of(resolved, best), (prices.bound, prices.method))
     search = SurroundingsSearch(whole, sets, customers, known, lambda found: on_answer(answer(found.gpus)))
     search.run(time.monotonic() + WHOLE * max(deadline - time.monotonic(), 0.0))
     return answer(search.best.gpus)
@@ -188,10 +215,15 @@ def _cheapest(resolved: ResolvedProblem, plans: Sequence[Sequence[AllocatedGpu]]
     return None if best is None else list(best)
 
 
+def _is_near(resolved: ResolvedProblem, gpus: Sequence[AllocatedGpu], prices: FleetPrices) -> bool:
+    """Tells whether a plan is proven, or within the gap that is asked for."""
+    return is_within(resolved.gap, price_of(resolved, gpus), prices.bound)
+
+
 def _priced_answer(
     resolved: ResolvedProblem, prices: FleetPrices, gpus: list[AllocatedGpu] | None, limited: bool
 ) -> FleetAnswer:
-    return _answer(resolved, prices, (prices.bound, PRICES), gpus, limited)
+    return _answer(resolved, prices, (prices.bound, prices.method), gpus, limited)
 
 
 def _answer(

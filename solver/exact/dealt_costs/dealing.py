@@ -1,0 +1,72 @@
+"""
+GPUs of all types under MPS dealt to their residents: what every rate takes of them at least.
+
+For services whose rates may be split over GPUs. Where all are whole, their prices prove more (surroundings/). The rule
+of what a batch may take has to be that of execution: others allow each service a rate of its own at each time.
+"""
+
+import time
+
+import numpy as np
+
+from ...performance.resolve import ResolvedProblem
+from ..covers.dealt_rates import DealtRates
+from ..mps.items import classes_of
+from .deal import Asking, DealSearch
+from .resident_covers import LEVELS
+
+MOST_CLASSES = 5_000
+"""Classes of alike services up to which GPUs are dealt."""
+
+SAFE = 1 - 1e-6
+"""What is dealt is multiplied by, against rounding in sums."""
+
+
+class Dealing:
+    """What is dealt of the GPUs of each type; it becomes more."""
+
+    def __init__(self, resolved: ResolvedProblem) -> None:
+        self._classes = classes_of(resolved)
+        self._number = np.zeros(len(resolved.required_rps), dtype=np.int64)
+        for c, members in enumerate(self._classes):
+            self._number[list(members)] = c
+        self._types: list[tuple[np.ndarray, DealSearch] | None] = []
+        first = np.array([members[0] for members in self._classes], dtype=np.int64)
+        times = np.array([float(len(members)) for members in self._classes])
+        whole = np.array([workload.max_replicas == 1 for workload in resolved.problem.workloads], dtype=bool)
+        for mps in resolved.mps.values():
+            here = np.flatnonzero(mps.usable[first] & (mps.demand_mib[first] <= mps.memory_mib))
+            here = here[np.lexsort((resolved.required_rps[first[here]], mps.kind[first[here]]))]
+            rows = first[here]
+            asking = Asking(rows, times[here], resolved.limit_ms[rows], resolved.required_rps[rows], whole[rows])
+            self._types.append((here, DealSearch(mps, asking)) if rows.size else None)
+
+    def improve(self, deadline: float) -> None:
+        """Deals each type better, until `deadline`, as time.monotonic() has it."""
+        searches = [own[1] for own in self._types if own is not None]
+        for turn, search in enumerate(searches):
+            now = time.monotonic()
+            search.run(now + (deadline - now) / (len(searches) - turn))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no type can be dealt better."""
+        return not any(own is not None and own[1].can_part for own in self._types)
+
+    def rates(self) -> DealtRates:
+        """Returns what all services take."""
+        classes, types = len(self._classes), len(self._types)
+        least = np.full((classes, types, LEVELS + 1), np.inf)
+        least[:, :, 0] = 0.0
+        for g, own in enumerate(self._types):
+            if own is not None:
+                here, search = own
+                least[here, g] = search.covers().cost * SAFE
+        return DealtRates(least[self._number])
+
+
+def can_deal(resolved: ResolvedProblem) -> bool:
+    """Tells whether some service may be split over GPUs under MPS that can be dealt to their residents."""
+    if resolved.problem.settings.mps_rules != "free" or any(mps.promise is not None for mps in resolved.mps.values()):
+        return False
+    return bool(resolved.mps) and any(workload.max_replicas != 1 for workload in resolved.problem.workloads)

@@ -1,0 +1,165 @@
+"""What GPUs deal to their residents, on GPUs that keep their SLOs by the scalar equations, and plans that are known."""
+
+import random
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from oracles import igniter_scalar
+from problems.igniter_instances import COEFFICIENTS, FLEET, GPU, MODELS, V100
+from problems.instances import problem_of
+
+from sliceplan.solver.api import solve
+from sliceplan.solver.exact.dealt_costs.dealing import Dealing, can_deal
+from sliceplan.solver.exact.fleet.fleet_by_dealt_costs import DEALT, with_dealt_bound
+from sliceplan.solver.exact.fleet.fleet_by_prices import fleet_prices
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.resolve import resolve
+
+PROFILES = shipped_profiles()
+
+
+def gpu_of(draw, models):
+    """Returns the residents of a GPU as (service, latency, throughput), services by their models."""
+    count = draw.choice([1, 1, 2, 3, 4, 6, 9])
+    cuts = sorted(draw.sample(range(1, 40), count - 1))
+    ends = [*cuts, draw.choice([40, 40, 40, max(cuts, default=20) + 1])]
+    units = [end - begin for begin, end in zip([0, *cuts], ends, strict=True)]
+    service = [draw.randrange(len(models)) for _ in units]
+    batch = [draw.choice([1, 2, 4, 7, 12, 24]) for _ in units]
+    residents = [(COEFFICIENTS[models[w]], b, u * 2.5) for w, b, u in zip(service, batch, units, strict=True)]
+    figures = igniter_scalar.predict(GPU, residents)
+    return [(w, f.latency_ms, f.throughput_rps) for w, f in zip(service, figures, strict=True)]
+
+
+def planted(seed, *, most_gpus=4, fleet=FLEET, **settings):
+    """Returns a problem that some GPUs serve which are full of residents at their limits, and these GPUs."""
+    draw = random.Random(seed)
+    models = [draw.randrange(4) for _ in range(draw.randint(1, 6))]
+    gpus = [gpu_of(draw, models) for _ in range(draw.randint(1, most_gpus))]
+    workloads = []
+    for w, model in enumerate(models):
+        own = [(latency, rate) for gpu in gpus for service, latency, rate in gpu if service == w]
+        if own:
+            slo = 2 * max(latency for latency, _ in own) * draw.choice([1.0, 1.0, 1.3])
+            rate = sum(rate for _, rate in own)
+            workloads.append({"name": str(w), "model": MODELS[model], "slo_ms": slo, "rate_rps": rate})
+    return problem_of(workloads, fleet=fleet, **settings), gpus
+
+
+@pytest.mark.parametrize("first", [0, 6])
+def test_no_gpu_deals_more_than_it_costs(first):
+    """
+    Property: whatever the weights and boxes, and which of its GPUs a service's residents are on.
+
+    Each resident costs what the staircase of its service says of what it carries in truth.
+    """
+    nearest = 0.0
+    for seed in range(first, first + 6):
+        problem, gpus = planted(seed)
+        resolved, draw = resolve(problem, PROFILES), np.random.default_rng(seed)
+        search = next(own[1] for own in Dealing(resolved)._types)
+        for turn in range(3):
+            boxes = len(search.deal.boxes)
+            weights = draw.dirichlet(np.full(4, draw.choice([0.2, 1.0, 5.0])), boxes)
+            search.deal = replace(search.deal, weights=weights if turn != 1 else search.deal.weights)
+            of_service = staircases_of(search, resolved)
+            for gpu in gpus:
+                dealt = sum(cheapest(of_service[problem_row(problem, w)], rate) for w, _, rate in gpu)
+                assert dealt <= 1 + 1e-9, (seed, turn, gpu)
+                nearest = max(nearest, dealt)
+            search.run(time.monotonic() + 0.2)
+    assert nearest > 0.9
+
+
+def problem_row(problem, service):
+    return [workload.name for workload in problem.workloads].index(str(service))
+
+
+def staircases_of(search, resolved):
+    """Returns the staircase of each workload."""
+    asking = search._asking
+    found = {}
+    for cost, (own, points) in zip(search.deal.costs, search.deal.order(asking, search._kind_of), strict=True):
+        for place, steps in points.staircases(cost):
+            found[int(asking.workload[own[place]])] = steps
+    assert len(found) == len(resolved.required_rps)
+    return found
+
+
+def cheapest(steps, rate):
+    """Returns the least cost of a resident that carries so much."""
+    return min(cost for carried, cost in zip(steps.rate_rps, steps.cost, strict=True) if carried >= rate * (1 - 1e-9))
+
+
+@pytest.mark.parametrize("first", [0, 8])
+def test_the_bound_is_no_more_than_what_a_known_plan_costs(first):
+    """Property: on the GPUs that a problem was made of, which split its services in any way."""
+    proven = 0
+    for seed in range(first, first + 8):
+        problem, gpus = planted(seed, most_gpus=5)
+        resolved = resolve(problem, PROFILES)
+        dealing = Dealing(resolved)
+        for _ in range(2):
+            dealing.improve(time.monotonic() + 0.6)
+            dealt = dealing.rates().least[:, 0, -1].sum()
+            assert dealt <= len(gpus), (seed, dealt)
+        proven += dealt > len(gpus) - 1
+    assert proven >= 2
+
+
+def test_the_bound_is_greater_than_that_of_residents_alone_on_their_gpus():
+    """Services of one model each would be alone on their GPUs are beside others here, who slow them down."""
+    workloads = [
+        {"name": f"{model}{i}", "model": model, "slo_ms": 30 + i, "rate_rps": rate}
+        for model, rate in zip(MODELS, (600, 200, 100, 80), strict=True)
+        for i in range(4)
+    ]
+    resolved = resolve(problem_of(workloads, fleet=FLEET), PROFILES)
+    prices = fleet_prices(resolved, deadline=time.monotonic() + 5)
+    found = with_dealt_bound(resolved, prices, None, deadline=time.monotonic() + 2)
+    plan = solve(problem_of(workloads, fleet=FLEET, time_limit_s=5), profiles=PROFILES)
+    assert found.method == DEALT
+    assert prices.bound < found.bound <= plan.cost_per_hour * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_beside_mig_the_bound_is_no_more_than_any_plan_costs(seed):
+    """Property: services may be on partitions and on shares at once."""
+    fleet = [{"gpu": "A100-80GB", "sharing": ["mig"]}, {"gpu": V100, "sharing": ["mps"]}]
+    problem, gpus = planted(seed, fleet=fleet)
+    resolved = resolve(problem, PROFILES)
+    prices = fleet_prices(resolved, deadline=time.monotonic() + 5)
+    found = with_dealt_bound(resolved, prices, None, deadline=time.monotonic() + 3)
+    of_v100 = resolved.fleet_by_name[V100].price_per_hour
+    assert found.bound >= prices.bound
+    assert found.bound <= len(gpus) * of_v100 * (1 + 1e-9)
+    assert found.bound <= solve(problem, profiles=PROFILES, time_limit_s=3).cost_per_hour * (1 + 1e-9)
+
+
+def test_gpus_are_dealt_only_where_services_may_be_split():
+    workloads = [{"name": "a", "model": "alexnet", "slo_ms": 30, "rate_rps": 100}]
+    assert can_deal(resolve(problem_of(workloads, fleet=FLEET), PROFILES))
+    whole = [{**workloads[0], "max_replicas": 1}]
+    assert not can_deal(resolve(problem_of(whole, fleet=FLEET), PROFILES))
+    assert not can_deal(resolve(problem_of(workloads, fleet=FLEET, mps_rules="igniter"), PROFILES))
+    assert not can_deal(resolve(problem_of(workloads, fleet=FLEET, latency="percentile"), PROFILES))
+
+
+def test_services_of_which_a_sample_is_looked_at_all_count():
+    """The weights are those of a sample, the bound is of all: it grows with every service."""
+    draw = random.Random(3)
+    workloads = [
+        {"name": str(i), "model": MODELS[i % 4], "slo_ms": draw.uniform(25, 60), "rate_rps": draw.uniform(20, 90)}
+        for i in range(90)
+    ]
+    resolved = resolve(problem_of(workloads, fleet=FLEET), PROFILES)
+    dealing = Dealing(resolved)
+    search = next(own[1] for own in dealing._types)
+    assert len(search._sampled) < 90
+    assert search._sample.number.sum() == 90
+    dealing.improve(time.monotonic() + 1)
+    least = dealing.rates().least[:, 0, -1]
+    assert (least > 0).all()
+    assert len(least) == 90
