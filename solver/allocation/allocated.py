@@ -1,7 +1,7 @@
 """What planners decide: which partitions stand on which GPU, for whom. `assembly` makes it a plan."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..performance.interference.prediction import Ints
@@ -66,6 +66,13 @@ class MpsGpu:
 
 
 AllocatedGpu = CutGpu | MpsGpu
+
+
+def renumbered(gpu: AllocatedGpu, workloads: Sequence[int]) -> AllocatedGpu:
+    """Returns a GPU of a part of a problem with the numbers that its workloads have in the whole."""
+    if isinstance(gpu, MpsGpu):
+        return replace(gpu, residents=tuple(replace(one, workload=workloads[one.workload]) for one in gpu.residents))
+    return gpu._replace(segments=tuple(one._replace(workload=workloads[one.workload]) for one in gpu.segments))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,12 @@ over all pairs of lanes until no pair gets cheaper. Splits that need more GPUs t
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from ..allocation.allocated import AllocatedGpu, CutGpu, MpsGpu
+from ..allocation.allocated import AllocatedGpu, renumbered
 from ..allocation.assembly import HEURISTIC_DONE, UNKNOWN_BOUND, assemble, without_plan
 from ..model.plan import Plan, Unserved
 from ..model.problem import Sharing
@@ -203,14 +203,7 @@ class _Search:
         gpus = [one for one in placed if not isinstance(one, Unserved) and one.workloads]
         if over_limits(part, "best-split", lane.entry, gpus):
             return None
-        return [_renumbered(gpu, members) for gpu in gpus]
-
-
-def _renumbered(gpu: AllocatedGpu, members: Sequence[int]) -> AllocatedGpu:
-    """Returns a GPU of a part of the problem with the numbers that its workloads have in the whole."""
-    if isinstance(gpu, MpsGpu):
-        return replace(gpu, residents=tuple(replace(r, workload=members[r.workload]) for r in gpu.residents))
-    return CutGpu(gpu.gpu, tuple(s._replace(workload=members[s.workload]) for s in gpu.segments), gpu.starts)
+        return [renumbered(gpu, members) for gpu in gpus]
 
 
 PLANNERS = (BestSplit(),)

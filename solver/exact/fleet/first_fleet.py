@@ -13,13 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...allocation.allocated import AllocatedGpu, MpsGpu
+from ...allocation.allocated import AllocatedGpu
 from ...performance.interference.prediction import Ints
 from ...performance.resolve import ResolvedProblem
 from ..mig.decoding import cut_gpus
-from ..mps.packed_residents import packed_on_each, packed_residents
+from ..mps.packed_residents import DEARNESS, packed_on_each, packed_some
 from .fleet_answer import price_of
-from .fleet_by_prices import DEARNESS, FleetPrices, cheapest_covers_of, costs_at, renumbered
+from .fleet_by_prices import FleetPrices, cheapest_covers_of, costs_at
 from .kept_limits import keeps_limits
 from .spare_plans import cheapest_cuts
 
@@ -38,15 +38,14 @@ def first_fleet(resolved: ResolvedProblem, prices: FleetPrices, *, deadline: flo
 def _by_costs(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> list[AllocatedGpu] | None:
     by_shares, by_partitions = costs_at(prices, np.full(len(resolved.mps), DEARNESS))
     resident = by_shares.min(axis=1) < by_partitions
-    hosts: list[MpsGpu] = []
+    hosts: list[AllocatedGpu] = []
     for g, gpu in enumerate(resolved.mps):
         rows = np.flatnonzero(resident & (by_shares.argmin(axis=1) == g))
         if rows.size:
-            own = resolved.restricted_to(rows.tolist())
-            packed = packed_residents(own, own.mps[gpu])
+            packed = packed_some(resolved, rows, gpu)
             if packed is None:
                 return None
-            hosts += [MpsGpu(gpu, tuple(renumbered(one, rows) for one in host.residents)) for host in packed]
+            hosts += packed
     cut = np.flatnonzero(~resident)
     if not np.isfinite(by_partitions[cut]).all():
         return None

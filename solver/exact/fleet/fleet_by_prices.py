@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...allocation.allocated import AllocatedGpu, MpsGpu, Resident
+from ...allocation.allocated import AllocatedGpu, MpsGpu, renumbered
 from ...model.plan import Start
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
@@ -31,11 +31,13 @@ from ..covers.undecided_classes import undecided_classes
 from ..dual.lagrangian_data import demands_of, known_prices, most_to_pay, supply_of
 from ..dual.lagrangian_dual import SLACK, PricedDemand, best_prices
 from ..dual.supply import Supply
-from ..mig.decoding import cut_gpus, shared_gpus
+from ..mig.decoding import cut_gpus
 from ..mig.patterns import Pattern, patterns_of
 from ..mps.column_generation import generate_columns
 from ..mps.columns import Column, columns_of_gpus, enumerate_columns, few_columns, item_tables
+from ..mps.decoding import shared_gpus
 from ..mps.items import MpsItems, mps_items
+from ..mps.packed_residents import DEARNESS
 from ..mps.program import by_columns
 from ..primal.restricted_master import ChosenCovers, MpsChoice, choose_covers
 from ..proof import is_within
@@ -45,9 +47,6 @@ PRICES = (
     "of shares (solver/exact/covers/shared_rates.py): no cut of a GPU is worth more than the GPU, every workload costs "
     "at least its cheapest cover, and neighbours never make a resident faster"
 )
-
-DEARNESS = 1.15
-"""How much dearer than the fluid sets of residents are taken to be at first."""
 
 CLOSE_CALL = 0.25
 """Part of the cheaper of its two costs by which they may differ for a workload to stay open."""
@@ -181,7 +180,7 @@ def costs_at(prices: FleetPrices, dearness: Floats) -> tuple[Floats, Floats]:
     sizes = len(prices.sizes)
     fluid = _fluid(prices)
     by_partitions = np.full(len(fluid), np.inf)
-    rows = np.flatnonzero(_can_be_covered(prices.demands))
+    rows = np.flatnonzero(prices.demands.can_be_covered())
     by_partitions[rows] = _covers(prices, rows, 0.0).floor
     with np.errstate(invalid="ignore"):  # what costs nothing and cannot be there
         by_shares = np.where(np.isfinite(fluid), fluid * (prices.priced.price[sizes:] * dearness), np.inf)
@@ -199,12 +198,6 @@ def _fluid(prices: FleetPrices) -> Floats:
     if prices.demands.shared is None:
         raise ValueError("no GPUs of the fleet may be shared by MPS")
     return prices.demands.shared.gpus
-
-
-def _can_be_covered(demands: Demands) -> np.ndarray:
-    """Tells of each workload whether partitions alone can serve it, its most replicas considered."""
-    largest = demands.part.max(axis=1, initial=0.0)
-    return np.asarray(largest * np.minimum(demands.most, 1e9) >= 1 - 1e-9)
 
 
 def _covers(prices: FleetPrices, rows: Ints, slack: float) -> Covers:
@@ -270,16 +263,8 @@ def _decoded(
     partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
     partitions[np.ix_(covered, prices.sizes)] = chosen.partitions
     used = [(pattern, int(times)) for pattern, times in zip(prices.patterns, chosen.cuts, strict=True) if times]
-    residents = [
-        MpsGpu(gpu.gpu, tuple(renumbered(one, hosted) for one in gpu.residents))
-        for gpu in shared_gpus(guests, shared.items, chosen.shared)
-    ]
+    residents = [renumbered(gpu, hosted.tolist()) for gpu in shared_gpus(guests, shared.items, chosen.shared)]
     return PricedPlan([*cut_gpus(resolved, used, partitions), *residents], chosen.cost)
-
-
-def renumbered(resident: Resident, hosted: Ints) -> Resident:
-    """Returns a resident whose workload is numbered among `hosted`, with its own number."""
-    return replace(resident, workload=int(hosted[resident.workload]))
 
 
 def _dearness(resolved: ResolvedProblem, prices: FleetPrices, plan: PricedPlan, before: Floats) -> Floats:

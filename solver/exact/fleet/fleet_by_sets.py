@@ -19,9 +19,10 @@ from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ..cost_lattice import NO_GAP, cost_lattice
 from ..mig.cutting_stock import CuttingStockAnswer, solve_cutting_stock
-from ..mig.decoding import cut_gpus, shared_gpus
+from ..mig.decoding import cut_gpus
 from ..mps.column_generation import generate_columns
 from ..mps.columns import Column, Columns, ItemTable, columns_of_gpus, enumerate_columns, few_columns, item_tables
+from ..mps.decoding import shared_gpus
 from ..mps.items import MpsItems, mps_items
 from ..mps.program import as_fluid, by_columns
 from ..proof import ended, is_within

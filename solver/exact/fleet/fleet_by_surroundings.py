@@ -24,8 +24,8 @@ from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
 from ..cost_lattice import NO_GAP, cost_lattice
 from ..mig.cutting_stock import CuttingStockAnswer, solve_cutting_stock
-from ..mig.decoding import shared_gpus
 from ..mps.columns import Column
+from ..mps.decoding import shared_gpus
 from ..mps.program import MpsAnswer, by_columns
 from ..proof import is_within
 from ..surroundings.cheaper_sets import cheaper_sets

@@ -20,13 +20,16 @@ from math import ceil
 
 import numpy as np
 
-from ...allocation.allocated import MpsGpu, Resident
+from ...allocation.allocated import AllocatedGpu, MpsGpu, Resident, renumbered
 from ...performance.alone import alone_on
 from ...performance.igniter_rules import Demand, IgniterDemands, alone_units, demands, least_share_batches
 from ...performance.interference.least_shares import least_shares
 from ...performance.interference.prediction import Ints
 from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
+
+DEARNESS = 1.15
+"""How much dearer than the fluid sets of residents are taken to be at first."""
 
 
 def packed_on_each(resolved: ResolvedProblem) -> list[list[MpsGpu]]:
@@ -48,6 +51,13 @@ def packed_residents(resolved: ResolvedProblem, mps: MpsType) -> list[MpsGpu] | 
         for one in asked.dedicated
     ]
     return [*dedicated, *_packed(mps, asked.shared)]
+
+
+def packed_some(resolved: ResolvedProblem, rows: Ints, gpu: str) -> list[AllocatedGpu] | None:
+    """Returns GPUs of one type that host some of the workloads; None: it cannot host one of them."""
+    own = resolved.restricted_to(rows.tolist())
+    packed = packed_residents(own, own.mps[gpu])
+    return None if packed is None else [renumbered(host, rows.tolist()) for host in packed]
 
 
 def _freely_demanded(resolved: ResolvedProblem, mps: MpsType) -> list[Demand] | None:

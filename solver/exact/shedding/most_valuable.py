@@ -19,9 +19,10 @@ from itertools import islice
 from ...allocation.allocated import AllocatedGpu, CutGpu, MpsGpu
 from ...performance.resolve import ResolvedProblem
 from ..mig.cutting_stock import CuttingStockAnswer
-from ..mig.decoding import cut_gpus, shared_gpus
+from ..mig.decoding import cut_gpus
 from ..mig.spare_capacity import SpareRules, spare_rules
 from ..mps.columns import columns_of_gpus, enumerate_columns, item_tables
+from ..mps.decoding import shared_gpus
 from ..mps.items import Item, mps_items
 from ..mps.program import MpsAnswer, PartBuilder, as_fluid, by_columns
 from .first_choice import first_choice, most_value, order_of_choice, prices_to_choose_by
