@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
+from ..allocation.adjusted_batches import with_adjusted_batches
 from ..allocation.completed import UNKNOWN, completed
+from ..analysis.by_objective import by_objective
 from ..check import check
 from ..check.violation import Violation
 from ..metrics.plan_columns import plan_columns
 from ..model.plan import Plan, PlanViolation, Status
 from ..model.problem import Problem
 from ..model.profile import Profile
+from ..planners.planner import Planner
+from .task import Task
 
 
 class WrongPlanError(RuntimeError):
@@ -48,6 +52,16 @@ def finish_plan(
     if violations:
         raise WrongPlanError(f"{plan.planner} returned a plan that does not hold: {'; '.join(map(str, violations))}")
     return plan
+
+
+def finished(task: Task, planner: Planner, plan: Plan) -> Plan:
+    """Returns a planner's plan as it leaves: with the figure that is asked for and batches adjusted, verified."""
+    problem = task.resolved.problem
+    plan = by_objective(task.resolved, plan)
+    if problem.settings.bda:
+        plan = with_adjusted_batches(task.resolved, plan)
+    own_model = planner.own_model or (planner.own_rule and problem.settings.latency != "execution")
+    return finish_plan(problem, plan, task.profiles, own_model=own_model, cost_without=task.cost_without)
 
 
 def _broken(violation: Violation) -> PlanViolation:

@@ -7,13 +7,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from threading import Event
 from typing import Any
 
 from ..allocation import assembly
-from ..allocation.adjusted_batches import with_adjusted_batches
 from ..allocation.allocated import AllocatedGpu
-from ..analysis.by_objective import by_objective
 from ..analysis.known_gpus import NOTHING, KnownGpus
 from ..model.collector import collector_paused
 from ..model.errors import Finding, InputError, described
@@ -25,11 +22,12 @@ from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem, resolve
 from ..performance.unservable import unservable, unservable_by_sums
 from ..planners import registry
-from ..planners.exact_plans.answers import unproven
+from ..planners.exact_plans.answers import of_known
 from ..planners.planner import Planner
-from ..runtime.interruption import Stopped, Watch, best_so_far, interruptible_by
+from ..runtime.interruption import Stopped, Watch, best_so_far
 from ..runtime.progress import report
-from .finishing import WrongPlanError, finish_plan
+from .at_hand import at_hand_first, at_hand_last, better_of
+from .finishing import finished
 from .task import Task
 
 OnPlan = Callable[[Plan], object]
@@ -40,9 +38,6 @@ UNSERVABLE = Search(stopped=StopReason.INFEASIBLE, time_limit_s=None, solver=Non
 
 FOR_COMPARING = 0.2
 """Part of the time for the plan without spares or standby processes, of which only the cost is shown."""
-
-AT_HAND_S = 0.5
-"""Seconds beyond the end of a search for a plan without one: so all together are within 1 s of the limit."""
 
 NO_SPARES = {"spare_services": 0, "spare_rate": 0.0, "spare_gpu_loss": False}
 
@@ -78,35 +73,13 @@ def planned(task: Task, planner: Planner, known: KnownGpus = NOTHING, on_plan: O
         if is_asked
     }
     with_costs = replace(task, cost_without=without)
+    first = at_hand_first(with_costs, planner)
+    if first is not None and first.gpus and not with_costs.left_s:
+        return first
     plan = _verified(with_costs, planner, known, on_plan)
-    return _at_hand(with_costs, planner, plan) if plan.status is Status.TIMEOUT else plan
-
-
-def _at_hand(task: Task, planner: Planner, ended: Plan) -> Plan:
-    """
-    Returns what the planner has at hand without a search, for a search that ended before it had a plan.
-
-    `finish_plan` checks it under all rules of the problem; where it does not hold, or takes too long, the answer stays
-    that there is none. Bound and stop reason are those of the search. What ended the search is over, so it does not end
-    this too.
-    """
-    with interruptible_by(Event()):
-        verified = partial(_verified_at_hand, task, planner, ended)
-        return best_so_far(verified, lambda _: ended, deadline=time.monotonic() + AT_HAND_S)
-
-
-def _verified_at_hand(task: Task, planner: Planner, ended: Plan) -> Plan:
-    started = time.perf_counter()
-    with collector_paused():
-        gpus = planner.at_hand(task.resolved)
-        if not gpus:
-            return ended
-        try:
-            plan = _finished(task, planner, unproven(task.resolved, gpus, ended.search, ended.bound))
-        except WrongPlanError as error:
-            _not_shown(error)
-            return ended
-    return plan.model_copy(update={"runtime_s": round(ended.runtime_s + time.perf_counter() - started, 6)})
+    if first is None and plan.status is Status.TIMEOUT:
+        first = at_hand_last(with_costs, planner)
+    return plan if first is None else better_of(plan, first)
 
 
 def _cost_without(changes: Mapping[str, Any], task: Task, planner: Planner) -> float | None:
@@ -135,7 +108,7 @@ def _run_and_checked(task: Task, planner: Planner, known: KnownGpus, on_plan: On
         plan = best_so_far(search, partial(_given_up, task, planner), deadline=task.deadline, watch=watch)
     if not plan.gpus and (gpus := known.build()):
         plan = _of_known(_with_points_of(known, resolved), plan, gpus)
-    return _finished(task, planner, _timed(_as_stated(plan, task), started))
+    return finished(task, planner, _timed(_as_stated(plan, task), started))
 
 
 def _searched(planner: Planner, task: Task) -> Plan:
@@ -157,7 +130,7 @@ def _searched(planner: Planner, task: Task) -> Plan:
 
 def _so_far(task: Task, planner: Planner, started: float, plan: Plan) -> Plan | None:
     """Returns what a search offers as it would be returned if it ended now, verified; None: no plan."""
-    return _finished(task, planner, _timed(_as_stated(plan, task), started)) if plan.gpus else None
+    return finished(task, planner, _timed(_as_stated(plan, task), started)) if plan.gpus else None
 
 
 def _not_shown(error: BaseException) -> None:
@@ -184,8 +157,8 @@ def _of_known(resolved: ResolvedProblem, plan: Plan, gpus: Sequence[AllocatedGpu
     """
     if plan.status is Status.INFEASIBLE:
         edge = plan.search.model_copy(update={"stopped": StopReason.GAP_LEFT})
-        return unproven(resolved, gpus, edge, assembly.UNKNOWN_BOUND)
-    return unproven(resolved, gpus, plan.search, plan.bound)
+        return of_known(resolved, gpus, edge, assembly.UNKNOWN_BOUND)
+    return of_known(resolved, gpus, plan.search, plan.bound)
 
 
 def _as_stated(plan: Plan, task: Task) -> Plan:
@@ -198,15 +171,6 @@ def _as_stated(plan: Plan, task: Task) -> Plan:
 def _given_up(task: Task, planner: Planner, stopped: Stopped) -> Plan:
     search = Search(stopped=stopped, time_limit_s=task.time_limit_s, solver=None)
     return assembly.without_plan(task.resolved, (), planner=planner.name, search=search)
-
-
-def _finished(task: Task, planner: Planner, plan: Plan) -> Plan:
-    problem, without = task.resolved.problem, task.cost_without
-    plan = by_objective(task.resolved, plan)
-    if problem.settings.bda:
-        plan = with_adjusted_batches(task.resolved, plan)
-    own_model = planner.own_model or (planner.own_rule and problem.settings.latency != "execution")
-    return finish_plan(problem, plan, task.profiles, own_model=own_model, cost_without=without)
 
 
 def _instead(resolved: ResolvedProblem, planner: Planner) -> str:

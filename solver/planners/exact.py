@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ..allocation.allocated import AllocatedGpu
 from ..model.counted import asks_for_capacity
 from ..model.plan import Plan, Start
 from ..model.problem import Sharing
@@ -10,7 +9,7 @@ from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
 from .exact_plans.answers import NAME
 from .exact_plans.refused_capacity import not_shared_capacity
-from .planner import SPARE_SETTINGS, Planner, cpus_of
+from .planner import SPARE_SETTINGS, AtHand, Planner, cpus_of
 
 
 class Exact(Planner):
@@ -58,12 +57,12 @@ class Exact(Planner):
     def plan_from(self, resolved: ResolvedProblem, start: Start, *, time_limit_s: float) -> Plan:
         return _way(resolved)(resolved, start, time_limit_s)
 
-    def at_hand(self, resolved: ResolvedProblem) -> Sequence[AllocatedGpu]:
+    def at_hand(self, resolved: ResolvedProblem) -> AtHand | None:
         if asks_for_capacity(resolved.problem) or resolved.problem.settings.keeps_spares:
-            return ()
-        from .exact_plans.at_hand import gpus_at_hand
+            return None
+        from .exact_plans.at_hand import at_hand
 
-        return gpus_at_hand(resolved)
+        return at_hand(resolved)
 
 
 Way = Callable[[ResolvedProblem, Start, float], Plan]

@@ -1,10 +1,11 @@
 """What a planner is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from ..allocation.allocated import AllocatedGpu
-from ..model.plan import Plan, Start
+from ..model.plan import Bound, Plan, Start
 from ..model.problem import ObjectiveName, Sharing
 from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
@@ -15,6 +16,16 @@ SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
 def cpus_of(resolved: ResolvedProblem) -> list[str]:
     """Returns the CPU types of a fleet."""
     return [entry.gpu.name for entry in resolved.fleet if "cores" in entry.sharing]
+
+
+@dataclass(frozen=True)
+class AtHand:
+    """What a planner knows of a problem without a search."""
+
+    bound: Bound
+    """That holds for every plan."""
+    plans: Callable[[], Iterator[Sequence[AllocatedGpu]]]
+    """Finds GPUs that serve everything, each time cheaper ones. Whether they hold is for the caller to verify."""
 
 
 class Planner(Protocol):
@@ -91,10 +102,10 @@ class Planner(Protocol):
         """Returns a plan as `plan` does, by a search that begins at a similar problem's plan or slice prices."""
         return self.plan(resolved, time_limit_s=time_limit_s)
 
-    def at_hand(self, resolved: ResolvedProblem) -> Sequence[AllocatedGpu]:
+    def at_hand(self, resolved: ResolvedProblem) -> AtHand | None:
         """
-        Returns GPUs that serve everything, found in a moment, for a search that ended before it had a plan.
+        Returns what it knows in a moment and without a solver, for a search that ended before it had a plan.
 
-        Empty: none were found, or it stands for a method of its own. Whether they hold is for the caller to verify.
+        None: nothing, or it stands for a method of its own.
         """
-        return ()
+        return None

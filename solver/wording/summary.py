@@ -87,12 +87,18 @@ def _without_plan(plan: Plan) -> str:
         return f"{plan.planner} does not take this problem, which says nothing about it: another planner may."
     if plan.status is Status.TIMEOUT:
         if plan.search.stopped == StopReason.INTERRUPTED:
-            return "Interrupted before a plan was found; whether there is one is open."
-        return "No plan was found within the time limit; whether there is one is open. Allow more time."
+            return f"Interrupted before a plan was found; {_open(plan)}"
+        return f"No plan was found within the time limit; {_open(plan)} Allow more time."
     # Plans of before there was this word are infeasible by heuristics too, which prove nothing.
     if plan.status is Status.NONE_FOUND or plan.search.stopped != StopReason.INFEASIBLE:
         return f"{plan.planner} found no plan, and it is not proven that there is none."
     return f"Proven: no plan exists. {counted(len(plan.unserved), 'service')} cannot be served."
+
+
+def _open(plan: Plan) -> str:
+    bound = plan.bound.cost_per_hour
+    known = "" if bound is None else f", but {COST.bound_in_words(bound)}"
+    return f"whether there is one is open{known}."
 
 
 def missed_slos(plan: Plan) -> dict[str, float]:

@@ -41,7 +41,7 @@ def judged(kind, seed, time_limit_s=10.0):
     cost = sum(price[gpu.gpu] for gpu in plan.gpus)
     if kind == "small" and (loose is None or cost < loose * (1 - Fraction(1, 10**9))):
         return f"false: a plan of {float(cost)}, and none is below {loose and float(loose)}"
-    if strict is not None and plan.bound.cost_per_hour > float(strict) * (1 + 1e-9):
+    if strict is not None and (plan.bound.cost_per_hour or 0.0) > float(strict) * (1 + 1e-9):
         return f"false: the bound is {plan.bound.cost_per_hour}, and {float(strict)} would do"
     if plan.status is Status.OPTIMAL and strict is not None and cost > strict * (1 + Fraction(1, 10**9)):
         return f"false: {float(cost)} is optimal, and {float(strict)} would do"
@@ -58,6 +58,17 @@ def test_small_problems_are_answered_as_enumeration_does(block):
             ends["too many"] += 1
     assert not [end for end in ends if end.startswith("false")], ends
     assert ends["optimal"] >= 4
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_what_is_at_hand_without_a_search_is_no_false_claim_either(kind):
+    ends = Counter()
+    for seed in range(20):
+        try:
+            ends[judged(kind, seed, time_limit_s=0.001)] += 1
+        except TooManyError:
+            ends["too many"] += 1
+    assert not [end for end in ends if end.startswith("false")], ends
 
 
 PROMISES = (

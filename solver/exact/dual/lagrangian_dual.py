@@ -33,7 +33,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from ...performance.interference.prediction import Floats
 from ..covers.cover_groups import CoverGroups, cover_groups
 from ..covers.covers import cheapest_covers, number_of_covers
-from ..covers.demands import Demands
+from ..covers.demands import Demands, in_parts
 from ..covers.listed_covers import ListedCovers, listed_covers
 from .pooled_covers import PooledCovers
 from .supply import LEAST_PRICE, Supply, feasible, feasible_unlimited, least_rent, proportional
@@ -81,9 +81,6 @@ COUNTED = 100
 
 MOST_COUNTED = 1 << 19
 """Partial covers on the way to theirs: with more, listing takes too long, however few come of it."""
-
-FEW_PARTITIONS = 3
-"""Partitions of its largest size that a workload of the smallest sample takes at most."""
 
 MOST_SEEN = 60
 """Demands that one search hands on to the next."""
@@ -152,7 +149,7 @@ def _best_prices(
         part, fewer, most = _sample(demands, supply, size, enough)
         weight = None
         if size == SAMPLES[0]:
-            part, weight = _in_parts(part)
+            part, weight = in_parts(part)
         price = _ascend(_Enumerated(part, weight), fewer, price, deadline, precision=1e-5, enough=most).price
     listing = None
     if workloads > FEW_ENUMERATED:
@@ -202,12 +199,6 @@ def _sample(demands: Demands, supply: Supply, size: int, enough: float) -> tuple
     part = size / workloads
     fewer = replace(supply, available=supply.available * part)
     return demands.of(rows), fewer, enough * part
-
-
-def _in_parts(demands: Demands) -> tuple[Demands, Floats]:
-    """Returns workloads of great rates as several of a part of the rate each, and how many each stands for."""
-    times = np.ceil(1 / (FEW_PARTITIONS * demands.part.max(axis=1)))
-    return replace(demands, part=np.minimum(demands.part * times[:, None], 1.0), kind=None), times
 
 
 def _slack(demands: Demands, price: Floats, slack: float, most_covers: float) -> Floats:

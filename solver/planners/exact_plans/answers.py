@@ -6,7 +6,9 @@ from math import ceil, log10
 
 from ...allocation.allocated import AllocatedGpu, MpsGpu
 from ...allocation.assembly import UNKNOWN_BOUND, assemble, without_plan
-from ...model.plan import Bound, Plan, Prices, Search, SizePrice, Unserved
+from ...exact.proof import is_proof
+from ...model.objective import COST
+from ...model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
@@ -53,11 +55,22 @@ def none_found(plan: Plan, resolved: ResolvedProblem, why: str = NO_SETS) -> Pla
     return plan.model_copy(update={"unserved": unserved})
 
 
-def unproven(
+def of_known(
     resolved: ResolvedProblem, gpus: Sequence[AllocatedGpu], search: Search, bound: Bound = UNKNOWN_BOUND
 ) -> Plan:
-    """Returns a plan of known GPUs, for a search that is ended before it has a better one."""
-    return assemble(resolved, gpus, planner=NAME, bound=bound, search=search)
+    """Returns a plan of known GPUs, for a search that ended before it had a better one; proven if the bound does."""
+    return with_bound(assemble(resolved, gpus, planner=NAME, bound=UNKNOWN_BOUND, search=search), bound)
+
+
+def with_bound(plan: Plan, bound: Bound) -> Plan:
+    """Returns an answer with a bound that is no less than its own, and with what that says of its plan."""
+    if plan.status is not Status.FEASIBLE:
+        return plan.model_copy(update={"bound": bound})
+    plan = plan.model_copy(update={"bound": bound, "gap": COST.gap(plan.cost_per_hour, bound.cost_per_hour)})
+    if not is_proof(plan.cost_per_hour, bound.cost_per_hour):
+        return plan
+    proven = plan.search.model_copy(update={"stopped": StopReason.PROVED})
+    return plan.model_copy(update={"search": proven, "status": Status.OPTIMAL})
 
 
 def prices_of(resolved: ResolvedProblem, price: Floats, rent: Floats, shared: dict[str, float]) -> Prices:

@@ -1,93 +1,154 @@
 """
-GPUs that serve everything, found in a moment and without a solver: for a search that ends before it has a plan.
+What there is without a solver, in a moment: a bound on the cost, and GPUs that serve everything.
 
-Loading the solvers alone takes longer than a short time limit. What published heuristics build needs none of them: a
-GPU type's instances as ParvaGPU places them, whole GPUs, and residents under MPS packed in a moment. Each type is tried
-for all services alone, and then every service on the first type that serves it. Whether the GPUs hold under all rules
-of the problem is not known here: whoever takes them verifies them first. Nothing is claimed of their cost.
+It is for a search that ends before it has a plan: loading the solvers alone takes longer than a short time limit.
+Prices come first (exact/dual/prices_at_hand.py), and their bound holds for every plan. Then every service is where it
+is cheapest at these prices: as a resident under MPS, packed in a moment, or covered by partitions for which GPUs are
+cut in a moment (exact/primal/cuts_at_hand.py). All services as residents on one type are tried beside that. Whether the
+GPUs hold under all rules of the problem is not known here: whoever takes them verifies them first. Nothing is claimed
+of their cost.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
 
-from ...allocation.allocated import AllocatedGpu, CutGpu, MpsGpu
+import numpy as np
+
+from ...allocation.allocated import AllocatedGpu
+from ...allocation.assembly import UNKNOWN_BOUND
+from ...exact.cost_lattice import cost_lattice
+from ...exact.covers.covers import cheapest_covers
+from ...exact.covers.demands import Demands
+from ...exact.dual.lagrangian_data import demands_of, most_to_pay, supply_of
+from ...exact.dual.prices_at_hand import prices_at_hand
+from ...exact.dual.supply import Supply
 from ...exact.fleet.kept_limits import keeps_limits
-from ...exact.mps.packed_residents import packed_residents
-from ...performance.fleet_types import FleetType
+from ...exact.fleet.whole_or_shared import shared_instead_of_whole
+from ...exact.mig.decoding import cut_gpus
+from ...exact.mig.patterns import Pattern, patterns_of
+from ...exact.mps.packed_residents import DEARNESS, packed_on_each, packed_some
+from ...exact.primal.cuts_at_hand import cuts_at_hand
+from ...model.plan import Bound
+from ...performance.interference.prediction import Floats, Ints
+from ...performance.latency_rules.server_sets import is_by_set
 from ...performance.resolve import ResolvedProblem
-from ..parvagpu import placed_by_parvagpu
-from ..single_type import serve_all, sizes_by_compute, without_plain_size
-from ..whole_gpu import placed_whole
+from ..planner import AtHand
+from .answers import bound_of
+
+PRICES = (
+    "Lagrangian bound at slice prices found without a solver (solver/exact/dual/prices_at_hand.py): no cut of a GPU is "
+    "worth more than the GPU, and every workload costs at least its cheapest cover"
+)
+
+PRICES_S = 0.15
+"""Seconds after which prices stay as good as they are."""
+
+CUTS_S = 0.1
+"""Seconds after which no better cuts are looked for, the time included that the first take to be verified."""
+
+CUT = -1
+"""Stands for the type under MPS of workloads that partitions serve."""
 
 
-def gpus_at_hand(resolved: ResolvedProblem) -> Sequence[AllocatedGpu]:
-    """Returns the cheapest of the GPUs that are found so, within all counts; empty: none were found."""
-    found = [gpus for gpus in _found(resolved) if keeps_limits(resolved, gpus)]
-    return min(found, key=lambda gpus: _cost(resolved, gpus), default=())
+def at_hand(resolved: ResolvedProblem) -> AtHand:
+    """Returns a bound, and how to find GPUs; of problems of least cost without partitions that are kept free."""
+    resolved = shared_instead_of_whole(resolved)
+    patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
+    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
+    supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
+    found = prices_at_hand(demands, supply, deadline=time.monotonic() + PRICES_S)
+    priced = _Priced(resolved, patterns, sizes, supply, demands, found.price)
+    return AtHand(_bound(resolved, found.bound), partial(_cheaper_and_cheaper, priced))
 
 
-def _found(resolved: ResolvedProblem) -> Iterator[Sequence[AllocatedGpu]]:
-    """Yields GPUs that serve everything: of one type each, then of the types that serve the services first."""
-    on_gpus = [entry for entry in resolved.fleet if "cores" not in entry.sharing]
-    for entry in on_gpus:
-        yield from _on_type(resolved, entry)
-    if len(on_gpus) > 1 and (joint := _by_first_type(resolved, on_gpus)):
-        yield joint
+def _bound(resolved: ResolvedProblem, bound: float) -> Bound:
+    """Returns what prices prove; unknown: the cost of all GPUs is below it, or what partitions carry is no sum."""
+    if is_by_set(resolved.problem.settings) or bound > most_to_pay(resolved):
+        return UNKNOWN_BOUND.model_copy(update={"method": "none: the search ended before it had one"})
+    return bound_of(resolved, cost_lattice(resolved).next_cost(bound), PRICES)
 
 
-def _on_type(resolved: ResolvedProblem, entry: FleetType) -> Iterator[Sequence[AllocatedGpu]]:
-    """Yields GPUs of one type that serve everything, for each way to share it."""
-    for way in WAYS:
-        if gpus := way(resolved, entry):
+@dataclass(frozen=True, eq=False)
+class _Priced:
+    """A problem as prices see it, and the prices, shape (size,)."""
+
+    resolved: ResolvedProblem
+    patterns: Sequence[Pattern]
+    sizes: Ints
+    supply: Supply
+    demands: Demands
+    price: Floats
+
+
+def _cheaper_and_cheaper(priced: _Priced) -> Iterator[Sequence[AllocatedGpu]]:
+    """Yields GPUs that serve everything within all counts, each time cheaper ones."""
+    price = {entry.gpu.name: entry.price_per_hour for entry in priced.resolved.fleet}
+    least = inf
+    for gpus in _found(priced):
+        cost = sum(price[gpu.gpu] for gpu in gpus)
+        if cost < least and keeps_limits(priced.resolved, gpus):
+            least = cost
             yield gpus
 
 
-def _by_first_type(resolved: ResolvedProblem, fleet: Sequence[FleetType]) -> list[AllocatedGpu]:
-    """Returns GPUs on which every service is where it is served first, cheaper types first; empty: there are none."""
-    left = list(range(len(resolved.required_rps)))
-    gpus: list[AllocatedGpu] = []
-    for entry in sorted(fleet, key=lambda one: one.price_per_hour):
-        refused = {one.workload for one in serve_all(resolved, entry, entry.sharing)}
-        rows = [w for w in left if resolved.problem.workloads[w].name not in refused]
-        if not rows:
-            continue
-        own = resolved.restricted_to(rows)
-        best = min(_on_type(own, entry), key=len, default=())
-        if best:
-            gpus += [_renumbered(gpu, rows) for gpu in best]
-            left = [w for w in left if w not in set(rows)]
-    return [] if left else gpus
+def _found(priced: _Priced) -> Iterator[Sequence[AllocatedGpu]]:
+    joint = False
+    for gpus in _by_prices(priced):
+        yield gpus
+        joint = True
+    if not joint or len(priced.resolved.mps) > 1:
+        yield from packed_on_each(priced.resolved)
 
 
-def _renumbered(gpu: AllocatedGpu, rows: Sequence[int]) -> AllocatedGpu:
-    """Returns a GPU of some services' problem with their numbers in the whole one."""
-    if isinstance(gpu, MpsGpu):
-        return replace(gpu, residents=tuple(replace(one, workload=rows[one.workload]) for one in gpu.residents))
-    return gpu._replace(segments=tuple(one._replace(workload=rows[one.workload]) for one in gpu.segments))
+def _by_prices(priced: _Priced) -> Iterator[Sequence[AllocatedGpu]]:
+    """Yields GPUs with every service where it is cheapest; none: some are nowhere, or there are too few GPUs."""
+    on_type = _cheapest_types(priced)
+    hosts: list[AllocatedGpu] = []
+    for g, gpu in enumerate(priced.resolved.mps):
+        rows = np.flatnonzero(on_type == g)
+        packed = packed_some(priced.resolved, rows, gpu) if rows.size else []
+        if packed is None:
+            return
+        hosts += packed
+    rows = np.flatnonzero(on_type == CUT)
+    if not rows.size:
+        yield hosts
+    elif priced.demands.of(rows).can_be_covered().all():
+        for cuts in _cuts(priced, rows, Counter(host.gpu for host in hosts)):
+            yield [*cuts, *hosts]
 
 
-def _cost(resolved: ResolvedProblem, gpus: Sequence[AllocatedGpu]) -> float:
-    return sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in gpus)
+def _cheapest_types(priced: _Priced) -> Ints:
+    """Returns the type under MPS on which each workload is cheapest, shape (workload,); CUT: partitions are cheaper."""
+    shared = priced.demands.shared
+    on_type = np.full(len(priced.demands.least), CUT)
+    if shared is None:
+        return on_type
+    of_size, of_shared = np.split(priced.price, [len(priced.sizes)])
+    own = replace(priced.demands, shared=None)
+    rows = np.flatnonzero(own.can_be_covered())
+    by_partitions = np.full(len(on_type), np.inf)
+    by_partitions[rows] = cheapest_covers(own.of(rows), of_size).floor
+    by_shares = np.where(np.isfinite(shared.gpus), shared.gpus * of_shared * DEARNESS, np.inf)
+    return np.where(by_partitions <= by_shares.min(axis=1), CUT, by_shares.argmin(axis=1))
 
 
-def _cut(resolved: ResolvedProblem, entry: FleetType) -> Sequence[AllocatedGpu]:
-    if "mig" not in entry.sharing or without_plain_size(resolved, sizes_by_compute(resolved, entry)):
-        return ()
-    return placed_by_parvagpu(resolved, entry)
-
-
-def _whole(resolved: ResolvedProblem, entry: FleetType) -> Sequence[AllocatedGpu]:
-    if not entry.sharing & {"mig", "exclusive"}:
-        return ()
-    placed = placed_whole(resolved, entry)
-    gpus = [one for one in placed if isinstance(one, CutGpu)]
-    return gpus if len(gpus) == len(placed) else ()
-
-
-def _shared(resolved: ResolvedProblem, entry: FleetType) -> Sequence[AllocatedGpu]:
-    mps = resolved.mps.get(entry.gpu.name)
-    return () if mps is None else packed_residents(resolved, mps) or ()
-
-
-WAYS: tuple[Callable[[ResolvedProblem, FleetType], Sequence[AllocatedGpu]], ...] = (_cut, _whole, _shared)
-"""The ways to serve everything on one type; empty: it does not serve everything so."""
+def _cuts(priced: _Priced, rows: Ints, taken: Counter[str]) -> Iterator[Sequence[AllocatedGpu]]:
+    """Yields GPUs that are cut for some workloads, beside some that are taken."""
+    supply, number, sizes = priced.supply, len(priced.patterns), len(priced.sizes)
+    own = Supply(
+        supply.instances[:number, :sizes],
+        supply.gpu_type[:number],
+        supply.cost[:number],
+        supply.available - [taken[entry.gpu.name] for entry in priced.resolved.fleet],
+    )
+    demands = replace(priced.demands.of(rows), shared=None)
+    for found in cuts_at_hand(demands, own, priced.price[:sizes], deadline=time.monotonic() + CUTS_S):
+        partitions = np.zeros(priced.resolved.capacity_rps.shape, dtype=np.int64)
+        partitions[np.ix_(rows, priced.sizes)] = found.partitions
+        used = [(pattern, int(n)) for pattern, n in zip(priced.patterns, found.times, strict=True) if n]
+        yield cut_gpus(priced.resolved, used, partitions)

@@ -27,7 +27,7 @@ from sliceplan.solver.model.plan import Search
 from sliceplan.solver.performance.igniter_rules import IgniterDemands, demands
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
-from sliceplan.solver.planners.exact_plans.answers import unproven
+from sliceplan.solver.planners.exact_plans.answers import of_known
 from sliceplan.solver.planners.igniter import placed_by_igniter
 
 SEARCH = Search(stopped="time_limit", time_limit_s=1, solver=None)
@@ -46,7 +46,7 @@ def first(resolved):
 
 
 def assert_holds(resolved, gpus, profiles):
-    plan = completed(resolved.problem, unproven(resolved, gpus, SEARCH), profiles)
+    plan = completed(resolved.problem, of_known(resolved, gpus, SEARCH), profiles)
     assert check(resolved.problem, plan, profiles) == []
 
 

@@ -22,7 +22,7 @@ from sliceplan.solver.exact.shedding.most_valuable import most_valuable
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Search
 from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.planners.exact_plans.answers import unproven
+from sliceplan.solver.planners.exact_plans.answers import of_known
 from sliceplan.solver.planners.igniter import placed_on_each
 
 SHIPPED = shipped_profiles()
@@ -58,7 +58,7 @@ def assert_served(resolved, choice, profiles=SHIPPED):
     """The choice's GPUs serve its workloads, as the check of plans has it."""
     rest = resolved.restricted_to(choice.served)
     search = Search(stopped="interrupted", time_limit_s=60, solver=None)
-    plan = unproven(rest, choice.gpus(), search)
+    plan = of_known(rest, choice.gpus(), search)
     plan = completed(rest.problem, plan, profiles)
     assert check(rest.problem, plan, profiles) == []
 

@@ -1,0 +1,102 @@
+"""
+The plan and the bound that a planner has at hand without a search, beside what a search finds.
+
+They come before a search with so little time that loading solvers may take all of it, and after one that ended without
+a plan. The plan is checked under all rules of the problem as any other; one that does not hold is not shown.
+"""
+
+import time
+from functools import partial
+from threading import Event
+
+from ..allocation.assembly import UNKNOWN_BOUND, without_plan
+from ..model.collector import collector_paused
+from ..model.errors import described
+from ..model.objective import SAME
+from ..model.plan import Bound, Plan, Search, Status
+from ..model.stop_reason import StopReason
+from ..performance.unservable import unservable
+from ..planners.exact_plans.answers import of_known, with_bound
+from ..planners.planner import Planner
+from ..runtime.interruption import Stopped, best_so_far, interruptible_by, offer
+from ..runtime.progress import report
+from .finishing import WrongPlanError, finished
+from .task import Task
+
+FIRST_S = 1.0
+"""Time limits below which what is at hand comes first."""
+
+AT_HAND_S = 0.5
+"""Seconds for what is at hand, also beyond the end of a search: all together are within 1 s of its limit."""
+
+
+def at_hand_first(task: Task, planner: Planner) -> Plan | None:
+    """Returns what is at hand before a search that may be too short; None: it is not, or nothing serves everything."""
+    return _within_time(task, planner) if task.left_s < FIRST_S and not unservable(task.resolved) else None
+
+
+def at_hand_last(task: Task, planner: Planner) -> Plan | None:
+    """Returns what is at hand after a search that ended without a plan; what ended the search does not end this too."""
+    with interruptible_by(Event()):
+        return _within_time(task, planner)
+
+
+def better_of(searched: Plan, at_hand: Plan) -> Plan:
+    """Returns the cheaper plan with the greater bound, and why the search ended, unless that bound proves the plan."""
+    bound = _greater(searched.bound, at_hand.bound)
+    if at_hand.cost_per_hour is None or not _costs_more(searched, at_hand.cost_per_hour):
+        return with_bound(searched, bound)
+    search = searched.search
+    if searched.status is Status.INFEASIBLE:  # at the very edge of what fits, where solvers have tolerances
+        search = search.model_copy(update={"stopped": StopReason.GAP_LEFT})
+    runtime_s = round(searched.runtime_s + at_hand.runtime_s, 6)
+    return with_bound(at_hand.model_copy(update={"search": search, "runtime_s": runtime_s}), bound)
+
+
+def _costs_more(plan: Plan, cost: float) -> bool:
+    return plan.cost_per_hour is None or plan.cost_per_hour > cost * (1 + SAME)
+
+
+def _within_time(task: Task, planner: Planner) -> Plan | None:
+    nothing = partial(_nothing, task, planner, UNKNOWN_BOUND)
+    return best_so_far(partial(_found, task, planner), nothing, deadline=time.monotonic() + AT_HAND_S)
+
+
+def _nothing(task: Task, planner: Planner, bound: Bound, stopped: Stopped) -> Plan:
+    search = Search(stopped=stopped, time_limit_s=task.time_limit_s, solver=None)
+    return without_plan(task.resolved, (), planner=planner.name, search=search, bound=bound)
+
+
+def _found(task: Task, planner: Planner) -> Plan | None:
+    started = time.perf_counter()
+    with collector_paused():
+        known = planner.at_hand(task.resolved)
+        if known is None:
+            return None
+        best = _nothing(task, planner, known.bound, StopReason.TIME_LIMIT)
+        offer(partial(_ended, best, started))
+        for gpus in known.plans():
+            try:
+                best = finished(task, planner, of_known(task.resolved, gpus, best.search, known.bound))
+            except WrongPlanError as error:
+                report(f"a plan at hand is not shown: {described(error)}")
+            offer(partial(_ended, best, started))
+            if best.status is Status.OPTIMAL:
+                break
+    return _ended(best, started)
+
+
+def _ended(plan: Plan, started: float, stopped: Stopped = StopReason.TIME_LIMIT) -> Plan:
+    """Returns a plan with the time that it took, and why no better one came."""
+    runtime_s = round(time.perf_counter() - started, 6)
+    search = plan.search
+    if search.stopped is not StopReason.PROVED:
+        search = search.model_copy(update={"stopped": stopped})
+    return plan.model_copy(update={"runtime_s": runtime_s, "search": search})
+
+
+def _greater(searched: Bound, at_hand: Bound) -> Bound:
+    """Returns the greater of two bounds on the cost, of equals the first; if neither is known, why."""
+    if at_hand.cost_per_hour is None:
+        return at_hand if searched == UNKNOWN_BOUND else searched
+    return searched if (searched.cost_per_hour or 0.0) >= at_hand.cost_per_hour else at_hand

@@ -1,0 +1,117 @@
+"""The plan and the bound that are at hand, beside what a search finds."""
+
+import pytest
+from problems.instances import problem_of, random_problem
+
+from sliceplan.solver import api
+from sliceplan.solver.allocation.assembly import UNKNOWN_BOUND, without_plan
+from sliceplan.solver.api import at_hand as module
+from sliceplan.solver.api.at_hand import better_of
+from sliceplan.solver.check import check
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Bound, Search, Status
+from sliceplan.solver.model.stop_reason import StopReason
+from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.planners.exact import Exact
+from sliceplan.solver.planners.planner import AtHand
+
+NO_TIME_S = 0.001
+PROBLEM = random_problem(30, seed=1)
+
+
+@pytest.fixture(autouse=True)
+def _as_much_time_as_it_takes(monkeypatch):
+    monkeypatch.setattr(module, "AT_HAND_S", 60)
+
+
+def ended(stopped=StopReason.TIME_LIMIT, bound=UNKNOWN_BOUND):
+    """Returns what a search says that ended without a plan."""
+    search = Search(stopped=stopped, time_limit_s=30, solver="HiGHS")
+    return without_plan(resolve(PROBLEM, shipped_profiles()), (), planner="exact", search=search, bound=bound)
+
+
+def costing(cost, bound=None, status=Status.FEASIBLE):
+    """Returns a plan of a cost, with no GPUs that anybody looks at."""
+    update = {"cost_per_hour": cost, "status": status, "bound": bounded(bound)}
+    return ended().model_copy(update=update)
+
+
+def bounded(cost):
+    return Bound(cost_per_hour=cost, gpus=None, method="-")
+
+
+def searching(monkeypatch, answer):
+    """Has the search of the exact planner end with an answer."""
+    monkeypatch.setattr(Exact, "plan_from", lambda *_, **__: answer)
+
+
+def test_with_no_time_what_is_at_hand_is_the_answer_with_a_bound():
+    plan = api.solve(PROBLEM, time_limit_s=NO_TIME_S)
+    assert plan.status in (Status.FEASIBLE, Status.OPTIMAL)
+    assert check(PROBLEM, plan, shipped_profiles()) == []
+    assert "without a solver" in plan.bound.method
+    assert plan.gap == pytest.approx(plan.cost_per_hour / plan.bound.cost_per_hour - 1)
+    assert plan.search.time_limit_s == NO_TIME_S
+    assert plan.runtime_s > 0
+
+
+def test_where_the_bound_is_the_cost_the_plan_is_proven(monkeypatch):
+    searching(monkeypatch, ended())
+    one = problem_of([{"model": "resnet50", "rate_rps": 10.0, "slo_ms": 400.0}])
+    plan = api.solve(one, time_limit_s=NO_TIME_S)
+    assert (plan.status, plan.search.stopped, plan.gap) == (Status.OPTIMAL, StopReason.PROVED, 0.0)
+
+
+def test_a_search_that_ends_without_a_plan_leaves_what_is_at_hand_with_its_stop_reason(monkeypatch):
+    gpus = next(Exact().at_hand(resolve(PROBLEM, shipped_profiles())).plans())
+    monkeypatch.setattr(Exact, "at_hand", lambda *_: AtHand(bounded(0.5), lambda: iter([gpus])))
+    searching(monkeypatch, ended(bound=bounded(1.0)))
+    plan = api.solve(PROBLEM)
+    assert (plan.status, plan.search.stopped, plan.search.solver) == (Status.FEASIBLE, "time_limit", "HiGHS")
+    assert plan.bound.cost_per_hour == 1.0
+    assert check(PROBLEM, plan, shipped_profiles()) == []
+
+
+def test_a_greater_bound_of_the_search_stands(monkeypatch):
+    bound = api.solve(PROBLEM).bound
+    searching(monkeypatch, ended(bound=bound.model_copy(update={"method": "the search's"})))
+    assert api.solve(PROBLEM).bound.method == "the search's"
+
+
+def test_a_plan_at_hand_that_does_not_hold_is_not_shown_and_the_bound_is(monkeypatch):
+    found = Exact().at_hand(resolve(PROBLEM, shipped_profiles()))
+    gpus = next(found.plans())
+    monkeypatch.setattr(Exact, "at_hand", lambda *_: AtHand(found.bound, lambda: iter([gpus[1:]])))
+    searching(monkeypatch, ended())
+    plan = api.solve(PROBLEM)
+    assert (plan.status, plan.gpus, plan.bound) == (Status.TIMEOUT, (), found.bound)
+
+
+def test_planners_that_have_nothing_at_hand_answer_as_ever():
+    plan = api.solve(PROBLEM, "parvagpu", time_limit_s=NO_TIME_S)
+    assert plan.bound == UNKNOWN_BOUND
+
+
+@pytest.mark.parametrize(
+    ("searched", "at_hand", "cost", "bound", "status", "stopped"),
+    [
+        (costing(10, 8), costing(11, 9), 10, 9, Status.FEASIBLE, StopReason.TIME_LIMIT),
+        (costing(10, 8), costing(9.5, 7), 9.5, 8, Status.FEASIBLE, StopReason.TIME_LIMIT),
+        (costing(10, 8), costing(10, 10), 10, 10, Status.OPTIMAL, StopReason.PROVED),
+        (costing(10, 9), costing(9, 7), 9, 9, Status.OPTIMAL, StopReason.PROVED),
+        (costing(10, 8), ended(), 10, 8, Status.FEASIBLE, StopReason.TIME_LIMIT),
+        (ended(StopReason.INTERRUPTED), costing(9, 7), 9, 7, Status.FEASIBLE, StopReason.INTERRUPTED),
+        (ended(StopReason.INFEASIBLE), costing(9, 7), 9, 7, Status.FEASIBLE, StopReason.GAP_LEFT),
+        (ended(StopReason.INFEASIBLE), ended(), None, None, Status.INFEASIBLE, StopReason.INFEASIBLE),
+        (ended(), ended(bound=bounded(7)), None, 7, Status.TIMEOUT, StopReason.TIME_LIMIT),
+    ],
+)
+def test_the_cheaper_plan_has_the_greater_bound(searched, at_hand, cost, bound, status, stopped):
+    best = better_of(searched, at_hand)
+    assert (best.cost_per_hour, best.bound.cost_per_hour) == (cost, bound)
+    assert (best.status, best.search.stopped) == (status, stopped)
+
+
+def test_what_no_partition_serves_is_said_to_be_impossible_with_no_time_too():
+    problem = problem_of([{"model": "bert", "rate_rps": 10.0, "slo_ms": 0.5}])
+    assert api.solve(problem, time_limit_s=NO_TIME_S).status is Status.INFEASIBLE

@@ -1,0 +1,75 @@
+"""Covers and cuts that are found without a solver: every rate is carried, every partition has a place."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.fractional_covers import fractional_optimum, instance
+from problems.instances import random_problem, second_type, two_type_problem
+from problems.stated_demands import stated
+
+from sliceplan.solver.exact.covers.demands import NO_LIMIT
+from sliceplan.solver.exact.dual.prices_at_hand import prices_at_hand
+from sliceplan.solver.exact.dual.supply import Supply
+from sliceplan.solver.exact.primal.cuts_at_hand import cuts_at_hand, greedy_cuts
+from sliceplan.solver.formats.profile_files import shipped_profiles
+
+NEVER = 1e18
+
+
+def fewest(instances, wanted):
+    """Returns the fewest cuts with at least so many of each size, by trying all numbers of each."""
+    most = range(int(wanted.sum()) + 1)
+    return min(sum(times) for times in product(most, repeat=len(instances)) if (times @ instances >= wanted).all())
+
+
+@pytest.mark.parametrize("deadline", [-1.0, NEVER])
+def test_rates_replicas_and_counts_are_kept_and_nothing_is_cheaper_than_fractions_of_gpus(deadline):
+    placed = 0
+    for seed in range(60):
+        demands, supply = instance(seed)
+        price = prices_at_hand(demands, supply, deadline=NEVER).price
+        *_, found = [None, *cuts_at_hand(demands, supply, price, deadline=deadline)]
+        if found is None:
+            continue
+        placed += 1
+        replicas = found.partitions.sum(axis=1)
+        assert ((found.partitions * demands.part).sum(axis=1) >= 1 - 1e-6).all()
+        assert ((replicas >= demands.least) & (replicas <= np.minimum(demands.most, NO_LIMIT))).all()
+        assert (found.times @ supply.instances >= found.partitions.sum(axis=0)).all()
+        used = np.bincount(supply.gpu_type, weights=found.times, minlength=len(supply.available))
+        assert (used <= supply.available).all()
+        assert found.times @ supply.cost >= fractional_optimum(demands, supply) * (1 - 1e-9)
+    assert placed > 30
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=2).filter(any), min_size=1, max_size=3),
+    st.lists(st.integers(0, 3), min_size=2, max_size=2),
+    st.lists(st.floats(0.1, 2), min_size=2, max_size=2),
+)
+@settings(max_examples=60, deadline=None)
+def test_greedy_cuts_hold_what_is_wanted_or_say_what_has_no_place(cuts, wanted, price):
+    instances, wanted = np.array(cuts), np.array(wanted)
+    supply = Supply(instances, np.zeros(len(cuts), dtype=np.int64), np.ones(len(cuts)), np.array([np.inf]))
+    times, left = greedy_cuts(supply, wanted, np.array(price))
+    assert (left == np.where(instances.any(axis=0), 0, wanted)).all()
+    assert (times @ instances >= wanted - left).all()
+    assert times.sum() >= fewest(instances, wanted - left)
+
+
+def test_beyond_the_gpus_that_there_are_nothing_is_cut():
+    supply = Supply(np.array([[2, 1]]), np.zeros(1, dtype=np.int64), np.ones(1), np.array([2.0]))
+    times, left = greedy_cuts(supply, np.array([5, 1]), np.ones(2))
+    assert (times.tolist(), left.tolist()) == ([2], [1, 0])
+
+
+@pytest.mark.parametrize(("draw", "waste"), [(random_problem, 0.05), (two_type_problem, 0.1)])
+def test_many_services_waste_little(draw, waste):
+    """Also where there are few more GPUs of either type than all must have."""
+    demands, supply = stated(draw(300, 1), [*shipped_profiles(), *second_type()])
+    found = prices_at_hand(demands, supply, deadline=NEVER)
+    *_, cuts = cuts_at_hand(demands, supply, found.price, deadline=NEVER)
+    assert cuts.times @ supply.cost <= (1 + waste) * found.bound
