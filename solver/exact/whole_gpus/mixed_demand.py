@@ -105,10 +105,10 @@ def mixed_demands(
     for turn in range(rounds):
         dearer = 0 if turn < rounds - 1 or hasty else proven.to_waste(best.steps if best else at_least)
         for _ in range(MOST_SCARCE):
-            least, scarcity = _scarcity(supply, directions, proven)
+            least, scarcity = _scarcity(supply, directions)
             if least <= at_least * (1 + AS_GOOD) or not directions.add(scarcity, dearer):
                 break
-        found = _whole(supply, directions, proven, at_least, hasty=hasty)
+        found = _whole(supply, directions, at_least, hasty=hasty)
         if found is not None and (best is None or found.steps < best.steps):
             best = found
         if best is not None and best.steps <= near_enough:
@@ -119,7 +119,7 @@ def mixed_demands(
         return ()
     if hasty and best.steps > near_enough:
         return (best,)
-    fewest = _whole(supply, directions, proven, best.steps, fewest_partitions=True)
+    fewest = _whole(supply, directions, best.steps, fewest_partitions=True)
     if fewest is None or fewest.steps > best.steps or fewest.partitions(proven) >= best.partitions(proven):
         return (best,)
     return fewest, best
@@ -129,7 +129,7 @@ class _Directions:
     """Vertices found so far."""
 
     def __init__(self, proven: ProvenCovers) -> None:
-        self._proven = proven
+        self.proven = proven
         self._near = _Near(proven, 0)
         self.taken: list[Ints] = []
         self.demand: list[Ints] = []
@@ -149,7 +149,7 @@ class _Directions:
         if direction is None:
             return False
         if self._near.dearer != dearer:
-            self._near = _Near(self._proven, dearer)
+            self._near = _Near(self.proven, dearer)
         taken, demand = self._near.least(direction)
         if demand.tobytes() in self._known:
             return False
@@ -208,11 +208,11 @@ def _rows(supply: Supply, directions: _Directions) -> tuple[Floats, Floats, Floa
     return rows, low, high
 
 
-def _scarcity(supply: Supply, directions: _Directions, proven: ProvenCovers) -> tuple[float, Floats | None]:
+def _scarcity(supply: Supply, directions: _Directions) -> tuple[float, Floats | None]:
     """Returns what the linear program costs and its duals of the sizes, shape (size,); inf, None: no solution."""
     rows, low, high = _rows(supply, directions)
     sizes = supply.instances.shape[1]
-    objective = np.concatenate([proven.prices.gpu_cost, np.zeros(len(directions.demand))]).astype(np.float64)
+    objective = np.concatenate([directions.proven.prices.gpu_cost, np.zeros(len(directions.demand))]).astype(np.float64)
     upper = np.vstack([-rows[:sizes], rows[sizes + 1 :]])
     limit = np.concatenate([-low[:sizes], high[sizes + 1 :]])
     answer = linprog(objective, A_ub=upper, b_ub=limit, A_eq=rows[sizes : sizes + 1], b_eq=[1.0], method="highs-ds")
@@ -222,13 +222,7 @@ def _scarcity(supply: Supply, directions: _Directions, proven: ProvenCovers) -> 
 
 
 def _whole(
-    supply: Supply,
-    directions: _Directions,
-    proven: ProvenCovers,
-    at_least: int,
-    *,
-    fewest_partitions: bool = False,
-    hasty: bool = False,
+    supply: Supply, directions: _Directions, at_least: int, *, fewest_partitions: bool = False, hasty: bool = False
 ) -> MixedDemand | None:
     """
     Returns the cheapest whole GPUs, or those with the fewest partitions that cost just so much.
@@ -237,8 +231,9 @@ def _whole(
     """
     rows, low, high = _rows(supply, directions)
     cuts, vertices = len(supply.cost), len(directions.demand)
-    cost = np.concatenate([proven.prices.gpu_cost, np.zeros(vertices)]).astype(np.float64)
-    scale = float(proven.prices.gpu_cost.min())
+    gpu_cost = directions.proven.prices.gpu_cost
+    cost = np.concatenate([gpu_cost, np.zeros(vertices)]).astype(np.float64)
+    scale = float(gpu_cost.min())
     model = program_of(
         sparse.csr_array(np.vstack([rows, cost / scale])),
         np.append(low, (at_least - 0.01) / scale),
@@ -269,6 +264,4 @@ def _whole(
     whole = np.rint(values[:cuts]).astype(np.int64)
     part = np.where(values[cuts:] > NOT_ZERO, values[cuts:], 0.0)
     mixed = np.flatnonzero(part)
-    return MixedDemand(
-        whole, int(whole @ proven.prices.gpu_cost), part[mixed] / part.sum(), np.array(directions.taken)[mixed]
-    )
+    return MixedDemand(whole, int(whole @ gpu_cost), part[mixed] / part.sum(), np.array(directions.taken)[mixed])
