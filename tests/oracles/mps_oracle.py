@@ -283,7 +283,7 @@ class Oracle:
         return [
             Content(gpu, carried, replicas)
             for (gpu, replicas), options in found.items()
-            for carried in _best(options, self.required)
+            for carried in best_carried(options, self.required)
         ]
 
     def cheapest(self, below):
@@ -413,7 +413,7 @@ class Oracle:
         return len(lonely) + fewest[-1]
 
 
-def _best(options, required):
+def best_carried(options, required):
     """Returns the options of which none carries at least as much of everything, as far as it is asked for."""
     clipped = {tuple(min(c, r) for c, r in zip(option, required, strict=True)): option for option in options}
     kept = []
