@@ -11,7 +11,7 @@ corner is no lower than the box's, its upper one no higher, and its weights are 
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,7 @@ from .resident_points import ResidentPoints, dealt, demands_of, joined, resident
 from .staircases import NO_STEPS, InOrder, in_order
 from .weights import MetCovers, best_weights, fair
 
-SAMPLE = 40
+SAMPLE = 80
 """Services of which the weights are found at most."""
 
 FIRST_WEIGHTS = (0.7, 0.1)
@@ -33,8 +33,12 @@ FIRST_WEIGHTS = (0.7, 0.1)
 PARTS = 3
 """Equal parts of a rate up to which covers in each box are looked at by themselves."""
 
-NEAR, OF_EACH = 1.2, 12
-"""Times what a service is dealt up to which its covers in other boxes join at first, and how many at a time."""
+NEAR = 1.2
+"""Times what a service is dealt up to which its covers in other boxes join at first."""
+
+OF_ALL, OF_EACH, FEWEST = 480, 12, 6
+"""Covers in other boxes that join at a time: of all services of the sample about so many, and of each at most and at
+least."""
 
 BOX, LEAST_BOX, SHORTER, WAY = 0.3, 0.03, 0.75, 0.6
 """By how much weights may differ from the best so far; which part of the way to the program's solution they go."""
@@ -66,6 +70,8 @@ class Asking:
     """The number by which the type knows it."""
     number: Floats
     """How many there are of it."""
+    enough: Floats
+    """What it costs elsewhere, in GPUs: to be dealt more brings nothing; inf: it can be nowhere else."""
     limit_ms: Floats
     rate_rps: Floats
     whole: np.ndarray
@@ -73,9 +79,7 @@ class Asking:
 
     def of(self, rows: Ints) -> "Asking":
         """Returns some of them."""
-        return Asking(
-            self.workload[rows], self.number[rows], self.limit_ms[rows], self.rate_rps[rows], self.whole[rows]
-        )
+        return Asking(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,17 +124,14 @@ class DealSearch:
         self._first_of = [int(asking.workload[np.argmax(self._kind_of == k)]) for k in range(self._kind_of.max() + 1)]
         self._sampled = _sample(len(asking.workload))
         self._sample_kinds = self._kind_of[self._sampled]
-        sampled = asking.of(self._sampled)
-        share = np.diff(np.append(self._sampled, len(asking.workload)))
-        ends = np.append(np.cumsum(asking.number), 0.0)
-        number = ends[self._sampled + share - 1] - ends[self._sampled - 1]
-        self._sample = replace(sampled, number=number)
+        number = np.add.reduceat(asking.number, self._sampled)
+        self._sample = replace(asking.of(self._sampled), number=number)
         residents, self._typical = _typical(mps, asking, self._kind_of, self._first_of)
         boxes = first_boxes(min(mps.capacity_units, mps.clients), residents, self._typical)
         things = len(self._typical)
-        first = np.array([*FIRST_WEIGHTS, *[(1 - sum(FIRST_WEIGHTS)) / max(things, 1)] * things])
+        weights = np.array([*FIRST_WEIGHTS, *[(1 - sum(FIRST_WEIGHTS)) / max(things, 1)] * things])
         points = [resident_points(mps, w, boxes) for w in self._first_of]
-        self.deal = Deal(boxes, fair(np.tile(first, (len(boxes), 1))), points)
+        self.deal = Deal(boxes, fair(np.tile(weights, (len(boxes), 1))), points)
         self._near = self._equal_parts(points)
         self._met: MetCovers | None = None
         self._most: Floats | None = None
@@ -150,7 +151,7 @@ class DealSearch:
         order = self.deal.order(self._sample, self._sample_kinds)
         for _ in range(2 * ROUNDS if first else ROUNDS):
             covers = self.deal.covers(self._sample, order)
-            worth = float(self._sample.number @ covers.cost[:, LEVELS])
+            worth = float(self._sample.number @ np.minimum(covers.cost[:, LEVELS], self._sample.enough))
             if worth > best:
                 box = max(box * SHORTER, LEAST_BOX) if worth < best * (1 + CLOSE) else box
                 best, centre = worth, self.deal.weights
@@ -159,7 +160,9 @@ class DealSearch:
             self._meet(covers)
             if time.monotonic() > deadline or self._met is None:
                 break
-            found = best_weights(self._met, self._sample.number, centre, box, deadline - time.monotonic())
+            found = best_weights(
+                self._met, self._sample.number, self._sample.enough, centre, box, deadline - time.monotonic()
+            )
             if found is None:
                 break
             self._most, self._used = found.most, found.used
@@ -193,6 +196,7 @@ class DealSearch:
 
     def _meet(self, covers: ResidentCovers) -> None:
         """Adds covers: the cheapest of each service of the sample, and in each box those that are near."""
+        of_each = min(max(OF_ALL // len(self._sample_kinds), FEWEST), OF_EACH)
         service: list[int] = []
         box: list[int] = []
         of_cover: list[int] = []
@@ -202,13 +206,13 @@ class DealSearch:
             _, batches, units = points.latency_ms.shape
             of_point = points.features.reshape(-1, points.features.shape[-1])
             limit = covers.cost[w, LEVELS] * NEAR if self._most is None else max(self._most[w], covers.cost[w, LEVELS])
-            new = [(point, 1.0) for point in covers.points[w].tolist()]
+            new = [(point, float(covers.times[w])) for point in covers.points[w].tolist()]
             groups = [new] if new else []
             near = self._near[w]
             by_batch = np.where(near >= 0, cost[near], np.inf) * np.arange(1, len(near) + 1)[:, None, None]
             batch = by_batch.argmin(axis=2)
             least = np.take_along_axis(by_batch, batch[..., None], axis=2)[..., 0]
-            for at in np.argsort(least, axis=None, kind="stable")[:OF_EACH].tolist():
+            for at in np.argsort(least, axis=None, kind="stable")[:of_each].tolist():
                 parts, of_box = divmod(at, least.shape[1])
                 if not least[parts, of_box] < limit:
                     break

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 
+from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from ..covers.dealt_rates import DealtRates
 from ..mps.items import classes_of
@@ -25,7 +26,12 @@ SAFE = 1 - 1e-6
 class Dealing:
     """What is dealt of the GPUs of each type; it becomes more."""
 
-    def __init__(self, resolved: ResolvedProblem) -> None:
+    def __init__(self, resolved: ResolvedProblem, enough: Floats | None = None) -> None:
+        """
+        Takes what services cost elsewhere, in GPUs of each type under MPS, shape (workload, type).
+
+        None, inf: they can be nowhere else.
+        """
         self._classes = classes_of(resolved)
         self._number = np.zeros(len(resolved.required_rps), dtype=np.int64)
         for c, members in enumerate(self._classes):
@@ -34,11 +40,12 @@ class Dealing:
         first = np.array([members[0] for members in self._classes], dtype=np.int64)
         times = np.array([float(len(members)) for members in self._classes])
         whole = np.array([workload.max_replicas == 1 for workload in resolved.problem.workloads], dtype=bool)
-        for mps in resolved.mps.values():
+        for g, mps in enumerate(resolved.mps.values()):
             here = np.flatnonzero(mps.usable[first] & (mps.demand_mib[first] <= mps.memory_mib))
             here = here[np.lexsort((resolved.required_rps[first[here]], mps.kind[first[here]]))]
             rows = first[here]
-            asking = Asking(rows, times[here], resolved.limit_ms[rows], resolved.required_rps[rows], whole[rows])
+            limit = np.full(len(rows), np.inf) if enough is None else enough[rows, g]
+            asking = Asking(rows, times[here], limit, resolved.limit_ms[rows], resolved.required_rps[rows], whole[rows])
             self._types.append((here, DealSearch(mps, asking)) if rows.size else None)
 
     def improve(self, deadline: float) -> None:

@@ -17,6 +17,9 @@ Proof that nothing costs less. Levels are no less than L times the parts, but fo
 more carry all, their levels sum to L or more: to L times the parts where none is rounded down, and to L - 1 and 1 or
 more where one is. So they cost A_3[L] or more. If residents carry x < 1, their levels, which are whole numbers, sum to
 floor(x L) or more, since one that is rounded down has L - 1 itself: they cost A_1[floor(x L)] or more.
+
+Where a rate takes many residents, levels are coarse; but by the least cost of a part carried, F = min c(t) / t,
+residents that carry x cost F x or more, so the greater of both holds.
 """
 
 from collections.abc import Sequence
@@ -45,6 +48,8 @@ class ResidentCovers:
     """Shape (workload, level of 0 and up): of carrying so many L-th parts of the rate; at L of all of it."""
     points: list[Ints]
     """By workload: the points of a cheapest cover of all of the rate, each as often as it is there."""
+    times: Floats
+    """How often there is such a cover: 1, or more where the rate is carried as by a fluid; shape (workload,)."""
 
 
 def resident_covers(steps: Sequence[Staircase], rate_rps: Floats, whole: np.ndarray) -> ResidentCovers:
@@ -62,7 +67,7 @@ def resident_covers(steps: Sequence[Staircase], rate_rps: Floats, whole: np.ndar
     """
     count = len(steps)
     least = np.full((count, LEVELS + 1), np.inf)
-    all_of_it = np.full(count, np.inf)
+    all_of_it, fluid, best = np.full(count, np.inf), np.zeros(count), np.zeros(count, dtype=np.int64)
     of_level = np.zeros((count, LEVELS + 1), dtype=np.int64)
     points: list[Ints] = [np.zeros(0, dtype=np.int64)] * count
     for w, (own, rate, alone) in enumerate(zip(steps, rate_rps.tolist(), whole.tolist(), strict=True)):
@@ -74,20 +79,25 @@ def resident_covers(steps: Sequence[Staircase], rate_rps: Floats, whole: np.ndar
         if alone or not len(part):
             least[w, 1:] = all_of_it[w]
             continue
+        ratio = own.cost[: full + 1] / part[: full + 1]
+        best[w] = int(np.argmin(ratio))
+        fluid[w] = ratio[best[w]]
         two = _two(part[:full], own.cost[:full])
         if two is not None and two[0] < all_of_it[w]:
             all_of_it[w], points[w] = two[0], own.point[list(two[1])]
         of_level[w] = _levels(part[:full], there, least[w], own.cost)
     first, second, third = _grown(least)
-    several = third[0][:, LEVELS]
-    fewer = np.flatnonzero((several < all_of_it) & ~whole)
-    for w in fewer.tolist():
-        levels = _chosen(w, first[1], second[1], third[1])
-        points[w] = steps[w].point[of_level[w, levels]]
-        all_of_it[w] = several[w]
-    cost = np.where(whole[:, None], least, first[0])
+    several, times = third[0][:, LEVELS], np.ones(count)
+    for w in np.flatnonzero((np.maximum(several, fluid) < all_of_it) & ~whole).tolist():
+        if several[w] >= fluid[w]:
+            points[w] = steps[w].point[of_level[w, _chosen(w, first[1], second[1], third[1])]]
+        else:
+            points[w] = steps[w].point[best[w] : best[w] + 1]
+            times[w] = rate_rps[w] / steps[w].rate_rps[best[w]]
+        all_of_it[w] = max(several[w], fluid[w])
+    cost = np.where(whole[:, None], least, np.maximum(first[0], fluid[:, None] * np.arange(LEVELS + 1) / LEVELS))
     cost[:, 0], cost[:, LEVELS] = 0.0, all_of_it
-    return ResidentCovers(cost, points)
+    return ResidentCovers(cost, points, times)
 
 
 def _two(part: Floats, cost: Floats) -> tuple[float, tuple[int, int]] | None:

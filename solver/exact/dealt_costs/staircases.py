@@ -70,7 +70,7 @@ def in_order(latency_ms: Floats, rate_rps: Floats, limit_ms: Floats) -> InOrder:
     """
     latency, rate = latency_ms.ravel(), rate_rps.ravel()
     order = np.argsort(limit_ms, kind="stable")
-    here = np.flatnonzero((rate > 0) & within(latency, float(limit_ms[order[-1]])))
+    here = np.flatnonzero((rate > 0) & within(latency, float(limit_ms.max(initial=0.0))))
     # The first limit that a point is within, as `within` compares.
     first = np.searchsorted(limit_ms[order] * (1 + TOLERANCE), latency[here])
     by_first = np.lexsort((-rate[here], first))

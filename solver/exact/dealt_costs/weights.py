@@ -2,10 +2,12 @@
 The linear program for weights: with which every service is dealt as much as can be, by covers that were met.
 
     max  sum_w n_w y_w   s.t.   y_w <= sum_{j in S} f_j . v_K(j)     for the covers S met of service w
+                                y_w <= e_w
                                 sum v_K = 1,  v_K >= 0, in a box about a centre        for each box of surroundings K
 
-v_K: the weights of a box; f_j: what they are multiplied by for a resident (resident_points.py). Whatever weights it
-returns are made such as deal no more than a GPU: what they prove does not rest on the solver.
+e_w: what the service costs elsewhere, if it can be there; v_K: the weights of a box; f_j: what they are multiplied by
+for a resident (resident_points.py). Whatever weights the program returns are made such as deal no more than a GPU: what
+they prove does not rest on the solver.
 """
 
 from dataclasses import dataclass
@@ -76,7 +78,7 @@ def fair(weights: Floats) -> Floats:
 
 
 def best_weights(
-    covers: MetCovers, number: Floats, centre: Floats, distance: float, time_limit_s: float
+    covers: MetCovers, number: Floats, enough: Floats, centre: Floats, distance: float, time_limit_s: float
 ) -> BestWeights | None:
     """
     Returns the best weights near a centre by the covers that were met; None: none in time.
@@ -85,6 +87,8 @@ def best_weights(
     ----------
     number
         n: how many services each stands for, shape (service,).
+    enough
+        What no y need exceed, shape (service,); inf: there is no such limit.
     centre
         Shape (box, weight).
     distance
@@ -102,7 +106,7 @@ def best_weights(
         shape=(boxes, variables),
     )
     low = np.concatenate([np.zeros(services), np.maximum(centre.ravel() - distance, 0.0)])
-    high = np.concatenate([np.full(services, np.inf), np.minimum(centre.ravel() + distance, 1.0)])
+    high = np.concatenate([enough, np.minimum(centre.ravel() + distance, 1.0)])
     found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
         np.concatenate([-number, np.zeros(boxes * weights)]),
         A_ub=matrix,

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from ..cost_lattice import cost_lattice
 from ..dealt_costs.dealing import MOST_CLASSES, Dealing, can_deal
@@ -18,7 +19,7 @@ from ..dual.lagrangian_data import most_to_pay
 from ..dual.lagrangian_dual import best_prices
 from ..mps.items import classes_of
 from ..proof import is_within
-from .fleet_by_prices import FleetPrices
+from .fleet_by_prices import FleetPrices, costs_at
 
 DEALT = (
     "Lagrangian bound at the slice prices (solver/exact/dual/lagrangian_dual.py), with GPUs under MPS dealt to their "
@@ -28,6 +29,9 @@ DEALT = (
 
 RISE = 0.0005
 """Part of the bound by which a turn that brings less counts as one that brings nothing."""
+
+BESIDE = 1.1
+"""Times what a service costs by partitions alone than which it need not be dealt more: it may have both."""
 
 IDLE = 3
 """Turns that bring nothing after which there are no more."""
@@ -50,7 +54,8 @@ def with_dealt_bound(
         return prices
     if len(classes_of(resolved)) > MOST_CLASSES:
         return prices
-    dealing, lattice, most = Dealing(resolved), cost_lattice(resolved), most_to_pay(resolved)
+    dealing = Dealing(resolved, _enough(resolved, prices))
+    lattice, most = cost_lattice(resolved), most_to_pay(resolved)
     greatest, idle = 0.0, 0
     while idle < IDLE and time.monotonic() < deadline:
         dealing.improve(deadline)
@@ -65,3 +70,10 @@ def with_dealt_bound(
         if is_within(resolved.gap, cost, prices.bound) or dealing.is_done:
             break
     return prices
+
+
+def _enough(resolved: ResolvedProblem, prices: FleetPrices) -> Floats:
+    """Returns what services cost at most by partitions, in GPUs of each type under MPS; shape (workload, type)."""
+    price = prices.priced.price[len(prices.sizes) :]
+    _, by_partitions = costs_at(prices, np.ones(len(resolved.mps)))
+    return np.asarray(BESIDE * by_partitions[:, None] / np.maximum(price, 1e-9 * price.max(initial=1.0)))

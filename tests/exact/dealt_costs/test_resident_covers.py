@@ -68,8 +68,16 @@ def test_a_cover_has_the_cost_that_is_said_and_carries_the_rate_but_for_rounding
         steps, found = steps_of(residents), covers_of(residents)
         if np.isfinite(found.cost[0, LEVELS]):
             chosen = found.points[0]
-            assert steps.cost[chosen].sum() == pytest.approx(found.cost[0, LEVELS])
-            assert steps.rate_rps[chosen].sum() >= RATE * (1 - len(chosen) / LEVELS)
+            assert found.times[0] * steps.cost[chosen].sum() == pytest.approx(found.cost[0, LEVELS])
+            assert found.times[0] * steps.rate_rps[chosen].sum() >= RATE * (1 - len(chosen) / LEVELS)
+
+
+def test_a_rate_of_many_residents_costs_no_less_than_as_a_fluid():
+    """Each carries a thousandth of the rate: far less than a level."""
+    found = covers_of([(0.001, 0.002), (0.002, 0.0045)])
+    assert found.cost[0, LEVELS] == pytest.approx(2.0)
+    assert found.cost[0, LEVELS // 2] == pytest.approx(1.0)
+    assert found.times[0] == pytest.approx(1000)
 
 
 def test_a_rate_that_may_not_be_split_has_one_resident():
