@@ -42,10 +42,10 @@ MOST_WORKLOADS = 600
 PRICING = 0.3
 """Part of the time that prices and the plan at them may take where the programs follow."""
 
-DEALING = 0.2
+DEALING = 0.3
 """Part of the time that is left that dealing GPUs to their residents may take where services may be split."""
 
-WHOLE = 0.8
+WHOLE = 0.85
 """Part of the time that is left that a search for plans of whole services may take where they may be split."""
 
 
