@@ -50,7 +50,9 @@ def better_of(searched: Plan, at_hand: Plan) -> Plan:
     if searched.status is Status.INFEASIBLE:  # at the very edge of what fits, where solvers have tolerances
         search = search.model_copy(update={"stopped": StopReason.GAP_LEFT})
     runtime_s = round(searched.runtime_s + at_hand.runtime_s, 6)
-    return with_bound(at_hand.model_copy(update={"search": search, "runtime_s": runtime_s}), bound)
+    prices = at_hand.prices if bound == at_hand.bound else None
+    update = {"search": search, "runtime_s": runtime_s, "prices": prices}
+    return with_bound(at_hand.model_copy(update=update), bound)
 
 
 def _costs_more(plan: Plan, cost: float) -> bool:
@@ -77,7 +79,8 @@ def _found(task: Task, planner: Planner) -> Plan | None:
         offer(partial(_ended, best, started))
         for gpus in known.plans():
             try:
-                best = finished(task, planner, of_known(task.resolved, gpus, best.search, known.bound))
+                plan = of_known(task.resolved, gpus, best.search, known.bound)
+                best = finished(task, planner, plan.model_copy(update={"prices": known.prices}))
             except WrongPlanError as error:
                 report(f"a plan at hand is not shown: {described(error)}")
             offer(partial(_ended, best, started))

@@ -53,6 +53,7 @@ def test_with_no_time_what_is_at_hand_is_the_answer_with_a_bound():
     assert plan.gap == pytest.approx(plan.cost_per_hour / plan.bound.cost_per_hour - 1)
     assert plan.search.time_limit_s == NO_TIME_S
     assert plan.runtime_s > 0
+    assert plan.prices.sizes
 
 
 def test_where_the_bound_is_the_cost_the_plan_is_proven(monkeypatch):
@@ -64,7 +65,7 @@ def test_where_the_bound_is_the_cost_the_plan_is_proven(monkeypatch):
 
 def test_a_search_that_ends_without_a_plan_leaves_what_is_at_hand_with_its_stop_reason(monkeypatch):
     gpus = next(Exact().at_hand(resolve(PROBLEM, shipped_profiles())).plans())
-    monkeypatch.setattr(Exact, "at_hand", lambda *_: AtHand(bounded(0.5), lambda: iter([gpus])))
+    monkeypatch.setattr(Exact, "at_hand", lambda *_: AtHand(bounded(0.5), None, lambda: iter([gpus])))
     searching(monkeypatch, ended(bound=bounded(1.0)))
     plan = api.solve(PROBLEM)
     assert (plan.status, plan.search.stopped, plan.search.solver) == (Status.FEASIBLE, "time_limit", "HiGHS")
@@ -81,7 +82,7 @@ def test_a_greater_bound_of_the_search_stands(monkeypatch):
 def test_a_plan_at_hand_that_does_not_hold_is_not_shown_and_the_bound_is(monkeypatch):
     found = Exact().at_hand(resolve(PROBLEM, shipped_profiles()))
     gpus = next(found.plans())
-    monkeypatch.setattr(Exact, "at_hand", lambda *_: AtHand(found.bound, lambda: iter([gpus[1:]])))
+    monkeypatch.setattr(Exact, "at_hand", lambda *_: AtHand(found.bound, found.prices, lambda: iter([gpus[1:]])))
     searching(monkeypatch, ended())
     plan = api.solve(PROBLEM)
     assert (plan.status, plan.gpus, plan.bound) == (Status.TIMEOUT, (), found.bound)

@@ -4,13 +4,15 @@ import time
 from collections.abc import Iterable, Sequence
 from math import ceil, log10
 
+import numpy as np
+
 from ...allocation.allocated import AllocatedGpu, MpsGpu
 from ...allocation.assembly import UNKNOWN_BOUND, assemble, without_plan
 from ...exact.proof import is_proof
 from ...model.objective import COST
 from ...model.plan import Bound, Plan, Prices, Search, SizePrice, Status, Unserved
 from ...model.stop_reason import StopReason
-from ...performance.interference.prediction import Floats
+from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ...runtime.interruption import offer
 
@@ -92,6 +94,25 @@ def prices_of(resolved: ResolvedProblem, price: Floats, rent: Floats, shared: di
         rents={gpu: of_type if of_type > RENT * cheapest else 0.0 for gpu, of_type in rents.items()},
         shared={gpu: round(value, digits) for gpu, value in shared.items()},
     )
+
+
+def slice_prices(resolved: ResolvedProblem, sizes: Ints, price: Floats, rent: Floats) -> Prices:
+    """
+    Returns prices of partitions and of GPUs under MPS, and rents; a whole GPU left out is worth a shared one.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of the sizes that are priced; those without a price carry nothing.
+    price
+        Shape (size,), then of each type under MPS, USD per hour.
+    rent
+        Shape (fleet entry,).
+    """
+    shared = dict(zip(resolved.mps, price[len(sizes) :].tolist(), strict=True))
+    of_size = np.array([shared.get(size.gpu, 0.0) if size.mig is None else 0.0 for size in resolved.sizes])
+    of_size[sizes] = price[: len(sizes)]
+    return prices_of(resolved, of_size, rent, shared)
 
 
 def bound_of(resolved: ResolvedProblem, cost: float | None, method: str) -> Bound:

@@ -25,7 +25,7 @@ from ...exact.covers.covers import cheapest_covers
 from ...exact.covers.demands import Demands
 from ...exact.dual.lagrangian_data import demands_of, most_to_pay, supply_of
 from ...exact.dual.prices_at_hand import prices_at_hand
-from ...exact.dual.supply import Supply
+from ...exact.dual.supply import Supply, least_rent
 from ...exact.fleet.kept_limits import keeps_limits
 from ...exact.fleet.whole_or_shared import shared_instead_of_whole
 from ...exact.mig.decoding import cut_gpus
@@ -37,7 +37,7 @@ from ...performance.interference.prediction import Floats, Ints
 from ...performance.latency_rules.server_sets import is_by_set
 from ...performance.resolve import ResolvedProblem
 from ..planner import AtHand
-from .answers import bound_of
+from .answers import bound_of, slice_prices
 
 PRICES = (
     "Lagrangian bound at slice prices found without a solver (solver/exact/dual/prices_at_hand.py): no cut of a GPU is "
@@ -62,7 +62,8 @@ def at_hand(resolved: ResolvedProblem) -> AtHand:
     supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
     found = prices_at_hand(demands, supply, deadline=time.monotonic() + PRICES_S)
     priced = _Priced(resolved, patterns, sizes, supply, demands, found.price)
-    return AtHand(_bound(resolved, found.bound), partial(_cheaper_and_cheaper, priced))
+    prices = slice_prices(resolved, sizes, found.price, least_rent(supply, found.price))
+    return AtHand(_bound(resolved, found.bound), prices, partial(_cheaper_and_cheaper, priced))
 
 
 def _bound(resolved: ResolvedProblem, bound: float) -> Bound:

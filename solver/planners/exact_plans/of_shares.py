@@ -3,18 +3,15 @@
 import time
 from functools import partial
 
-import numpy as np
-
 from ...allocation.assembly import assemble, without_plan
 from ...exact.fleet.fleet_answer import FleetAnswer
-from ...exact.fleet.fleet_by_prices import FleetPrices
 from ...exact.fleet.mixed_fleet import solve_mixed_fleet
-from ...model.plan import Plan, Prices, Search, Start
+from ...model.plan import Plan, Search, Start
 from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ...runtime.interruption import offer
 from ..igniter import hosted, placed_on_each, within_limits
-from .answers import NAME, bound_of, none_found, prices_of, without
+from .answers import NAME, bound_of, none_found, slice_prices, without
 from .of_shared_sets import solve_shared_sets
 
 
@@ -51,14 +48,6 @@ def _of_fleet(resolved: ResolvedProblem, answer: FleetAnswer, search: Search) ->
     if answer.gpus is None:
         return without_plan(resolved, (), planner=NAME, search=search, bound=bound)
     plan = assemble(resolved, answer.gpus, planner=NAME, bound=bound, search=search)
-    prices = None if answer.prices is None else _fleet_prices_of(resolved, answer.prices)
+    found = answer.prices
+    prices = None if found is None else slice_prices(resolved, found.sizes, found.priced.price, found.priced.rent)
     return plan.model_copy(update={"prices": prices})
-
-
-def _fleet_prices_of(resolved: ResolvedProblem, found: FleetPrices) -> Prices:
-    """Returns prices of partitions and of GPUs under MPS, and rents; a whole GPU left out is worth a shared one."""
-    sizes = len(found.sizes)
-    shared = dict(zip(resolved.mps, found.priced.price[sizes:].tolist(), strict=True))
-    price = np.array([shared.get(size.gpu, 0.0) if size.mig is None else 0.0 for size in resolved.sizes])
-    price[found.sizes] = found.priced.price[:sizes]
-    return prices_of(resolved, price, found.priced.rent, shared)
