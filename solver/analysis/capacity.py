@@ -28,7 +28,7 @@ from ..exact.fleet.mixed_fleet import solve_mixed_fleet
 from ..exact.fleet.server_sets import solve_for_sets
 from ..exact.fleet.spare_fleet import solve_with_spares
 from ..exact.mig.decoding import cut_gpus
-from ..exact.mig.spare_capacity import spare_rules
+from ..exact.mig.spare_rules import spare_rules
 from ..model.counted import require_counts
 from ..model.problem import Problem
 from ..model.stop_reason import StopReason

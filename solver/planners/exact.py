@@ -58,7 +58,7 @@ class Exact(Planner):
         return _way(resolved)(resolved, start, time_limit_s)
 
     def at_hand(self, resolved: ResolvedProblem) -> AtHand | None:
-        if asks_for_capacity(resolved.problem) or resolved.problem.settings.keeps_spares:
+        if asks_for_capacity(resolved.problem):
             return None
         from .exact_plans.at_hand import at_hand
 

@@ -83,8 +83,29 @@ def test_no_claim_at_hand_of_shares_is_false(family):
 
 @pytest.mark.parametrize("kind", ["mig", "rules", "mps", "cpus"])
 def test_no_claim_at_hand_is_false(kind):
+    modes = ["planners", "spares"] if kind in ("mig", "rules") else ["planners"]
     for seed in range(100, 103):
-        assert not judged(kind, seed, time_limit_s=NO_TIME_S, modes=["planners"]).false, seed
+        assert not judged(kind, seed, time_limit_s=NO_TIME_S, modes=modes).false, seed
+
+
+@pytest.mark.parametrize(
+    "spares",
+    [
+        {"spare_services": 2, "spare_rate": 0.5},
+        {"spare_gpu_loss": True},
+        {"spare_services": 1, "spare_rate": 0.2, "spare_gpu_loss": True},
+    ],
+    ids=["rate", "loss", "both"],
+)
+def test_partitions_are_kept_free_at_hand_too(spares):
+    for seed in range(4):
+        problem = random_problem(6, seed)
+        problem = problem.model_copy(update={"settings": problem.settings.model_copy(update=spares)})
+        exact, plan = api.solve(problem), api.solve(problem, time_limit_s=NO_TIME_S)
+        assert plan.gpus, seed
+        assert check(problem, plan, shipped_profiles()) == []
+        assert plan.bound.cost_per_hour - 1e-9 <= exact.cost_per_hour
+        assert exact.bound.cost_per_hour <= plan.cost_per_hour + 1e-9
 
 
 def test_nothing_is_at_hand_beyond_the_gpus_that_there_are():

@@ -37,7 +37,7 @@ from ...performance.unservable import unservable_by_sums
 from ...runtime.progress import report
 from ..cost_lattice import NO_GAP
 from ..mig.decoding import cut_gpus
-from ..mig.spare_capacity import spare_rules
+from ..mig.spare_rules import spare_rules
 from ..proof import ended, is_within
 from .decomposition import DecomposedAnswer, cost_of, solve_by_prices
 from .spare_fleet import solve_with_spares

@@ -16,10 +16,11 @@ from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
 from ..mig.cutting_stock import CuttingStockAnswer, solve_cutting_stock
-from ..mig.spare_capacity import SpareRules
+from ..mig.spare_rules import SpareRules
 from ..proof import ended
 from .decomposition import PRICES, DecomposedAnswer, solve_by_prices
-from .spare_plans import built_with_spares, cheapest_partitions
+from .spare_covers import cheapest_partitions
+from .spare_plans import built_with_spares
 
 WITH_SPARES = (
     "dual bound of the MIG cutting stock with partitions that are kept free (solver/exact/mig/spare_capacity.py) by "

@@ -1,11 +1,8 @@
 """
 Plans with partitions kept free, that are built and not searched: covers first, then the cuts for all of it.
 
-Every service keeps the cover that it has in a plan without free partitions. What it takes if it needs more rate is a
-cover of what is missing then, of the size that all can share best. Where its replicas leave no room for that, it has
-its cheapest cover of the greater rate, of which as much as the rate of today can spare is what is kept free. With n_wk
-and e_wk settled, the worst cases are numbers W_k (spare_capacity.py), and what is left is a program over sizes and cuts
-alone, of the same few rows at any number of services:
+With n_wk and e_wk settled (spare_covers.py), the worst cases are numbers W_k (spare_capacity.py), and what is left is a
+program over sizes and cuts alone, of the same few rows at any number of services:
 
     min   sum_q c_q x_q
     s.t.  sum_q a_kq x_q >= sum_w n_wk + F_k,   F_k >= W_k                   for every size k
@@ -23,16 +20,13 @@ from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..backends.highs import run_highs
-from ..covers.covers import cheapest_covers
-from ..covers.demands import NO_LIMIT, Demands
-from ..dual.lagrangian_data import demands_of, supply_of
+from ..dual.lagrangian_data import supply_of
 from ..mig.cutting_stock import CuttingStockAnswer
 from ..mig.patterns import Pattern, patterns_of
-from ..mig.spare_capacity import KeptFree, SpareRules, add_room_for_a_lost_gpu, worst_case
+from ..mig.spare_capacity import add_room_for_a_lost_gpu
+from ..mig.spare_rules import KeptFree, SpareRules, worst_case
 from ..mps.program import NO_SHARES
-
-ENOUGH = 1e-9
-"""Part of a rate that may be missing by rounding."""
+from .spare_covers import covers_with_spares
 
 
 def built_with_spares(
@@ -53,10 +47,10 @@ def built_with_spares(
     price
         Shape (size,): USD per hour of a partition; above 0 where some workload can use the size.
     """
-    own = partitions.copy()
-    extra = _extra_partitions(resolved, rules, own, price) if rules.services else np.zeros_like(own)
-    if extra is None:
+    covers = covers_with_spares(resolved, rules, partitions, price)
+    if covers is None:
         return None
+    own, extra = covers
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry, every=rules.gpu_loss)]
     least_free = worst_case(extra, rules.services)
     found = cheapest_cuts(resolved, patterns, own.sum(axis=0), least_free, rules.gpu_loss, time_limit_s=time_limit_s)
@@ -66,77 +60,6 @@ def built_with_spares(
     used = tuple((pattern, int(number)) for pattern, number in zip(patterns, times, strict=True) if number)
     solver = "free partitions beside given covers: HiGHS through MathOpt"
     return CuttingStockAnswer(StopReason.TIME_LIMIT, solver, None, used, own, NO_SHARES, KeptFree(extra, free))
-
-
-def cheapest_partitions(resolved: ResolvedProblem, price: Floats) -> Ints:
-    """Returns a cheapest cover of each workload at these prices, shape (workload, size)."""
-    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
-    partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
-    partitions[:, sizes] = cheapest_of_each(demands_of(replace(resolved, mps={}), sizes), price[sizes])
-    return partitions
-
-
-def _extra_partitions(resolved: ResolvedProblem, rules: SpareRules, own: Ints, price: Floats) -> Ints | None:
-    """Returns e, shape (workload, size); takes from `own` what it may not have beside. None: replicas are too few."""
-    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
-    demands = demands_of(resolved, sizes)
-    part = resolved.capacity_rps[:, sizes] / resolved.required_rps[:, None]
-    missing = 1 + rules.rate - (own[:, sizes] * part).sum(axis=1)
-    room = np.where(demands.most == NO_LIMIT, NO_LIMIT, demands.most - own.sum(axis=1))
-    short = missing > ENOUGH
-    fits = short & (part.max(axis=1) * np.minimum(room, 1e9) >= missing)
-    beside = np.flatnonzero(fits)
-    wanted = Demands(np.minimum(part[beside] / missing[beside, None], 1.0), np.zeros_like(beside), room[beside])
-    extra = np.zeros_like(own)
-    extra[np.ix_(beside, sizes)] = _least_worst(wanted, price[sizes], rules.services)
-    for w in np.flatnonzero(short & ~fits).tolist():
-        grown = np.minimum(part[[w]] / (1 + rules.rate), 1.0)
-        if grown.max() * min(float(demands.most[w]), 1e9) < 1:
-            return None
-        own[w] = 0
-        own[w, sizes] = cheapest_of_each(Demands(grown, demands.least[[w]], demands.most[[w]]), price[sizes])[0]
-        extra[w] = _spared(resolved, w, own[w], price)
-    return extra
-
-
-def _least_worst(demands: Demands, price: Floats, services: int) -> Ints:
-    """
-    Returns a cover of each workload, shape (workload, size), so that any `services` of them together are cheap.
-
-    If all take the same size, few partitions serve whoever comes; so each size alone is tried for those that it can
-    serve, beside everyone's cheapest cover.
-    """
-    cheapest = cheapest_of_each(demands, price)
-    tried = [cheapest]
-    for k in range(len(price)):
-        with np.errstate(divide="ignore"):
-            needed = np.ceil(1 / demands.part[:, k] - ENOUGH)
-        alone = cheapest.copy()
-        can = np.flatnonzero(needed <= np.minimum(demands.most, 1e9))
-        alone[can] = 0
-        alone[can, k] = needed[can].astype(np.int64)
-        tried.append(alone)
-    return min(tried, key=lambda covers: float(worst_case(covers, services) @ price))
-
-
-def cheapest_of_each(demands: Demands, price: Floats) -> Ints:
-    """Returns a cheapest cover of each workload, shape (workload, size)."""
-    if not len(demands.least):
-        return np.zeros(demands.part.shape, dtype=np.int64)
-    covers = cheapest_covers(demands, price)
-    return covers.counts[covers.first()]
-
-
-def _spared(resolved: ResolvedProblem, w: int, own: Ints, price: Floats) -> Ints:
-    """Takes from a cover what the rate of today does not need, dearest first; returns what was taken."""
-    capacity, required = resolved.capacity_rps[w], float(resolved.required_rps[w])
-    taken = np.zeros_like(own)
-    for k in sorted(np.flatnonzero(own).tolist(), key=lambda k: -price[k]):
-        over = float(own @ capacity) - required
-        beyond = int(own.sum()) - resolved.problem.workloads[w].min_replicas
-        taken[k] = max(min(int(own[k]), int(over / capacity[k] + ENOUGH), beyond), 0)
-        own[k] -= taken[k]
-    return taken
 
 
 def cheapest_cuts(

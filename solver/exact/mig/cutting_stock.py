@@ -51,7 +51,8 @@ from ..mps.program import NO_SHARES, MpsAnswer, MpsPart, PartBuilder
 from ..proof import Ended, ended, is_proof
 from .domain_cuts import DomainCuts
 from .patterns import Pattern, patterns_of, used_cores
-from .spare_capacity import KeptFree, SpareRules, SpareVariables
+from .spare_capacity import SpareVariables
+from .spare_rules import KeptFree, SpareRules
 
 
 @dataclass(frozen=True)

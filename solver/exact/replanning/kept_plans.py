@@ -15,7 +15,8 @@ from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from ..covers.demands import NO_LIMIT, Demands
 from ..dual.lagrangian_data import demands_of
-from ..fleet.spare_plans import cheapest_cuts, cheapest_of_each
+from ..fleet.spare_covers import cheapest_of_each
+from ..fleet.spare_plans import cheapest_cuts
 from ..mig.cutting_stock import CuttingStockAnswer
 from ..mig.patterns import patterns_of
 from .running import KeptGpu, Replanning, RunningGpu

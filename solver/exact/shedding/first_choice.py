@@ -31,7 +31,7 @@ from ..covers.covers import cheapest_covers
 from ..fleet.fleet_by_prices import FleetPrices, fleet_prices
 from ..fleet.spare_plans import built_with_spares
 from ..mig.cutting_stock import CuttingStockAnswer
-from ..mig.spare_capacity import SpareRules
+from ..mig.spare_rules import SpareRules
 
 ROUNDING = 1e-9
 """Part by which a knapsack is taken for larger, as costs of covers are sums of rounded figures."""

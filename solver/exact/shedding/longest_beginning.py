@@ -16,7 +16,7 @@ from ...performance.resolve import ResolvedProblem
 from ..fleet.decomposition import solve_by_prices
 from ..fleet.spare_fleet import solve_with_spares
 from ..mig.cutting_stock import CuttingStockAnswer
-from ..mig.spare_capacity import SpareRules
+from ..mig.spare_rules import SpareRules
 
 ANY_GAP = 1.0
 """Part of its bound by which a plan may be dear: that there is one is all that is asked."""

@@ -21,7 +21,7 @@ from ..backends.highs import end_of, run_highs
 from ..met_rates import solved_with_rates_met
 from ..mig.cutting_stock import CuttingStockProgram
 from ..mig.patterns import Pattern
-from ..mig.spare_capacity import SpareRules
+from ..mig.spare_rules import SpareRules
 from ..mps.items import classes_of
 from ..mps.program import NO_SHARES, MpsAnswer, PartBuilder
 

@@ -20,7 +20,7 @@ from ...allocation.allocated import AllocatedGpu, CutGpu, MpsGpu
 from ...performance.resolve import ResolvedProblem
 from ..mig.cutting_stock import CuttingStockAnswer
 from ..mig.decoding import cut_gpus
-from ..mig.spare_capacity import SpareRules, spare_rules
+from ..mig.spare_rules import SpareRules, spare_rules
 from ..mps.columns import columns_of_gpus, enumerate_columns, item_tables
 from ..mps.decoding import shared_gpus
 from ..mps.items import Item, mps_items

@@ -18,7 +18,7 @@ from ..fleet.decomposition import solve_by_prices
 from ..fleet.fleet_answer import price_of
 from ..fleet.spare_fleet import solve_with_spares
 from ..mig.cutting_stock import CuttingStockAnswer, solve_cutting_stock
-from ..mig.spare_capacity import spare_rules
+from ..mig.spare_rules import spare_rules
 from ..mps.columns import enumerate_columns, item_tables
 from ..mps.items import mps_items
 from ..mps.program import by_columns

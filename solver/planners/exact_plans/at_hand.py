@@ -27,11 +27,14 @@ from ...exact.dual.lagrangian_data import demands_of, most_to_pay, supply_of
 from ...exact.dual.prices_at_hand import prices_at_hand
 from ...exact.dual.supply import Supply, least_rent
 from ...exact.fleet.kept_limits import keeps_limits
+from ...exact.fleet.spare_covers import covers_with_spares
 from ...exact.fleet.whole_or_shared import shared_instead_of_whole
 from ...exact.mig.decoding import cut_gpus
 from ...exact.mig.patterns import Pattern, patterns_of
+from ...exact.mig.spare_rules import SpareRules, spare_rules, worst_case
 from ...exact.mps.packed_residents import DEARNESS, packed_on_each, packed_some
 from ...exact.primal.cuts_at_hand import cuts_at_hand
+from ...exact.primal.spares_at_hand import cuts_with_free
 from ...model.plan import Bound
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.latency_rules.server_sets import is_by_set
@@ -55,7 +58,7 @@ CUT = -1
 
 
 def at_hand(resolved: ResolvedProblem) -> AtHand:
-    """Returns a bound, and how to find GPUs; of problems of least cost without partitions that are kept free."""
+    """Returns a bound, and how to find GPUs, of problems of least cost."""
     resolved = shared_instead_of_whole(resolved)
     patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
@@ -140,16 +143,45 @@ def _cheapest_types(priced: _Priced) -> Ints:
 
 def _cuts(priced: _Priced, rows: Ints, taken: Counter[str]) -> Iterator[Sequence[AllocatedGpu]]:
     """Yields GPUs that are cut for some workloads, beside some that are taken."""
-    supply, number, sizes = priced.supply, len(priced.patterns), len(priced.sizes)
-    own = Supply(
-        supply.instances[:number, :sizes],
-        supply.gpu_type[:number],
-        supply.cost[:number],
-        supply.available - [taken[entry.gpu.name] for entry in priced.resolved.fleet],
-    )
+    resolved, own = priced.resolved, _supply_of_cuts(priced, taken)
     demands = replace(priced.demands.of(rows), shared=None)
-    for found in cuts_at_hand(demands, own, priced.price[:sizes], deadline=time.monotonic() + CUTS_S):
-        partitions = np.zeros(priced.resolved.capacity_rps.shape, dtype=np.int64)
+    price = priced.price[: len(priced.sizes)]
+    for found in cuts_at_hand(demands, own, price, deadline=time.monotonic() + CUTS_S):
+        partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
         partitions[np.ix_(rows, priced.sizes)] = found.partitions
-        used = [(pattern, int(n)) for pattern, n in zip(priced.patterns, found.times, strict=True) if n]
-        yield cut_gpus(priced.resolved, used, partitions)
+        if (rules := spare_rules(resolved.problem.settings)) is not None:
+            yield from _with_spares(priced, own, partitions, rules)
+        else:
+            yield cut_gpus(resolved, _used(priced, found.times), partitions)
+
+
+def _with_spares(
+    priced: _Priced, supply: Supply, partitions: Ints, rules: SpareRules
+) -> Iterator[Sequence[AllocatedGpu]]:
+    """Yields GPUs that are cut for partitions, shape (workload, size), and for those that are kept free beside."""
+    resolved, sizes = priced.resolved, priced.sizes
+    price = np.zeros(len(resolved.sizes))
+    price[sizes] = priced.price
+    covers = covers_with_spares(resolved, rules, partitions, price)
+    if covers is None:
+        return
+    own, extra = covers
+    least_free = worst_case(extra, rules.services)
+    wanted = own.sum(axis=0)[sizes]
+    found = cuts_with_free(supply, wanted, least_free[sizes], priced.price, gpu_loss=rules.gpu_loss)
+    if found is not None:
+        times, free = found
+        spares = np.zeros(len(resolved.sizes), dtype=np.int64)
+        spares[sizes] = free
+        yield cut_gpus(resolved, _used(priced, times), own, spares)
+
+
+def _supply_of_cuts(priced: _Priced, taken: Counter[str]) -> Supply:
+    """Returns how the GPUs that are left beside some may be cut."""
+    supply, cuts, sizes = priced.supply, len(priced.patterns), len(priced.sizes)
+    left = supply.available - [taken[entry.gpu.name] for entry in priced.resolved.fleet]
+    return Supply(supply.instances[:cuts, :sizes], supply.gpu_type[:cuts], supply.cost[:cuts], left)
+
+
+def _used(priced: _Priced, times: Ints) -> list[tuple[Pattern, int]]:
+    return [(pattern, number) for pattern, number in zip(priced.patterns, times.tolist(), strict=True) if number]

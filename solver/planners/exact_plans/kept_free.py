@@ -6,7 +6,7 @@ from functools import partial
 from ...allocation.assembly import assemble, without_plan
 from ...exact.fleet.spare_fleet import SpareAnswer, solve_with_spares
 from ...exact.mig.decoding import alike_gpus
-from ...exact.mig.spare_capacity import spare_rules
+from ...exact.mig.spare_rules import spare_rules
 from ...model.plan import Plan, Search, Start
 from ...model.stop_reason import StopReason
 from ...performance.resolve import ResolvedProblem

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sliceplan.solver.exact.mig.spare_capacity import SpareRules
+from sliceplan.solver.exact.mig.spare_rules import SpareRules
 from sliceplan.solver.exact.shedding import first_choice as module
 from sliceplan.solver.exact.shedding.first_choice import (
     _fleet_value,

@@ -5,8 +5,8 @@ import pytest
 from problems.instances import problem_of
 
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
-from sliceplan.solver.exact.fleet.spare_plans import _extra_partitions, _least_worst
-from sliceplan.solver.exact.mig.spare_capacity import SpareRules
+from sliceplan.solver.exact.fleet.spare_covers import _extra_partitions, _least_worst
+from sliceplan.solver.exact.mig.spare_rules import SpareRules
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 
