@@ -12,11 +12,11 @@ from threading import Event
 from ..allocation.assembly import UNKNOWN_BOUND, without_plan
 from ..model.collector import collector_paused
 from ..model.errors import described
-from ..model.objective import SAME
+from ..model.judged import judged
 from ..model.plan import Bound, Plan, Search, Status
 from ..model.stop_reason import StopReason
 from ..performance.unservable import unservable
-from ..planners.exact_plans.answers import of_known, with_bound
+from ..planners.exact_plans.answers import with_bound
 from ..planners.planner import Planner
 from ..runtime.interruption import Stopped, best_so_far, interruptible_by, offer
 from ..runtime.progress import report
@@ -42,21 +42,38 @@ def at_hand_last(task: Task, planner: Planner) -> Plan | None:
 
 
 def better_of(searched: Plan, at_hand: Plan) -> Plan:
-    """Returns the cheaper plan with the greater bound, and why the search ended, unless that bound proves the plan."""
+    """Returns the better plan with the stronger bound, and why the search ended, unless that bound proves the plan."""
+    best = searched
+    if _is_better(at_hand, searched):
+        search = searched.search
+        if searched.status is Status.INFEASIBLE:  # at the very edge of what fits, where solvers have tolerances
+            search = search.model_copy(update={"stopped": StopReason.GAP_LEFT})
+        runtime_s = round(searched.runtime_s + at_hand.runtime_s, 6)
+        best = at_hand.model_copy(update={"search": search, "runtime_s": runtime_s})
+    if best.capacity is not None:
+        return _with_limit(best, searched, at_hand)
     bound = _greater(searched.bound, at_hand.bound)
-    if at_hand.cost_per_hour is None or not _costs_more(searched, at_hand.cost_per_hour):
-        return with_bound(searched, bound)
-    search = searched.search
-    if searched.status is Status.INFEASIBLE:  # at the very edge of what fits, where solvers have tolerances
-        search = search.model_copy(update={"stopped": StopReason.GAP_LEFT})
-    runtime_s = round(searched.runtime_s + at_hand.runtime_s, 6)
-    prices = at_hand.prices if bound == at_hand.bound else None
-    update = {"search": search, "runtime_s": runtime_s, "prices": prices}
-    return with_bound(at_hand.model_copy(update=update), bound)
+    if best is not searched and bound != at_hand.bound:  # its prices prove less
+        best = best.model_copy(update={"prices": None})
+    return with_bound(best, bound)
 
 
-def _costs_more(plan: Plan, cost: float) -> bool:
-    return plan.cost_per_hour is None or plan.cost_per_hour > cost * (1 + SAME)
+def _is_better(plan: Plan, than: Plan) -> bool:
+    """Tells whether there is a plan, and it is better by the objective than another, or there is no other."""
+    own, other = judged(plan), judged(than)
+    if own.value is None or other.value is None:
+        return own.value is not None
+    return own.objective.is_better(own.value, other.value) and own.objective.gap(other.value, own.value) != 0.0
+
+
+def _with_limit(best: Plan, *answers: Plan) -> Plan:
+    """Returns a plan of most capacity with the strongest of the limits of some answers."""
+    assert best.capacity is not None
+    limits = [one.capacity.limit for one in answers if one.capacity is not None and one.capacity.limit is not None]
+    own = judged(best)
+    limit = own.objective.strongest(limits)
+    capacity = best.capacity.model_copy(update={"limit": limit, "gap": own.objective.gap(own.value, limit)})
+    return best.model_copy(update={"capacity": capacity})
 
 
 def _within_time(task: Task, planner: Planner) -> Plan | None:
@@ -77,12 +94,14 @@ def _found(task: Task, planner: Planner) -> Plan | None:
             return None
         best = _nothing(task, planner, known.bound, StopReason.TIME_LIMIT)
         offer(partial(_ended, best, started))
-        for gpus in known.plans():
+        for plan in known.plans():
+            search = plan.search.model_copy(update={"time_limit_s": task.time_limit_s})
             try:
-                plan = of_known(task.resolved, gpus, best.search, known.bound)
-                best = finished(task, planner, plan.model_copy(update={"prices": known.prices}))
+                found = finished(task, planner, plan.model_copy(update={"search": search}))
             except WrongPlanError as error:
                 report(f"a plan at hand is not shown: {described(error)}")
+                continue
+            best = found if _is_better(found, best) else best
             offer(partial(_ended, best, started))
             if best.status is Status.OPTIMAL:
                 break

@@ -59,7 +59,9 @@ class Exact(Planner):
 
     def at_hand(self, resolved: ResolvedProblem) -> AtHand | None:
         if asks_for_capacity(resolved.problem):
-            return None
+            from .exact_plans.capacity_at_hand import capacity_at_hand
+
+            return capacity_at_hand(resolved)
         from .exact_plans.at_hand import at_hand
 
         return at_hand(resolved)

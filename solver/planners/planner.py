@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..allocation.allocated import AllocatedGpu
-from ..model.plan import Bound, Plan, Prices, Start
+from ..model.plan import Bound, Plan, Start
 from ..model.problem import ObjectiveName, Sharing
 from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
@@ -24,10 +23,8 @@ class AtHand:
 
     bound: Bound
     """That holds for every plan."""
-    prices: Prices | None
-    """Slice prices that prove it; None: they are not known as such."""
-    plans: Callable[[], Iterator[Sequence[AllocatedGpu]]]
-    """Finds GPUs that serve everything, each time cheaper ones. Whether they hold is for the caller to verify."""
+    plans: Callable[[], Iterator[Plan]]
+    """Finds plans that serve everything, mostly better and better. Whether they hold is for the caller to verify."""
 
 
 class Planner(Protocol):

@@ -64,8 +64,10 @@ def test_where_the_bound_is_the_cost_the_plan_is_proven(monkeypatch):
 
 
 def test_a_search_that_ends_without_a_plan_leaves_what_is_at_hand_with_its_stop_reason(monkeypatch):
-    gpus = next(Exact().at_hand(resolve(PROBLEM, shipped_profiles())).plans())
-    monkeypatch.setattr(Exact, "at_hand", lambda *_: AtHand(bounded(0.5), None, lambda: iter([gpus])))
+    found = next(Exact().at_hand(resolve(PROBLEM, shipped_profiles())).plans())
+    update = {"bound": bounded(0.5), "gap": found.cost_per_hour / 0.5 - 1, "status": Status.FEASIBLE, "prices": None}
+    weaker = found.model_copy(update=update | {"search": Search(stopped="time_limit", time_limit_s=1, solver=None)})
+    monkeypatch.setattr(Exact, "at_hand", lambda *_: AtHand(weaker.bound, lambda: iter([weaker])))
     searching(monkeypatch, ended(bound=bounded(1.0)))
     plan = api.solve(PROBLEM)
     assert (plan.status, plan.search.stopped, plan.search.solver) == (Status.FEASIBLE, "time_limit", "HiGHS")
@@ -81,8 +83,9 @@ def test_a_greater_bound_of_the_search_stands(monkeypatch):
 
 def test_a_plan_at_hand_that_does_not_hold_is_not_shown_and_the_bound_is(monkeypatch):
     found = Exact().at_hand(resolve(PROBLEM, shipped_profiles()))
-    gpus = next(found.plans())
-    monkeypatch.setattr(Exact, "at_hand", lambda *_: AtHand(found.bound, found.prices, lambda: iter([gpus[1:]])))
+    plan = next(found.plans())
+    fewer = plan.model_copy(update={"gpus": plan.gpus[1:]})
+    monkeypatch.setattr(Exact, "at_hand", lambda *_: AtHand(found.bound, lambda: iter([fewer])))
     searching(monkeypatch, ended())
     plan = api.solve(PROBLEM)
     assert (plan.status, plan.gpus, plan.bound) == (Status.TIMEOUT, (), found.bound)
@@ -116,3 +119,17 @@ def test_the_cheaper_plan_has_the_greater_bound(searched, at_hand, cost, bound, 
 def test_what_no_partition_serves_is_said_to_be_impossible_with_no_time_too():
     problem = problem_of([{"model": "bert", "rate_rps": 10.0, "slo_ms": 0.5}])
     assert api.solve(problem, time_limit_s=NO_TIME_S).status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize("weights", ["equal", "solo"])
+def test_most_capacity_has_a_plan_and_a_limit_at_hand(weights):
+    problem = random_problem(6, seed=1)
+    (entry,) = problem.fleet
+    asked = {"objective": "capacity", "capacity_weights": weights}
+    counted = {"fleet": (entry.model_copy(update={"count": 9}),)}
+    problem = problem.model_copy(update=counted | {"settings": problem.settings.model_copy(update=asked)})
+    plan, best = api.solve(problem, time_limit_s=NO_TIME_S), api.solve(problem, time_limit_s=20)
+    assert check(problem, plan, shipped_profiles()) == []
+    assert plan.gpus_used == 9
+    assert 0.5 * best.capacity.value <= plan.capacity.value <= best.capacity.limit * (1 + 1e-9)
+    assert best.capacity.value <= plan.capacity.limit * (1 + 1e-9)

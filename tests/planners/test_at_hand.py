@@ -15,12 +15,9 @@ from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.api import at_hand as front_door
 from sliceplan.solver.check import check
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.model.plan import Search, Status
+from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance.resolve import resolve
-from sliceplan.solver.planners.exact_plans.answers import of_known
 from sliceplan.solver.planners.exact_plans.at_hand import at_hand
-
-SEARCH = Search(stopped="time_limit", time_limit_s=0.1, solver=None)
 
 NO_TIME_S = 0.001
 
@@ -64,8 +61,9 @@ def test_what_is_at_hand_holds_and_the_proven_optimum_is_between_bound_and_cost(
             continue
         assert found.bound.cost_per_hour <= exact.cost_per_hour + 1e-9
         costs = []
-        for gpus in found.plans():
-            plan = completed(problem, of_known(resolved, gpus, SEARCH, found.bound), shipped_profiles())
+        for one in found.plans():
+            search = one.search.model_copy(update={"time_limit_s": 0.1})
+            plan = completed(problem, one.model_copy(update={"search": search}), shipped_profiles())
             assert check(problem, plan, shipped_profiles()) == []
             assert plan.cost_per_hour >= exact.bound.cost_per_hour - 1e-9
             costs.append(plan.cost_per_hour)
@@ -83,7 +81,7 @@ def test_no_claim_at_hand_of_shares_is_false(family):
 
 @pytest.mark.parametrize("kind", ["mig", "rules", "mps", "cpus"])
 def test_no_claim_at_hand_is_false(kind):
-    modes = ["planners", "spares"] if kind in ("mig", "rules") else ["planners"]
+    modes = ["planners", "spares", "capacity"] if kind in ("mig", "rules") else ["planners"]
     for seed in range(100, 103):
         assert not judged(kind, seed, time_limit_s=NO_TIME_S, modes=modes).false, seed
 

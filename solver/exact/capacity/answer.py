@@ -10,11 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from ...allocation.allocated import MpsGpu
 from ...model.objective import CAPACITY
-from ...model.problem import Weights
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
@@ -22,9 +19,10 @@ from ..mig.patterns import Pattern
 from ..proof import Ended
 from .cover_limit import cover_limit
 from .first_plan import first_plan
-from .most_requests import MostRequests, most_requests, solo_capacity
+from .most_requests import MostRequests, most_requests
 from .price_limit import PriceLimit, price_limit
 from .relaxation import relaxation
+from .solo import solo_capacity, weights_of
 
 NO_GAP = 5e-9
 """Part by which a plan and a limit may differ and be the same: the solver ends at 1e-9, and its limit is rounded up."""
@@ -61,11 +59,6 @@ class MostCapacity:
 NOTHING = MostRequests(StopReason.TIME_LIMIT, "HiGHS through MathOpt: no solution found", None)
 
 
-def weights_of(weights: Weights, solo_rps: Floats) -> Floats:
-    """Returns what a request/s of each workload counts, shape (workload,); `solo_rps`: above 0."""
-    return np.ones(len(solo_rps)) if weights == "equal" else 1 / solo_rps
-
-
 def most_capacity(
     resolved: ResolvedProblem, *, on_answer: Callable[[MostCapacity], None], time_limit_s: float
 ) -> MostCapacity:
@@ -87,7 +80,7 @@ def most_capacity(
         return time_limit_s - (time.monotonic() - started)
 
     relaxed = relaxation(resolved, each)
-    prices = None if relaxed is None else price_limit(resolved, each, relaxed)
+    prices = None if relaxed is None else price_limit(resolved, each, relaxed.price, relaxed.rate_price)
     first = None if relaxed is None else first_plan(resolved, each, relaxed, time_limit_s=left())
     if relaxed is not None and first is not None:
         value = first.capacity(resolved, each) or 0.0

@@ -25,9 +25,9 @@ import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
-from ..mig.patterns import patterns_of
+from ..mig.patterns import counts_of, patterns_of
 from .price_limit import PriceLimit
-from .relaxation import Relaxation, counts_of
+from .relaxation import Relaxation
 
 STEPS = 600
 ROUNDING = 1e-9

@@ -17,9 +17,9 @@ from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..backends.highs import run_highs
-from ..mig.patterns import patterns_of
+from ..mig.patterns import counts_of, patterns_of
 from .most_requests import MostRequests
-from .relaxation import Relaxation, counts_of
+from .relaxation import Relaxation
 
 MOST_MORE = 5
 """Partitions that are tried for the rest of a rate."""

@@ -26,15 +26,13 @@ import numpy as np
 from ortools.math_opt.python import mathopt
 
 from ...model.stop_reason import StopReason
-from ...performance.alone import alone_on
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..backends.highs import end_of, run_highs, solver_text
 from ..met_rates import solved_with_rates_met
 from ..mig.cutting_stock import CuttingStockAnswer, CuttingStockProgram
-from ..mig.patterns import Pattern, patterns_of
+from ..mig.patterns import Pattern, counts_of, patterns_of
 from ..mps.program import NO_SHARES
-from .relaxation import counts_of
 
 ROUNDING = 1e-9
 """Part of a limit by which the solver's may be off."""
@@ -59,21 +57,6 @@ class MostRequests:
         if self.partitions is None:
             return None
         return float((weights[:, None] * resolved.capacity_rps * self.partitions).sum())
-
-
-def solo_capacity(resolved: ResolvedProblem) -> Floats:
-    """
-    Returns the most requests/s that one GPU carries of each workload alone, of the best type; shape (workload,).
-
-    Under MPS that is as its only resident.
-    """
-    most = np.zeros(len(resolved.required_rps))
-    for entry in resolved.fleet:
-        for pattern in patterns_of(resolved, entry) if entry.available else ():
-            most = np.maximum(most, resolved.capacity_rps @ counts_of(resolved, pattern))
-        if entry.available and entry.gpu.name in resolved.mps:
-            most = np.maximum(most, alone_on(resolved.mps[entry.gpu.name], resolved.limit_ms).greatest_rps)
-    return most
 
 
 def most_requests(

@@ -25,8 +25,7 @@ import numpy as np
 
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
-from ..mig.patterns import patterns_of
-from .relaxation import Relaxation, counts_of
+from ..mig.patterns import counts_of, patterns_of
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,17 @@ class PriceLimit:
         return float(np.nextafter(float(exact), np.inf))
 
 
-def price_limit(resolved: ResolvedProblem, weights: Floats, relaxed: Relaxation) -> PriceLimit:
-    """Returns what the prices of the linear program prove; every type has a count."""
-    price, rate_price = relaxed.price, relaxed.rate_price
+def price_limit(resolved: ResolvedProblem, weights: Floats, price: Floats, rate_price: Floats) -> PriceLimit:
+    """
+    Returns what prices prove; every type has a count.
+
+    Parameters
+    ----------
+    weights, rate_price
+        a and y, shape (workload,).
+    price
+        pi, shape (size,), which is raised where it is below what it has to be.
+    """
     workloads = resolved.problem.workloads
     worth = [
         [(Fraction(float(a)) + Fraction(float(y))) * Fraction(float(t)) for t in row]

@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ...performance.interference.prediction import Floats, Ints
+from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
-from ..mig.patterns import Pattern, patterns_of
+from ..mig.patterns import counts_of, patterns_of
 
 LARGEST = 1e9
 """Prices beyond this part of what is counted come from a program without a solution."""
@@ -25,11 +25,6 @@ class Relaxation:
     """Shape (size,), weighted requests/s: what a partition is worth."""
     rate_price: Floats
     """Shape (workload,): by how much a request/s that is asked for lowers what can be counted."""
-
-
-def counts_of(resolved: ResolvedProblem, pattern: Pattern) -> Ints:
-    """Returns how many partitions of each size a cut has, shape (size,)."""
-    return np.array([pattern.profiles.count(size.name) * (pattern.gpu == size.gpu) for size in resolved.sizes])
 
 
 def relaxation(resolved: ResolvedProblem, weights: Floats) -> Relaxation | None:

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...model.geometry import Multiset, all_multisets, maximal_multisets, placement_rules
 from ...performance.fleet_types import FleetType, PartitionSize
+from ...performance.interference.prediction import Ints
 from ...performance.operating_points import WHOLE_GPU
 from ...performance.resolve import ResolvedProblem
 
@@ -16,6 +19,11 @@ class Pattern:
     gpu: str
     profiles: Multiset
     """Names of its partitions: MIG profiles, WHOLE_GPU, or numbers of cores."""
+
+
+def counts_of(resolved: ResolvedProblem, pattern: Pattern) -> Ints:
+    """Returns how many partitions of each size a cut has, shape (size,)."""
+    return np.array([pattern.profiles.count(size.name) * (pattern.gpu == size.gpu) for size in resolved.sizes])
 
 
 def patterns_of(resolved: ResolvedProblem, entry: FleetType, *, every: bool = False) -> list[Pattern]:

@@ -21,8 +21,9 @@ from ...model.objective import CAPACITY
 from ...model.stop_reason import StopReason
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
-from ..capacity.answer import NO_GAP, MostCapacity, concluded, weights_of
-from ..capacity.most_requests import MostRequests, solo_capacity
+from ..capacity.answer import NO_GAP, MostCapacity, concluded
+from ..capacity.most_requests import MostRequests
+from ..capacity.solo import solo_capacity, weights_of
 from ..fleet.fleet_by_prices import Place
 from ..fleet.mixed_fleet import solve_mixed_fleet
 from .alone import prices_of_units

@@ -1,7 +1,8 @@
-"""What a plan could carry; where there is none, it is stated without a solver being loaded."""
+"""What a plan could carry; needs no solver."""
 
 from collections.abc import Mapping
 
+from ...exact.capacity.solo import solo_capacity
 from ...model.judged import capacity_of
 from ...model.plan import Plan
 from ...performance.resolve import ResolvedProblem
@@ -23,8 +24,6 @@ def with_capacity(
     settings = resolved.problem.settings
     solo = None
     if settings.capacity_weights == "solo" and plan.gpus:
-        from ...exact.capacity.most_requests import solo_capacity  # with it the solvers, which a plan came from
-
         names = [workload.name for workload in resolved.problem.workloads]
         solo = dict(zip(names, solo_capacity(resolved).tolist(), strict=True))
     capacity = capacity_of(plan, settings.capacity_weights, solo, limit=limit, one_more=one_more or {})

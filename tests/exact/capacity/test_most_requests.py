@@ -14,13 +14,19 @@ from problems.mig_draws import small_problem
 from sliceplan.solver.exact.capacity import most_requests as most_requests_module
 from sliceplan.solver.exact.capacity.cover_limit import cover_limit
 from sliceplan.solver.exact.capacity.first_plan import first_plan
-from sliceplan.solver.exact.capacity.most_requests import _instances, _most_partitions, most_requests, solo_capacity
+from sliceplan.solver.exact.capacity.most_requests import _instances, _most_partitions, most_requests
 from sliceplan.solver.exact.capacity.price_limit import price_limit
 from sliceplan.solver.exact.capacity.relaxation import relaxation
+from sliceplan.solver.exact.capacity.solo import solo_capacity
 from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.performance.resolve import resolve
 
 SAME = 1e-8
+
+
+def limit_at(counts, resolved, weights, relaxed):
+    """Returns what the prices of the linear program prove of these GPUs."""
+    return price_limit(resolved, np.array(weights), relaxed.price, relaxed.rate_price).at(counts)
 
 
 def counted(seed):
@@ -45,13 +51,13 @@ def judged(seed):
     relaxed = relaxation(resolved, np.array(weights))
     counts = {entry.gpu: entry.available for entry in problem.fleet}
     if strict is not None:
-        assert price_limit(resolved, np.array(weights), relaxed).at(counts) >= float(strict) * (1 - SAME)
+        assert limit_at(counts, resolved, weights, relaxed) >= float(strict) * (1 - SAME)
         first = first_plan(resolved, np.array(weights), relaxed, time_limit_s=5)
         assert first is None or first.capacity(resolved, np.array(weights)) <= float(loose) * (1 + SAME)
         known = 0.0 if first is None else first.capacity(resolved, np.array(weights))
         sharper = cover_limit(resolved, np.array(weights), relaxed, known, time_limit_s=5)
         assert sharper.at(counts) >= float(strict) * (1 - SAME)
-        assert sharper.at(counts) <= price_limit(resolved, np.array(weights), relaxed).at(counts) * (1 + SAME)
+        assert sharper.at(counts) <= limit_at(counts, resolved, weights, relaxed) * (1 + SAME)
     if answer.stopped is StopReason.INFEASIBLE:
         assert strict is None
         return "infeasible"
@@ -85,7 +91,7 @@ def test_one_more_gpu_adds_no_more_than_its_price():
         relaxed = relaxation(resolved, np.array(weights))
         if relaxed is None:
             continue
-        prices = price_limit(resolved, np.array(weights), relaxed)
+        prices = price_limit(resolved, np.array(weights), relaxed.price, relaxed.rate_price)
         for i, entry in enumerate(problem.fleet):
             fleet = list(problem.fleet)
             fleet[i] = entry.model_copy(update={"count": entry.available + 1})
