@@ -14,7 +14,7 @@ has a plan wherever this one has; and what fits is what sets of partitions were 
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from math import inf
@@ -30,7 +30,6 @@ from ..exact.fleet.spare_fleet import solve_with_spares
 from ..exact.mig.decoding import cut_gpus
 from ..exact.mig.spare_rules import spare_rules
 from ..model.counted import require_counts
-from ..model.problem import Problem
 from ..model.stop_reason import StopReason
 from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.loosest import loosest
@@ -39,28 +38,16 @@ from ..performance.unservable import unservable, unservable_by_sums
 from ..planners.igniter import hosted, placed_on_each, within_limits
 from ..runtime.interruption import offer
 from ..runtime.progress import report
+from .grown_rates import LARGEST, SMALLEST, GrowthLimits
 from .known_gpus import NOTHING, KnownGpus
 
 PRECISION = 1e-5
 """How close the proven limit comes to the factor, as a part of it."""
 
-LARGEST, SMALLEST = 1e6, 1e-6
-"""Factors beyond which nothing is tried."""
-
 GLANCE = 0.05
 """How close the factor to begin at comes to what there is a plan for within a moment, as a part of it."""
 
 Outcome = Literal["fits", "too_much", "unknown"]
-
-
-@dataclass(frozen=True, eq=False)
-class GrowthLimits:
-    """A factor for which there is a plan, and one for which there is none; None: not found."""
-
-    fits: float | None = None
-    too_much: float | None = None
-    gpus: KnownGpus = NOTHING
-    """For the factor that fits."""
 
 
 def growth_limits(resolved: ResolvedProblem, *, time_limit_s: float) -> GrowthLimits:
@@ -77,18 +64,6 @@ def growth_limits(resolved: ResolvedProblem, *, time_limit_s: float) -> GrowthLi
     if is_by_set(resolved.problem.settings):
         return _growth_of_sets(resolved, deadline)
     return _growth_by_sums(resolved, deadline)
-
-
-def short_of(resolved: ResolvedProblem, factor: float) -> str | None:
-    """Returns a workload that its own limits keep from growing by a factor, whatever the GPUs; None: there is none."""
-    found = unservable(resolved.at_rates(resolved.required_rps * factor))
-    return found[0].workload if found else None
-
-
-def scaled(problem: Problem, factor: float) -> Problem:
-    """Returns the problem with all rates times a factor."""
-    workloads = tuple(w.model_copy(update={"rate_rps": w.rate_rps * factor}) for w in problem.workloads)
-    return problem.model_copy(update={"workloads": workloads})
 
 
 def _growth_by_sums(resolved: ResolvedProblem, deadline: float, *, loose: bool = False) -> GrowthLimits:

@@ -6,9 +6,8 @@ with its dual bound; where what a service's partitions carry is no sum, by exact
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..exact.shedding.most_valuable import MostValuable, most_valuable
-from ..exact.shedding.valuable_sets import most_valuable_sets
 from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
 from ..performance.unservable import unservable
@@ -16,6 +15,9 @@ from ..planners.igniter import placed_on_each
 from ..runtime.interruption import offer
 from ..runtime.progress import report
 from .known_gpus import NOTHING, KnownGpus
+
+if TYPE_CHECKING:
+    from ..exact.shedding.most_valuable import MostValuable
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,9 @@ def everything_shed(resolved: ResolvedProblem) -> LeastShed:
 
 def least_value_to_shed(resolved: ResolvedProblem, *, time_limit_s: float) -> LeastShed:
     """Returns the workloads to leave out at least value; offers the best choice so far."""
+    from ..exact.shedding.most_valuable import most_valuable  # within the search, as it takes long to load
+    from ..exact.shedding.valuable_sets import most_valuable_sets
+
     workloads = resolved.problem.workloads
     hopeless = {item.workload for item in unservable(resolved)}
     kept = [w for w, workload in enumerate(workloads) if workload.name not in hopeless]
@@ -46,14 +51,14 @@ def least_value_to_shed(resolved: ResolvedProblem, *, time_limit_s: float) -> Le
         return LeastShed(lost, sure)
     total = sum(workloads[w].worth for w in kept)
 
-    def answer(found: MostValuable) -> LeastShed:
+    def answer(found: "MostValuable") -> LeastShed:
         served = {kept[i] for i in found.served}
         left_out = [w for w in range(len(workloads)) if w not in served]
         return LeastShed(left_out, sure + max(0.0, total - found.most), KnownGpus(found.gpus, found.points))
 
     servable = resolved.restricted_to(kept)
 
-    def offered(found: MostValuable) -> None:
+    def offered(found: "MostValuable") -> None:
         report(f"shed: {len(found.served)} of {len(workloads)} services fit so far")
         offer(lambda _: answer(found))
 

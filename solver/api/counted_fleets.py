@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ..analysis.capacity import GrowthLimits, growth_limits, scaled, short_of
+from ..analysis.grown_rates import GrowthLimits, scaled, short_of
 from ..analysis.leaving_out import everything_shed, least_value_to_shed
 from ..metrics.capacity_report import capacity_report
 from ..model.capacity_report import CapacityReport, HeadroomReport, Shed, ShedReport
@@ -15,8 +15,9 @@ from ..model.problem import Problem, Weights
 from ..model.profile import Profile
 from ..performance.resolve import resolve
 from ..runtime.interruption import best_so_far
+from .at_hand import at_hand_first
 from .running import exact, planned, refuse_unplannable
-from .task import task_of
+from .task import Task, task_of
 
 FOR_THE_CHOICE = 0.75
 """Part of the time for what headroom and shedding decide; the plan for that has the rest, at least."""
@@ -44,9 +45,10 @@ def headroom(
     task = task_of(problem, profiles, time_limit_s, source, gap)
     require_counts(problem)
     refuse_unplannable(task, source)
-    deadline = task.part(FOR_THE_CHOICE)
-    search = partial(growth_limits, task.resolved, time_limit_s=deadline - time.monotonic())
-    limits = best_so_far(search, lambda _: GrowthLimits(), deadline=deadline)
+    first = _served_at_hand(task)
+    limits = GrowthLimits(fits=1.0) if first and not task.left_s else _growth_limits(task)
+    if limits.fits is None and first:
+        limits = replace(limits, fits=1.0)
     report = HeadroomReport(
         factor=limits.fits,
         factor_limit=limits.too_much,
@@ -54,9 +56,28 @@ def headroom(
     )
     if limits.fits is None:
         return Headroom(report, None, None)
+    if first and limits.fits == 1.0 and not task.left_s:
+        return Headroom(report, problem, first)
     grown = scaled(problem, limits.fits)
     task = replace(task, resolved=resolve(grown, task.profiles))
     return Headroom(report, grown, planned(task, exact(), limits.gpus))
+
+
+def _served_at_hand(task: Task) -> Plan | None:
+    """Returns a plan for everything that is at hand where there is little time; None: there is none, or more time."""
+    first = at_hand_first(task, exact())
+    return first if first is not None and first.gpus else None
+
+
+def _growth_limits(task: Task) -> GrowthLimits:
+    deadline = task.part(FOR_THE_CHOICE)
+
+    def search() -> GrowthLimits:
+        from ..analysis.capacity import growth_limits  # within the search, as it takes long to load
+
+        return growth_limits(task.resolved, time_limit_s=deadline - time.monotonic())
+
+    return best_so_far(search, lambda _: GrowthLimits(), deadline=deadline)
 
 
 @dataclass(frozen=True)
@@ -80,6 +101,9 @@ def shed(
     """Returns the services to leave out at least value so that the rest fits; arguments and errors as for `solve`."""
     task = task_of(problem, profiles, time_limit_s, source, gap)
     refuse_unplannable(task, source)
+    if first := _served_at_hand(task):
+        plan = planned(task, exact()) if task.left_s else first
+        return Shedding(ShedReport(value_lost=0.0, least_value_lost=0.0, shed=()), problem, plan)
     deadline = task.part(FOR_THE_CHOICE)
     search = partial(least_value_to_shed, task.resolved, time_limit_s=deadline - time.monotonic())
     found = best_so_far(search, lambda _: everything_shed(task.resolved), deadline=deadline)

@@ -40,7 +40,7 @@ def headroom(
 ) -> None:
     """Show by which factor all rates can grow on the GPUs that there are."""
     from .. import api
-    from ..analysis.capacity import SMALLEST
+    from ..analysis.grown_rates import SMALLEST
     from ..wording.summary import plan_summary
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)

@@ -22,12 +22,12 @@ fleet = [one.model_copy(update={"count": 8}) for one in problem.fleet]
 settings = problem.settings.model_copy(update={"objective": "capacity"})
 problem = problem.model_copy(update={"fleet": tuple(fleet), "settings": settings})
 plan = api.solve(problem, time_limit_s=0.1)
-print(plan.search.stopped, plan.capacity.limit, any(name.startswith("ortools") for name in sys.modules))
+print(plan.search.stopped, plan.capacity is not None, any(name.startswith("ortools") for name in sys.modules))
 """
 
 
-def test_that_no_most_capacity_was_found_in_time_is_said_without_a_solver_being_loaded():
+def test_what_is_known_of_most_capacity_in_time_is_said_without_a_solver_being_loaded():
     """It was loaded for this alone after the limit, which took seconds on a machine with other work."""
     command = [sys.executable, "-c", WITHOUT_A_PLAN, str(ROOT / "plans" / "demo.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.split() == ["time_limit", "None", "False"], done.stderr
+    assert done.stdout.split() == ["time_limit", "True", "False"], done.stderr

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from problems.igniter_instances import table_3
 from problems.instances import problem_of, problems, random_problem, second_type, two_type_problem
 
-from sliceplan.solver.analysis.capacity import scaled
+from sliceplan.solver.analysis.grown_rates import scaled
 from sliceplan.solver.api import headroom, shed, solve
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from oracles.spare_oracle import fits
 from problems.instances import MODELS, problem_of
 
-from sliceplan.solver.analysis.capacity import SMALLEST, scaled
+from sliceplan.solver.analysis.grown_rates import SMALLEST, scaled
 from sliceplan.solver.api import headroom, shed, solve
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError

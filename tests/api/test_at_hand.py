@@ -133,3 +133,14 @@ def test_most_capacity_has_a_plan_and_a_limit_at_hand(weights):
     assert plan.gpus_used == 9
     assert 0.5 * best.capacity.value <= plan.capacity.value <= best.capacity.limit * (1 + 1e-9)
     assert best.capacity.value <= plan.capacity.limit * (1 + 1e-9)
+
+
+def test_headroom_and_shedding_know_at_hand_that_everything_fits():
+    (entry,) = PROBLEM.fleet
+    problem = PROBLEM.model_copy(update={"fleet": (entry.model_copy(update={"count": 20}),)})
+    grown, left_out = api.headroom(problem, time_limit_s=NO_TIME_S), api.shed(problem, time_limit_s=NO_TIME_S)
+    assert (grown.report.factor, grown.report.factor_limit) == (1.0, None)
+    assert (left_out.report.value_lost, left_out.report.shed) == (0.0, ())
+    for found in (grown, left_out):
+        assert found.problem == problem
+        assert check(problem, found.plan, shipped_profiles()) == []

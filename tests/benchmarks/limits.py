@@ -269,7 +269,7 @@ def fits(command: str, family: str) -> bool:
 def earlier(problem: Problem) -> Any:
     """Returns a plan for somewhat smaller rates, on as many GPUs as it takes."""
     from sliceplan.solver import api
-    from sliceplan.solver.analysis.capacity import scaled
+    from sliceplan.solver.analysis.grown_rates import scaled
 
     endless = with_settings(with_counts(scaled(problem, 0.9)), spare_services=0, spare_rate=0.0, spare_gpu_loss=False)
     planner = "parvagpu" if all("mig" in entry.sharing for entry in problem.fleet) else "exact"
@@ -279,7 +279,7 @@ def earlier(problem: Problem) -> Any:
 def called(command: str, family: str, size: int, seed: int, limit_s: float) -> dict[str, Any]:
     """Runs one call in this process."""
     from sliceplan.solver import api  # noqa: F401 - so that its import is not measured
-    from sliceplan.solver.analysis.capacity import scaled
+    from sliceplan.solver.analysis.grown_rates import scaled
     from sliceplan.solver.model.catalogue import load_catalogue
 
     load_catalogue()
@@ -320,7 +320,7 @@ def command_line(command: str, folder: Path, limit_s: float) -> list[str]:
 
 def commanded(command: str, family: str, size: int, seed: int, limit_s: float) -> dict[str, Any]:
     """Runs a whole command; its answer is what its exit code says."""
-    from sliceplan.solver.analysis.capacity import scaled
+    from sliceplan.solver.analysis.grown_rates import scaled
     from sliceplan.solver.formats.plan_files import write_plan
 
     problem = FAMILIES[family](size, seed)
