@@ -61,6 +61,11 @@ class CostLattice:
         steps = bound / self.step
         return self.step * ceil(steps - ROUNDING) if steps <= MOST_STEPS else bound
 
+    def cost_below(self, cost: float) -> float:
+        """Returns the greatest cost of whole GPUs that is less than one, USD per hour; of many steps nearly that."""
+        steps = cost / self.step
+        return self.step * (ceil(steps - ROUNDING) - 1) if steps <= MOST_STEPS else cost * (1 - NO_GAP)
+
     def in_units(self, usd_per_hour: Floats) -> list[float]:
         """Returns prices in the solver's unit, whole numbers where that is the step."""
         units = usd_per_hour / self.unit

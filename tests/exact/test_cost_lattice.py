@@ -50,6 +50,8 @@ def test_between_a_bound_and_the_next_cost_no_cost_lies(prices, part):
         assert found >= bound * (1 - NO_GAP) - ROUNDING * steps.step
         assert found <= float(other) * (1 + NO_GAP)
         assert steps.next_cost(float(other)) == pytest.approx(float(other), rel=NO_GAP)
+        if one < other:
+            assert float(one) * (1 - NO_GAP) <= steps.cost_below(float(other)) < float(other)
 
 
 @settings(deadline=None)
@@ -86,6 +88,7 @@ def test_a_solver_is_handed_steps_where_they_are_not_too_many(prices):
         assert steps.absolute_gap is None
         assert steps.dual_bound(12345.678) == steps.unit * 12345.678
     assert steps.next_cost(2 * MOST_STEPS * steps.step) == 2 * MOST_STEPS * steps.step
+    assert steps.cost_below(2 * MOST_STEPS * steps.step) < 2 * MOST_STEPS * steps.step
 
 
 @pytest.mark.parametrize("excess", [1e-2, 1e-6, 1e-8])

@@ -32,6 +32,9 @@ SOLVER = "packed by prices of a linear program (GLOP), GPUs by HiGHS through OR-
 IN_VAIN = 500
 """Attempts to improve a plan, one after the other without success, after which the search ends."""
 
+BEFORE, TRIES = 20, 3
+"""Attempts in vain after which services are exchanged, and how often that is tried for a cheaper plan."""
+
 TO_BUILD = 0.3
 """Part of the time that is left for more than a first packing."""
 
@@ -63,7 +66,8 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
     floor = LEAST_PRICE * min(entry.price_per_hour for entry in resolved.fleet)
     packing = Packing(slots, np.maximum(slot_usd, floor), rate_rps, rule, (least, most))
     available = {entry.gpu.name: entry.available for entry in resolved.fleet}
-    contents, draw, vain, paid = packing.filled(until - TO_BUILD * time_limit_s), Random(1), 0, inf
+    contents, vain, tries, paid = packing.filled(until - TO_BUILD * time_limit_s), 0, 0, inf
+    draw, exchange_draw = Random(1), np.random.default_rng(1)
     best: tuple[list[tuple[str, list[Instance]]], list[RoundsGpu]] | None = None
     cost = inf
 
@@ -71,21 +75,40 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
         (gpus, under_mps), known = best or ([], []), search(stopped=stopped)
         return assemble_instances(resolved, gpus, under_mps, planner=planner, bound=stated, search=known)
 
+    def wanted_usd() -> float:
+        """Returns what contents may cost at the prices of partitions, if GPUs are to cost less."""
+        return lattice.cost_below(cost) - packing.usd(packing.whole)
+
+    def is_cheaper(contents: Sequence[Content]) -> bool:
+        """Deals GPUs to contents, and tells whether their plan costs less than all before: then it is the best."""
+        nonlocal best, cost
+        everything, left_s = [*packing.whole, *packing.owned(contents)], max(0.1, until - monotonic())
+        counts = gpus_for(everything, partitions.usable_cuts, available, lattice, left_s)
+        if counts is None:
+            return False
+        found = _dealt(everything, partitions, counts)
+        used = [*(gpu for gpu, _ in found[0]), *(one.gpu for one in found[1])]
+        own = sum(resolved.fleet_by_name[gpu].price_per_hour for gpu in used)
+        if own >= cost:
+            return False
+        best, cost = found, own
+        offer(built)
+        return True
+
     while True:
         if packing.usd(contents) < paid:
-            paid = packing.usd(contents)
-            everything, left_s = [*packing.whole, *packing.owned(contents)], max(0.1, until - monotonic())
-            counts = gpus_for(everything, partitions.usable_cuts, available, lattice, left_s)
-            if counts is not None:
-                found = _dealt(everything, partitions, counts)
-                used = [*(gpu for gpu, _ in found[0]), *(one.gpu for one in found[1])]
-                own = sum(resolved.fleet_by_name[gpu].price_per_hour for gpu in used)
-                if own < cost:
-                    best, cost = found, own
-                    offer(built)
+            paid, tries = packing.usd(contents), 0
+            is_cheaper(contents)
         if is_within(resolved.gap, cost, bound) or vain >= IN_VAIN or monotonic() >= until:
             break
-        better = packing.improved(contents, draw)
+        # Where prices allow a cheaper plan already, GPUs cannot be cut into the partitions: no exchange mends that.
+        if vain >= BEFORE and tries < TRIES and best is not None and wanted_usd() < paid * (1 - TOLERANCE):
+            tries += 1
+            better = packing.exchanged(contents, wanted_usd(), exchange_draw, until)
+            # At prices of partitions alone it may cost less, and take as many GPUs.
+            better = better if better is not None and is_cheaper(better) else None
+        else:
+            better = packing.improved(contents, draw)
         contents, vain = (contents, vain + 1) if better is None else (better, 0)
     limited = vain < IN_VAIN
     if best is None:

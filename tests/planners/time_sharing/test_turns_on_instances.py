@@ -1,6 +1,7 @@
 """Services that take turns on partitions that are packed by prices, planned with a bound of all plans."""
 
 from functools import cache
+from math import inf
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ from problems.instances import problem_of
 from sliceplan.solver.allocation.assembly import without_plan
 from sliceplan.solver.api import check, solve
 from sliceplan.solver.api.finishing import finish_plan
+from sliceplan.solver.exact.turns.columns.packing import Packing
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Search, Status
 from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
+from sliceplan.solver.planners.exact_plans import of_rounds
 from sliceplan.solver.planners.exact_plans.of_rounds import plan_rounds
 
 MOST = 4
@@ -74,6 +77,20 @@ def test_small_services_share_partitions_and_the_plan_holds(turns):
     assert all(part.turns == turns and part.mig_profile for part in rounds)
     alone = solve(small_services(turns="none"), "exact", time_limit_s=20)
     assert alone.gpus_used == 2
+
+
+@pytest.mark.parametrize(
+    "settings", [{"turns": "fixed"}, {"turns": "any"}, {"turns": "fixed", "latency": "percentile"}]
+)
+def test_exchanges_alone_make_a_plan_cheaper_and_it_holds(settings, monkeypatch):
+    filled, problem = Packing.filled, small_services(**settings)
+    monkeypatch.setattr(Packing, "filled", lambda self, _: filled(self, -inf))  # everybody alone
+    monkeypatch.setattr(Packing, "improved", lambda *_: None)
+    plan = solve(problem, "exact-turns", time_limit_s=20)
+    assert (plan.status, plan.gpus_used) == (Status.OPTIMAL, 1)
+    assert not check(problem, plan, shipped_profiles())
+    monkeypatch.setattr(of_rounds, "TRIES", 0)
+    assert solve(problem, "exact-turns", time_limit_s=20).gpus_used == 2
 
 
 def test_a_service_of_many_partitions_has_its_rest_beside_others():

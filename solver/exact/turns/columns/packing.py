@@ -7,13 +7,15 @@ Partitions are filled one after the other, each with the best content that is fo
 which takes services first that lose least of their time there. What a service needs beyond whole partitions of its own
 goes onto one partition, or is split evenly among as many as its least number of replicas asks for, never two on the
 same; whole partitions are of a size that needs no more of them than there may be replicas. Then some partitions, among
-them those that are worth least, are emptied and filled anew with a little chance; what costs less stays.
+them those that are worth least, are emptied and filled anew with a little chance; what costs less stays. Where that
+helps no more, services are exchanged (exchanges.py), if they are not too many.
 
 A heuristic: it claims nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from heapq import heappop, heapreplace
 from math import inf
 from random import Random
@@ -23,6 +25,7 @@ import numpy as np
 
 from ....performance.interference.prediction import Floats, Ints
 from ....performance.turns.turn_rule import TOLERANCE, TurnRule
+from .exchanges import Exchanges
 from .slots import Content, Slots, alone_on, round_of
 from .time_shares import time_shares
 
@@ -40,6 +43,9 @@ WORST, OTHERS = 2, (1, 2, 3, 4)
 
 CHANCE = 0.04
 """By how much what a service loses is changed when partitions are filled anew."""
+
+TOGETHER, AMONG = 1_500, 125
+"""Services that exchanges are looked for among, and partitions: more take too long, and filling anew gains more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +125,32 @@ class Packing:
         if self._score(again) < self._score([contents[i] for i in taken]):
             return [one for i, one in enumerate(contents) if i not in taken] + again
         return None
+
+    def exchanged(
+        self, contents: Sequence[Content], most_usd: float, draw: np.random.Generator, until: float
+    ) -> list[Content] | None:
+        """Returns contents of the same services that cost `most_usd` at most; None: not in this try (exchanges.py)."""
+        if len(self._placed) > TOGETHER or len(contents) > AMONG:
+            return None
+        some = [replace(one, services=_places(one.services, self._placed)) for one in contents]
+        found = self._exchanges.cheaper(some, most_usd, draw, lambda: monotonic() >= until)
+        if found is None:
+            return None
+        return [replace(one, services=tuple(self._placed[list(one.services)].tolist())) for one in found]
+
+    @cached_property
+    def _placed(self) -> Ints:
+        """The pieces that there are beside whole partitions."""
+        return np.flatnonzero(self._left_rps > 0)
+
+    @cached_property
+    def _exchanges(self) -> Exchanges:
+        """Of the pieces that there are, numbered by their places among them."""
+        who = self._placed
+        slots = [_of_pieces(one, who) for one in self._slots]
+        is_alone = np.array([one.alone_rps >= self._left_rps[who] * (1 - TOLERANCE) for one in slots])
+        bears_ms = [one[who] for one in self._option_ms]
+        return Exchanges(slots, self._usd, bears_ms, is_alone, self._owner[who], self._rule.of(who))
 
     def worth(self, content: Content) -> float:
         """Returns what the services of a content pay at least, USD per hour."""
@@ -238,6 +270,10 @@ def _whole_partitions(
     pieces = np.where(left > 0, np.maximum(least - count, 1), 1).astype(np.int64)
     whole = [alone_on(slots, int(size[w]), int(w)) for w in np.flatnonzero(count) for _ in range(int(count[w]))]
     return whole, left, pieces
+
+
+def _places(services: Sequence[int], among: Ints) -> tuple[int, ...]:
+    return tuple(np.searchsorted(among, services).tolist())
 
 
 def _of_pieces(one: Slots, owner: Ints) -> Slots:
