@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ..analysis.grown_rates import GrowthLimits, scaled, short_of
+from ..analysis.known_gpus import NOTHING
 from ..analysis.leaving_out import everything_shed, least_value_to_shed
 from ..metrics.capacity_report import capacity_report
 from ..model.capacity_report import CapacityReport, HeadroomReport, Shed, ShedReport
@@ -47,8 +48,8 @@ def headroom(
     refuse_unplannable(task, source)
     first = _served_at_hand(task)
     limits = GrowthLimits(fits=1.0) if first and not task.left_s else _growth_limits(task)
-    if limits.fits is None and first:
-        limits = replace(limits, fits=1.0)
+    if first and (limits.fits or 0.0) < 1.0:
+        limits = replace(limits, fits=1.0, gpus=NOTHING)
     report = HeadroomReport(
         factor=limits.fits,
         factor_limit=limits.too_much,

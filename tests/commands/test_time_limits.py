@@ -159,7 +159,7 @@ def test_headroom_writes_the_plan_of_the_factor_that_fits(run, tmp_path):
     done = run("headroom", with_count(random_problem(10, seed=1), 7), "-o", str(path))
     assert_limited(done)
     plan = read_plan(path)
-    assert plan.search.stopped == "time_limit"
+    assert plan.search.stopped in ("time_limit", "proved")  # what is at hand may be proven
     assert 0 < plan.gpus_used <= 7
 
 
