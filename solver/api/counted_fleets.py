@@ -16,7 +16,7 @@ from ..model.problem import Problem, Weights
 from ..model.profile import Profile
 from ..performance.resolve import resolve
 from ..runtime.interruption import best_so_far
-from .at_hand import at_hand_first
+from .at_hand import at_hand_first, better_of
 from .running import exact, planned, refuse_unplannable
 from .task import Task, task_of
 
@@ -61,7 +61,8 @@ def headroom(
         return Headroom(report, problem, first)
     grown = scaled(problem, limits.fits)
     task = replace(task, resolved=resolve(grown, task.profiles))
-    return Headroom(report, grown, planned(task, exact(), limits.gpus))
+    plan = planned(task, exact(), limits.gpus)
+    return Headroom(report, grown, better_of(plan, first) if first and limits.fits == 1.0 else plan)
 
 
 def _served_at_hand(task: Task) -> Plan | None:
@@ -103,7 +104,7 @@ def shed(
     task = task_of(problem, profiles, time_limit_s, source, gap)
     refuse_unplannable(task, source)
     if first := _served_at_hand(task):
-        plan = planned(task, exact()) if task.left_s else first
+        plan = better_of(planned(task, exact()), first) if task.left_s else first
         return Shedding(ShedReport(value_lost=0.0, least_value_lost=0.0, shed=()), problem, plan)
     deadline = task.part(FOR_THE_CHOICE)
     search = partial(least_value_to_shed, task.resolved, time_limit_s=deadline - time.monotonic())

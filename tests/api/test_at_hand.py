@@ -5,7 +5,9 @@ from problems.instances import problem_of, random_problem
 
 from sliceplan.solver import api
 from sliceplan.solver.allocation.assembly import UNKNOWN_BOUND, without_plan
+from sliceplan.solver.analysis.grown_rates import GrowthLimits
 from sliceplan.solver.api import at_hand as module
+from sliceplan.solver.api import counted_fleets
 from sliceplan.solver.api.at_hand import better_of
 from sliceplan.solver.check import check
 from sliceplan.solver.formats.profile_files import shipped_profiles
@@ -143,4 +145,16 @@ def test_headroom_and_shedding_know_at_hand_that_everything_fits():
     assert (left_out.report.value_lost, left_out.report.shed) == (0.0, ())
     for found in (grown, left_out):
         assert found.problem == problem
+        assert check(problem, found.plan, shipped_profiles()) == []
+
+
+def test_headroom_and_shedding_keep_the_plan_at_hand_where_the_search_after_it_has_none(monkeypatch):
+    (entry,) = PROBLEM.fleet
+    problem = PROBLEM.model_copy(update={"fleet": (entry.model_copy(update={"count": 20}),)})
+    monkeypatch.setattr(counted_fleets, "planned", lambda *_, **__: ended())
+    monkeypatch.setattr(counted_fleets, "_growth_limits", lambda _: GrowthLimits(fits=0.5))
+    monkeypatch.setattr(module, "FIRST_S", 60.0)
+    grown, left_out = api.headroom(problem, time_limit_s=50), api.shed(problem, time_limit_s=50)
+    assert (grown.report.factor, left_out.report.value_lost) == (1.0, 0.0)
+    for found in (grown, left_out):
         assert check(problem, found.plan, shipped_profiles()) == []
