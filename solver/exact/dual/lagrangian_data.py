@@ -1,6 +1,7 @@
 """A problem as lagrangian_dual.py wants it: how GPUs may be cut, and what covers a workload."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,9 +11,27 @@ from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
 from ..covers.demands import NO_LIMIT, Demands
 from ..covers.shared_rates import SharedRates
-from ..mig.patterns import Pattern
+from ..mig.patterns import Pattern, patterns_of
 from ..mps.fluid_shares import fluid_of
 from .supply import Supply
+
+
+@dataclass(frozen=True, eq=False)
+class LagrangianData:
+    """How GPUs may be cut, and what covers the workloads, by the sizes that carry something."""
+
+    patterns: list[Pattern]
+    sizes: Ints
+    """Their numbers among those of the problem."""
+    supply: Supply
+    demands: Demands
+
+
+def lagrangian_data(resolved: ResolvedProblem) -> LagrangianData:
+    """Returns a problem with the maximal cuts of all GPU types."""
+    patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
+    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
+    return LagrangianData(patterns, sizes, supply_of(resolved, patterns, sizes), demands_of(resolved, sizes))
 
 
 def supply_of(resolved: ResolvedProblem, patterns: Sequence[Pattern], sizes: Ints) -> Supply:

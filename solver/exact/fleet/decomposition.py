@@ -27,11 +27,10 @@ from ...performance.resolve import ResolvedProblem
 from ...runtime.progress import report
 from ..cost_lattice import NO_GAP, cost_lattice
 from ..covers.undecided_classes import UndecidedClasses, undecided_classes
-from ..dual.lagrangian_data import demands_of, known_covers, known_prices, most_to_pay, supply_of
+from ..dual.lagrangian_data import known_covers, known_prices, lagrangian_data, most_to_pay
 from ..dual.lagrangian_dual import best_prices, covers_for_programs
 from ..dual.supply import Supply
 from ..mig.cutting_stock import CuttingStockAnswer, slices_of, solve_cutting_stock
-from ..mig.patterns import patterns_of
 from ..mps.program import NO_SHARES
 from ..primal.price_and_round import best_covers
 from ..primal.restricted_master import Choice, ChosenCovers, choose_covers
@@ -134,10 +133,8 @@ class _Search:
     ) -> None:
         self._resolved, self._any_plan, self._on_answer, self._deadline = resolved, any_plan, on_answer, deadline
         self._start = start
-        self._patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
-        self._sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
-        self._supply = supply_of(resolved, self._patterns, self._sizes)
-        self.demands = demands_of(resolved, self._sizes)
+        data = lagrangian_data(resolved)
+        self._patterns, self._sizes, self._supply, self.demands = data.patterns, data.sizes, data.supply, data.demands
         self._steps = cost_lattice(resolved)
         self._small = len(self.demands.least) <= MOST_FOR_SLICES and not any_plan
         self._known = None

@@ -17,9 +17,10 @@ from ...allocation.allocated import AllocatedGpu
 from ...performance.interference.prediction import Ints
 from ...performance.resolve import ResolvedProblem
 from ..mig.decoding import cut_gpus
-from ..mps.packed_residents import DEARNESS, packed_on_each, packed_some
+from ..mps.packed_residents import DEARNESS, packed_on_each
+from ..primal.cheapest_ways import CUT, cheapest_types, hosts_of
 from .fleet_answer import price_of
-from .fleet_by_prices import FleetPrices, cheapest_covers_of, costs_at
+from .fleet_by_prices import FleetPrices, cheapest_covers_of
 from .kept_limits import keeps_limits
 from .spare_plans import cheapest_cuts
 
@@ -36,18 +37,10 @@ def first_fleet(resolved: ResolvedProblem, prices: FleetPrices, *, deadline: flo
 
 
 def _by_costs(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> list[AllocatedGpu] | None:
-    by_shares, by_partitions = costs_at(prices, np.full(len(resolved.mps), DEARNESS))
-    resident = by_shares.min(axis=1) < by_partitions
-    hosts: list[AllocatedGpu] = []
-    for g, gpu in enumerate(resolved.mps):
-        rows = np.flatnonzero(resident & (by_shares.argmin(axis=1) == g))
-        if rows.size:
-            packed = packed_some(resolved, rows, gpu)
-            if packed is None:
-                return None
-            hosts += packed
-    cut = np.flatnonzero(~resident)
-    if not np.isfinite(by_partitions[cut]).all():
+    on_type = cheapest_types(prices.demands, prices.priced.price, np.full(len(resolved.mps), DEARNESS))
+    hosts = hosts_of(resolved, on_type)
+    cut = np.flatnonzero(on_type == CUT)
+    if hosts is None or not prices.demands.of(cut).can_be_covered().all():
         return None
     cuts = _cut(resolved, prices, cut, Counter(host.gpu for host in hosts), deadline) if cut.size else []
     gpus = None if cuts is None else [*cuts, *hosts]

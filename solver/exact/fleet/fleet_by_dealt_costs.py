@@ -18,8 +18,9 @@ from ..dealt_costs.dealing import MOST_CLASSES, Dealing, can_deal
 from ..dual.lagrangian_data import most_to_pay
 from ..dual.lagrangian_dual import best_prices
 from ..mps.items import classes_of
+from ..primal.cheapest_ways import costs_by_way
 from ..proof import is_within
-from .fleet_by_prices import FleetPrices, costs_at
+from .fleet_by_prices import FleetPrices
 
 DEALT = (
     "Lagrangian bound at the slice prices (solver/exact/dual/lagrangian_dual.py), with GPUs under MPS dealt to their "
@@ -75,5 +76,5 @@ def with_dealt_bound(
 def _enough(resolved: ResolvedProblem, prices: FleetPrices) -> Floats:
     """Returns what services cost at most by partitions, in GPUs of each type under MPS; shape (workload, type)."""
     price = prices.priced.price[len(prices.sizes) :]
-    _, by_partitions = costs_at(prices, np.ones(len(resolved.mps)))
+    _, by_partitions = costs_by_way(prices.demands, prices.priced.price, np.ones(len(resolved.mps)))
     return np.asarray(BESIDE * by_partitions[:, None] / np.maximum(price, 1e-9 * price.max(initial=1.0)))

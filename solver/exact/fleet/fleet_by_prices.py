@@ -28,17 +28,18 @@ from ..covers.cover_groups import cover_groups
 from ..covers.covers import Covers, cheapest_covers
 from ..covers.demands import Demands
 from ..covers.undecided_classes import undecided_classes
-from ..dual.lagrangian_data import demands_of, known_prices, most_to_pay, supply_of
+from ..dual.lagrangian_data import known_prices, lagrangian_data, most_to_pay
 from ..dual.lagrangian_dual import SLACK, PricedDemand, best_prices
 from ..dual.supply import Supply
 from ..mig.decoding import cut_gpus
-from ..mig.patterns import Pattern, patterns_of
+from ..mig.patterns import Pattern
 from ..mps.column_generation import generate_columns
 from ..mps.columns import Column, columns_of_gpus, enumerate_columns, few_columns, item_tables
 from ..mps.decoding import shared_gpus
 from ..mps.items import MpsItems, mps_items
 from ..mps.packed_residents import DEARNESS
 from ..mps.program import by_columns
+from ..primal.cheapest_ways import costs_by_way
 from ..primal.restricted_master import ChosenCovers, MpsChoice, choose_covers
 from ..proof import is_within
 
@@ -89,14 +90,12 @@ class PricedPlan:
 
 def fleet_prices(resolved: ResolvedProblem, *, start: Start = None, deadline: float) -> FleetPrices:
     """Returns prices, looked for from `start` on, and their bound; `deadline` as time.monotonic() has it."""
-    patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
-    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
-    supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
+    data = lagrangian_data(resolved)
     most = most_to_pay(resolved)
-    known = known_prices(resolved, start, sizes)
-    priced = best_prices(demands, supply, start=known, enough=most, deadline=deadline)
+    known = known_prices(resolved, start, data.sizes)
+    priced = best_prices(data.demands, data.supply, start=known, enough=most, deadline=deadline)
     bound = np.inf if priced.bound > most * (1 + 1e-6) else cost_lattice(resolved).next_cost(priced.bound)
-    return FleetPrices(priced, bound, patterns, sizes, supply, demands)
+    return FleetPrices(priced, bound, data.patterns, data.sizes, data.supply, data.demands)
 
 
 Place = Callable[[ResolvedProblem], Sequence[MpsGpu]]
@@ -154,7 +153,7 @@ class _Split:
 
 def _split(prices: FleetPrices, dearness: Floats) -> _Split:
     """Decides by prices where workloads are served, but for the closest calls."""
-    shares, by_partitions = costs_at(prices, dearness)
+    shares, by_partitions = costs_by_way(prices.demands, prices.priced.price, dearness)
     by_shares = shares.min(axis=1)
     less = np.minimum(by_shares, by_partitions)
     with np.errstate(invalid="ignore"):
@@ -168,23 +167,6 @@ def _split(prices: FleetPrices, dearness: Floats) -> _Split:
         np.flatnonzero(decided & (by_shares < by_partitions)),
         close,
     )
-
-
-def costs_at(prices: FleetPrices, dearness: Floats) -> tuple[Floats, Floats]:
-    """
-    Returns what each workload costs as a resident of each type, and by partitions alone; inf: it cannot be.
-
-    Shapes (workload, type under MPS) and (workload,). `dearness`, of shape (type under MPS,): how much dearer than the
-    fluid residents are taken to be.
-    """
-    sizes = len(prices.sizes)
-    fluid = _fluid(prices)
-    by_partitions = np.full(len(fluid), np.inf)
-    rows = np.flatnonzero(prices.demands.can_be_covered())
-    by_partitions[rows] = _covers(prices, rows, 0.0).floor
-    with np.errstate(invalid="ignore"):  # what costs nothing and cannot be there
-        by_shares = np.where(np.isfinite(fluid), fluid * (prices.priced.price[sizes:] * dearness), np.inf)
-    return by_shares, by_partitions
 
 
 def cheapest_covers_of(prices: FleetPrices, rows: Ints) -> Ints:

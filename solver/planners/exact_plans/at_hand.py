@@ -57,7 +57,7 @@ def _cheaper_and_cheaper(priced: Priced, bound: Bound) -> Iterator[Plan]:
     """Yields plans within all counts, each time cheaper ones."""
     resolved = priced.resolved
     price = {entry.gpu.name: entry.price_per_hour for entry in resolved.fleet}
-    prices = slice_prices(resolved, priced.sizes, priced.price, least_rent(priced.supply, priced.price))
+    prices = slice_prices(resolved, priced.data.sizes, priced.price, least_rent(priced.data.supply, priced.price))
     least = inf
     for gpus in gpus_at_hand(priced, _with_spares):
         cost = sum(price[gpu.gpu] for gpu in gpus)
@@ -68,7 +68,7 @@ def _cheaper_and_cheaper(priced: Priced, bound: Bound) -> Iterator[Plan]:
 
 def _with_spares(priced: Priced, supply: Supply, partitions: Ints, times: Ints) -> Sequence[AllocatedGpu] | None:
     """Returns GPUs that are cut for partitions and for what is to be kept free beside; None: there are too few."""
-    resolved, sizes = priced.resolved, priced.sizes
+    resolved, sizes = priced.resolved, priced.data.sizes
     rules = spare_rules(resolved.problem.settings)
     if rules is None:
         return cut_gpus(resolved, priced.used(times), partitions)

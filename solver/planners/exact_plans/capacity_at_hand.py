@@ -65,7 +65,7 @@ def _limit(resolved: ResolvedProblem, weights: Floats) -> PriceLimit:
 
 
 def _filled(weights: Floats, priced: Priced, supply: Supply, partitions: Ints, times: Ints) -> Sequence[AllocatedGpu]:
-    resolved, sizes = priced.resolved, priced.sizes
+    resolved, sizes = priced.resolved, priced.data.sizes
     if not resolved.mps:
         free = np.array([one.max_replicas is None for one in resolved.problem.workloads])
         value = np.where(free[:, None], weights[:, None] * resolved.capacity_rps[:, sizes], 0.0)

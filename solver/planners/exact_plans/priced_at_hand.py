@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...allocation.allocated import AllocatedGpu
-from ...exact.covers.covers import cheapest_covers
-from ...exact.covers.demands import Demands
-from ...exact.dual.lagrangian_data import demands_of, supply_of
+from ...exact.dual.lagrangian_data import LagrangianData, lagrangian_data
 from ...exact.dual.prices_at_hand import prices_at_hand
 from ...exact.dual.supply import Supply
 from ...exact.fleet.whole_or_shared import shared_instead_of_whole
-from ...exact.mig.patterns import Pattern, patterns_of
-from ...exact.mps.packed_residents import DEARNESS, packed_on_each, packed_some
+from ...exact.mig.patterns import Pattern
+from ...exact.mps.packed_residents import DEARNESS, packed_on_each
+from ...exact.primal.cheapest_ways import CUT, cheapest_types, hosts_of
 from ...exact.primal.cuts_at_hand import cuts_at_hand
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem
@@ -32,26 +31,20 @@ PRICES_S = 0.15
 CUTS_S = 0.1
 """Seconds after which no better cuts are looked for, the time included that the first take to be verified."""
 
-CUT = -1
-"""Stands for the type under MPS of workloads that partitions serve."""
-
 
 @dataclass(frozen=True, eq=False)
 class Priced:
     """A problem as prices see it, and the prices, shape (size,)."""
 
     resolved: ResolvedProblem
-    patterns: Sequence[Pattern]
-    sizes: Ints
-    supply: Supply
-    demands: Demands
+    data: LagrangianData
     price: Floats
     bound: float
     """Lower bound on the cost of any plan, USD per hour, that the prices prove."""
 
     def used(self, times: Ints) -> list[tuple[Pattern, int]]:
         """Returns the patterns that are cut, and how often; `times`: shape (pattern,)."""
-        return [(pattern, number) for pattern, number in zip(self.patterns, times.tolist(), strict=True) if number]
+        return [(pattern, number) for pattern, number in zip(self.data.patterns, times.tolist(), strict=True) if number]
 
 
 Complete = Callable[[Priced, Supply, Ints, Ints], Sequence[AllocatedGpu] | None]
@@ -65,11 +58,9 @@ None: it cannot.
 def priced_at_hand(resolved: ResolvedProblem) -> Priced:
     """Returns a problem with prices; every workload must have a cover."""
     resolved = shared_instead_of_whole(resolved)
-    patterns = [pattern for entry in resolved.fleet for pattern in patterns_of(resolved, entry)]
-    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
-    supply, demands = supply_of(resolved, patterns, sizes), demands_of(resolved, sizes)
-    found = prices_at_hand(demands, supply, deadline=time.monotonic() + PRICES_S)
-    return Priced(resolved, patterns, sizes, supply, demands, found.price, found.bound)
+    data = lagrangian_data(resolved)
+    found = prices_at_hand(data.demands, data.supply, deadline=time.monotonic() + PRICES_S)
+    return Priced(resolved, data, found.price, found.bound)
 
 
 def gpus_at_hand(priced: Priced, complete: Complete) -> Iterator[Sequence[AllocatedGpu]]:
@@ -84,51 +75,33 @@ def gpus_at_hand(priced: Priced, complete: Complete) -> Iterator[Sequence[Alloca
 
 def _by_prices(priced: Priced, complete: Complete) -> Iterator[Sequence[AllocatedGpu]]:
     """Yields GPUs with every service where it is cheapest; none: some are nowhere, or there are too few GPUs."""
-    on_type = _cheapest_types(priced)
-    hosts: list[AllocatedGpu] = []
-    for g, gpu in enumerate(priced.resolved.mps):
-        rows = np.flatnonzero(on_type == g)
-        packed = packed_some(priced.resolved, rows, gpu) if rows.size else []
-        if packed is None:
-            return
-        hosts += packed
+    resolved, demands = priced.resolved, priced.data.demands
+    on_type = cheapest_types(demands, priced.price, np.full(len(resolved.mps), DEARNESS))
+    hosts = hosts_of(resolved, on_type)
     rows = np.flatnonzero(on_type == CUT)
+    if hosts is None:
+        return
     if not rows.size:
         yield hosts
-    elif priced.demands.of(rows).can_be_covered().all():
+    elif demands.of(rows).can_be_covered().all():
         for cuts in _cuts(priced, complete, rows, Counter(host.gpu for host in hosts)):
             yield [*cuts, *hosts]
-
-
-def _cheapest_types(priced: Priced) -> Ints:
-    """Returns the type under MPS on which each workload is cheapest, shape (workload,); CUT: partitions are cheaper."""
-    shared = priced.demands.shared
-    on_type = np.full(len(priced.demands.least), CUT)
-    if shared is None:
-        return on_type
-    of_size, of_shared = np.split(priced.price, [len(priced.sizes)])
-    own = replace(priced.demands, shared=None)
-    rows = np.flatnonzero(own.can_be_covered())
-    by_partitions = np.full(len(on_type), np.inf)
-    by_partitions[rows] = cheapest_covers(own.of(rows), of_size).floor
-    by_shares = np.where(np.isfinite(shared.gpus), shared.gpus * of_shared * DEARNESS, np.inf)
-    return np.where(by_partitions <= by_shares.min(axis=1), CUT, by_shares.argmin(axis=1))
 
 
 def _cuts(priced: Priced, complete: Complete, rows: Ints, taken: Counter[str]) -> Iterator[Sequence[AllocatedGpu]]:
     """Yields GPUs that are cut for some workloads, beside some that are taken."""
     supply = _supply_of_cuts(priced, taken)
-    demands = replace(priced.demands.of(rows), shared=None)
-    price = priced.price[: len(priced.sizes)]
+    demands = replace(priced.data.demands.of(rows), shared=None)
+    price = priced.price[: len(priced.data.sizes)]
     for found in cuts_at_hand(demands, supply, price, deadline=time.monotonic() + CUTS_S):
         partitions = np.zeros(priced.resolved.capacity_rps.shape, dtype=np.int64)
-        partitions[np.ix_(rows, priced.sizes)] = found.partitions
+        partitions[np.ix_(rows, priced.data.sizes)] = found.partitions
         if (gpus := complete(priced, supply, partitions, found.times)) is not None:
             yield gpus
 
 
 def _supply_of_cuts(priced: Priced, taken: Counter[str]) -> Supply:
     """Returns how the GPUs that are left beside some may be cut."""
-    supply, cuts, sizes = priced.supply, len(priced.patterns), len(priced.sizes)
+    supply, cuts, sizes = priced.data.supply, len(priced.data.patterns), len(priced.data.sizes)
     left = supply.available - [taken[entry.gpu.name] for entry in priced.resolved.fleet]
     return Supply(supply.instances[:cuts, :sizes], supply.gpu_type[:cuts], supply.cost[:cuts], left)

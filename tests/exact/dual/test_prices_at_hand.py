@@ -7,13 +7,14 @@ import pytest
 from oracles.fractional_covers import fractional_optimum, instance
 from problems.igniter_instances import random_mps_problem
 from problems.instances import random_problem, second_type, two_type_problem
-from problems.stated_demands import stated
 
 from sliceplan.solver.exact.dual import prices_at_hand as module
+from sliceplan.solver.exact.dual.lagrangian_data import lagrangian_data
 from sliceplan.solver.exact.dual.lagrangian_dual import best_prices
 from sliceplan.solver.exact.dual.prices_at_hand import prices_at_hand
 from sliceplan.solver.exact.dual.supply import least_rent
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.resolve import resolve
 
 NEVER = 1e18
 PROFILES = [*shipped_profiles(), *second_type()]
@@ -47,7 +48,8 @@ def test_the_bound_is_never_above_the_fractional_optimum(monkeypatch, deadline, 
     ids=["30", "400", "two-types", "mps"],
 )
 def test_the_bound_is_nearly_that_of_the_best_prices(problem):
-    demands, supply = stated(problem, PROFILES)
+    data = lagrangian_data(resolve(problem, PROFILES))
+    demands, supply = data.demands, data.supply
     best = best_prices(demands, supply, start=None, enough=np.inf, deadline=time.monotonic() + 20)
     found = prices_at_hand(demands, supply, deadline=NEVER)
     assert 0.98 * best.bound <= found.bound <= best.bound * (1 + 1e-6)

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.fractional_covers import fractional_optimum, instance
 from problems.instances import random_problem, second_type, two_type_problem
-from problems.stated_demands import stated
 
 from sliceplan.solver.exact.covers.demands import NO_LIMIT
+from sliceplan.solver.exact.dual.lagrangian_data import lagrangian_data
 from sliceplan.solver.exact.dual.prices_at_hand import prices_at_hand
 from sliceplan.solver.exact.dual.supply import Supply
 from sliceplan.solver.exact.primal.cuts_at_hand import cuts_at_hand, greedy_cuts
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.resolve import resolve
 
 NEVER = 1e18
 
@@ -69,7 +70,8 @@ def test_beyond_the_gpus_that_there_are_nothing_is_cut():
 @pytest.mark.parametrize(("draw", "waste"), [(random_problem, 0.05), (two_type_problem, 0.1)])
 def test_many_services_waste_little(draw, waste):
     """Also where there are few more GPUs of either type than all must have."""
-    demands, supply = stated(draw(300, 1), [*shipped_profiles(), *second_type()])
+    data = lagrangian_data(resolve(draw(300, 1), [*shipped_profiles(), *second_type()]))
+    demands, supply = data.demands, data.supply
     found = prices_at_hand(demands, supply, deadline=NEVER)
     *_, cuts = cuts_at_hand(demands, supply, found.price, deadline=NEVER)
     assert cuts.times @ supply.cost <= (1 + waste) * found.bound
