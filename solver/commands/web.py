@@ -1,10 +1,11 @@
 """Starts the browser page."""
 
-import subprocess
+import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 from ..model.errors import MissingExtraError
 
@@ -16,12 +17,12 @@ def serve(
     address: str = "localhost",
     access: Path | None = None,
     profiles: Sequence[Path] = (),
-) -> None:
+) -> NoReturn:
     """
-    Runs the page until it is interrupted, then ends this process with the page's exit code.
+    Makes this process the page, so that whatever ends it ends the page; it returns only by raising.
 
-    That is 2, with a message, if the address is reached from other machines and nobody would have to log in, or if
-    the login could not work (app/access/starting.py).
+    The exit code is 2, with a message, if the address is reached from other machines and nobody would have to log in,
+    or if the login could not work (app/access/starting.py).
 
     Parameters
     ----------
@@ -43,4 +44,6 @@ def serve(
     command += ["--open-browser"] if open_browser else []
     command += [f"--access={access}"] if access is not None else []
     command += [f"--profiles={path}" for path in profiles]
-    sys.exit(subprocess.call(command))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, command)
