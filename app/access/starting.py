@@ -126,6 +126,8 @@ def streamlit_options(address: str, port: int, *, open_browser: bool, access: Pa
         "server.address": address,
         "server.port": port,
         "server.headless": not open_browser,
+        # Else Streamlit's first start asks for an e-mail address, and serves no page before it has an answer.
+        "server.showEmailPrompt": False,
         "server.maxUploadSize": UPLOAD_MIB,
         "server.enableCORS": True,
         "server.enableXsrfProtection": True,
