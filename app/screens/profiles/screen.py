@@ -43,6 +43,8 @@ PROCESSES = Kept[int]("profiles.processes")
 BATCHES = (1, 2, 4, 8, 16, 32)
 """Batch sizes of which the lines over the share are drawn at first."""
 
+MOST_LINES = 8
+
 ERRORS = ("median", "p95", "max")
 
 
@@ -154,19 +156,24 @@ def _show_instances(session: Session, profile: Profile, marks: list[PredictionEv
     st.header("On MIG instances")
     here = [mark for mark in marks if mark.mig_profile is not None]
     counts = sorted({curve.processes for curve in profile.curves} | {point.processes for point in profile.mig_points})
-    last = PROCESSES.of(session)
     used = [mark.processes for mark in here]
-    first = last if last in counts else max(set(used), key=used.count) if used else counts[0]
-    processes = st.segmented_control(
+    usual = max(set(used), key=used.count) if used else counts[0]
+    last = PROCESSES.of(session)
+    # Another plan may run another number: then that is shown, unless somebody chose one.
+    key = f"profile_processes_{profile.model}_{profile.gpu}_{usual}"
+
+    def note() -> None:
+        PROCESSES.keep(session, st.session_state[key] or usual)
+
+    chosen = st.segmented_control(
         "Processes on the partition",
         counts,
-        default=first,
-        key=f"profile_processes_{profile.model}_{profile.gpu}",
+        default=last if last in counts else usual,
+        key=key,
+        on_change=note,
         help="MPS processes of the model within one instance; the throughput is that of all of them together",
     )
-    processes = first if processes is None else processes
-    if processes != first:
-        PROCESSES.keep(session, processes)
+    processes = usual if chosen is None else chosen
     left, right = st.columns(2)
     with left:
         show_picture(session, batches_chart(profile, processes, "latency", here), "profile-latency")
@@ -187,14 +194,16 @@ def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvide
     known = profile.interference
     most = known.measured.max_batch if known else 0
     options = sorted({*range(1, most + 1), *(point.batch for point in profile.share_points)})
-    used = list(dict.fromkeys(mark.batch for mark in here if mark.batch in options))
-    chosen = BATCHES_SHOWN.of(session) or sorted(set(used)) or [b for b in BATCHES if b in options]
+    used = sorted({mark.batch for mark in here if mark.batch in options})
+    usual = (used or [batch for batch in BATCHES if batch in options])[:MOST_LINES]
+    last = [batch for batch in BATCHES_SHOWN.of(session, []) if batch in options]
+    key = f"profile_batches_{profile.model}_{profile.gpu}_{'_'.join(map(str, usual))}"
+
+    def note() -> None:
+        BATCHES_SHOWN.keep(session, st.session_state[key])
+
     batches = st.multiselect(
-        "Batch sizes",
-        options,
-        default=[batch for batch in chosen if batch in options][:8],
-        key=f"profile_batches_{profile.model}_{profile.gpu}",
-        max_selections=8,
+        "Batch sizes", options, default=last or usual, key=key, on_change=note, max_selections=MOST_LINES
     )
     if known is not None:
         extent = known.measured

@@ -302,6 +302,22 @@ def test_profiles_show_where_the_plan_uses_them():
     assert page.selectbox(key="profile_model").value == "ssd"
 
 
+def test_a_plan_that_comes_in_shows_its_own_number_of_processes_until_somebody_chooses_one():
+    session = session_with("demo")
+    session.results["solve"] = Result(session.problem, shipped_plan("demo"))
+    page = screen("profiles", session)
+    page.selectbox(key="profile_model").set_value("resnet50").run()
+    choice = "profile_processes_resnet50_A100-80GB_{}"
+    assert page.segmented_control(key=choice.format(2)).value == 2
+    session.results["solve"] = Result(mixed(), mixed_plan())
+    page.run()
+    assert page.segmented_control(key=choice.format(1)).value == 1
+    page.segmented_control(key=choice.format(1)).set_value(3).run()
+    session.results["solve"] = Result(session.problem, shipped_plan("demo"))
+    page.run()
+    assert page.segmented_control(key=choice.format(2)).value == 3
+
+
 def test_an_estimated_profile_says_from_what():
     page = screen("profiles", session_with("igniter"))
     page.selectbox(key="profile_gpu_alexnet").set_value("T4").run()
