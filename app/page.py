@@ -22,16 +22,13 @@ from sliceplan.app.screens.will_it_hold import screen as will_it_hold
 from sliceplan.app.screens.words import screen as words
 from sliceplan.app.screens.workloads import screen as workloads
 from sliceplan.app.session.current import BROKEN_LINK, NOT_KEPT, RESTORED, current_session, note_draft
-from sliceplan.app.session.kept import Kept
-from sliceplan.app.session.leading import NEXT, lead_to
+from sliceplan.app.session.leading import DRAWN, Screen, asked_for, lead_to, leads_from
 from sliceplan.app.session.session import Session
 from sliceplan.app.widgets.actions import asks_to_solve, show_actions
 from sliceplan.app.widgets.dialogs import none_is_open
 from sliceplan.app.widgets.login import admitted, show_identity
 from sliceplan.app.widgets.pictures import choose_picture_format
 from sliceplan.app.widgets.texts import listed
-
-SCREEN = Kept[str]("screen")
 
 ICON = Path(__file__).with_name("icon.svg")
 STYLE = Path(__file__).with_name("page.css")
@@ -42,7 +39,7 @@ PROGRAMS = "".join(f"<script>{one.read_text(encoding='utf-8')}</script>" for one
 WITHOUT_ANSWER = ("", "workloads")
 """Paths of the screens that state a problem: a press on Solve leads from them to the plan."""
 
-Screen = Callable[[Session], None]
+Show = Callable[[Session], None]
 
 
 def draw_page() -> None:
@@ -69,7 +66,7 @@ def _draw_again_when_connected_again() -> None:
 def _draw(session: Session, identity: Identity) -> None:
     none_is_open(session)
 
-    def page(show: Screen, title: str, path: str, icon: str, *, default: bool = False) -> StreamlitPage:
+    def page(show: Show, title: str, path: str, icon: str, *, default: bool = False) -> StreamlitPage:
         def draw() -> None:
             show(session)
 
@@ -91,9 +88,9 @@ def _draw(session: Session, identity: Identity) -> None:
     chosen = st.navigation(pages)
     if asks_about_link(session):
         return
-    entered = SCREEN.of(session) != chosen.url_path
-    SCREEN.keep(session, chosen.url_path)
-    if entered:
+    last = DRAWN.of(session)
+    DRAWN.keep(session, Screen(chosen.url_path, asked_for()))
+    if last is None or last.path != chosen.url_path:
         session.editor += 1
     if chosen.url_path in WITHOUT_ANSWER and asks_to_solve(session):
         lead_to(session, "plan")
@@ -102,8 +99,8 @@ def _draw(session: Session, identity: Identity) -> None:
         choose_picture_format(session)
         show_identity(identity)
         _draw_again_when_connected_again()
-    following = NEXT.taken(session)
-    if following is not None and following != chosen.url_path:
+    following = leads_from(session, chosen.url_path)
+    if following is not None:
         st.switch_page(next(one for one in pages if one.url_path == following))
     if (broken := BROKEN_LINK.of(session)) is not None:
         why = listed(broken.splitlines())

@@ -7,6 +7,7 @@ import streamlit as st
 
 from sliceplan.app.jobs.job import JobStatus, State
 from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
+from sliceplan.app.session.leading import draw_again, is_left
 from sliceplan.app.session.session import OpenJob, Result, Session
 from sliceplan.solver.model.problem import Problem
 
@@ -82,8 +83,8 @@ def _watch(session: Session, drawn: _Drawn) -> None:
     if drawn.with_page:
         drawn.with_page = False  # drawn anew at once, the page would lose a press that it is being drawn for
     # What ends while a dialog is open is shown when that is closed.
-    elif (drawn.is_late or is_better_known(session)) and not is_open(session):
-        st.rerun()
+    elif is_left(session) or ((drawn.is_late or is_better_known(session)) and not is_open(session)):
+        draw_again(session)
     jobs = shared_jobs()
     for purpose, job in session.open_jobs.items():
         status = jobs.status(job.id)
