@@ -93,7 +93,7 @@ def _slo_words(old: Problem, new: Problem, names: Sequence[str], factor: float) 
     if len(names) > 1:
         return f"Allow {len(names):,} services {factor:g} times their latency"
     was, now = (next(one.slo_ms for one in side.workloads if one.name == names[0]) for side in (old, new))
-    return f"Allow {names[0]} {now:g} ms instead of {was:g}"
+    return f"Allow {names[0]} {now:g} ms instead of {was:g} ms"
 
 
 def _larger(problem: Problem, tried: Trial, of: Problem | None = None) -> Remedy | None:

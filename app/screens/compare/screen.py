@@ -137,13 +137,6 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
     _show_trouble(compared)
     if compared.not_run:
         st.warning(f"Ended before their turn: {', '.join(compared.not_run)}.")
-    broken = [
-        f"- **{plan.planner} does not hold**: {literal(_late(plan))}" for plan in compared.plans if plan.violations
-    ]
-    if broken:
-        st.error(
-            "\n".join(["Planners that judge latencies by a model of their own, checked by the full one:", "", *broken])
-        )
     if compared.objective != COST:
         show_picture(session, capacity_chart(compared), "capacities")
         st.caption(
@@ -157,6 +150,7 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
             "What each plan costs per hour, and how much dearer it is than the proven bound, which is the line. No "
             "plan of any planner can be left of it and hold; a hatched bar misses SLOs."
         )
+    _show_broken(compared)
     chosen = _table(compared, breakdowns, differences)
     _reasons(compared)
     _one_planner(session, problem, compared, differences, facts, chosen)
@@ -179,6 +173,17 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
             "best. **Over-provision**: capacity beyond the required rate. **Internal slack**: what the batch size that "
             "the SLO allows leaves of a partition's best throughput. **Fragmentation**: room of used GPUs in no "
             "partition. Each costs its part of its GPU's price; together they are the plan's cost."
+        )
+
+
+def _show_broken(compared: Comparison) -> None:
+    """Says whose plans are late, and by how much, below the picture that has them hatched."""
+    broken = [
+        f"- **{plan.planner} does not hold**: {literal(_late(plan))}" for plan in compared.plans if plan.violations
+    ]
+    if broken:
+        st.error(
+            "\n".join(["Planners that judge latencies by a model of their own, checked by the full one:", "", *broken])
         )
 
 

@@ -25,7 +25,7 @@ from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.defragmentation_report import DefragmentationReport, DefragmentationStep
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Metrics, Plan, PlannedGpu, Status
-from sliceplan.solver.model.words import boards_in_words
+from sliceplan.solver.model.words import boards_in_words, counted
 from sliceplan.solver.what_if.defragmentation import defragmentation
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.transition_text import rates_in_words
@@ -96,14 +96,18 @@ def _show_metrics(plan: Plan, metrics: Metrics) -> None:
     if any(gpu.sharing == "mig" for gpu in plan.gpus):
         compute.metric(
             "Compute out of reach",
-            metrics.wasted_compute_slices,
+            _slices(metrics.wasted_compute_slices),
             help="compute slices that are free, but that no profile can use next to what is there",
         )
         memory.metric(
             "Memory out of reach",
-            metrics.wasted_memory_slices,
+            _slices(metrics.wasted_memory_slices),
             help="memory slices that are free, but that no profile can use next to what is there",
         )
+
+
+def _slices(count: int | None) -> str | None:
+    return None if count is None else counted(count, "slice")
 
 
 def _show_map(session: Session, plan: Plan, metrics: Metrics) -> None:
