@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.own_profiles import profiles_of
@@ -60,14 +61,23 @@ def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None
         height=140,
         placeholder=SAMPLE,
     )
+    units = "Rates in requests per second, SLOs in milliseconds"
+    st.caption(literal(f"{units}. Models known on {gpu}: {', '.join(models)}."))
+    # What comes of it stands above the file's place: below, a phone or a laptop would not show it.
+    answer = st.container()
     file = st.file_uploader(
         "Or a file: services as CSV, a whole problem as YAML or JSON",
         type=["csv", "tsv", "txt", "yaml", "yml", "json"],
         key="own_file",
         max_upload_size=MOST_MIB,
     )
-    units = "Rates in requests per second, SLOs in milliseconds"
-    st.caption(literal(f"{units}. Models known on {gpu}: {', '.join(models)}."))
+    with answer:
+        _show_read(session, gpu, known, text, file)
+
+
+def _show_read(session: Session, gpu: str, known: Sequence[ModelFacts], text: str, file: UploadedFile | None) -> None:
+    """Offers to plan what a file has, or else the cells; or says what must be put right."""
+    models = list(dict.fromkeys(one.model for one in known))
     try:
         if file is not None and not file.name.lower().endswith((".csv", ".tsv", ".txt")):
             problem = uploaded_problem(file.name, file.getvalue())

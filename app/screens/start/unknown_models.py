@@ -9,7 +9,7 @@ import streamlit as st
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Session
 from sliceplan.app.widgets.texts import literal
-from sliceplan.solver.model.words import counted
+from sliceplan.solver.model.lists import few
 
 LEFT_OUT = "leave its services out"
 
@@ -30,12 +30,10 @@ def choose_for_unknown(session: Session, gpu: str, models: Sequence[str], rows: 
     if not unknown:
         return rows
     st.warning(
-        f"No speed of {counted(len(unknown), 'model')} is known on {literal(gpu)}. Choose a known model of about the "
-        "same size for a first plan, or bring measurements of your own for one to rely on."
+        f"How fast {literal(few(unknown))} {'is' if len(unknown) == 1 else 'are'} on {literal(gpu)} is not known. "
+        "Choose a known model of about the same size for a first plan, or bring measurements of your own for one to "
+        "rely on."
     )
-    if st.button("Bring measurements of my own", key="own_measurements"):
-        lead_to(session, "profiles")
-        st.rerun()
     chosen: dict[str, str] = {}
     for model in unknown[:MOST_ASKED]:
         near = nearest(model, models)
@@ -49,6 +47,9 @@ def choose_for_unknown(session: Session, gpu: str, models: Sequence[str], rows: 
         )
         if answer is not None:
             chosen[model] = answer
+    if st.button("Bring measurements of my own", key="own_measurements"):
+        lead_to(session, "profiles")
+        st.rerun()
     if len(chosen) < len(unknown):
         return None
     return with_known(rows, chosen)

@@ -37,7 +37,7 @@ def test_a_model_that_nobody_measured_is_planned_as_another_or_left_out():
     page = asked(UNKNOWN)
     assert not page.exception
     assert not page.error
-    assert "No speed of 2 models is known on A100-80GB" in texts(page.warning)
+    assert "How fast bert-base, llama-7b are on A100-80GB is not known" in texts(page.warning)
     assert page.selectbox(key="own_as_A100-80GB_bert-base").value == "bert"
     assert not any(button.key == "own_plan" for button in page.button)
     page = asked(UNKNOWN, **{"own_as_A100-80GB_llama-7b": LEFT_OUT})
