@@ -8,7 +8,7 @@ from support.needs import AXE, skip_without
 from support.page_server import running_page
 
 # A busy machine draws late; what is wrong never comes.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="session")
