@@ -66,8 +66,8 @@ class _Servers:
             self.rate_rps[rows],
         )
 
-    def at_every(self, every: Floats) -> Floats:
-        """Returns what each carries of requests of which it gets every k-th."""
+    def at_every(self, every: Floats | float) -> Floats:
+        """Returns what each carries of requests of which it gets every k-th; one k for all, or one for each."""
         load = greatest_shared_loads(self.batch, self.processes, self.slack, self.quantile, every)
         return load * self.full_rps
 
@@ -156,7 +156,7 @@ class Percentile:
         counts &= (servers.processes == 1) | (servers.quantile <= FITTED + TOLERANCE)
         formula = np.flatnonzero(counts)
         some = servers.of(formula)
-        at_random[formula] = np.maximum(at_random[formula], some.at_every(np.ones_like(some.slack)))
+        at_random[formula] = np.maximum(at_random[formula], some.at_every(1.0))
         if not self.by_turns:
             return at_random
         # Every second request, or fewer, is half of the rate at most; where nothing was measured, turns carry nothing.

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 import numpy as np
 
@@ -135,11 +136,16 @@ def longest_times(batch: Ints, slo_ms: Floats, quantile: Floats, rate_rps: Float
 def _alike(table: LoadTable, batch: Ints, processes: Ints, quantile: Floats) -> Iterator[tuple[Ints, Floats]]:
     """Yields what shares a row of the table, as places in the arrays made flat, and the row, shape (load,)."""
     q = np.searchsorted(table.quantile, np.ravel(quantile) - TOLERANCE)
-    p = np.searchsorted(table.processes, np.ravel(processes), side="right") - 1
-    b = np.searchsorted(table.batch, np.ravel(batch), side="right") - 1
+    p, b = _no_more(table.processes, np.ravel(processes)), _no_more(table.batch, np.ravel(batch))
     of_each = (q * table.processes.size + p) * table.batch.size + b
-    order = np.argsort(of_each, kind="stable")
+    order = np.argsort(of_each.astype(np.int16), kind="stable")  # by radix, as there are few rows
     begins = np.flatnonzero(np.diff(of_each[order], prepend=-1))
-    for own in np.split(order, begins)[1:]:
-        first = own[0]
-        yield own, latencies(int(q[first]), int(p[first]), int(b[first]))
+    for begin, end in pairwise([*begins.tolist(), order.size]):
+        first = order[begin]
+        yield order[begin:end], latencies(int(q[first]), int(p[first]), int(b[first]))
+
+
+def _no_more(nodes: Ints, of: Ints) -> Ints:
+    """Returns the place of the last node that is no more than each number, which are at least the first."""
+    place = np.searchsorted(nodes, np.arange(nodes[-1] + 1), side="right") - 1
+    return np.asarray(place[np.minimum(of, nodes[-1])])

@@ -41,7 +41,9 @@ GREATEST_THETA = 700.0
 """Beyond it e^theta is no number, and the load is next to nothing."""
 
 
-def greatest_shared_loads(batch: Ints, processes: Ints, slack: Floats, quantile: Floats, every: Floats) -> Floats:
+def greatest_shared_loads(
+    batch: Ints, processes: Ints, slack: Floats, quantile: Floats, every: Floats | float
+) -> Floats:
     """
     Returns the greatest load at which, and below which, a quantile of the latency keeps the SLO; 0: at none.
 
@@ -50,7 +52,8 @@ def greatest_shared_loads(batch: Ints, processes: Ints, slack: Floats, quantile:
     slack
         SLO over T.
     every
-        k: the queue gets at most every k-th of the requests that arrive at random. All arguments have one shape.
+        k: the queue gets at most every k-th of the requests that arrive at random; it may be one number for all. All
+        other arguments have one shape.
     """
     completed = batch * processes * (slack - 1)
     forming = np.maximum(
