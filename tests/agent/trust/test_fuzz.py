@@ -12,10 +12,10 @@ SLICEPLAN_FUZZ sets how many there are, SLICEPLAN_FUZZ_SEED which.
 import base64
 import json
 import os
+import pickle
 import random
 import re
 import sys
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -335,7 +335,7 @@ def changed_bytes(good, dice):
 
 def changed_payload(base, dice):
     """Returns a release with something changed in it; it is signed afterwards."""
-    release = deepcopy(base)
+    release = copied(base)
     if dice.random() < 0.05:
         release["sequence"] = dice.randint(0, 100)
     for _ in range(dice.choice([1, 1, 1, 2, 4])):
@@ -345,7 +345,8 @@ def changed_payload(base, dice):
 
 def mutate(tree, dice):
     """Changes one place of a tree of JSON."""
-    places = list(_places(tree))
+    places = []
+    _note_places(tree, places)
     parent, key = dice.choice(places)
     kind = dice.randrange(7)
     if kind == 0:
@@ -353,30 +354,34 @@ def mutate(tree, dice):
     elif kind == 1:
         parent[key] = dice.choice(NUMBERS)
     elif kind == 2:
-        parent[key] = deepcopy(dice.choice(OTHERS))
+        parent[key] = copied(dice.choice(OTHERS))
     elif kind == 3 and isinstance(parent, dict):
         del parent[key]
     elif kind == 4 and isinstance(parent, dict):
-        parent[dice.choice([*HOSTILE[:20], "shell", "command", "node"])] = deepcopy(parent[key])
+        parent[dice.choice([*HOSTILE[:20], "shell", "command", "node"])] = copied(parent[key])
     elif kind == 5 and isinstance(parent, list):
-        parent.append(deepcopy(parent[key]))
+        parent.append(copied(parent[key]))
     else:
         other, other_key = dice.choice(places)
-        parent[key] = deepcopy(other[other_key])
+        parent[key] = copied(other[other_key])
 
 
-def _places(tree):
-    """Yields every place of a tree as its parent and key."""
-    items = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    for key, value in list(items):
-        yield tree, key
+def copied(tree):
+    """As copy.deepcopy, ten times as fast."""
+    return pickle.loads(pickle.dumps(tree))
+
+
+def _note_places(tree, places):
+    """Notes every place of a tree as its parent and key."""
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        places.append((tree, key))
         if isinstance(value, dict | list):
-            yield from _places(value)
+            _note_places(value, places)
 
 
 def dumped(tree, dice):
-    """Returns JSON, sometimes with a key that stands twice or with deep nesting."""
-    text = json.dumps(tree, indent=dice.choice([None, 1]))
+    """Returns JSON, on one line or many, sometimes with a key that stands twice or with deep nesting."""
+    text = json.dumps(tree, separators=dice.choice([(", ", ": "), (",\n ", ": ")]))
     if dice.random() < 0.03:
         text = text.replace("{", '{"version": 1, "version": 1,', 1)
     if dice.random() < 0.03:
