@@ -5,7 +5,7 @@ import os
 
 import pytest
 from hypothesis import settings
-from support.chromium import CHROMIUM, running_chromium
+from support.chromium import CHROMIUM, ONE_PROCESS, running_chromium
 from support.needs import BROWSER, skip_without, skipped_lines
 
 # Continuous integration draws the same examples at every run; elsewhere hypothesis draws new ones. No example has a
@@ -34,7 +34,7 @@ def browser():
         if os.environ.get("CI"):
             pytest.fail("no chromium; `sh .ci/test` installs it")
         skip_without(BROWSER)
-    with running_chromium() as chromium:
+    with running_chromium(*ONE_PROCESS) as chromium:
         yield chromium
 
 
