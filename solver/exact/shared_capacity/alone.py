@@ -7,7 +7,7 @@ are units: N_g U_g of type g, at a price L_g of one. With the prices
     r_w = max over g, u of (a_w h_w(u) - L_g u)        for w with one replica, of a resident; below 0: s_w = -r_w
     y_w = max(min over g, u of L_g u / h_w(u) - a_w, 0)     for every other w, of a request/s
 
-and L_g not below a_w h_w(u) / u of any of the others, no content of g is worth more than L_g U_g, so program.py's limit
+and L_g not below a_w h_w(u) / u of any of the others, no content of g is worth more than L_g U_g, so prices.py's limit
 is at most
 
     sum_g N_g U_g L_g + sum r_w - sum y_w R_w
@@ -22,7 +22,7 @@ import numpy as np
 
 from ...performance.interference.prediction import Floats
 from .figures import Figures
-from .program import MasterPrices
+from .prices import MasterPrices
 
 PARTS = 50
 """Parts of the most of a unit that are tried."""

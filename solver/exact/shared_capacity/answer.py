@@ -1,20 +1,19 @@
 """
 Most capacity on counted GPUs under MPS: a plan by generated contents, and the least limit that prices proved.
 
-The first plan is one of least cost (exact/fleet), whose contents are grown (grown.py); GPUs that it leaves take what is
-worth most. Then what a content could be worth is asked at prices (content_limit.py), which is a limit and gives further
-contents, until time is over; whole numbers of all contents make the last plan. The first prices are those of units if
-nobody slowed a neighbour (alone.py); further ones lie a part of the way from those at which the contents so far are
-worth least to those of the linear program over them (program.py), which of few contents are wild. Where both are worth
-the same, and at the end, the question is asked longer.
+The first plan is one of least cost (exact/fleet); what carries most stands apart from it on the GPUs that it leaves
+(apart.py), and all contents are grown (grown.py). Then what a content could be worth is asked at prices
+(content_limit.py), which is a limit and gives further contents, until time is over; whole numbers of all contents make
+the last plan. The first prices are those of units if nobody slowed a neighbour (alone.py), then those of parts of
+contents (cell_prices.py); further ones lie a part of the way from those at which the contents so far are worth least to
+those of the linear program over them (program.py), which of few contents are wild. Where both are worth the same, and
+at the end, the question is asked longer.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
-
-import numpy as np
 
 from ...allocation.allocated import AllocatedGpu, MpsGpu
 from ...model.objective import CAPACITY
@@ -27,14 +26,23 @@ from ..capacity.solo import solo_capacity, weights_of
 from ..fleet.fleet_by_prices import Place
 from ..fleet.mixed_fleet import solve_mixed_fleet
 from .alone import prices_of_units
-from .content_limit import content_limit
+from .apart import Cheap, set_apart
+from .cell_prices import prices_in_cells
+from .content_limit import PricedCell, content_limit
 from .figures import Content, Figures
 from .grown import grown, more_of_all
 from .known import KnownContents
-from .program import MasterPrices, best_mix, limit_at, master_prices, meets, value_of
+from .prices import MasterPrices, limit_at
+from .program import best_mix, master_prices, meets, value_of
 
-FIRST = 0.4
+FIRST = 0.2
 """Part of the time for a plan that serves the rates."""
+
+IN_CELLS = 0.25
+"""Part of the time for prices of parts of contents."""
+
+APART = 0.25
+"""Part of the time for what stands apart."""
 
 MIXING = 0.25
 """Part of what is then left for whole numbers of contents."""
@@ -103,6 +111,20 @@ def most_capacity_shared(
         return MostCapacity(StopReason.INFEASIBLE, cheap.solver, None, None)
     search.begin([one for one in cheap.gpus or () if isinstance(one, MpsGpu)])
     on_answer(search.answer(limited=True))
+    search.price_in_cells(time.monotonic() + IN_CELLS * time_limit_s)
+    on_answer(search.answer(limited=True))
+
+    apart_end = time.monotonic() + APART * time_limit_s
+
+    def cheapest(rest: ResolvedProblem) -> list[MpsGpu] | None:
+        left_s = apart_end - time.monotonic()
+        found = solve_mixed_fleet(rest, place, time_limit_s=0.6 * left_s) if left_s > 0 else None
+        if found is None or found.gpus is None:
+            return None
+        return [one for one in found.gpus if isinstance(one, MpsGpu)]
+
+    search.set_apart(cheapest, apart_end)
+    on_answer(search.answer(limited=True))
     pricing_end = deadline - MIXING * max(deadline - time.monotonic(), 0.0)
     rounds_end = time.monotonic() + GUESSING * max(pricing_end - time.monotonic(), 0.0)
     for _ in range(ROUNDS):
@@ -123,7 +145,10 @@ class _Search:
         self._figures = [Figures.of(resolved, mps) for mps in resolved.mps.values()]
         self._counts = {entry.gpu.name: entry.available or 0 for entry in resolved.fleet}
         self._known = KnownContents(weights)
+        self._served: list[Content] = []
+        """The plan of least cost."""
         self._plan: list[Content] = []
+        self._cells: Mapping[str, tuple[PricedCell, ...]] = {}
         self._centre = prices_of_units(self._figures, weights, resolved.required_rps, self._counts)
         """The prices at which the limit would be least if the known contents were all."""
         self._prices = self._centre
@@ -132,32 +157,41 @@ class _Search:
         self._part = PART
 
     def begin(self, gpus: Sequence[MpsGpu]) -> None:
-        """Takes a plan that serves the rates, fills the GPUs that it leaves, and lets all of them carry more."""
+        """Takes a plan that serves the rates, and lets its GPUs carry more."""
         by_gpu = {one.mps.gpu: one for one in self._figures}
         plan = [content for one in gpus if (content := by_gpu[one.gpu].content(one.residents)) is not None]
         self._ask(self._centre, self._deadline)
         if not plan or not meets(self._resolved, plan):
             return
-        least = self._resolved.required_rps
         self._known.add(plan)
-        self._known.add(more_of_all(self._figures, plan, self._weights, least))
-        plan = more_of_all(self._figures, [*plan, *self._fillers(plan)], self._weights, least)
-        self._known.add(plan)
-        self._plan = plan
+        self._served = plan
+        self._take(plan)
 
-    def _fillers(self, plan: Sequence[Content]) -> Iterator[Content]:
-        """Yields what is worth most on the GPUs that a plan leaves, as far as nobody has too many residents there."""
-        n = len(self._weights)
-        most = np.array([one.max_replicas or inf for one in self._resolved.problem.workloads])
-        left = most - sum((one.replicas(n) for one in plan), np.zeros(n))
-        for gpu, count in self._counts.items():
-            own = self._known.best_of(gpu, MasterPrices(np.zeros(n), np.zeros(n), np.zeros(n)))
-            for _ in range(count - sum(one.gpu.gpu == gpu for one in plan)):
-                fitting = next((one for one in own if np.all(one.replicas(n) <= left)), None)
-                if fitting is None:
-                    break
-                left -= fitting.replicas(n)
-                yield fitting
+    def price_in_cells(self, end: float) -> None:
+        """Takes the prices of parts of contents, and asks at these."""
+        if self.is_done:
+            return
+        found = prices_in_cells(self._resolved, self._figures, self._weights, self._counts, self._centre, deadline=end)
+        self._cells, limit = found.cells, self._limit
+        self._ask(found.prices, self._deadline)
+        if self._limit < limit:
+            self._centre = found.prices
+
+    def set_apart(self, cheap: Cheap, end: float) -> None:
+        """Lets services that carry much stand on GPUs of their own."""
+        if self._plan and not self.is_done:
+            plan = set_apart(
+                self._resolved, self._figures, self._weights, self._centre, self._served, cheap, deadline=end
+            )
+            self._known.add(plan)
+            self._take(plan)
+
+    def _take(self, plan: Sequence[Content]) -> None:
+        """Lets a plan carry more, and keeps it if it is the best."""
+        grown_plan = more_of_all(self._figures, plan, self._weights, self._resolved.required_rps)
+        self._known.add(grown_plan)
+        if meets(self._resolved, grown_plan) and self._counted(grown_plan) > self._counted(self._plan):
+            self._plan = grown_plan
 
     @property
     def is_done(self) -> bool:
@@ -202,7 +236,8 @@ class _Search:
         there, worth = self._known.most(prices, self._counts), {}
         for one in self._figures:
             known = there[one.mps.gpu]
-            found = content_limit(one, price, charge, known=known, gap=gap, cells=cells, deadline=end)
+            within = self._cells.get(one.mps.gpu, ())
+            found = content_limit(one, price, charge, known=known, within=within, gap=gap, cells=cells, deadline=end)
             worth[one.mps.gpu] = found.limit
             self._known.add(found.contents[:KEPT])
         limit = max(limit_at(self._resolved, prices, worth, self._counts), 0.0)
@@ -216,10 +251,7 @@ class _Search:
         found = best_mix(self._resolved, self._weights, contents, self._plan, time_limit_s=left, gap=self._resolved.gap)
         if found is None:
             return
-        better = more_of_all(self._figures, found, self._weights, self._resolved.required_rps)
-        for plan in (found, better):
-            if meets(self._resolved, plan) and self._counted(plan) > self._counted(self._plan):
-                self._plan = plan
+        self._take(found)
 
     def _counted(self, plan: Sequence[Content]) -> float:
         return value_of(self._weights, plan)

@@ -29,11 +29,9 @@ import numpy as np
 
 from ...allocation.allocated import Resident
 from ...performance.interference.prediction import Floats
+from .cells import Cell, first_cells, greatest_demands, halves
 from .dealing import dealt
 from .figures import Choices, Content, Figures
-
-CLASSES = (1, 2, 3, 4, 5, 6, 8, 12, 20)
-"""Greatest numbers of residents of the classes, and all that there may be."""
 
 STEPS = 6
 """Of the multipliers of a cell."""
@@ -41,22 +39,25 @@ STEPS = 6
 SHORTER = 0.8
 """Factor on each further step."""
 
-NARROW = 1e-6
-"""Part of what one resident asks for at most: cells that are narrower are not divided."""
-
 ROUNDING = 1e-9
 """Part of a sum by which rounding may lower it."""
 
 
+@dataclass(frozen=True)
+class PricedCell:
+    """A cell, and multipliers l_c to begin with."""
+
+    cell: Cell
+    multipliers: tuple[float, ...]
+
+
 @dataclass(frozen=True, order=True)
-class _Cell:
-    """Contents by number and demands, with the limit that is known; the greatest comes first."""
+class _Limited:
+    """A cell with the limit that is known; the greatest comes first."""
 
     negative_limit: float
     number: int
-    residents: tuple[int, int]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    cell: Cell
     multipliers: tuple[float, ...]
     totals: tuple[float, ...]
     """What the relaxed content of the limit asks for."""
@@ -88,10 +89,8 @@ class _Search:
         # Who is worth nothing even alone is worth nothing in any cell.
         of_all = figures.choices.workload
         self.choices = figures.choices.of(self.price[of_all] * alone - self.charge[of_all] > 0)
-        self.units = int(self.choices.units.min(initial=figures.mps.capacity_units))
-        """Of a share at least."""
-        self.greatest = [float(own.max(initial=0.0)) for own in figures.choices.demands]
-        self.scale = np.array([one or 1.0 for one in self.greatest])
+        greatest = greatest_demands(figures)
+        self.scale = np.where(greatest > 0, greatest, 1.0)
         """Of a channel: what one resident asks for at most."""
         self.found: dict[tuple[Resident, ...], tuple[float, Content]] = {}
 
@@ -102,23 +101,17 @@ class _Search:
             for one, rps in zip(content.gpu.residents, content.carried, strict=True)
         )
 
-    def cell(
-        self,
-        residents: tuple[int, int],
-        low: Sequence[float],
-        high: Sequence[float],
-        multipliers: Sequence[float],
-        choices: Choices,
-    ) -> _Cell:
+    def limited(self, cell: Cell, multipliers: Sequence[float], choices: Choices) -> _Limited:
         """Returns a cell with its limit, the least over some multipliers, and notes the contents on the way."""
-        carried = self.figures.carried_among(choices, low, residents[0])
+        high = np.array(cell.high)
+        carried = self.figures.carried_among(choices, cell.low, cell.residents[0])
         workload = choices.workload
         value = np.where(carried > 0, self.price[workload] * carried - self.charge[workload], 0.0)
         at = np.array(multipliers)
         least, kept, totals, ways = np.inf, at, np.zeros(len(at)), value > 0
         for step in range(STEPS):
-            most, asked, of_each = self._most(choices, value, at, residents[1])
-            allowed = float(at @ np.array(high))
+            most, asked, of_each = self._most(choices, value, at, cell.residents[1])
+            allowed = float(at @ high)
             limit = (most + allowed) * (1 + ROUNDING)
             ways &= (of_each + allowed) * (1 + ROUNDING) > self.best
             if limit < least:
@@ -126,7 +119,7 @@ class _Search:
             if limit <= self.best:
                 break
             # Where more is asked for than the cell has, the price of it rises, else it falls.
-            over = (asked - np.array(high)) / self.scale
+            over = (asked - high) / self.scale
             over = np.where((at > 0) | (over > 0), over, 0.0)
             length = float(over @ over)
             if not length:
@@ -134,12 +127,10 @@ class _Search:
             towards = max(limit - self.best, 1e-3 * abs(limit)) * SHORTER**step
             at = np.maximum(at + towards * over / (length * self.scale), 0.0)
         self.made += 1
-        return _Cell(
+        return _Limited(
             -least,
             self.made,
-            residents,
-            tuple(low),
-            tuple(high),
+            cell,
             tuple(kept.tolist()),
             tuple(totals.tolist()),
             choices.of(ways),
@@ -190,7 +181,15 @@ class _Search:
 
 
 def content_limit(
-    figures: Figures, price: Floats, charge: Floats, *, known: float = 0.0, gap: float, cells: int, deadline: float
+    figures: Figures,
+    price: Floats,
+    charge: Floats,
+    *,
+    known: float = 0.0,
+    within: Sequence[PricedCell] = (),
+    gap: float,
+    cells: int,
+    deadline: float,
 ) -> ContentLimit:
     """
     Returns the most that a content is worth, and contents.
@@ -201,37 +200,35 @@ def content_limit(
         Shape (workload of the problem,): of a request/s, not below 0; of a resident.
     known
         What some content is worth.
+    within
+        Cells to begin with, in one of which every content is, those first where much is carried; none: `first_cells`.
     gap
         Part of the limit at which the search ends.
     cells
-        Most cells that are looked at.
+        Most cells that are looked at, beyond those to begin with.
     """
     search = _Search(figures, price, charge, known)
     if not len(search.choices):
         return ContentLimit(search.best, ())
-    most = max(min(figures.mps.clients, figures.mps.capacity_units // search.units), 1)
-    ends = sorted({min(end, most) for end in (*CLASSES, most)})
-    nothing = (0.0,) * len(search.greatest)
-    waiting = [
-        search.cell((first, last), nothing, [last * one for one in search.greatest], nothing, search.choices)
-        for first, last in zip([1, *(end + 1 for end in ends)], ends, strict=False)
-    ]
+    nothing = (0.0,) * len(search.scale)
+    begun = within or [PricedCell(cell, nothing) for cell in first_cells(figures)]
+    waiting = [search.limited(one.cell, one.multipliers, search.choices) for one in begun]
     heapq.heapify(waiting)
-    while waiting and search.made < cells and time.monotonic() < deadline:
+    while waiting and search.made < cells + len(begun) and time.monotonic() < deadline:
         widest = waiting[0]
         if -widest.negative_limit <= search.best * (1 + gap):
             break
-        halves = _halves(widest, search.scale)
-        if halves is None:
+        parts = halves(widest.cell, widest.totals, search.scale)
+        if parts is None:
             break
         heapq.heappop(waiting)
-        for residents, low, high in halves:
-            cell = search.cell(residents, low, high, widest.multipliers, widest.choices)
+        for part in parts:
+            limited = search.limited(part, widest.multipliers, widest.choices)
             # A part is within the whole, whose limit holds for it too.
-            limit = max(cell.negative_limit, widest.negative_limit)
+            limit = max(limited.negative_limit, widest.negative_limit)
             if -limit > search.best:
-                heapq.heappush(waiting, replace(cell, negative_limit=limit))
-    limit = max([search.best, *(-cell.negative_limit for cell in waiting)], default=0.0)
+                heapq.heappush(waiting, replace(limited, negative_limit=limit))
+    limit = max([search.best, *(-one.negative_limit for one in waiting)], default=0.0)
     found = sorted(search.found.values(), key=lambda one: -one[0])
     return ContentLimit(max(limit, 0.0), tuple(content for _, content in found))
 
@@ -241,24 +238,3 @@ def _choice(choices: Choices, value: Floats, workload: int, units: int) -> int:
     first, last = np.searchsorted(choices.workload, [workload, workload + 1])
     first, last = first + np.searchsorted(choices.units[first:last], [units, units + 1])
     return int(first + value[first:last].argmax())
-
-
-def _halves(cell: _Cell, scale: Floats) -> list[tuple[tuple[int, int], tuple[float, ...], tuple[float, ...]]] | None:
-    """
-    Divides a cell where its relaxed content is, in the channel that is widest for it; None: it is too narrow.
-
-    Where no channel is wider than what one resident asks for, the number of residents is divided first.
-    """
-    width = (np.array(cell.high) - np.array(cell.low)) / scale
-    channel = int(width.argmax())
-    first, last = cell.residents
-    if width[channel] <= 1 and first < last:
-        middle = (first + last) // 2
-        return [((first, middle), cell.low, cell.high), ((middle + 1, last), cell.low, cell.high)]
-    if width[channel] < NARROW:
-        return None
-    low, high = cell.low[channel], cell.high[channel]
-    at = min(max(cell.totals[channel], low + 0.15 * (high - low)), high - 0.15 * (high - low))
-    upper = (*cell.high[:channel], at, *cell.high[channel + 1 :])
-    lower = (*cell.low[:channel], at, *cell.low[channel + 1 :])
-    return [(cell.residents, cell.low, upper), (cell.residents, lower, cell.high)]

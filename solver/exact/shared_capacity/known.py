@@ -7,7 +7,7 @@ import numpy as np
 from ...allocation.allocated import MpsGpu
 from ...performance.interference.prediction import Floats
 from .figures import Content
-from .program import MasterPrices
+from .prices import MasterPrices
 
 
 class KnownContents:

@@ -7,14 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, milp
 
-from sliceplan.solver.exact.shared_capacity.program import (
-    MasterPrices,
-    best_mix,
-    limit_at,
-    master_prices,
-    meets,
-    value_of,
-)
+from sliceplan.solver.exact.shared_capacity.prices import MasterPrices, limit_at
+from sliceplan.solver.exact.shared_capacity.program import best_mix, master_prices, meets, value_of
 
 
 def content(gpu, rates, replicas):

@@ -1,0 +1,142 @@
+"""
+Plans in which some services carry much on GPUs of their own, and all others stand where they cost least.
+
+A plan of least cost leaves GPUs. These take the contents that carry most of services that may be there; whoever stands
+there with all of its rate leaves its place among the others. The others are planned anew at least cost on the GPUs that
+are left, and may leave another GPU, until they leave none.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...allocation.allocated import MpsGpu, renumbered
+from ...performance.interference.prediction import Floats
+from ...performance.resolve import ResolvedProblem
+from .content_limit import content_limit
+from .figures import Content, Figures
+from .prices import MasterPrices
+
+CELLS = 20
+"""Of a question for the content that carries most."""
+
+SAVED = 0.1
+"""Part of what its service is worth elsewhere that counts for a content, so that of many alike the dearest leaves."""
+
+OF_RATE = 1 - 1e-9
+"""Part of a rate that is all of it."""
+
+Cheap = Callable[[ResolvedProblem], Sequence[MpsGpu] | None]
+"""Plans a problem at about least cost; None: no plan was found."""
+
+
+def set_apart(
+    resolved: ResolvedProblem,
+    figures: Sequence[Figures],
+    weights: Floats,
+    prices: MasterPrices,
+    plan: Sequence[Content],
+    cheap: Cheap,
+    *,
+    deadline: float,
+) -> list[Content]:
+    """
+    Returns a plan that uses the GPUs that a plan leaves; what carries much stands apart from the others.
+
+    Parameters
+    ----------
+    prices
+        At which it is told what services are worth elsewhere.
+    plan
+        Serves every rate.
+    """
+    by_gpu = {one.mps.gpu: one for one in figures}
+    counts = {entry.gpu.name: entry.available or 0 for entry in resolved.fleet}
+    apart: list[Content] = []
+    others = list(plan)
+    while time.monotonic() < deadline:
+        left = Counter(counts)
+        left.subtract(one.gpu.gpu for one in (*others, *apart))
+        there = len(apart)
+        for gpu in sorted(left):
+            for _ in range(left[gpu]):
+                best = _carries_most(resolved, by_gpu[gpu], weights, prices, apart, deadline)
+                if best is None:
+                    break
+                apart.append(best)
+        if len(apart) == there:
+            break
+        gone = _served(resolved, apart)
+        others = [rest for one in others if (rest := _without(by_gpu[one.gpu.gpu], one, gone)) is not None]
+        if not gone.all():
+            others = _fewer(resolved, by_gpu, gone, others, apart, cheap)
+    return [*others, *apart]
+
+
+def _carries_most(
+    resolved: ResolvedProblem,
+    figures: Figures,
+    weights: Floats,
+    prices: MasterPrices,
+    apart: Sequence[Content],
+    deadline: float,
+) -> Content | None:
+    """
+    Returns the content that carries most of services that may be there.
+
+    Those with one replica may not be there twice, and those of whom a number of replicas is allowed not at all.
+    """
+    workloads, n = resolved.problem.workloads, len(weights)
+    there = sum((one.replicas(n) for one in apart), np.zeros(n))
+    barred = np.array([one.max_replicas is not None for one in workloads]) & ~(figures.once & (there == 0))
+    elsewhere = SAVED * (prices.of_less + prices.of_rate * resolved.required_rps)
+    charge = np.where(barred, np.inf, np.where(there == 0, -elsewhere, 0.0))
+    found = content_limit(figures, weights, charge, gap=1.0, cells=CELLS, deadline=deadline)
+    return found.contents[0] if found.contents else None
+
+
+def _served(resolved: ResolvedProblem, apart: Sequence[Content]) -> np.ndarray:
+    """Tells of each workload whether contents have all that it asks for, shape (workload,)."""
+    n = len(resolved.required_rps)
+    least = np.array([one.min_replicas for one in resolved.problem.workloads])
+    rates, replicas = (
+        sum((one.rates(n) for one in apart), np.zeros(n)),
+        sum((one.replicas(n) for one in apart), np.zeros(n)),
+    )
+    return np.asarray((rates >= resolved.required_rps * OF_RATE) & (replicas >= least))
+
+
+def _without(figures: Figures, content: Content, gone: np.ndarray) -> Content | None:
+    """Returns a content without those who are gone; None: nobody is left."""
+    if not gone[list(content.gpu.workloads)].any():
+        return content
+    return figures.content([one for one in content.gpu.residents if not gone[one.workload]])
+
+
+def _fewer(
+    resolved: ResolvedProblem,
+    by_gpu: Mapping[str, Figures],
+    gone: np.ndarray,
+    others: list[Content],
+    apart: Sequence[Content],
+    cheap: Cheap,
+) -> list[Content]:
+    """Returns contents for those who are not gone on fewer GPUs than others have, or those others."""
+    stay = np.flatnonzero(~gone).tolist()
+    used = Counter(one.gpu.gpu for one in apart)
+    fleet = tuple(replace(entry, available=(entry.available or 0) - used[entry.gpu.name]) for entry in resolved.fleet)
+    found = cheap(replace(resolved.restricted_to(stay), fleet=fleet))
+    if found is None or len(found) >= len(others):
+        return others
+    better = []
+    for gpu in found:
+        own = renumbered(gpu, stay)
+        assert isinstance(own, MpsGpu)
+        content = by_gpu[own.gpu].content(own.residents)
+        if content is None or len(content.gpu.residents) < len(own.residents):
+            return others
+        better.append(content)
+    return better

@@ -1,0 +1,65 @@
+"""
+What prices of rates and replicas prove of most capacity under MPS.
+
+Data: contents p of GPUs of type g with h_pw requests/s and m_pw residents of w; N_g GPUs; rates R_w; a_w > 0 what a
+request/s counts; least and greatest replicas m_w, M_w. With whole z_p >= 0
+
+    max  sum_p sum_w a_w h_pw z_p
+    s.t. sum_p h_pw z_p >= R_w,   m_w <= sum_p m_pw z_p <= M_w   for every w,   sum_{p of g} z_p <= N_g   for every g
+
+For any y, r, s >= 0 every plan, of whatever contents, has at most
+
+    sum_g N_g V_g - sum_w y_w R_w + sum_w r_w M_w - sum_w s_w m_w
+
+where V_g >= 0 is at least what any content of g is worth at (a_w + y_w) a request/s less r_w - s_w a resident: the
+plan's value is at most sum_p z_p sum_w ((a_w + y_w) h_pw - (r_w - s_w) m_pw) - sum y R + sum r M - sum s m, as rates
+and replicas are kept. V_g is that of content_limit.py. Good prices are those of a linear program, over known contents
+(program.py) or over parts of contents (cell_prices.py).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...performance.interference.prediction import Floats
+from ...performance.resolve import ResolvedProblem
+
+ROUNDING = 1e-9
+"""Part of a sum by which rounding may lower it."""
+
+
+@dataclass(frozen=True, eq=False)
+class MasterPrices:
+    """Prices of rates and replicas, shape (workload,), not below 0; weighted requests/s."""
+
+    of_rate: Floats
+    of_more: Floats
+    """Of a resident more, where the greatest number binds."""
+    of_less: Floats
+    """Of a resident, where the least number binds."""
+
+    def of(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Returns the price of a request/s and that of a resident, shape (workload,)."""
+        return weights + self.of_rate, self.of_more - self.of_less
+
+    def between(self, other: "MasterPrices", part: float) -> "MasterPrices":
+        """Returns prices on the way to others."""
+        pairs = ((self.of_rate, other.of_rate), (self.of_more, other.of_more), (self.of_less, other.of_less))
+        return MasterPrices(*((1 - part) * own + part * there for own, there in pairs))
+
+
+def limit_at(
+    resolved: ResolvedProblem, prices: MasterPrices, worth: Mapping[str, float], gpus: Mapping[str, int]
+) -> float:
+    """Returns what no plan on so many GPUs exceeds; `worth`: GPU type -> V."""
+    workloads = resolved.problem.workloads
+    most = np.array([one.max_replicas or 0.0 for one in workloads])
+    least = np.array([float(one.min_replicas) for one in workloads])
+    terms = [
+        sum(gpus[gpu] * own for gpu, own in worth.items()),
+        -float(prices.of_rate @ resolved.required_rps),
+        float(prices.of_more @ most),
+        -float(prices.of_less @ least),
+    ]
+    return sum(terms) + ROUNDING * sum(map(abs, terms))

@@ -1,0 +1,70 @@
+"""What stands apart from a plan of least cost: still a plan, on no more GPUs than there are, and worth more."""
+
+import time
+
+import numpy as np
+import pytest
+from problems.igniter_instances import random_mps_problem
+
+from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
+from sliceplan.solver.exact.shared_capacity.apart import set_apart
+from sliceplan.solver.exact.shared_capacity.figures import Figures
+from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
+from sliceplan.solver.exact.shared_capacity.program import meets, value_of
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.performance.resolve import resolve
+
+N = 10
+
+
+def planned(seed, most, gpus):
+    """Returns a drawn problem of ten services on so many V100s, its figures, and a plan of least cost as contents."""
+    problem = random_mps_problem(N, seed)
+    fleet = tuple(entry.model_copy(update={"count": gpus}) for entry in problem.fleet)
+    workloads = tuple(
+        one.model_copy(update={"max_replicas": most[w % len(most)]}) for w, one in enumerate(problem.workloads)
+    )
+    settings = problem.settings.model_copy(update={"mps_rules": "free"})
+    resolved = resolve(
+        problem.model_copy(update={"fleet": fleet, "workloads": workloads, "settings": settings}), shipped_profiles()
+    )
+    (figures,) = [Figures.of(resolved, mps) for mps in resolved.mps.values()]
+    cheap = solve_mixed_fleet(resolved, time_limit_s=2).gpus
+    return resolved, figures, [figures.content(one.residents) for one in cheap]
+
+
+@pytest.mark.parametrize(("seed", "most"), [(1, (1,)), (2, (1, None, 3))])
+def test_a_plan_with_services_apart_is_a_plan_that_uses_every_gpu(seed, most):
+    resolved, figures, plan = planned(seed, most, 5)
+    nothing = np.zeros(N)
+    asked = []
+
+    def cheap(rest):
+        asked.append((len(rest.required_rps), rest.fleet[0].available))
+        return solve_mixed_fleet(rest, time_limit_s=0.5).gpus
+
+    found = set_apart(
+        resolved,
+        [figures],
+        np.ones(N),
+        MasterPrices(nothing, nothing, nothing),
+        plan,
+        cheap,
+        deadline=time.monotonic() + 60,
+    )
+    assert meets(resolved, found)
+    assert len(found) <= 5
+    replicas = sum(one.replicas(N) for one in found)
+    for number, one in zip(replicas, resolved.problem.workloads, strict=True):
+        assert one.min_replicas <= number <= (one.max_replicas or number)
+    assert value_of(np.ones(N), found) > value_of(np.ones(N), plan)
+    # The others are asked about without those who stand apart, on the GPUs that these leave.
+    assert asked
+    assert all(number < N and left < 5 for number, left in asked)
+
+
+def test_without_time_the_plan_stays():
+    resolved, figures, plan = planned(1, (1,), 5)
+    nothing = MasterPrices(np.zeros(N), np.zeros(N), np.zeros(N))
+    found = set_apart(resolved, [figures], np.ones(N), nothing, plan, lambda _: None, deadline=time.monotonic())
+    assert found == plan
