@@ -15,6 +15,7 @@ from sliceplan.solver.model.plan import Bound, Search, Status
 from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.planners.exact import Exact
+from sliceplan.solver.planners.exact_plans import priced_at_hand
 from sliceplan.solver.planners.planner import AtHand
 
 NO_TIME_S = 0.001
@@ -24,6 +25,8 @@ PROBLEM = random_problem(30, seed=1)
 @pytest.fixture(autouse=True)
 def _as_much_time_as_it_takes(monkeypatch):
     monkeypatch.setattr(module, "AT_HAND_S", 60)
+    monkeypatch.setattr(priced_at_hand, "PRICES_S", 10)
+    monkeypatch.setattr(priced_at_hand, "CUTS_S", 10)
 
 
 def ended(stopped=StopReason.TIME_LIMIT, bound=UNKNOWN_BOUND):

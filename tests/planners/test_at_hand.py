@@ -17,6 +17,7 @@ from sliceplan.solver.check import check
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.planners.exact_plans import priced_at_hand
 from sliceplan.solver.planners.exact_plans.at_hand import at_hand
 
 NO_TIME_S = 0.001
@@ -37,6 +38,8 @@ print(*(name for name in ("ortools", "highspy", "scipy") if name in sys.modules)
 @pytest.fixture(autouse=True)
 def _as_much_time_as_it_takes(monkeypatch):
     monkeypatch.setattr(front_door, "AT_HAND_S", 60)
+    monkeypatch.setattr(priced_at_hand, "PRICES_S", 10)
+    monkeypatch.setattr(priced_at_hand, "CUTS_S", 10)
 
 
 def mixed(count, seed):
