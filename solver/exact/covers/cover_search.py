@@ -28,10 +28,9 @@ from functools import cached_property
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
-from .dealt_rates import DealtRates
 from .demands import NO_LIMIT, Demands
 from .good_covers import TOLERANCE, cheapest_sizes, fluid, good_covers, whole_number
-from .shared_rates import SharedRates
+from .hosted_rates import HostedRates
 
 FEW_OTHERS = 2
 """Partitions of sizes other than b: covers of no more are found first."""
@@ -228,7 +227,7 @@ class _Search:
         step = (0, np.arange(len(number)), number)
         return _Begun(begun.workload, begun.rest, cost, begun.taken + number, (*begun.steps, step))
 
-    def _residents(self, rates: SharedRates | DealtRates, begun: _Begun) -> tuple[Floats, Floats]:
+    def _residents(self, rates: HostedRates, begun: _Begun) -> tuple[Floats, Floats]:
         """Returns what residents cost for the rest of covers, inf where there is no room for one, and their GPUs."""
         cost, gpus = np.zeros(len(begun.rest)), np.zeros_like(rates.gpus)
         left = np.flatnonzero(begun.rest > TOLERANCE)

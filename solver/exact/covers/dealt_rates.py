@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...performance.interference.prediction import Floats
+from ...performance.interference.prediction import Floats, Ints
 
 ALL = 1 - 1e-9
 """Part of a rate from which on it is all of it."""
@@ -42,23 +42,12 @@ class DealtRates:
         part = np.minimum(np.arange(1, levels + 1) + 1, levels) / levels
         return np.asarray((self.least[:, :, 1:] / part).min(axis=2))
 
-    def of(self, rows: "np.ndarray | list[int]") -> "DealtRates":
+    def of(self, rows: "Ints | list[int]") -> "DealtRates":
         """Returns what some workloads take."""
         return DealtRates(self.least[rows])
 
     def taken(self, rest: Floats, price: Floats) -> tuple[Floats, Floats]:
-        """
-        Returns the least cost of carrying parts of the rates, and the GPUs of each type that it takes.
-
-        Shapes (workload,), inf where no type serves it, and (workload, type).
-
-        Parameters
-        ----------
-        rest
-            x, above 0, shape (workload,).
-        price
-            Of a GPU of each type, shape (type,).
-        """
+        """As `HostedRates.taken`, by the module's choices."""
         workloads, types, levels = self.least.shape
         rows = np.arange(workloads)
         below = np.clip(np.floor(rest * (levels - 1) * (1 + ROUNDING)), 1, levels - 2).astype(np.int64)

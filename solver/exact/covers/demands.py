@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
-from .dealt_rates import DealtRates
-from .shared_rates import SharedRates
+from .hosted_rates import HostedRates
 
 NO_LIMIT = np.iinfo(np.int64).max
 
@@ -22,7 +21,7 @@ class Demands:
     """t: part of the rate that one partition carries, at most 1; 0: the size does not serve the workload."""
     least: Ints
     most: Ints
-    shared: SharedRates | DealtRates | None = None
+    shared: HostedRates | None = None
     """What the rates take of GPUs under MPS; None: there are no such types."""
     kind: Ints | None = None
     """Workloads of one kind differ in their rates alone, shape (workload,); None: not known."""

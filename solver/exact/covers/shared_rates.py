@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...performance.interference.prediction import Floats
+from ...performance.interference.prediction import Floats, Ints
 
 ROUNDING = 1e-6
 """Part of what is taken, and of a unit, by which a whole number of units may be passed."""
@@ -40,23 +40,12 @@ class SharedRates:
     units: Floats
     """U: of a GPU."""
 
-    def of(self, rows: "np.ndarray | list[int]") -> "SharedRates":
+    def of(self, rows: "Ints | list[int]") -> "SharedRates":
         """Returns what some workloads take."""
         return SharedRates(self.gpus[rows], self.least[rows], self.units)
 
     def taken(self, rest: Floats, price: Floats) -> tuple[Floats, Floats]:
-        """
-        Returns the least cost of carrying parts of the rates, and the GPUs of each type that it takes.
-
-        Shapes (workload,), inf where no type serves it, and (workload, type).
-
-        Parameters
-        ----------
-        rest
-            x, above 0, shape (workload,).
-        price
-            Of a GPU of each type, shape (type,).
-        """
+        """As `HostedRates.taken`, by the module's choices."""
         best = np.full(len(rest), np.inf)
         taken = np.zeros(self.gpus.shape)
         for g in range(len(self.units)):
