@@ -44,6 +44,9 @@ IN_CELLS = 0.25
 APART = 0.25
 """Part of the time for what stands apart."""
 
+OTHERS = 0.6
+"""Part of what is left of that for one plan of the others."""
+
 MIXING = 0.25
 """Part of what is then left for whole numbers of contents."""
 
@@ -118,7 +121,7 @@ def most_capacity_shared(
 
     def cheapest(rest: ResolvedProblem) -> list[MpsGpu] | None:
         left_s = apart_end - time.monotonic()
-        found = solve_mixed_fleet(rest, place, time_limit_s=0.6 * left_s) if left_s > 0 else None
+        found = solve_mixed_fleet(rest, place, time_limit_s=OTHERS * left_s) if left_s > 0 else None
         if found is None or found.gpus is None:
             return None
         return [one for one in found.gpus if isinstance(one, MpsGpu)]
