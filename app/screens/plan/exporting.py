@@ -25,6 +25,7 @@ from ...widgets.files import dated_name, offer_file
 from ...widgets.memo import made_once
 from ...widgets.texts import listed, literal
 from .stacks import BY_NAME, STACKS, Stack
+from .steps import commands_in, in_download, steps_for
 
 STACK, FORMAT, NODES, IMAGES = (Kept[str](f"taking.{what}") for what in ("stack", "format", "nodes", "images"))
 UUIDS = Kept[tuple[tuple[str, bytes], ...]]("taking.uuids")
@@ -34,11 +35,11 @@ WITH_IMAGES = ("deployments", "dra")
 WITH_REST = ("mig-parted", "mig-parted-checkpoint", "mig-manager")
 WITH_UUIDS = (*WITH_REST, "node-labels", "device-plugin")
 
-PROGRAMS = ("docker", "kubectl", "nvidia-mig-parted", "sh", "sliceplan", "sliceplan-agent")
-"""That steps call."""
-
 GPUS_A_NODE = 8
 """Of nodes that are assumed."""
+
+MOST_REASONS = 3
+"""Reasons of a form that cannot be written that are written out."""
 
 MOST_SHOWN = 20_000
 """Characters of a file that are shown before it is taken away."""
@@ -121,11 +122,29 @@ def _show_refused(made: Mapping[str, Export | InputError], images: str) -> None:
     """Says of each form that cannot hold the plan why; gravely where none can. What is only not typed yet is asked."""
     refused = {name: export for name, export in made.items() if isinstance(export, InputError)}
     for name in [name for name in refused if name in WITH_IMAGES and not images.strip()]:
-        st.info(f"`{name}` needs the container image of your services: type it above, one for all or one for each.")
+        st.info(
+            f"`{name}` needs the container image of your services: type it above, one for all or one for each. "
+            "With it come its file and the step that applies it."
+        )
         del refused[name]
     for name, error in refused.items():
-        lines = [f"`{name}` cannot be written:", "", listed(map(str, error.findings))]
+        lines = [f"`{name}` cannot be written:", "", listed(reasons(error))]
         (st.error if len(refused) == len(made) else st.warning)("\n".join(lines))
+
+
+def reasons(error: InputError) -> list[str]:
+    """Returns the first reasons of a form that cannot be written, and what its advice is called on the page."""
+    said = [str(one) for one in error.findings]
+    more = len(said) - MOST_REASONS
+    counted = [f"and {more} more like these"] if more > 1 else said[MOST_REASONS:]
+    advised = {
+        name
+        for advice in re.findall(r"--format ([a-z-]+(?: or [a-z-]+)*)", " ".join(said))
+        for name in advice.split(" or ")
+    }
+    called = [stack.name for stack in STACKS if stack.formats[0] in advised]
+    here = [f"On this page: {' or '.join(called)}"] if called else []
+    return [*said[:MOST_REASONS], *counted, *here]
 
 
 def _asked_nodes(session: Session, plan: Plan) -> str:
@@ -261,23 +280,11 @@ def _listed_gpus(plan: Plan, files: tuple[tuple[str, bytes], ...]) -> tuple[Gpus
     return found, names
 
 
-def on_first_node(step: str, plan: Plan, file: str) -> str:
-    """Returns a step of a stack with the names of the plan's own file, of its first node and of the GPUs there."""
-    node = next((gpu.node for gpu in plan.gpus if gpu.node is not None), None)
-    there = Counter(gpu.gpu for gpu in plan.gpus if gpu.node == node and gpu.sharing != "cores")
-    gpus = " ".join(f"--gpus {kind}:{count}" for kind, count in there.items())
-    return step.replace("{file}", file).replace("{node}", node or "NODE").replace("{gpus}", gpus)
-
-
 def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]) -> None:
     """Draws the files, and what to know of them before they are applied."""
     if plan.violations:
         st.error("The plan misses SLOs, and so will this.")
-    files = {
-        f"{name}/{file}" if len(made) > 1 else file: text
-        for name, export in made.items()
-        for file, text in export.files.items()
-    }
+    files = in_download(made)
     shown = st.selectbox("Look into", list(files), key="take_shown") if len(files) > 1 else next(iter(files))
     text = files[shown]
     st.code(text[:MOST_SHOWN] + ("\n…" if len(text) > MOST_SHOWN else ""), language=None, height=300)
@@ -290,10 +297,9 @@ def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]
         offer_file(label, partial(zipped, files), problem.name, f"{stack.slug}.zip", key="take_export", width="content")
     if any("{node}" in step for step in stack.how) and all(gpu.node is None for gpu in plan.gpus):
         st.warning("The plan names no nodes yet. Say above which there are, each with its GPUs, as `gpu-node-1:8`.")
-    if stack.how:
-        st.markdown("**How to apply them.** Nothing of it was tried on a cluster or on hardware.")
-        first = dated_name(problem.name, PurePath(next(iter(files))).name)
-        steps = [on_first_node(step, plan, first) for step in stack.how]
+    if steps := steps_for(stack.how, made, problem.name, plan):
+        unpacked = " Unpack the archive, and run them there." if len(files) > 1 else ""
+        st.markdown(f"**How to apply them.** Nothing of it was tried on a cluster or on hardware.{unpacked}")
         st.markdown("\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)))
         if commands := commands_in(steps):
             st.caption("The commands alone, to copy; some are a choice, as the steps say.")
@@ -303,12 +309,6 @@ def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]
         st.markdown("\n".join(f"- {one}" for one in stack.not_said))
     if warnings := list(dict.fromkeys(one for export in made.values() for one in export.warnings)):
         st.warning("To know of this plan's files:\n\n" + listed(warnings))
-
-
-def commands_in(steps: Sequence[str]) -> list[str]:
-    """Returns the commands in steps of Markdown, in their order: what is set as code and begins with a program."""
-    found = (code for step in steps for code in re.findall(r"`([^`]+)`", step))
-    return [code for code in found if code.split()[0] in PROGRAMS and " " in code]
 
 
 def zipped(files: Mapping[str, str]) -> bytes:

@@ -15,7 +15,7 @@ class Stack:
     """Of `sliceplan export`, in the order in which they are applied."""
     gives: str
     how: tuple[str, ...]
-    """Steps to apply the files; {file}, {node} and {gpus} stand for the first file, the first node and its GPUs."""
+    """Steps to apply the files; what stands in braces, `steps.steps_for` fills in."""
     not_said: tuple[str, ...]
     """What of a plan it cannot hold."""
 
@@ -28,11 +28,16 @@ STACKS = (
         "A ConfigMap for the MIG manager, one for the device plugin where GPUs are shared by MPS, the labels that "
         "choose them, and a Deployment for each service.",
         (
-            "`kubectl apply -n gpu-operator -f mig-manager-config.yaml`, and name it in the operator's ClusterPolicy "
-            "(`migManager.config.name`); the device plugin's likewise (`devicePlugin.config.name`).",
-            "`sh label-nodes.sh`: the MIG manager then cuts the GPUs. It stops the GPU clients that it knows, and "
+            "`kubectl apply -n gpu-operator -f {path:mig-manager}`, then point the operator at it: "
+            "`kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p "
+            """'{"spec":{"mig":{"strategy":"mixed"},"migManager":{"config":{"name":"{named:mig-manager}"}}}}'`. """
+            "The strategy `mixed`, for the whole cluster, is what offers each MIG size by its name.",
+            "`kubectl apply -n gpu-operator -f {path:device-plugin}`, and likewise: "
+            "`kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p "
+            """'{"spec":{"devicePlugin":{"config":{"name":"{named:device-plugin}"}}}}'`.""",
+            "`sh {path:node-labels}`: the MIG manager then cuts the GPUs. It stops the GPU clients that it knows, and "
             "drains no pods.",
-            "When the nodes' label `nvidia.com/mig.config.state` is `success`: `kubectl apply -f deployments.yaml`.",
+            "When the nodes' label `nvidia.com/mig.config.state` is `success`: `kubectl apply -f {path:deployments}`.",
         ),
         (
             "Where instances start on a GPU: the MIG manager chooses, so layouts can differ.",
@@ -61,9 +66,11 @@ STACKS = (
         "A shell script for each node: it cuts the GPUs, starts the MPS daemons, and writes a file of variables for "
         "each partition that serves.",
         (
-            "Read the script; on the node, as root: `sh -eu NODE.sh`. The GPUs must run nothing.",
-            "Start each service with its file: `docker run --gpus all --ipc=host -v /run/sliceplan:/run/sliceplan "
-            "--env-file /run/sliceplan/services/NAME.env IMAGE`, or as a unit with `EnvironmentFile=`.",
+            "Read the script; on {node}, as root: `sh -eu {file}`. The GPUs must run nothing. Any other node has a "
+            "script of its own.",
+            "Start each service with its file of those that the script writes, the first of them so: "
+            "`docker run --gpus all --ipc=host -v /run/sliceplan:/run/sliceplan "
+            "--env-file {variables} IMAGE`, or as a unit with `EnvironmentFile=`.",
             "For plans that change while services run, `sliceplan-agent` does the same with a journal and a way back.",
         ),
         ("Images, ports and restarts of your services.", "Weights between the replicas of a service: add a router."),

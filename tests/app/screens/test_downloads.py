@@ -9,18 +9,21 @@ import sys
 import zipfile
 
 import pytest
+import yaml
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 from support.command_line import sliceplan_agent
 
-from sliceplan.app.screens.plan.exporting import assumed_nodes, commands_in, zipped
+from sliceplan.app.screens.plan.exporting import assumed_nodes, reasons, zipped
 from sliceplan.app.screens.plan.stacks import BY_NAME, STACKS
+from sliceplan.app.screens.plan.steps import commands_in
 from sliceplan.app.session.session import Answer
 from sliceplan.app.widgets.files import dated_name
 from sliceplan.solver.api import export_formats, solve
 from sliceplan.solver.formats.exports.assign import assign, parse_supply
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.errors import Finding, InputError
 
 DEMO = shop()
 
@@ -77,7 +80,43 @@ def test_what_one_runs_gives_all_its_files_how_to_apply_them_and_what_they_canno
     offered = page.selectbox(key="take_shown").options
     assert {name.split("/")[0] for name in offered} == {"mig-manager", "node-labels", "deployments"}
     assert "`device-plugin` cannot be written" in texts(page.warning)
+    assert "On this page: Kubernetes with DRA (dynamic resource allocation) or Plain Docker" in texts(page.warning)
     assert not page.error
+
+
+@pytest.mark.parametrize(("images", "applied"), [("", 2), ("example/server:1", 3)])
+def test_commands_name_the_files_of_the_archive_that_are_in_it_and_the_objects_of_these(images, applied):
+    page = solved()
+    page.selectbox(key="take_stack").set_value("Kubernetes with the GPU operator").run()
+    page.text_area(key="take_images").set_value(images).run()
+    offered = page.selectbox(key="take_shown").options
+    commands = [shlex.split(one) for one in page.code[-1].value.splitlines()]
+    named = [word for command in commands for word in command if word.endswith((".yaml", ".sh"))]
+    assert named == offered
+    assert len(named) == applied
+    (patch,) = [json.loads(command[-1])["spec"] for command in commands if command[1] == "patch"]
+    page.selectbox(key="take_shown").set_value(offered[0]).run()
+    config_map = yaml.safe_load(page.code[0].value)
+    assert patch == {"mig": {"strategy": "mixed"}, "migManager": {"config": {"name": config_map["metadata"]["name"]}}}
+
+
+def test_commands_for_docker_name_the_script_as_it_is_downloaded_and_a_file_that_it_writes():
+    page = solved()
+    page.selectbox(key="take_stack").set_value("Plain Docker, or processes on the machines").run()
+    script, shown = page.code[0].value, page.code[-1].value.splitlines()
+    assert shown[0] == f"sh -eu {dated_name('demo', 'gpu-node-1.sh')}"
+    variables = shown[1].split("--env-file ")[1].split()[0]
+    assert f"> {variables}\n" in script
+    page = solved("parvagpu-s1")
+    page.selectbox(key="take_stack").set_value("Plain Docker, or processes on the machines").run()
+    page.text_input(key="take_nodes").set_value("a:1, b:1").run()
+    assert page.code[-1].value.startswith("sh -eu a.sh\n")
+
+
+def test_reasons_that_are_many_are_counted():
+    findings = [Finding("p", str(number), "is wrong; use --format dra") for number in range(5)]
+    assert reasons(InputError(findings[:4])) == [*map(str, findings[:4]), f"On this page: {STACKS[1].name}"]
+    assert reasons(InputError(findings))[3:] == ["and 2 more like these", f"On this page: {STACKS[1].name}"]
 
 
 def test_the_agent_s_stack_says_what_brings_a_simulated_node_to_the_plan(tmp_path, monkeypatch):
