@@ -45,6 +45,20 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_to_everyone_and_taken_away(
     photograph(page, "transition")
 
 
+def test_who_is_led_to_a_plan_s_files_sees_them_on_a_phone_too(page):
+    press(page, "Solve")
+    expect(page.get_by_text("proven cheapest").first).to_be_visible()
+    go(page, "Transition")
+    page.set_viewport_size({"width": 390, "height": 844})
+    press(page, "To its files and how to apply them")
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_attached()
+    expect(page.get_by_role("combobox", name="What do you run?")).to_be_in_viewport()
+    # What is above is drawn later, and must not push them away.
+    expect(page.locator(".js-plotly-plot .bars path").first).to_be_attached()
+    expect(page.get_by_role("combobox", name="What do you run?")).to_be_in_viewport()
+    look(page, "24-led-to-files")
+
+
 def test_profiles_show_where_the_plan_uses_and_extrapolates_them(page):
     load_problem(page, mixed())
     press(page, "Solve")

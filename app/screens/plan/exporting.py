@@ -49,9 +49,13 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
     """Draws the choice of what one runs, what its forms need, and their files; or why they cannot hold the plan."""
     names = [*(stack.name for stack in STACKS), BY_NAME]
     kept = STACK.of(session)
-    with st.expander(
-        "For what you run: Kubernetes, Docker, Triton, a router, sliceplan's own agent",
-        expanded=kept is not None or FILES_OPEN.of(session, False),
+    # files_come_into_view.js looks for this key.
+    with (
+        st.container(key="files"),
+        st.expander(
+            "For what you run: Kubernetes, Docker, Triton, a router, sliceplan's own agent",
+            expanded=kept is not None or FILES_OPEN.of(session, False),
+        ),
     ):
         chosen = st.selectbox(
             "What do you run?",

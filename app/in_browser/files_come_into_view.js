@@ -1,0 +1,36 @@
+// Files come into view.
+//
+// A press that leads to a plan's files draws another screen, which begins at its top: on a phone the files are three
+// screens below. They are scrolled to, and again while pictures above them are still being drawn, until the user moves.
+(() => {
+  if (window.filesComeIntoView) return; // the page is drawn again and again
+  window.filesComeIntoView = true;
+
+  const LED_MS = 15_000; // a busy server draws the screen within
+  const DRAWN_MS = 3_000; // and what is above the files is then drawn
+  const LOOKED_AT_MS = 100;
+  let until = 0;
+  let seenAt = 0;
+
+  const look = () => {
+    if (performance.now() > until) return;
+    const files = document.querySelector(".st-key-files");
+    if (files !== null) {
+      if (seenAt === 0) until = (seenAt = performance.now()) + DRAWN_MS;
+      files.scrollIntoView({ block: "start" });
+    }
+    setTimeout(look, LOOKED_AT_MS);
+  };
+
+  addEventListener(
+    "click",
+    (event) => {
+      if (!(event.target instanceof Element) || event.target.closest(".st-key-to_files") === null) return;
+      until = performance.now() + LED_MS;
+      seenAt = 0;
+      look();
+    },
+    true,
+  );
+  for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) addEventListener(kind, () => (until = 0), true);
+})();
