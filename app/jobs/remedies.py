@@ -5,6 +5,7 @@ A longer SLO and another GPU never take a plan away, so the least of a row of th
 offered was solved, so that it rests on no such argument.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -78,7 +79,29 @@ def _patient(problem: Problem, names: Sequence[str], tried: Trial) -> Remedy | N
             low = middle + 1
         else:
             best, high = Remedy(_slo_words(problem, changed, names, FACTORS[middle]), changed, plan), middle
+    if best is not None and len(names) == 1:
+        return _in_tenths(problem, names[0], 1.0 if low == 0 else FACTORS[low - 1], best, tried)
     return best
+
+
+def _in_tenths(problem: Problem, name: str, too_small: float, found: Remedy, tried: Trial) -> Remedy:
+    """
+    Returns the remedy with the least SLO in tenths of a ms, as reasons name them.
+
+    It lies above a factor that is too small, by a hundredth at most, and below what was found; if any does.
+    """
+    was, now = (next(one.slo_ms for one in side.workloads if one.name == name) for side in (problem, found.problem))
+    low, high = math.floor(10 * was * too_small) + 1, math.ceil(10 * now)
+    while low < high:
+        middle = (low + high) // 2
+        factor = middle / 10 / was
+        changed = _with_slos(problem, [name], factor)
+        plan = tried(changed)
+        if plan is None:
+            low = middle + 1
+        else:
+            high, found = middle, Remedy(_slo_words(problem, changed, [name], factor), changed, plan)
+    return found
 
 
 def _with_slos(problem: Problem, names: Sequence[str], factor: float) -> Problem:

@@ -1,5 +1,7 @@
 """Remedies: each gives a plan that the check accepts, of the problem that it states."""
 
+import re
+
 import pytest
 from problems.instances import random_problem
 from problems.shop import shop
@@ -38,6 +40,15 @@ def test_an_slo_that_nothing_keeps_is_named_with_one_that_is_kept():
     assert {one.name for one in way.problem.workloads} == {one.name for one in problem.workloads}
     (needed,) = [one.slo_ms for one in way.problem.workloads if one.name == "ad-ranking"]
     assert solve(applied(DEMO, WhatIf(slos={"ad-ranking": needed / 1.02}))).status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize(("name", "slo_ms"), [("ad-ranking", 5), ("ad-ranking", 8), ("search-embedding", 8)])
+def test_an_slo_that_is_offered_is_the_one_that_the_reason_says_would_do(name, slo_ms):
+    problem = applied(DEMO, WhatIf(slos={name: slo_ms}))
+    (unserved,) = solve(problem).unserved
+    (said,) = re.findall(r"an SLO of (\S+) ms would do", unserved.reason)
+    (way, *_) = ways_out(problem)
+    assert way.words == f"Allow {name} {said} ms instead of {slo_ms} ms"
 
 
 def test_both_at_once_are_joined():
