@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from support.browser_walk import edit_first_rate, go, look, press, select_first_rate, settle
+from support.browser_walk import edit_first_rate, go, look, press, select_first_rate, settle, taken_in
 
 pytestmark = pytest.mark.browser
 
@@ -91,8 +91,7 @@ def test_edits_typed_one_after_the_other_are_all_kept_and_planned_by_a_press_tha
         expect(page.locator(f"#glide-cell-3-{row}[aria-selected=true]").last).to_be_attached()
         page.keyboard.type(value, delay=40)
         expect(page.locator(".gdg-input")).to_have_value(value)
-        # The grid's editor takes a typed value in after a frame or two, which is quicker than fingers.
-        page.wait_for_timeout(60)
+        taken_in(page)
         page.keyboard.press("Enter")
     # A table sends what was typed a moment after it: the press was answered by the plan of the rate before.
     page.mouse.click(*solve)

@@ -130,7 +130,14 @@ def edit_first_rate(page: Page, value: str) -> None:
             editor.wait_for(timeout=2_000)
             break
     editor.fill(value)
+    taken_in(page)
     page.keyboard.press("Enter")
+
+
+def taken_in(page: Page) -> None:
+    """Waits until a table's editor has what was typed, which takes it a frame or two: quicker than fingers."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.wait_for_timeout(60)
 
 
 def select_first_rate(page: Page) -> None:
