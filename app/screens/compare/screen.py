@@ -259,9 +259,9 @@ def _table(
             ),
             "gap": percent("gap", help=f"{compared.objective.name} against the proven bound"),
             "missed SLOs": column.NumberColumn(
-                "missed SLOs", help="services whose latency, by the full interference model, passes what the SLO leaves"
+                "late", help="services whose latency, by the full interference model, passes what the SLO leaves"
             ),
-            "worst miss": percent("worst miss", help="by how much the worst of them passes its limit"),
+            "worst miss": percent("late by", help="by how much the worst of them passes its limit"),
             "time (s)": column.NumberColumn("time (s)", format="%.3f"),
             "useful work": percent("useful work", help="part of the cost that the required rates need"),
             "over-provision": percent("over-provision", help="part of the cost for capacity beyond the required rates"),
