@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -13,6 +14,16 @@ from support.needs import BROWSER, skip_without, skipped_lines
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("drawn anew", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "drawn anew")
+
+
+def pytest_configure():
+    """
+    Has what tests start take interruptions, also where this run does not.
+
+    What a shell puts into the background, or `nohup` starts, ignores them, and so do the processes that it starts.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
