@@ -128,6 +128,8 @@ def streamlit_options(address: str, port: int, *, open_browser: bool, access: Pa
         "server.headless": not open_browser,
         # Else Streamlit's first start asks for an e-mail address, and serves no page before it has an answer.
         "server.showEmailPrompt": False,
+        # Its welcome names its own tools; `main` says where the page is.
+        "logger.hideWelcomeMessage": True,
         "server.maxUploadSize": UPLOAD_MIB,
         "server.enableCORS": True,
         "server.enableXsrfProtection": True,
@@ -175,6 +177,8 @@ def main() -> None:
     environment[PROFILES] = as_variable(given.profiles)
     # The server would otherwise take a header's word for the address that a connection comes from.
     environment["FORWARDED_ALLOW_IPS"] = ""
+    host = f"[{given.address}]" if ":" in given.address else given.address
+    print(f"Starting the page at http://{host}:{given.port} (Ctrl-C ends it).", flush=True)
     os.execve(sys.executable, [sys.executable, "-m", "sliceplan.app.server", "run", str(PAGE), *options], environment)
 
 

@@ -31,4 +31,6 @@ def test_the_page_opens_without_a_question_in_the_terminal(tmp_path):
             server.terminate()
             said, _ = server.communicate(timeout=30)
     assert "mail" not in said
+    assert f"Starting the page at http://localhost:{port} (Ctrl-C ends it)." in said
+    assert "streamlit" not in said.lower()  # which speaks of itself in its welcome
     assert not answers(port)  # it had gone on listening when only the command was ended
