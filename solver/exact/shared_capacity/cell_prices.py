@@ -18,16 +18,14 @@ most at its prices, the best of each workload.
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_array, csr_array, hstack, vstack
+from scipy.sparse import coo_array, vstack
 
-from ...performance.interference.prediction import Floats, Ints
+from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
-from .asked_rows import DEAR, AskedRows
-from .cells import Cell, first_cells, greatest_demands, halves
+from .asked_rows import AskedRows, PricedColumns
+from .cells import Cell, first_cells, halves, scale_of
 from .content_limit import PricedCell
 from .figures import Choices, Figures
 from .prices import MasterPrices
@@ -55,6 +53,9 @@ LEAST_S = 0.01
 HALF = 0.5
 """Part of the dearest unit that a unit costs before there is a program."""
 
+UNITS, CHANNELS = 0, slice(2, None)
+"""Where they are among what a GPU has."""
+
 
 @dataclass(frozen=True)
 class CellPrices:
@@ -66,7 +67,11 @@ class CellPrices:
 
 @dataclass(eq=False)
 class _Open:
-    """A cell, the residents of it that are in the program, and what the last program said of it."""
+    """
+    A cell, its residents, and what the last program said of it.
+
+    What a GPU of the cell has goes by `part`: units, then places of residents, then each channel.
+    """
 
     figures: Figures
     cell: Cell
@@ -74,22 +79,22 @@ class _Open:
     choices: Choices
     """Those that carry something."""
     carried: Floats
-    taken: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """Choices in the program."""
-    of_unit: float = 0.0
-    of_demand: Floats = field(default_factory=lambda: np.zeros(0))
-    of_resident: float = 0.0
+    takes: Floats
+    """Shape (part, choice): of the units of a GPU, 1 place, of a channel in its scale."""
+    has: Floats
+    """Shape (part,): what there is on a GPU, in the same units."""
+    joined: np.ndarray
+    """Shape (choice,): whether it is in the program."""
+    price: Floats
+    """Shape (part,)."""
     gpus: float = 0.0
-    totals: tuple[float, ...] = ()
-    """What is asked for on one of its GPUs."""
+    taken: Floats = field(default_factory=lambda: np.zeros(0))
+    """Shape (part,): on all of its GPUs."""
 
     def worth(self, price: Floats, charge: Floats) -> Floats:
         """Returns what each choice is worth at prices and those of the cell."""
-        own, workload = self.choices, self.choices.workload
-        worth = price[workload] * self.carried - charge[workload] - self.of_unit * own.units - self.of_resident
-        for of_one, demand in zip(self.of_demand, own.demands, strict=True):
-            worth = worth - of_one * demand
-        return np.asarray(worth, dtype=np.float64)
+        workload = self.choices.workload
+        return np.asarray(price[workload] * self.carried - charge[workload] - self.price @ self.takes)
 
 
 def prices_in_cells(
@@ -117,9 +122,9 @@ def prices_in_cells(
     found, cells = start, [_open(one, cell) for one in figures for cell in first_cells(one)]
     most = 0.0
     for one in cells:
-        of_unit = float((weights[one.choices.workload] * one.carried / one.choices.units).max(initial=0.0))
-        one.of_unit = HALF * of_unit
-        most = max(most, of_unit * one.figures.mps.capacity_units)
+        of_units = float((weights[one.choices.workload] * one.carried / one.takes[UNITS]).max(initial=0.0))
+        one.price[UNITS] = HALF * of_units
+        most = max(most, of_units)
     if not most:
         return CellPrices(found, {})
     limits: list[float] = []
@@ -129,7 +134,8 @@ def prices_in_cells(
             answer = _solved(cells, rows, weights, gpus, most, deadline)
             if answer is None:
                 return CellPrices(found, _by_type(cells))
-            found, limit = answer
+            _note(cells, answer)
+            found, limit = answer.prices, answer.value
             if not _join(cells, weights, found, most) or time.monotonic() >= deadline:
                 break
         limits.append(limit)
@@ -140,13 +146,18 @@ def prices_in_cells(
     return CellPrices(found, _by_type(cells))
 
 
-def _open(figures: Figures, cell: Cell, choices: Choices | None = None) -> _Open:
-    every = figures.choices if choices is None else choices
+def _open(figures: Figures, cell: Cell, of: _Open | None = None) -> _Open:
+    """Returns a cell; `of`: one that it is a part of, whose residents and prices it takes over."""
+    every = figures.choices if of is None else of.choices
     carried = figures.carried_among(every, cell.low, cell.residents[0])
-    greatest = greatest_demands(figures)
-    scale = np.where(greatest > 0, greatest, 1.0)
     kept = carried > 0
-    return _Open(figures, cell, scale, every.of(kept), carried[kept], of_demand=np.zeros(len(scale)))
+    choices, scale = every.of(kept), scale_of(figures)
+    takes = [choices.units / figures.mps.capacity_units, np.ones(len(choices))]
+    takes += [own / one for own, one in zip(choices.demands, scale.tolist(), strict=True)]
+    has = np.concatenate([[1.0, cell.residents[1]], np.array(cell.high) / scale])
+    joined = np.zeros(len(choices), dtype=np.bool_) if of is None else of.joined[kept]
+    price = np.zeros(len(has)) if of is None else of.price
+    return _Open(figures, cell, scale, choices, carried[kept], np.array(takes), has, joined, price)
 
 
 def _join(cells: Sequence[_Open], weights: Floats, prices: MasterPrices, most: float) -> int:
@@ -160,89 +171,65 @@ def _join(cells: Sequence[_Open], weights: Floats, prices: MasterPrices, most: f
         first = np.flatnonzero(np.diff(one.choices.workload, prepend=-1))
         best = np.maximum.reduceat(worth, first)
         of_each = np.repeat(best, np.diff(np.append(first, len(worth))))
-        new = np.setdiff1d(np.flatnonzero((worth >= of_each) & (worth > WORTH * most)), one.taken)
-        one.taken = np.concatenate([one.taken, new])
-        number += len(new)
+        new = (worth >= of_each) & (worth > WORTH * most) & ~one.joined
+        one.joined |= new
+        number += int(new.sum())
     return number
 
 
 def _divided(one: _Open) -> list[_Open]:
-    """Returns a cell that holds GPUs in two parts, with its residents in the program; any other as it is."""
-    parts = halves(one.cell, one.totals, one.scale) if one.gpus > HOLDS else None
-    if parts is None:
+    """Returns a cell that holds GPUs in two parts; any other as it is."""
+    if one.gpus <= HOLDS:
         return [one]
-    found = [_open(one.figures, part, one.choices) for part in parts]
-    taken = np.zeros(len(one.choices), dtype=np.bool_)
-    taken[one.taken] = True
-    for part in found:
-        still = part.figures.carried_among(one.choices, part.cell.low, part.cell.residents[0]) > 0
-        part.taken = np.flatnonzero(taken[still])
-        part.of_unit, part.of_demand, part.of_resident = one.of_unit, one.of_demand, one.of_resident
-    return found
+    totals = one.taken[CHANNELS] * one.scale / one.gpus
+    parts = halves(one.cell, totals.tolist(), one.scale)
+    return [one] if parts is None else [_open(one.figures, part, one) for part in parts]
 
 
 def _solved(
     cells: Sequence[_Open], rows: AskedRows, weights: Floats, gpus: Mapping[str, int], most: float, deadline: float
-) -> tuple[MasterPrices, float] | None:
-    """Solves the program, notes what it says of each cell, and returns prices and value; None: there was no time."""
-    of_cell = np.repeat(np.arange(len(cells)), [len(one.taken) for one in cells])
-    number, columns, n = len(of_cell), len(of_cell) + len(cells), len(weights)
-    workload = np.concatenate([one.choices.workload[one.taken] for one in cells])
-    carried = np.concatenate([one.carried[one.taken] for one in cells])
-    units = np.concatenate([one.choices.units[one.taken] / one.figures.mps.capacity_units for one in cells])
-    channels = len(cells[0].scale)
-    demands = np.concatenate(
-        [np.array([own[one.taken] for own in one.choices.demands]) / one.scale[:, None] for one in cells], axis=1
-    )
-    high = np.array([np.array(one.cell.high) / one.scale for one in cells])
-    residents = np.array([float(one.cell.residents[1]) for one in cells])
-    resident, cell = np.arange(number), np.arange(len(cells))
-    shape = (len(cells), columns)
-
-    def within(taken: Floats, there: Floats) -> coo_array:
-        entries = np.concatenate([taken, -there]), (np.append(of_cell, cell), np.append(resident, number + cell))
-        return coo_array(entries, shape)
-
+) -> PricedColumns | None:
+    """Solves the program, whose columns are the residents of each cell and then its GPUs; None: there was no time."""
+    workload = np.concatenate([one.choices.workload[one.joined] for one in cells])
+    carried = np.concatenate([one.carried[one.joined] for one in cells])
+    resident, columns = np.arange(len(workload)), len(workload) + len(cells)
     names = sorted(gpus)
     of_type = np.array([names.index(one.figures.mps.gpu) for one in cells])
-    counts = coo_array((np.ones(len(cells)), (of_type, number + cell)), (len(names), columns))
-    there = vstack(
-        [
-            counts,
-            within(units, np.ones(len(cells))),
-            within(np.ones(number), residents),
-            *(within(demands[c], high[:, c]) for c in range(channels)),
-        ]
-    )
-    asked = rows.matrix(workload, resident, carried, np.ones(number), columns)
-    matrix: Any = csr_array(vstack([asked, hstack([there, csr_array((there.shape[0], n))])]))
-    answer = linprog(
-        np.concatenate([-weights[workload] * carried / most, np.zeros(len(cells)), np.full(n, DEAR)]),
-        A_ub=matrix,
-        b_ub=np.concatenate(
-            [rows.at_most, [float(gpus[name]) for name in names], np.zeros((2 + channels) * len(cells))]
-        ),
+    counts = coo_array((np.ones(len(cells)), (of_type, np.arange(len(workload), columns))), (len(names), columns))
+    within = _within(cells)
+    return rows.best(
+        np.concatenate([weights[workload] * carried, np.zeros(len(cells))]),
+        rows.matrix(workload, resident, carried, np.ones(len(workload)), columns),
+        vstack([*within, counts]),
+        np.concatenate([np.zeros(len(within) * len(cells)), [float(gpus[name]) for name in names]]),
+        unit=most,
         method="highs",
-        options={"time_limit": max(deadline - time.monotonic(), LEAST_S)},
+        time_limit_s=max(deadline - time.monotonic(), LEAST_S),
     )
-    if answer.status != 0 or answer.x is None or answer.fun is None:
-        return None
-    dual = np.maximum(-np.asarray(answer.ineqlin.marginals) * most, 0.0)
-    of_cells = dual[len(rows.at_most) + len(names) :].reshape(2 + channels, len(cells))
-    x, z = answer.x[:number], answer.x[number:columns]
-    for k, one in enumerate(cells):
-        own = x[of_cell == k]
-        one.of_unit = float(of_cells[0, k]) / one.figures.mps.capacity_units
-        one.of_resident, one.of_demand = float(of_cells[1, k]), of_cells[2:, k] / one.scale
-        one.gpus = float(z[k])
-        asked_for = (float(demand[one.taken] @ own) for demand in one.choices.demands)
-        one.totals = tuple(total / one.gpus if one.gpus > HOLDS else 0.0 for total in asked_for)
-    return rows.prices(dual[: len(rows.at_most)]), -float(answer.fun) * most
+
+
+def _within(cells: Sequence[_Open]) -> list[coo_array]:
+    """Returns rows for each part of what GPUs have, a row a cell: its residents take no more than is there."""
+    of_cell = np.repeat(np.arange(len(cells)), [int(one.joined.sum()) for one in cells])
+    takes = np.concatenate([one.takes[:, one.joined] for one in cells], axis=1)
+    has = np.array([one.has for one in cells]).T
+    place = np.append(of_cell, np.arange(len(cells))), np.arange(len(of_cell) + len(cells))
+    shape = len(cells), len(of_cell) + len(cells)
+    return [coo_array((np.append(own, -there), place), shape) for own, there in zip(takes, has, strict=True)]
+
+
+def _note(cells: Sequence[_Open], found: PricedColumns) -> None:
+    """Notes in each cell what the program says of it."""
+    parts = len(cells[0].has)
+    price = found.dual[: parts * len(cells)].reshape(parts, len(cells))
+    *of_cells, gpus = np.split(found.columns, np.cumsum([int(one.joined.sum()) for one in cells]))
+    for k, (one, x) in enumerate(zip(cells, of_cells, strict=True)):
+        one.price, one.gpus, one.taken = price[:, k], float(gpus[k]), one.takes[:, one.joined] @ x
 
 
 def _by_type(cells: Sequence[_Open]) -> dict[str, tuple[PricedCell, ...]]:
     found: dict[str, tuple[PricedCell, ...]] = {}
     for one in sorted(cells, key=lambda one: -one.gpus):
-        own = PricedCell(one.cell, tuple(one.of_demand.tolist()))
+        own = PricedCell(one.cell, tuple((one.price[CHANNELS] / one.scale).tolist()))
         found[one.figures.mps.gpu] = (*found.get(one.figures.mps.gpu, ()), own)
     return found

@@ -32,6 +32,12 @@ def greatest_demands(figures: Figures) -> Floats:
     return np.array([float(own.max(initial=0.0)) for own in figures.choices.demands])
 
 
+def scale_of(figures: Figures) -> Floats:
+    """Returns that, 1 where nobody asks for anything; shape (channel,), above 0."""
+    greatest = greatest_demands(figures)
+    return np.where(greatest > 0, greatest, 1.0)
+
+
 def first_cells(figures: Figures) -> list[Cell]:
     """Returns a cell for each class of numbers of residents; all contents are in one of them."""
     units = int(figures.choices.units.min(initial=figures.mps.capacity_units))
@@ -55,7 +61,7 @@ def halves(cell: Cell, totals: Sequence[float], scale: Floats) -> tuple[Cell, Ce
     totals
         What the content asks for, a number a channel.
     scale
-        Shape (channel,): what one resident asks for at most, above 0.
+        As of `scale_of`.
     """
     width = (np.array(cell.high) - np.array(cell.low)) / scale
     channel = int(width.argmax())

@@ -29,7 +29,7 @@ import numpy as np
 
 from ...allocation.allocated import Resident
 from ...performance.interference.prediction import Floats
-from .cells import Cell, first_cells, greatest_demands, halves
+from .cells import Cell, first_cells, halves, scale_of
 from .dealing import dealt
 from .figures import Choices, Content, Figures
 
@@ -89,9 +89,7 @@ class _Search:
         # Who is worth nothing even alone is worth nothing in any cell.
         of_all = figures.choices.workload
         self.choices = figures.choices.of(self.price[of_all] * alone - self.charge[of_all] > 0)
-        greatest = greatest_demands(figures)
-        self.scale = np.where(greatest > 0, greatest, 1.0)
-        """Of a channel: what one resident asks for at most."""
+        self.scale = scale_of(figures)
         self.found: dict[tuple[Resident, ...], tuple[float, Content]] = {}
 
     def worth(self, content: Content) -> float:

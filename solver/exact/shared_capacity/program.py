@@ -5,17 +5,15 @@ Its prices are a good choice of prices, and its best whole numbers are a plan.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from ortools.math_opt.python import mathopt
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array
 
 from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from ..backends.highs import run_highs
-from .asked_rows import DEAR, AskedRows
+from .asked_rows import AskedRows
 from .figures import Content
 from .prices import MasterPrices
 
@@ -35,16 +33,16 @@ def master_prices(resolved: ResolvedProblem, weights: Floats, contents: Sequence
         np.array([[one.gpu.gpu == entry.gpu.name for one in contents] for entry in resolved.fleet], dtype=float)
     )
     value = weights @ rates
-    unit = float(value.max(initial=0.0)) or 1.0
-    matrix: Any = vstack([asked, hstack([of_type, csr_array((len(resolved.fleet), n))])])
-    answer = linprog(
-        np.concatenate([-value / unit, np.full(n, DEAR)]),
-        A_ub=matrix,
-        b_ub=np.concatenate([rows.at_most, [float(entry.available or 0) for entry in resolved.fleet]]),
+    found = rows.best(
+        value,
+        asked,
+        of_type,
+        np.array([float(entry.available or 0) for entry in resolved.fleet]),
+        unit=float(value.max(initial=0.0)) or 1.0,
         method="highs-ds",
     )
-    dual = np.maximum(-np.asarray(answer.ineqlin.marginals) * unit, 0.0)
-    return rows.prices(dual[: len(rows.at_most)])
+    assert found is not None  # whoever goes without is a solution, and no time limit ends it
+    return found.prices
 
 
 def best_mix(

@@ -71,7 +71,7 @@ def test_the_program_is_worth_no_less_than_any_plan(seed, monkeypatch):
 
     def noted(*arguments):
         answer = solved(*arguments)
-        values.append(answer[1])
+        values.append(answer.value)
         return answer
 
     monkeypatch.setattr(cell_prices, "_solved", noted)
