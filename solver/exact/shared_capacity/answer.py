@@ -13,6 +13,7 @@ at the end, the question is asked longer.
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 from ...allocation.allocated import AllocatedGpu, MpsGpu
@@ -116,17 +117,8 @@ def most_capacity_shared(
     on_answer(search.answer(limited=True))
     search.price_in_cells(time.monotonic() + IN_CELLS * time_limit_s)
     on_answer(search.answer(limited=True))
-
     apart_end = time.monotonic() + APART * time_limit_s
-
-    def cheapest(rest: ResolvedProblem) -> list[MpsGpu] | None:
-        left_s = apart_end - time.monotonic()
-        found = solve_mixed_fleet(rest, place, time_limit_s=OTHERS * left_s) if left_s > 0 else None
-        if found is None or found.gpus is None:
-            return None
-        return [one for one in found.gpus if isinstance(one, MpsGpu)]
-
-    search.set_apart(cheapest, apart_end)
+    search.set_apart(partial(_of_least_cost, place, apart_end), apart_end)
     on_answer(search.answer(limited=True))
     pricing_end = deadline - MIXING * max(deadline - time.monotonic(), 0.0)
     rounds_end = time.monotonic() + GUESSING * max(pricing_end - time.monotonic(), 0.0)
@@ -138,6 +130,15 @@ def most_capacity_shared(
     on_answer(search.answer(limited=True))
     search.mix()
     return search.answer(limited=time.monotonic() >= deadline)
+
+
+def _of_least_cost(place: Place, end: float, others: ResolvedProblem) -> list[MpsGpu] | None:
+    """Returns the GPUs of a plan of least cost; None: none was found."""
+    left_s = end - time.monotonic()
+    found = solve_mixed_fleet(others, place, time_limit_s=OTHERS * left_s) if left_s > 0 else None
+    if found is None or found.gpus is None:
+        return None
+    return [one for one in found.gpus if isinstance(one, MpsGpu)]
 
 
 class _Search:
