@@ -19,15 +19,13 @@ from ...performance.resolve import ResolvedProblem
 from .content_limit import content_limit
 from .figures import Content, Figures
 from .prices import MasterPrices
+from .program import carried_whole
 
 CELLS = 20
 """Of a question for the content that carries most."""
 
 SAVED = 0.1
 """Part of what its service is worth elsewhere that counts for a content, so that of many alike the dearest leaves."""
-
-OF_RATE = 1 - 1e-9
-"""Part of a rate that is all of it."""
 
 Cheap = Callable[[ResolvedProblem], Sequence[MpsGpu] | None]
 """Plans a problem at about least cost; None: no plan was found."""
@@ -102,11 +100,8 @@ def _served(resolved: ResolvedProblem, apart: Sequence[Content]) -> np.ndarray:
     """Tells of each workload whether contents have all that it asks for, shape (workload,)."""
     n = len(resolved.required_rps)
     least = np.array([one.min_replicas for one in resolved.problem.workloads])
-    rates, replicas = (
-        sum((one.rates(n) for one in apart), np.zeros(n)),
-        sum((one.replicas(n) for one in apart), np.zeros(n)),
-    )
-    return np.asarray((rates >= resolved.required_rps * OF_RATE) & (replicas >= least))
+    replicas = sum((one.replicas(n) for one in apart), np.zeros(n))
+    return np.asarray(carried_whole(resolved, apart) & (replicas >= least))
 
 
 def _without(figures: Figures, content: Content, gone: np.ndarray) -> Content | None:

@@ -85,9 +85,14 @@ def best_mix(
 
 def meets(resolved: ResolvedProblem, contents: Sequence[Content]) -> bool:
     """Tells whether contents carry every rate; a solver with its tolerances may take less for enough."""
+    return bool(carried_whole(resolved, contents).all())
+
+
+def carried_whole(resolved: ResolvedProblem, contents: Sequence[Content]) -> np.ndarray:
+    """Tells of each workload whether contents carry all of its rate, shape (workload,)."""
     n = len(resolved.required_rps)
     carried = sum((one.rates(n) for one in contents), np.zeros(n))
-    return bool(np.all(carried >= resolved.required_rps * (1 - MET)))
+    return np.asarray(carried >= resolved.required_rps * (1 - MET))
 
 
 def value_of(weights: Floats, contents: Sequence[Content]) -> float:
