@@ -37,10 +37,10 @@ def first_fleet(resolved: ResolvedProblem, prices: FleetPrices, *, deadline: flo
 
 
 def _by_costs(resolved: ResolvedProblem, prices: FleetPrices, deadline: float) -> list[AllocatedGpu] | None:
-    on_type = cheapest_types(prices.demands, prices.priced.price, np.full(len(resolved.mps), DEARNESS))
+    on_type = cheapest_types(prices.data.demands, prices.priced.price, np.full(len(resolved.mps), DEARNESS))
     hosts = hosts_of(resolved, on_type)
     cut = np.flatnonzero(on_type == CUT)
-    if hosts is None or not prices.demands.of(cut).can_be_covered().all():
+    if hosts is None or not prices.data.demands.of(cut).can_be_covered().all():
         return None
     cuts = _cut(resolved, prices, cut, Counter(host.gpu for host in hosts), deadline) if cut.size else []
     gpus = None if cuts is None else [*cuts, *hosts]
@@ -58,15 +58,15 @@ def _cut(
         for entry in resolved.fleet
     )
     partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
-    partitions[np.ix_(rows, prices.sizes)] = cheapest_covers_of(prices, rows)
+    partitions[np.ix_(rows, prices.data.sizes)] = cheapest_covers_of(prices, rows)
     found = cheapest_cuts(
         replace(resolved, fleet=left),
-        prices.patterns,
+        prices.data.patterns,
         partitions.sum(axis=0),
         np.zeros(len(resolved.sizes), dtype=np.int64),
         time_limit_s=deadline - time.monotonic(),
     )
     if found is None:
         return None
-    used = [(pattern, int(times)) for pattern, times in zip(prices.patterns, found[0], strict=True) if times]
+    used = [(pattern, int(times)) for pattern, times in zip(prices.data.patterns, found[0], strict=True) if times]
     return cut_gpus(resolved, used, partitions)

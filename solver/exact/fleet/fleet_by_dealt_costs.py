@@ -60,9 +60,9 @@ def with_dealt_bound(
     greatest, idle = 0.0, 0
     while idle < IDLE and time.monotonic() < deadline:
         dealing.improve(deadline)
-        demands = replace(prices.demands, shared=dealing.rates())
+        demands = replace(prices.data.demands, shared=dealing.rates())
         start = prices.priced.price
-        found = best_prices(demands, prices.supply, start=start, enough=most, deadline=deadline)
+        found = best_prices(demands, prices.data.supply, start=start, enough=most, deadline=deadline)
         idle = 0 if found.bound > greatest * (1 + RISE) else idle + 1
         greatest = max(greatest, found.bound)
         bound = np.inf if greatest > most * (1 + 1e-6) else lattice.next_cost(greatest)
@@ -75,6 +75,6 @@ def with_dealt_bound(
 
 def _enough(resolved: ResolvedProblem, prices: FleetPrices) -> Floats:
     """Returns what services cost at most by partitions, in GPUs of each type under MPS; shape (workload, type)."""
-    price = prices.priced.price[len(prices.sizes) :]
-    _, by_partitions = costs_by_way(prices.demands, prices.priced.price, np.ones(len(resolved.mps)))
+    price = prices.priced.price[len(prices.data.sizes) :]
+    _, by_partitions = costs_by_way(prices.data.demands, prices.priced.price, np.ones(len(resolved.mps)))
     return np.asarray(BESIDE * by_partitions[:, None] / np.maximum(price, 1e-9 * price.max(initial=1.0)))

@@ -26,13 +26,11 @@ from ...performance.resolve import ResolvedProblem
 from ..cost_lattice import NO_GAP, cost_lattice
 from ..covers.cover_groups import cover_groups
 from ..covers.covers import Covers, cheapest_covers
-from ..covers.demands import Demands
 from ..covers.undecided_classes import undecided_classes
-from ..dual.lagrangian_data import known_prices, lagrangian_data, most_to_pay
+from ..dual.lagrangian_data import LagrangianData, known_prices, lagrangian_data, most_to_pay
 from ..dual.lagrangian_dual import SLACK, PricedDemand, best_prices
 from ..dual.supply import Supply
 from ..mig.decoding import cut_gpus
-from ..mig.patterns import Pattern
 from ..mps.column_generation import generate_columns
 from ..mps.columns import Column, columns_of_gpus, enumerate_columns, few_columns, item_tables
 from ..mps.decoding import shared_gpus
@@ -71,11 +69,7 @@ class FleetPrices:
     priced: PricedDemand
     bound: float
     """Lower bound on the cost per hour, rounded up to what whole GPUs can cost; inf: no plan can keep the counts."""
-    patterns: list[Pattern]
-    sizes: Ints
-    """Numbers of the partition sizes that some workload can use."""
-    supply: Supply
-    demands: Demands
+    data: LagrangianData
     method: str = PRICES
     """Of the bound."""
 
@@ -95,7 +89,7 @@ def fleet_prices(resolved: ResolvedProblem, *, start: Start = None, deadline: fl
     known = known_prices(resolved, start, data.sizes)
     priced = best_prices(data.demands, data.supply, start=known, enough=most, deadline=deadline)
     bound = np.inf if priced.bound > most * (1 + 1e-6) else cost_lattice(resolved).next_cost(priced.bound)
-    return FleetPrices(priced, bound, data.patterns, data.sizes, data.supply, data.demands)
+    return FleetPrices(priced, bound, data)
 
 
 Place = Callable[[ResolvedProblem], Sequence[MpsGpu]]
@@ -153,7 +147,7 @@ class _Split:
 
 def _split(prices: FleetPrices, dearness: Floats) -> _Split:
     """Decides by prices where workloads are served, but for the closest calls."""
-    shares, by_partitions = costs_by_way(prices.demands, prices.priced.price, dearness)
+    shares, by_partitions = costs_by_way(prices.data.demands, prices.priced.price, dearness)
     by_shares = shares.min(axis=1)
     less = np.minimum(by_shares, by_partitions)
     with np.errstate(invalid="ignore"):
@@ -177,15 +171,15 @@ def cheapest_covers_of(prices: FleetPrices, rows: Ints) -> Ints:
 
 def _fluid(prices: FleetPrices) -> Floats:
     """Returns the GPUs of each type that each rate takes as a fluid, shape (workload, type under MPS)."""
-    if prices.demands.shared is None:
+    if prices.data.demands.shared is None:
         raise ValueError("no GPUs of the fleet may be shared by MPS")
-    return prices.demands.shared.gpus
+    return prices.data.demands.shared.gpus
 
 
 def _covers(prices: FleetPrices, rows: Ints, slack: float) -> Covers:
     """Returns covers by partitions alone of some workloads, numbered by their place among these."""
-    own = replace(prices.demands.of(rows), shared=None)
-    return cheapest_covers(own, prices.priced.price[: len(prices.sizes)], slack)
+    own = replace(prices.data.demands.of(rows), shared=None)
+    return cheapest_covers(own, prices.priced.price[: len(prices.data.sizes)], slack)
 
 
 def _planned(
@@ -201,8 +195,8 @@ def _planned(
     columns_by = started + COLUMNS_TIME * (deadline - started)
     shared, columns = _columns(guests, place, columns_by)
     late = time.monotonic() > columns_by
-    sizes, cuts = len(prices.sizes), len(prices.patterns)
-    supply = prices.supply
+    sizes, cuts = len(prices.data.sizes), len(prices.data.patterns)
+    supply = prices.data.supply
     choice = choose_covers(
         undecided_classes(cover_groups(_covers(prices, covered, SLACK)), prices.priced.price[:sizes], open_),
         Supply(supply.instances[:cuts, :sizes], supply.gpu_type[:cuts], supply.cost[:cuts], supply.available),
@@ -243,8 +237,8 @@ def _decoded(
     shared: MpsItems,
 ) -> PricedPlan:
     partitions = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
-    partitions[np.ix_(covered, prices.sizes)] = chosen.partitions
-    used = [(pattern, int(times)) for pattern, times in zip(prices.patterns, chosen.cuts, strict=True) if times]
+    partitions[np.ix_(covered, prices.data.sizes)] = chosen.partitions
+    used = [(pattern, int(times)) for pattern, times in zip(prices.data.patterns, chosen.cuts, strict=True) if times]
     residents = [renumbered(gpu, hosted.tolist()) for gpu in shared_gpus(guests, shared.items, chosen.shared)]
     return PricedPlan([*cut_gpus(resolved, used, partitions), *residents], chosen.cost)
 

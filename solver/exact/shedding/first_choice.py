@@ -104,34 +104,33 @@ def _ordered(resolved: ResolvedProblem, prices: FleetPrices) -> tuple[Floats, In
     """Returns prices, shape (size,), cheapest covers, shape (workload, size), and the order of choice."""
     worth = np.array([workload.worth for workload in resolved.problem.workloads])
     price = np.zeros(len(resolved.sizes))
-    price[prices.sizes] = prices.priced.price[: len(prices.sizes)]
+    price[prices.data.sizes] = prices.priced.price[: len(prices.data.sizes)]
     rows, partitions = _own_covers(prices, price)
     return price, partitions, rows[np.argsort(-worth[rows] / (partitions[rows] @ price), kind="stable")]
 
 
 def _own_covers(prices: FleetPrices, price: Floats) -> tuple[Ints, Ints]:
     """Returns the services that partitions alone can serve, and their cheapest covers, shape (workload, size)."""
-    own = replace(prices.demands, shared=None)
-    largest = own.part.max(axis=1, initial=0.0)
-    rows = np.flatnonzero(largest * np.minimum(own.most, 1e9) >= 1 - ROUNDING)
+    own = replace(prices.data.demands, shared=None)
+    rows = np.flatnonzero(own.can_be_covered())
     partitions = np.zeros((len(own.part), len(price)), dtype=np.int64)
     if rows.size:
-        covers = cheapest_covers(own.of(rows), price[prices.sizes])
-        partitions[np.ix_(rows, prices.sizes)] = covers.counts[covers.first()]
+        covers = cheapest_covers(own.of(rows), price[prices.data.sizes])
+        partitions[np.ix_(rows, prices.data.sizes)] = covers.counts[covers.first()]
     return rows, partitions
 
 
 def _least_costs(prices: FleetPrices) -> Floats:
     """Returns c, shape (workload,): what each service's partitions are worth at least."""
-    return cheapest_covers(prices.demands, prices.priced.price).floor
+    return cheapest_covers(prices.data.demands, prices.priced.price).floor
 
 
 def _fleet_value(resolved: ResolvedProblem, prices: FleetPrices) -> float:
     """Returns U: what all partitions of the fleet are worth at most; inf: a type of use has no count."""
-    worth = prices.supply.instances @ prices.priced.price
+    worth = prices.data.supply.instances @ prices.priced.price
     value = 0.0
     for g, entry in enumerate(resolved.fleet):
-        most = float(worth[prices.supply.gpu_type == g].max(initial=0.0))
+        most = float(worth[prices.data.supply.gpu_type == g].max(initial=0.0))
         if most > 0:
             value += inf if entry.available is None else entry.available * most
     return value

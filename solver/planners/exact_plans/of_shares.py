@@ -49,5 +49,5 @@ def _of_fleet(resolved: ResolvedProblem, answer: FleetAnswer, search: Search) ->
         return without_plan(resolved, (), planner=NAME, search=search, bound=bound)
     plan = assemble(resolved, answer.gpus, planner=NAME, bound=bound, search=search)
     found = answer.prices
-    prices = None if found is None else slice_prices(resolved, found.sizes, found.priced.price, found.priced.rent)
+    prices = None if found is None else slice_prices(resolved, found.data.sizes, found.priced.price, found.priced.rent)
     return plan.model_copy(update={"prices": prices})

@@ -125,7 +125,7 @@ def test_the_prices_prove_no_more_than_the_cheapest_plan_costs(count, seed):
     answer = solve_by_sets(resolved, list_sets(resolved), lambda _: (), (), None, time.monotonic() + 5)
     cost = sum(resolved.fleet_by_name[gpu.gpu].price_per_hour for gpu in answer.gpus)
     assert prices.bound <= cost * (1 + 1e-9)
-    worth = prices.supply.instances @ prices.priced.price - prices.supply.cost
+    worth = prices.data.supply.instances @ prices.priced.price - prices.data.supply.cost
     assert worth.max() <= 1e-9
 
 

@@ -42,10 +42,8 @@ def test_no_more_is_served_than_a_knapsack_of_the_fleets_value_holds(monkeypatch
 
 
 def prices(instances, gpu_type, price):
-    return SimpleNamespace(
-        supply=SimpleNamespace(instances=np.array(instances), gpu_type=np.array(gpu_type)),
-        priced=SimpleNamespace(price=np.array(price)),
-    )
+    supply = SimpleNamespace(instances=np.array(instances), gpu_type=np.array(gpu_type))
+    return SimpleNamespace(data=SimpleNamespace(supply=supply), priced=SimpleNamespace(price=np.array(price)))
 
 
 def test_a_fleet_is_worth_what_the_best_use_of_each_of_its_gpus_is():
@@ -80,7 +78,8 @@ def test_the_order_is_by_worth_for_what_the_cheapest_cover_takes(monkeypatch):
     covers = np.array([[1, 0, 0], [0, 2, 0], [0, 0, 0], [2, 0, 0], [1, 0, 0]])
     monkeypatch.setattr(module, "_own_covers", lambda *_: (np.array([0, 1, 3, 4]), covers))
     resolved = SimpleNamespace(problem=worth_of(3, 4, 9, 9, 3).problem, sizes=[None] * 3)
-    known = SimpleNamespace(sizes=np.array([0, 1]), priced=SimpleNamespace(price=np.array([1.0, 0.5, 7.0])))
+    data = SimpleNamespace(sizes=np.array([0, 1]))
+    known = SimpleNamespace(data=data, priced=SimpleNamespace(price=np.array([1.0, 0.5, 7.0])))
     price, partitions, order = _ordered(resolved, known)
     assert price.tolist() == [1.0, 0.5, 0.0]
     assert partitions is covers
