@@ -9,14 +9,12 @@ from sliceplan.app.charts.capacities import capacity_chart
 from sliceplan.app.charts.cost_runtime import cost_runtime_chart
 from sliceplan.app.charts.gaps import gap_chart
 from sliceplan.app.charts.money import money_chart
-from sliceplan.app.charts.service_costs import service_cost_chart
 from sliceplan.app.jobs.comparing import SEARCH_S
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
 from sliceplan.app.tables import comparison as tables
-from sliceplan.app.tables import prices
-from sliceplan.app.widgets.actions import offer_compare, offer_solve
+from sliceplan.app.widgets.actions import offer_compare
 from sliceplan.app.widgets.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import show_failure
@@ -25,7 +23,6 @@ from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
-from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.differences.plans import PlanDifference, difference
 from sliceplan.solver.metrics.cost_breakdown import CostBreakdown, cost_breakdown
@@ -37,10 +34,10 @@ from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.wording.reasons import shared_reasons
 from sliceplan.solver.wording.summary import missed_slos, plan_summary
 
-from .each_type import show_types
 from .learned import show_learned
 from .on_cores import show_on_cores
 from .rows_so_far import show_rows_so_far
+from .slice_prices import show_prices
 
 ROW = Kept[str | None]("compare.row")
 
@@ -76,7 +73,7 @@ def show(session: Session) -> None:
         else:
             _show_comparison(session, *session.comparison, facts)
     with prices_tab:
-        _show_prices(session)
+        show_prices(session)
     if learned_tab.open:
         with learned_tab:
             show_learned(session)
@@ -349,59 +346,3 @@ def _where_it_differs(name: str, differs: PlanDifference | None) -> None:
     st.markdown(f"Against the exact plan: **{len(differs.moved)}** services have other partitions.")
     show_table(tables.partition_table(differs, name), "other_partitions", key="other_partitions")
     show_table(tables.moved_table(differs, name), "moved_services", key="moved_services")
-
-
-def _show_prices(session: Session) -> None:
-    answer = session.answer
-    if answer is None or not answer.plan.gpus:
-        offer_solve(
-            session,
-            "Press Solve to see what each partition size and each service costs, and what changes would.",
-            "prices",
-        )
-        return
-    solved_problem, plan = answer.problem, answer.plan
-    warn_if_outdated(session, solved_problem)
-    report = made_once("compare.prices", (plan,), lambda: price_report(solved_problem, plan, known_profiles()))
-    if plan.prices is None or report is None:
-        st.info(
-            "Slice prices are known for plans of `exact` without partitions that are kept free; this one, of "
-            f"`{plan.planner}`, has none."
-        )
-        return
-    st.caption(
-        "The proof that no plan is cheaper gives each kind of partition a price: what one more of it would add to the "
-        "least cost. So each service has a price too, though it shares its GPUs with others. Use them to charge teams, "
-        "and to see which promise is dear."
-    )
-    st.header("What services cost")
-    show_picture(session, service_cost_chart(report), "service-costs")
-    usd = partial(st.column_config.NumberColumn, format="$%.3f")
-    show_table(
-        prices.service_table(report),
-        "service_prices",
-        columns={
-            "per hour": usd("per hour", help="its share of the plan's cost; all shares add up to it"),
-            "per month": st.column_config.NumberColumn("per month", format="dollar", help="of 730 hours"),
-            "per million requests": usd("per million requests"),
-            "+10 % rate": usd("+10 % rate", help="what 10 % more requests would add per hour"),
-            "-10 % SLO": usd("-10 % SLO", help="what an SLO shorter by 10 % would add; empty: nothing could serve it"),
-            "to move": usd("to move", help="how much dearer its next best partitions are; the least would move first"),
-        },
-        placeholder="",
-    )
-    st.caption(
-        f"The shares add up to ${report.cost_per_hour:,.2f} per hour. ${report.unattributed_usd_per_hour:,.2f} of that "
-        "is what buying whole GPUs adds, and neighbours under MPS; it is spread in proportion. Changes are priced at "
-        "today's slice prices."
-    )
-    show_types(solved_problem, plan)
-    st.header("What partitions cost")
-    show_table(
-        prices.size_table(plan.prices),
-        "partition_prices",
-        columns={
-            "price per hour": usd("price per hour", help="what one more of them would add to the least cost"),
-            "scarcity of the GPU": usd("scarcity of the GPU", help="what one more GPU of the type would save per hour"),
-        },
-    )
