@@ -23,11 +23,7 @@ VARIABLES = re.compile(r"/run/sliceplan/services/\S+\.env")
 
 def in_download(made: Mapping[str, Export]) -> dict[str, str]:
     """Returns the files of one download by their paths in it: a folder a format where there are several formats."""
-    return {
-        f"{name}/{file}" if len(made) > 1 else file: text
-        for name, export in made.items()
-        for file, text in export.files.items()
-    }
+    return {_path(made, name, file): text for name, export in made.items() for file, text in export.files.items()}
 
 
 def steps_for(steps: Sequence[str], made: Mapping[str, Export], problem: str, plan: Plan) -> list[str]:
@@ -65,9 +61,13 @@ def steps_for(steps: Sequence[str], made: Mapping[str, Export], problem: str, pl
 def _of_a_format(what: str, made: Mapping[str, Export], name: str) -> str:
     file, text = next(iter(made[name].files.items()))
     if what == "path":
-        return f"{name}/{file}" if len(made) > 1 else file
+        return _path(made, name, file)
     named: str = parse_text(text, file)["metadata"]["name"]
     return named
+
+
+def _path(made: Mapping[str, Export], name: str, file: str) -> str:
+    return f"{name}/{file}" if len(made) > 1 else file
 
 
 def commands_in(steps: Sequence[str]) -> list[str]:
