@@ -125,8 +125,11 @@ STACKS = (
         ("nginx", "haproxy", "envoy", "istio", "http-routes"),
         "The plan's rates as weights, so that each partition gets what it was planned for. Take the one that you run.",
         (
-            "NGINX: include `upstreams.conf` in the `http` block. HAProxy: append `backends.cfg`. Envoy: name "
-            "`clusters.yaml` as the path of `cds_config`. Istio, Gateway API: `kubectl apply -f` with the file.",
+            "NGINX: include `{path:nginx}` in the `http` block.",
+            "HAProxy: append `{path:haproxy}`.",
+            "Envoy: name `{path:envoy}` as the path of `cds_config`.",
+            "Istio: `kubectl apply -f {path:istio}`.",
+            "Gateway API: `kubectl apply -f {path:http-routes}`.",
             "Give each partition's name an address, and each service a frontend.",
         ),
         ("Addresses, ports and paths.", "In the Gateway API and Istio: turns, as they deal at random."),

@@ -16,11 +16,12 @@ from support.command_line import sliceplan_agent
 
 from sliceplan.app.screens.plan.exporting import assumed_nodes, reasons, zipped
 from sliceplan.app.screens.plan.stacks import BY_NAME, STACKS
-from sliceplan.app.screens.plan.steps import commands_in
+from sliceplan.app.screens.plan.steps import commands_in, in_download, steps_for
 from sliceplan.app.session.session import Answer
 from sliceplan.app.widgets.files import dated_name
 from sliceplan.solver.api import export_formats, solve
 from sliceplan.solver.formats.exports.assign import assign, parse_supply
+from sliceplan.solver.formats.exports.target import Export
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.errors import Finding, InputError
@@ -246,3 +247,16 @@ def test_commands_in_the_steps_of_a_stack_can_be_copied():
     steps = ["Read it; on the node: `sh -eu NODE.sh`.", "Label `a.b/c` is `success`: `kubectl apply -f x.yaml`, `sh`."]
     assert commands_in(steps) == ["sh -eu NODE.sh", "kubectl apply -f x.yaml"]
     assert all(commands_in(stack.how) for stack in STACKS if stack.slug not in ("triton", "router", "data"))
+
+
+@pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.slug)
+def test_steps_name_files_by_their_paths_in_the_download(stack):
+    """A word of a step that ends as one of the files does is its whole path there."""
+    made = {name: Export({f"{name}.yaml": f"metadata: {{name: of-{name}}}"}) for name in stack.formats}
+    steps = steps_for(stack.how, made, "demo", solve(DEMO, "parvagpu"))
+    paths = set(in_download(made))
+    words = {word.strip(".,;:") for step in steps for word in re.split(r"[\s`]", step)}
+    named = {word for word in words if any(word.endswith(path.rpartition("/")[2]) for path in paths)}
+    assert named <= paths | {dated_name("demo", next(iter(paths)))}
+    if stack.slug in ("gpu-operator", "router"):
+        assert len(named) >= 3
