@@ -1,13 +1,13 @@
 """
 Most capacity on counted GPUs under MPS: a plan by generated contents, and the least limit that prices proved.
 
-The first plan is one of least cost (exact/fleet); what carries most stands apart from it on the GPUs that it leaves
-(apart.py), and all contents are grown (grown.py). Then what a content could be worth is asked at prices
-(content_limit.py), which is a limit and gives further contents, until time is over; whole numbers of all contents make
-the last plan. The first prices are those of units if nobody slowed a neighbour (alone.py), then those of parts of
-contents (cell_prices.py); further ones lie a part of the way from those at which the contents so far are worth least to
-those of the linear program over them (program.py), which of few contents are wild. Where both are worth the same, and
-at the end, the question is asked longer.
+The first plan is one of least cost (exact/fleet). What carries most stands apart from it on the GPUs that it leaves
+(apart.py): most of what can be gained, and therefore first; then its contents are grown (grown.py). What a content
+could be worth is asked at prices (content_limit.py), which is a limit and gives further contents, until time is over;
+whole numbers of all contents make the last plan. The first prices are those of units if nobody slowed a neighbour
+(alone.py), then those of parts of contents (cell_prices.py); further ones lie a part of the way from those at which the
+contents so far are worth least to those of the linear program over them (program.py), which of few contents are wild.
+Where both are worth the same, and at the end, the question is asked longer.
 """
 
 import time
@@ -38,6 +38,12 @@ from .program import best_mix, master_prices, meets, value_of
 
 FIRST = 0.2
 """Part of the time for a plan that serves the rates."""
+
+ASKING = 0.12
+"""
+Part of the time for each of the first two questions: what no time would be left for is worth more than what a longer
+question proves, and it is asked again at the end.
+"""
 
 IN_CELLS = 0.25
 """Part of the time for prices of parts of contents."""
@@ -113,12 +119,15 @@ def most_capacity_shared(
     cheap = solve_mixed_fleet(replace(resolved, gap=ANY), place, known, time_limit_s=FIRST * time_limit_s)
     if cheap.stopped is StopReason.INFEASIBLE:
         return MostCapacity(StopReason.INFEASIBLE, cheap.solver, None, None)
-    search.begin([one for one in cheap.gpus or () if isinstance(one, MpsGpu)])
+    plan = [one for one in cheap.gpus or () if isinstance(one, MpsGpu)]
+    search.begin(plan, ASKING * time_limit_s)
     on_answer(search.answer(limited=True))
-    search.price_in_cells(time.monotonic() + IN_CELLS * time_limit_s)
-    on_answer(search.answer(limited=True))
-    apart_end = time.monotonic() + APART * time_limit_s
+    apart_end = min(time.monotonic() + APART * time_limit_s, deadline)
     search.set_apart(partial(_of_least_cost, place, apart_end), apart_end)
+    on_answer(search.answer(limited=True))
+    search.carry_more()
+    on_answer(search.answer(limited=True))
+    search.price_in_cells(time.monotonic() + IN_CELLS * time_limit_s, ASKING * time_limit_s)
     on_answer(search.answer(limited=True))
     pricing_end = deadline - MIXING * max(deadline - time.monotonic(), 0.0)
     rounds_end = time.monotonic() + GUESSING * max(pricing_end - time.monotonic(), 0.0)
@@ -129,6 +138,8 @@ def most_capacity_shared(
     search.sharpen(pricing_end)
     on_answer(search.answer(limited=True))
     search.mix()
+    on_answer(search.answer(limited=True))
+    search.carry_more()
     return search.answer(limited=time.monotonic() >= deadline)
 
 
@@ -160,24 +171,24 @@ class _Search:
         self._limit = inf
         self._part = PART
 
-    def begin(self, gpus: Sequence[MpsGpu]) -> None:
-        """Takes a plan that serves the rates, and lets its GPUs carry more."""
+    def begin(self, gpus: Sequence[MpsGpu], asking_s: float) -> None:
+        """Takes a plan that serves the rates, and asks what a content is worth."""
         by_gpu = {one.mps.gpu: one for one in self._figures}
         plan = [content for one in gpus if (content := by_gpu[one.gpu].content(one.residents)) is not None]
-        self._ask(self._centre, self._deadline)
+        self._ask(self._centre, time.monotonic() + asking_s)
         if not plan or not meets(self._resolved, plan):
             return
         self._known.add(plan)
         self._served = plan
-        self._take(plan)
+        self._keep(plan)
 
-    def price_in_cells(self, end: float) -> None:
-        """Takes the prices of parts of contents, and asks at these."""
+    def price_in_cells(self, end: float, asking_s: float) -> None:
+        """Takes the prices of parts of contents, which are looked for until `end`, and asks at these."""
         if self.is_done:
             return
         found = prices_in_cells(self._resolved, self._figures, self._weights, self._counts, self._centre, deadline=end)
         self._cells, limit = found.cells, self._limit
-        self._ask(found.prices, self._deadline)
+        self._ask(found.prices, time.monotonic() + asking_s)
         if self._limit < limit:
             self._centre = found.prices
 
@@ -188,14 +199,19 @@ class _Search:
                 self._resolved, self._figures, self._weights, self._centre, self._served, cheap, deadline=end
             )
             self._known.add(plan)
-            self._take(plan)
+            self._keep(plan)
 
-    def _take(self, plan: Sequence[Content]) -> None:
-        """Lets a plan carry more, and keeps it if it is the best."""
-        grown_plan = more_of_all(self._figures, plan, self._weights, self._resolved.required_rps)
-        self._known.add(grown_plan)
-        if meets(self._resolved, grown_plan) and self._counted(grown_plan) > self._counted(self._plan):
-            self._plan = grown_plan
+    def carry_more(self) -> None:
+        """Lets the GPUs of the best plan carry more."""
+        if self._plan and not self.is_done:
+            plan = more_of_all(self._figures, self._plan, self._weights, self._resolved.required_rps)
+            self._known.add(plan)
+            self._keep(plan)
+
+    def _keep(self, plan: Sequence[Content]) -> None:
+        """Keeps a plan if it is the best."""
+        if meets(self._resolved, plan) and self._counted(plan) > self._counted(self._plan):
+            self._plan = list(plan)
 
     @property
     def is_done(self) -> bool:
@@ -253,9 +269,8 @@ class _Search:
         left = max(self._deadline - time.monotonic(), LEAST_S)
         contents = self._known.all()
         found = best_mix(self._resolved, self._weights, contents, self._plan, time_limit_s=left, gap=self._resolved.gap)
-        if found is None:
-            return
-        self._take(found)
+        if found is not None:
+            self._keep(found)
 
     def _counted(self, plan: Sequence[Content]) -> float:
         return value_of(self._weights, plan)

@@ -7,12 +7,14 @@ import pytest
 from problems.igniter_instances import random_mps_problem
 
 from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
+from sliceplan.solver.exact.shared_capacity import answer
 from sliceplan.solver.exact.shared_capacity.apart import set_apart
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
 from sliceplan.solver.exact.shared_capacity.program import meets, value_of
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.planners.igniter import hosted
 
 N = 10
 
@@ -68,3 +70,28 @@ def test_without_time_the_plan_stays():
     nothing = MasterPrices(np.zeros(N), np.zeros(N), np.zeros(N))
     found = set_apart(resolved, [figures], np.ones(N), nothing, plan, lambda _: None, deadline=time.monotonic())
     assert found == plan
+
+
+class _ReachedError(Exception):
+    """Services would stand apart now."""
+
+
+def test_the_first_question_leaves_time_for_services_to_stand_apart(monkeypatch):
+    """What it takes is bounded by a part of the time limit; else short limits end with the first plan."""
+    resolved, *_ = planned(1, (1,), 5)
+    left_s = []
+    asked = answer.content_limit
+
+    def noted(*arguments, deadline, **others):
+        left_s.append(deadline - time.monotonic())
+        return asked(*arguments, deadline=deadline, **others)
+
+    def reached(*_, **__):
+        raise _ReachedError
+
+    monkeypatch.setattr(answer, "content_limit", noted)
+    monkeypatch.setattr(answer, "set_apart", reached)
+    with pytest.raises(_ReachedError):
+        answer.most_capacity_shared(resolved, hosted, (), on_answer=lambda _: None, time_limit_s=30.0)
+    assert len(left_s) == 1
+    assert max(left_s) <= answer.ASKING * 30.0 < 30.0 / 4
