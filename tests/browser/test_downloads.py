@@ -66,7 +66,7 @@ def test_other_tools_get_their_files_or_a_reason(page, tmp_path):
     chooser.fill("deployments:")
     page.get_by_role("option", name="deployments:").click()
     expect(page.get_by_text("deployments needs the container image of your services")).to_be_visible()
-    page.get_by_role("textbox", name="Container images (--image)").fill("example/server:1")
+    page.get_by_role("textbox", name="Container images").fill("example/server:1")
     page.keyboard.press("Control+Enter")
     path = taken(page, re.compile(r"Download demo-deployments-\d{4}-\d\d-\d\d\.yaml"), tmp_path)
     assert "example/server:1" in path.read_text()

@@ -23,9 +23,13 @@ from sliceplan.solver.model.problem import Problem
 
 from ...widgets.files import dated_name, offer_file
 from ...widgets.memo import made_once
-from ...widgets.texts import listed, literal
+from ...widgets.texts import literal
 from .stacks import BY_NAME, STACKS, Stack
 from .steps import commands_in, in_download, steps_for
+from .words_here import IMAGES as IMAGES_FIELD
+from .words_here import NODES as NODES_FIELD
+from .words_here import NOT_HERE, listed_here, said_here
+from .words_here import REST as REST_FIELD
 
 STACK, FORMAT, NODES, IMAGES = (Kept[str](f"taking.{what}") for what in ("stack", "format", "nodes", "images"))
 UUIDS = Kept[tuple[tuple[str, bytes], ...]]("taking.uuids")
@@ -40,6 +44,9 @@ GPUS_A_NODE = 8
 
 MOST_REASONS = 3
 """Reasons of a form that cannot be written that are written out."""
+
+COMMAND_LINE = "it takes the output of lscpu of each host: `sliceplan export PLAN --help` says how it is given"
+"""Of a form whose options the page has no fields for."""
 
 MOST_SHOWN = 20_000
 """Characters of a file that are shown before it is taken away."""
@@ -99,7 +106,7 @@ def _asked_format(session: Session) -> Stack | None:
         "Format",
         names,
         index=names.index(kept) if kept in names else None,
-        format_func=lambda name: f"{name}: {formats[name].description}",
+        format_func=lambda name: f"{name}: {_described(formats[name].description)}",
         placeholder="Choose a format",
         key="take_format",
         help="The same as `sliceplan export PLAN --format NAME`.",
@@ -107,7 +114,12 @@ def _asked_format(session: Session) -> Stack | None:
     if chosen is None:
         return None
     FORMAT.keep(session, chosen)
-    return Stack(chosen, chosen, (chosen,), f"`{chosen}`: {formats[chosen].description}", (), ())
+    return Stack(chosen, chosen, (chosen,), f"`{chosen}`: {said_here(_described(formats[chosen].description))}", (), ())
+
+
+def _described(description: str) -> str:
+    """Returns what a format gives, without the options of the command line that it takes."""
+    return re.sub(r"; (?:with|takes) --.*", "", description)
 
 
 def _made_all(
@@ -131,24 +143,20 @@ def _show_refused(made: Mapping[str, Export | InputError], images: str) -> None:
             "With it come its file and the step that applies it."
         )
         del refused[name]
+    said: dict[str, list[str]] = {}
     for name, error in refused.items():
-        lines = [f"`{name}` cannot be written:", "", listed(reasons(error))]
+        said.setdefault(reasons(error, tuple(made)), []).append(name)
+    for words, names in said.items():
+        lines = [f"{', '.join(f'`{name}`' for name in names)} cannot be written:", "", words]
         (st.error if len(refused) == len(made) else st.warning)("\n".join(lines))
 
 
-def reasons(error: InputError) -> list[str]:
-    """Returns the first reasons of a form that cannot be written, and what its advice is called on the page."""
-    said = [str(one) for one in error.findings]
+def reasons(error: InputError, own: Sequence[str] = ()) -> str:
+    """Returns the first reasons of a form that cannot be written, as a list in Markdown and in words of the page."""
+    said = [COMMAND_LINE] if NOT_HERE.search(str(error)) else [str(one) for one in error.findings]
     more = len(said) - MOST_REASONS
     counted = [f"and {more} more like these"] if more > 1 else said[MOST_REASONS:]
-    advised = {
-        name
-        for advice in re.findall(r"--format ([a-z-]+(?: or [a-z-]+)*)", " ".join(said))
-        for name in advice.split(" or ")
-    }
-    called = [stack.name for stack in STACKS if stack.formats[0] in advised]
-    here = [f"On this page: {' or '.join(called)}"] if called else []
-    return [*said[:MOST_REASONS], *counted, *here]
+    return listed_here([*said[:MOST_REASONS], *counted], own)
 
 
 def _asked_nodes(session: Session, plan: Plan) -> str:
@@ -157,11 +165,11 @@ def _asked_nodes(session: Session, plan: Plan) -> str:
         return ""
     assumed = assumed_nodes(plan)
     text: str = st.text_input(
-        "Nodes (--nodes)",
+        NODES_FIELD,
         value=NODES.of(session, "") or assumed,
         placeholder="gpu-node-1:8, gpu-node-2:8",
         key="take_nodes",
-        help="NAME:COUNT or NAME:COUNT:GPU for each, separated by commas.",
+        help="NAME:COUNT or NAME:COUNT:GPU for each, separated by commas. On the command line: `--nodes`.",
     )
     if text == assumed:
         st.caption("The plan names no nodes: these are assumed, with 8 GPUs each. Type yours.")
@@ -187,11 +195,11 @@ def assumed_nodes(plan: Plan) -> str:
 
 def _asked_images(session: Session) -> str:
     text: str = st.text_area(
-        "Container images (--image)",
+        IMAGES_FIELD,
         value=IMAGES.of(session, ""),
         placeholder="registry.example/server:1.0\nsearch=registry.example/search:2.3",
         key="take_images",
-        help="One a line: IMAGE for all services, SERVICE=IMAGE for one.",
+        help="One a line: IMAGE for all services, SERVICE=IMAGE for one. On the command line: `--image`.",
     )
     IMAGES.keep(session, text)
     return text
@@ -200,7 +208,7 @@ def _asked_images(session: Session) -> str:
 def _asked_uuids(session: Session) -> tuple[tuple[str, bytes], ...]:
     """Returns the files with the GPUs' UUIDs: name, contents."""
     files = st.file_uploader(
-        "Output of `nvidia-smi -L` (--uuids), a file a node: NODE.txt",
+        "Output of `nvidia-smi -L`, a file a node: NODE.txt",
         accept_multiple_files=True,
         key="take_uuids",
         max_upload_size=1,
@@ -216,7 +224,7 @@ def _asked_uuids(session: Session) -> tuple[tuple[str, bytes], ...]:
 def _asked_rest(session: Session) -> Rest:
     """Returns what becomes of GPUs of a node that the plan does not list."""
     off: bool = st.checkbox(
-        "List the node's other GPUs too, with MIG off (--rest mig-off)",
+        f"{REST_FIELD}, with MIG off",
         value=REST.of(session, False),
         key="take_rest",
         help="Only then does mig-parted find the configuration applied. Instances on those GPUs are destroyed.",
@@ -312,7 +320,7 @@ def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]
         st.markdown("**What these files cannot say**")
         st.markdown("\n".join(f"- {one}" for one in stack.not_said))
     if warnings := list(dict.fromkeys(one for export in made.values() for one in export.warnings)):
-        st.warning("To know of this plan's files:\n\n" + listed(warnings))
+        st.warning("To know of this plan's files:\n\n" + listed_here(warnings, tuple(made)))
 
 
 def zipped(files: Mapping[str, str]) -> bytes:

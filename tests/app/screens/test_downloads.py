@@ -17,16 +17,23 @@ from support.command_line import sliceplan_agent
 from sliceplan.app.screens.plan.exporting import assumed_nodes, reasons, zipped
 from sliceplan.app.screens.plan.stacks import BY_NAME, STACKS
 from sliceplan.app.screens.plan.steps import commands_in, in_download, steps_for
+from sliceplan.app.screens.plan.words_here import listed_here, said_here
 from sliceplan.app.session.session import Answer
 from sliceplan.app.widgets.files import dated_name
 from sliceplan.solver.api import export_formats, solve
+from sliceplan.solver.api.exporting import values_by_name
 from sliceplan.solver.formats.exports.assign import assign, parse_supply
-from sliceplan.solver.formats.exports.target import Export
+from sliceplan.solver.formats.exports.target import Export, Options
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.errors import Finding, InputError
 
 DEMO = shop()
+
+OPTION = re.compile(r"--(format|nodes|image|uuids|rest|problem|lscpu|memory)\b")
+"""Of `sliceplan export`."""
+
+NODES = "GPUs are not assigned to nodes: x; type above, in “Nodes”, which there are: NAME:COUNT"
 
 
 def solved(problem=DEMO):
@@ -57,7 +64,7 @@ def test_every_form_is_offered_or_refused_with_its_reason():
         assert not page.exception
         if page.error:
             assert f"`{name}` cannot be written" in texts(page.error)
-            assert "--" in texts(page.error)
+            assert not OPTION.search(texts(page.error))
         elif page.info:
             assert f"`{name}` needs the container image" in texts(page.info)
         else:
@@ -81,7 +88,10 @@ def test_what_one_runs_gives_all_its_files_how_to_apply_them_and_what_they_canno
     offered = page.selectbox(key="take_shown").options
     assert {name.split("/")[0] for name in offered} == {"mig-manager", "node-labels", "deployments"}
     assert "`device-plugin` cannot be written" in texts(page.warning)
-    assert "On this page: Kubernetes with DRA (dynamic resource allocation) or Plain Docker" in texts(page.warning)
+    warned = texts(page.warning)
+    assert "use “Kubernetes with DRA (dynamic resource allocation)” or “Plain Docker, or processes" in warned
+    assert "while there are any, `nvidia-mig-parted assert` fails" in warned
+    assert not OPTION.search(warned)
     assert not page.error
 
 
@@ -116,8 +126,44 @@ def test_commands_for_docker_name_the_script_as_it_is_downloaded_and_a_file_that
 
 def test_reasons_that_are_many_are_counted():
     findings = [Finding("p", str(number), "is wrong; use --format dra") for number in range(5)]
-    assert reasons(InputError(findings[:4])) == [*map(str, findings[:4]), f"On this page: {STACKS[1].name}"]
-    assert reasons(InputError(findings))[3:] == ["and 2 more like these", f"On this page: {STACKS[1].name}"]
+    each = [f"- p: {number} is wrong; use “{STACKS[1].name}”" for number in range(5)]
+    assert reasons(InputError(findings[:4])).splitlines() == each[:4]
+    assert reasons(InputError(findings)).splitlines() == [*each[:3], "- and 2 more like these"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "the plan: gpus not assigned to nodes: x; run: sliceplan assign the plan --nodes NAME:COUNT -o the plan",
+            NODES,
+        ),
+        ("the plan: A100/0 partitions[2].sm_percent is 3 %", "A100/0, part 3, is 3 %"),
+        ("use --format dra or commands, or put them", f"use “{STACKS[1].name}” or “{STACKS[2].name}”, or put them"),
+        ("label the nodes (--format node-labels).", "label the nodes (`node-labels`)."),
+        ("run `kubectl get nodes`_now_", r"run `kubectl get nodes`\_now\_"),
+        ("with --concurrency 1", "with --concurrency 1"),
+    ],
+)
+def test_what_an_export_says_is_said_in_words_of_the_page(text, words):
+    assert words in said_here(text, ("mig-manager", "node-labels"))
+
+
+@pytest.mark.parametrize("name", ["demo", "igniter", "mixed", "cpus"])
+def test_no_form_names_an_option_of_the_command_line_on_the_page(name):
+    problem = example_problems()[name]
+    plan = solve(problem)
+    for nodes, images in (("", []), (assumed_nodes(plan), ["a:1"])):
+        supplies = [parse_supply(one) for one in nodes.split(", ") if one]
+        for rest in ("keep", "mig-off"):
+            options = Options(source="the plan", problem=problem, rest=rest, images=values_by_name(images, "--image"))
+            for format_name, target in export_formats().items():
+                try:
+                    said = listed_here(target.export(assign(plan, supplies) if supplies else plan, options).warnings)
+                except InputError as error:
+                    said = reasons(error)
+                assert not OPTION.search(said), (format_name, said)
+                assert "\\`" not in said
 
 
 def test_the_agent_s_stack_says_what_brings_a_simulated_node_to_the_plan(tmp_path, monkeypatch):
