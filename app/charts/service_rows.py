@@ -18,7 +18,8 @@ def service_rows(labels: Sequence[str]) -> dict[str, Any]:
     return {
         "height": room_px(4, 2) + ABOVE_PX + 70 + ROW_HEIGHT * len(labels),
         "margin": {"l": 10, "r": 20, "t": room_px(4, 2) + ABOVE_PX, "b": 40},
-        "legend": legend_on_top(traceorder="normal"),
+        # From the names' edge: beside them it would go below the corner's button where the page is narrow.
+        "legend": legend_on_top(traceorder="normal", xref="container"),
         "yaxis": {
             "range": [len(labels) - 0.4, -0.6],
             "tickmode": "array",

@@ -56,6 +56,7 @@ def test_who_is_led_to_a_plan_s_files_sees_them_on_a_phone_too(page):
     # What is above is drawn later, and must not push them away.
     expect(page.locator(".js-plotly-plot .bars path").first).to_be_attached()
     expect(page.get_by_role("combobox", name="What do you run?")).to_be_in_viewport()
+    expect(page.locator(".st-key-files summary")).to_be_focused()
     look(page, "24-led-to-files")
 
 

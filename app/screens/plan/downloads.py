@@ -38,7 +38,7 @@ def offer_plan(session: Session) -> None:
     problem, plan = answer.problem, answer.plan
     st.header("Take it away")
     steps, trouble = _steps(session, answer)
-    plan_file, problem_file, report = st.columns(3)
+    plan_file, problem_file, report = st.container(key="beside_files").columns(3)
     offer_file(
         "Plan as JSON",
         partial(dump_plan, plan),

@@ -30,6 +30,7 @@ from .words_here import IMAGES as IMAGES_FIELD
 from .words_here import NODES as NODES_FIELD
 from .words_here import NOT_HERE, listed_here, said_here
 from .words_here import REST as REST_FIELD
+from .words_here import UUIDS as UUIDS_FIELD
 
 STACK, FORMAT, NODES, IMAGES = (Kept[str](f"taking.{what}") for what in ("stack", "format", "nodes", "images"))
 UUIDS = Kept[tuple[tuple[str, bytes], ...]]("taking.uuids")
@@ -208,7 +209,7 @@ def _asked_images(session: Session) -> str:
 def _asked_uuids(session: Session) -> tuple[tuple[str, bytes], ...]:
     """Returns the files with the GPUs' UUIDs: name, contents."""
     files = st.file_uploader(
-        "Output of `nvidia-smi -L`, a file a node: NODE.txt",
+        f"{UUIDS_FIELD}, a file a node: NODE.txt",
         accept_multiple_files=True,
         key="take_uuids",
         max_upload_size=1,

@@ -34,13 +34,15 @@ ANSWERS: dict[Verdict, str] = {
 
 def show_next_questions(session: Session, answer: Answer) -> None:
     """Draws the questions, and the answers that there are."""
-    with st.container(horizontal=True):
-        st.button("Will it hold, request by request?", key="ask_hold", on_click=lead_to, args=(session, "will-it-hold"))
-        _ask(session, answer, ROOM, "How much more traffic fits on these GPUs?", room_to_grow)
-        _ask(session, answer, MOST, "What could they carry at most?", most_carried, why_not_known(answer.problem))
+    with st.container(horizontal=True, key="beside_questions"):
+        _lead(session, "Will it hold?", "will-it-hold", "Carries the plan out request by request.")
+        _lead(session, "What if?", "what-if", "Changes rates, SLOs and prices by sliders, and plans again.")
         kept = "every GPU may be used where most requests are the aim" if answer.plan.capacity else None
-        _ask(session, answer, LESS, "Whom to leave out for one GPU less?", one_gpu_less, kept)
-        st.button("What if?", key="ask_what_if", on_click=lead_to, args=(session, "what-if"))
+        less = "Whom to leave out so that the plan takes one GPU less?"
+        _ask(session, answer, LESS, "One GPU less?", less, one_gpu_less, kept)
+        _ask(session, answer, ROOM, "How much more fits?", "How far can all rates grow on these GPUs?", room_to_grow)
+        most = "What could these GPUs carry at most, if every service got what is left?"
+        _ask(session, answer, MOST, "Most they can carry?", most, most_carried, why_not_known(answer.problem))
     report = simulation_of(session, answer.plan)
     if report is not None:
         promise = f"{100 * report.quantile:g} % of requests within the SLO, as simulated last"
@@ -62,17 +64,24 @@ def _show_less(session: Session, ways: Sequence[Remedy]) -> None:
     offer_ways(session, ways, "less")
 
 
+def _lead(session: Session, question: str, path: str, meaning: str) -> None:
+    """Draws a question that another screen answers."""
+    key = f"ask_{path.replace('-', '_')}"
+    st.button(question, key=key, help=meaning, on_click=lead_to, args=(session, path))
+
+
 def _ask(
     session: Session,
     answer: Answer,
     asked: PlanQuestion,
     question: str,
+    meaning: str,
     search: Callable[..., Any],
     why_not: str | None = None,
 ) -> None:
-    """Draws a question that a search answers, which begins when it is pressed."""
+    """Draws a question that a search answers, which begins when it is pressed; short, as five stand on a phone."""
     closed = why_not is not None or asked.is_open(session)
-    if st.button(question, key=f"ask_{asked.purpose}", disabled=closed, help=why_not):
+    if st.button(question, key=f"ask_{asked.purpose}", disabled=closed, help=why_not or meaning):
         profiles = used_profiles(answer.problem, known_profiles())
         if asked.ask(session, answer, search, answer.problem, answer.plan, profiles):
             st.rerun()

@@ -18,7 +18,7 @@ def show_rounds(session: Session, problem: Problem, plan: Plan) -> None:
     rounds = made_once("plan.rounds", (plan,), lambda: rounds_of(plan))
     if not rounds:
         return
-    st.subheader("Who runs when", help=meaning("round"))
+    st.header("Who runs when", help=meaning("round"))
     st.markdown(literal(rounds_in_words(rounds)))
     names = [one.name for one in rounds]
     chosen = names[0] if len(names) == 1 else choose_one(session, "plan.round", "Round", names)

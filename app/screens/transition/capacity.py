@@ -18,7 +18,7 @@ def show_capacity(session: Session, moves: PlannedMoves, answer: Answer, window:
     )
     if not services:
         return
-    st.subheader("What services could carry meanwhile")
+    st.header("What services could carry meanwhile")
     names = [one.service for one in services]
     chosen = choose_some(session, "transition.services", "Services", names) if len(names) > 1 else []
     shown = [one for one in services if one.service in chosen] or services

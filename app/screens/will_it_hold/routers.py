@@ -24,7 +24,7 @@ def offer_routers(session: Session, answer: Answer) -> None:
     problem = answer.problem
     if problem.settings.latency != "percentile":
         return
-    st.subheader("What would a better router save?")
+    st.header("What would a better router save?")
     if st.button(
         "Plan for every router",
         key="plan_routers",

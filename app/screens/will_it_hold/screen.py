@@ -20,13 +20,24 @@ from sliceplan.app.widgets.simulation import ASKED, PURPOSE, asked_of
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal, sentence
 from sliceplan.solver.metrics.service_figures import service_figures
-from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport, Verdict
 from sliceplan.solver.model.words import counted
-from sliceplan.solver.wording.promise import other_router_in_words
+from sliceplan.solver.wording.promise import other_router_in_words, promised
 
 from .replanning import offer_to_make_it_hold
 from .routers import offer_routers
 from .traffic import asked_traffic, words_of
+
+IN_A_LINE: dict[Verdict, str] = {
+    "yes": "It holds for every service.",
+    "no": "It does not hold; who is late is below.",
+    "unsure": "Not sure for every service; more is below.",
+    "unknown": "Not known; why is below.",
+}
+"""On a phone, where the figures are below all that is asked for."""
+
+ON_ITS_WAY = "What was asked for is being simulated."
 
 MOST_ENDLESS = 5
 """Services that are named whose queues grow without end."""
@@ -48,34 +59,43 @@ def show(session: Session) -> None:
         "Requests come at random, wait for a batch, and are executed on the plan's own partitions. A service **holds** "
         "if so many of its requests are within its SLO as are asked for here."
     )
+    in_a_line = st.container(key="result_on_a_phone")
     traffic = asked_traffic(session, answer.problem)
-    before = asked_of(session, answer.plan)
-    if before is None:
-        if st.button("Simulate", type="primary", key="simulate"):
-            _begin(session, answer, traffic)
+    if traffic != asked_of(session, answer.plan) and not _begin(session, answer, traffic):
+        st.button("Simulate", type="primary", key="simulate")  # the run that it begins tries again
         return
-    if traffic != before:
-        _begin(session, answer, traffic)
     found = session.results.get(PURPOSE)
     if found is None:
+        if PURPOSE in session.open_jobs:
+            _say_what_is_known(answer.plan)
         return
     show_failure(found)
     if isinstance(found.value, Simulated) and found.problem is answer.problem:
+        is_current = found.value.traffic == traffic
+        in_a_line.markdown(f"**{IN_A_LINE[found.value.report.holds] if is_current else ON_ITS_WAY}**")
         _show(session, answer, found.value)
 
 
-def _begin(session: Session, answer: Answer, traffic: Traffic) -> None:
+def _say_what_is_known(plan: Plan) -> None:
+    """Says what the plan promises by its rule, while it is carried out for the first time."""
+    said = " ".join(sentence(line.strip()) for line in promised(plan))
+    st.info(literal(f"{said} Whether each service keeps its SLO is being simulated, request by request.".strip()))
+
+
+def _begin(session: Session, answer: Answer, traffic: Traffic) -> bool:
+    """Begins the simulation and draws the page anew; False: too much is under way, which is said."""
     title = f"{answer.problem.name}: {words_of(traffic)}"
     try:
         job = shared_jobs().submit(session.user, PURPOSE, title, simulated, answer.problem, answer.plan, traffic)
     except TooManyJobsError as error:
         st.error(literal(str(error)))
-        return
+        return False
     if asked_of(session, answer.plan) is None:
         session.results.pop(PURPOSE, None)
     ASKED.keep(session, (answer.plan, traffic))
     begin(session, PURPOSE, job, answer.problem)
     st.rerun()
+    return True
 
 
 def _show(session: Session, answer: Answer, found: Simulated) -> None:

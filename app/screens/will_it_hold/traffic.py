@@ -29,7 +29,10 @@ DISPATCHES: dict[str, str] = {
 }
 
 QUANTILES = (0.99, 0.95, 0.9, 0.999)
-REQUESTS = (100_000, 20_000, 1_000_000)
+REQUESTS = (2_000, 20_000, 100_000, 1_000_000)
+
+AT_ONCE = 2_000_000
+"""Of all services together: about a second of one core, which the screen spends unasked when it is opened."""
 
 MOST_REQUESTS = 20_000_000
 """Of all services together: some ten seconds of one core."""
@@ -58,12 +61,18 @@ def asked_traffic(session: Session, problem: Problem) -> Traffic:
             session, "will_it_hold.quantile", "Must be in time", QUANTILES, lambda share: f"{100 * share:g} %"
         )
     with requests:
-        services = len(problem.workloads)
-        offered = [count for count in REQUESTS if count * services <= MOST_REQUESTS] or [2_000]
+        offered = offered_requests(len(problem.workloads))
         count = choose_one(
             session, "will_it_hold.requests", "Requests per service", offered, lambda number: f"{number:,}"
         )
     return Traffic(round(factor, 2), BURSTINESS[name], dealing, quantile, count)
+
+
+def offered_requests(services: int) -> list[int]:
+    """Returns how many requests of each service can be asked for; first how many come when the screen is opened."""
+    offered = [count for count in REQUESTS if count * services <= MOST_REQUESTS] or [REQUESTS[0]]
+    at_once = max((count for count in REQUESTS[:-1] if count * services <= AT_ONCE), default=offered[0])
+    return sorted(offered, key=lambda count: (count != at_once, count))
 
 
 def words_of(traffic: Traffic) -> str:

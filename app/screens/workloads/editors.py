@@ -49,7 +49,7 @@ def edit_name(session: Session) -> None:
         note_edit(session, number, name=st.session_state[key].strip())
 
     # Not Ctrl+Z: that belongs to the text fields and cells, and the page would take it away from them.
-    name, back, again = st.columns([5, 2, 2], vertical_alignment="bottom")
+    name, back, again = st.container(key="beside_name").columns([5, 2, 2], vertical_alignment="bottom")
     name.text_input(
         "Problem name",
         start.name,

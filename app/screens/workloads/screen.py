@@ -102,7 +102,7 @@ def _show_table(
         with st.container(key=f"cards_{name}"):
             show_cards(table, columns_of(session, name))
     show_marks(table, marks_in(findings_of(session), name, table), "cannot be used", name, name)
-    adding, pasting, changing, download = st.columns(4)
+    adding, pasting, changing, download = st.container(key=f"beside_{name}").columns(4)
     label, ask = add
     if adding.button(label, key=f"add_{name}", width="stretch"):
         ask(session)

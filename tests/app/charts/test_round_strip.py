@@ -47,8 +47,8 @@ def test_the_screen_says_who_runs_when_and_only_where_somebody_takes_turns():
     session.results["solve"] = Result(problem, plan)
     page = screen("plan", session)
     assert not page.exception
-    assert "Who runs when" in texts(page.subheader)
+    assert "Who runs when" in texts(page.header)
     assert rounds_in_words(rounds_of(plan)) in texts(page.markdown)
     assert rounds_of(shop_plan()) == []
     session.results["solve"] = Result(shop(), shop_plan())
-    assert "Who runs when" not in texts(page.run().subheader)
+    assert "Who runs when" not in texts(page.run().header)

@@ -1,6 +1,7 @@
 """The screen that carries a plan out request by request: what it says, and what it asks for."""
 
 import json
+from functools import partial
 
 import pytest
 from problems.shop import shop
@@ -9,11 +10,14 @@ from support.app_screens import press, screen, session_with, settled, texts
 from sliceplan.app.charts.colours import MISSES
 from sliceplan.app.charts.latency_histogram import latency_histogram
 from sliceplan.app.charts.percentiles import FARTHEST, percentile_chart
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.simulating import Traffic, simulated
+from sliceplan.app.screens.will_it_hold import screen as will_it_hold
 from sliceplan.app.screens.will_it_hold.replanning import promising
-from sliceplan.app.screens.will_it_hold.traffic import BURSTINESS, DISPATCHES, QUANTILES, words_of
+from sliceplan.app.screens.will_it_hold.traffic import BURSTINESS, DISPATCHES, QUANTILES, offered_requests, words_of
 from sliceplan.app.session.session import Result
 from sliceplan.app.tables.simulation import WORDS, simulation_table, worst_first
+from sliceplan.app.widgets.job_progress import begin
 from sliceplan.solver.api import simulate, solve
 from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.simulation.asking import arrivals_of, dispatch_of
@@ -38,16 +42,14 @@ def report(plan):
 def opened(plan):
     session = session_with(FULL)
     session.results["solve"] = Result(FULL, plan)
-    return screen("will_it_hold", session)
+    return settled(screen("will_it_hold", session))
 
 
 def test_without_a_plan_it_says_what_will_be_here():
     assert "request by request" in texts(screen("will_it_hold").info)
 
 
-def test_a_click_says_of_every_service_whether_it_holds(opened):
-    assert not opened.dataframe
-    press(opened, "simulate")
+def test_the_screen_says_at_once_of_every_service_whether_it_holds(opened):
     assert not opened.exception
     found = opened.session_state["session"].results["simulate"].value.report
     late = [one for one in found.services if one.holds == "no"]
@@ -59,8 +61,7 @@ def test_a_click_says_of_every_service_whether_it_holds(opened):
     assert "Where the time goes" in texts(opened.markdown)
 
 
-def test_after_the_first_click_every_control_answers_at_once(opened):
-    press(opened, "simulate")
+def test_every_control_answers_at_once(opened):
     opened.slider(key="will_it_hold.load").set_value(0.5).run()
     settled(opened)
     assert opened.session_state["session"].results["simulate"].value.traffic.load == 0.5
@@ -72,7 +73,6 @@ def test_after_the_first_click_every_control_answers_at_once(opened):
 
 
 def test_a_queue_that_grows_without_end_is_said_with_its_figures(opened):
-    press(opened, "simulate")
     opened.slider(key="will_it_hold.load").set_value(2.0).run()
     settled(opened)
     assert not opened.exception
@@ -80,7 +80,6 @@ def test_a_queue_that_grows_without_end_is_said_with_its_figures(opened):
 
 
 def test_what_would_hold_is_planned_with_its_cost_and_adopted_on_request(opened):
-    press(opened, "simulate")
     before = opened.session_state["session"].answer
     press(opened, "make_it_hold")
     assert not opened.exception
@@ -90,7 +89,7 @@ def test_what_would_hold_is_planned_with_its_cost_and_adopted_on_request(opened)
     session = opened.session_state["session"]
     assert session.problem.settings.latency == "percentile"
     assert session.answer.plan.cost_per_hour > before.plan.cost_per_hour
-    press(opened, "simulate")
+    settled(opened)
     assert "It holds: 99 % of requests within the SLO for all 8 services." in texts(opened.success)
     assert "make_it_hold" not in [button.key for button in opened.button]
 
@@ -113,7 +112,7 @@ def test_what_a_better_router_would_save_is_planned_on_request():
     session = session_with(problem)
     session.results["solve"] = Result(problem, solve(problem))
     page = screen("will_it_hold", session)
-    press(page, "simulate")
+    settled(page)
     assert page.session_state["session"].results["simulate"].value.traffic.dispatch == "random"
     press(page, "plan_routers")
     assert not page.exception
@@ -124,12 +123,41 @@ def test_what_a_better_router_would_save_is_planned_on_request():
 
 
 def test_another_plan_is_not_shown_with_the_figures_of_the_one_before(opened):
-    press(opened, "simulate")
     other = solve(FULL, "parvagpu")
     opened.session_state["session"].results["solve"] = Result(FULL, other)
-    opened.run()
-    assert not opened.dataframe
-    assert [button.key for button in opened.button if button.key == "simulate"]
+    before = opened.session_state["session"].results["simulate"].value
+    settled(opened.run())
+    assert opened.session_state["session"].results["simulate"].value.report != before.report
+    assert {one.workload for one in before.report.services} == set(opened.dataframe[0].value["service"])
+
+
+def test_what_the_plan_promises_is_said_until_it_is_simulated(plan, monkeypatch):
+    monkeypatch.setattr(will_it_hold, "begin", partial(begin, wait_s=0.0))
+    session = session_with(FULL)
+    session.results["solve"] = Result(FULL, plan)
+    said = texts(screen("will_it_hold", session).info)
+    assert "Promised: execution within a part of the SLO" in said
+    assert "is being simulated, request by request" in said
+
+
+@pytest.mark.parametrize(("services", "first"), [(8, 100_000), (20, 100_000), (100, 20_000), (1_000, 2_000)])
+def test_what_comes_unasked_takes_a_second_and_more_can_be_asked_for(services, first):
+    offered = offered_requests(services)
+    assert offered[0] == first
+    assert first * services <= 2_000_000
+    assert max(offered) > first
+
+
+def test_too_much_under_way_is_said_with_a_button_to_try_again(opened, monkeypatch):
+    def refuses(*_, **__):
+        raise TooManyJobsError("Too many jobs.")
+
+    monkeypatch.setattr(shared_jobs(), "submit", refuses)
+    opened.slider(key="will_it_hold.load").set_value(0.5).run()
+    assert "Too many jobs." in texts(opened.error)
+    monkeypatch.undo()
+    press(opened, "simulate")
+    assert opened.session_state["session"].results["simulate"].value.traffic.load == 0.5
 
 
 def test_what_the_page_asks_for_is_what_the_command_line_takes(plan):
