@@ -1,5 +1,8 @@
 """Profiles: what is known of a model on a GPU type, how well it fits, and what the plan's predictions rest on."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import streamlit as st
 
 from sliceplan.app.charts.profile import (
@@ -33,6 +36,8 @@ from sliceplan.solver.model.words import counted
 
 from .adding import add_profiles
 from .choosing import choose_profile
+
+T = TypeVar("T")
 
 FIGURE = Kept["Figure"]("profiles.figure")
 
@@ -159,12 +164,7 @@ def _show_instances(session: Session, profile: Profile, marks: list[PredictionEv
     used = [mark.processes for mark in here]
     usual = max(set(used), key=used.count) if used else counts[0]
     last = PROCESSES.of(session)
-    # Another plan may run another number: then that is shown, unless somebody chose one.
-    key = f"profile_processes_{profile.model}_{profile.gpu}_{usual}"
-
-    def note() -> None:
-        PROCESSES.keep(session, st.session_state[key] or usual)
-
+    key, note = _noted(session, PROCESSES, profile, usual)
     chosen = st.segmented_control(
         "Processes on the partition",
         counts,
@@ -197,11 +197,7 @@ def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvide
     used = sorted({mark.batch for mark in here if mark.batch in options})
     usual = (used or [batch for batch in BATCHES if batch in options])[:MOST_LINES]
     last = [batch for batch in BATCHES_SHOWN.of(session, []) if batch in options]
-    key = f"profile_batches_{profile.model}_{profile.gpu}_{'_'.join(map(str, usual))}"
-
-    def note() -> None:
-        BATCHES_SHOWN.keep(session, st.session_state[key])
-
+    key, note = _noted(session, BATCHES_SHOWN, profile, usual)
     batches = st.multiselect(
         "Batch sizes", options, default=last or usual, key=key, on_change=note, max_selections=MOST_LINES
     )
@@ -220,6 +216,20 @@ def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvide
     if known is not None:
         figure = _choose_figure(session, "mps")
         show_picture(session, shares_surface(profile, figure, here), "profile-share-surface")
+
+
+def _noted(session: Session, kept: Kept[T], profile: Profile, usual: T) -> tuple[str, Callable[[], None]]:
+    """
+    Returns a choice's key, and what keeps it when it is changed; emptied, it is the usual one.
+
+    Another plan can have another usual one: with its own key that is shown, unless somebody chose.
+    """
+    key = f"{kept.name}_{profile.model}_{profile.gpu}_{usual}"
+
+    def note() -> None:
+        kept.keep(session, st.session_state[key] or usual)
+
+    return key, note
 
 
 def _choose_figure(session: Session, where: str) -> Figure:

@@ -307,7 +307,7 @@ def test_a_plan_that_comes_in_shows_its_own_number_of_processes_until_somebody_c
     session.results["solve"] = Result(session.problem, shipped_plan("demo"))
     page = screen("profiles", session)
     page.selectbox(key="profile_model").set_value("resnet50").run()
-    choice = "profile_processes_resnet50_A100-80GB_{}"
+    choice = "profiles.processes_resnet50_A100-80GB_{}"
     assert page.segmented_control(key=choice.format(2)).value == 2
     session.results["solve"] = Result(mixed(), mixed_plan())
     page.run()
