@@ -50,7 +50,7 @@ WATCH = """
 () => {
   const seen = {cost: null, bars: null};
   const state = () => ({
-    cost: document.querySelector('[data-testid="stMetricValue"]')?.innerText,
+    cost: document.querySelector('[data-testid="stMetricValue"]')?.textContent,
     bars: [...document.querySelectorAll('.js-plotly-plot .bars path')].map(one => one.getAttribute('d')).join(),
   });
   const before = state();

@@ -1,6 +1,7 @@
 """Legends have room of their own, whatever the width is that a picture is drawn at later."""
 
 import re
+from collections import Counter
 
 import pytest
 from problems.shop import shop
@@ -21,12 +22,23 @@ def test_each_row_of_a_legend_has_its_height():
     assert [room_px(entries) - room_px(0) for entries in (1, 4, 5, 9)] == [ROW_PX, ROW_PX, 2 * ROW_PX, 3 * ROW_PX]
 
 
-def test_pictures_keep_room_for_all_entries_above_their_bars(plan):
+def test_the_picture_of_layouts_has_its_margins_and_a_legend_of_one_text_from_the_start(plan):
     figure = layout_chart(layouts(plan), layouts(plan))
-    named = [trace for trace in figure.data if trace.showlegend is not False]
-    assert figure.layout.margin.t >= room_px(len(named), 1)
-    legend = figure.layout.legend
-    assert (legend.yref, legend.yanchor, legend.y) == ("container", "top", 1.0)
+    margin, names = figure.layout.margin, [line for name in figure.data[0].y for line in name.split("<br>")]
+    assert not margin.autoexpand
+    assert margin.l >= 6 * max(map(len, names))
+    assert (figure.layout.showlegend, figure.layout.yaxis.automargin) == (False, None)
+    (note,) = figure.layout.annotations
+    assert margin.t >= ROW_PX
+    for bar in figure.data:
+        assert f'<span style="color:{bar.marker.color}">■</span> {bar.name}' in note.text
+
+
+def test_a_long_name_of_a_layout_is_broken_at_a_plus_sign():
+    long = "4g.40gb + 2g.20gb + 1g.10gb and so on + 1g.5gb"
+    (name,) = layout_chart(Counter({("A100-80GB", long): 3}), Counter()).data[0].y
+    assert name.replace("<br>", " ") == long
+    assert max(map(len, name.split("<br>"))) < len(long)
 
 
 def test_the_picture_of_gpus_has_its_legend_as_lines_of_text_in_its_lower_margin(plan):
