@@ -61,7 +61,7 @@ EXACT = {
     "surroundings": {"mps"},
     "mig": {"backends", "mps", *PROOF},
     "dealt_costs": {"covers", "mps"},
-    "dual": {"covers", "mig", "mps"},
+    "dual": {"backends", "covers", "mig", "mps"},
     "primal": {"backends", "covers", "dual", "mps", *PROOF},
     "whole_gpus": {"backends", "covers", "dual", "primal", *PROOF},
     "fleet": {

@@ -1,32 +1,55 @@
-"""The catalogue that sliceplan ships: one file a GPU type in profiles/gpus, one a CPU type in profiles/cpus."""
+"""
+The catalogue that sliceplan ships: one file a GPU type in profiles/gpus, one a CPU type in profiles/cpus.
 
+A type is parsed when it is first looked at: all of them take as long as the rest of a small command.
+"""
+
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Generic
 
 from .cpu import Cpu
 from .hardware import Gpu
 from .parsing import RecordT, closest, parse_record, parse_text, shown
 
 
+class _Shipped(Mapping[str, RecordT], Generic[RecordT]):
+    """The types of a folder by name, in the order of their file names; a file's first line is `name: ` and its name."""
+
+    def __init__(self, record: type[RecordT], folder: str) -> None:
+        self._record = record
+        entries = sorted(files("sliceplan.profiles").joinpath(folder).iterdir(), key=lambda entry: entry.name)
+        texts = {entry.name: entry.read_text("utf-8") for entry in entries if entry.name.endswith(".yaml")}
+        self._text = {text.partition("\n")[0].removeprefix("name: "): (file, text) for file, text in texts.items()}
+        self._parsed: dict[str, RecordT] = {}
+
+    def __getitem__(self, name: str) -> RecordT:
+        if name not in self._parsed:
+            file, text = self._text[name]
+            self._parsed[name] = parse_record(self._record, parse_text(text, file), file)
+        return self._parsed[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._text)
+
+    def __len__(self) -> int:
+        return len(self._text)
+
+
 @cache
-def load_catalogue() -> dict[str, Gpu]:
+def load_catalogue() -> Mapping[str, Gpu]:
     """Returns the shipped GPU types by name, in the order of their file names."""
-    return {gpu.name: gpu for gpu in _shipped(Gpu, "gpus")}
+    return _Shipped(Gpu, "gpus")
 
 
 @cache
-def load_cpus() -> dict[str, Cpu]:
+def load_cpus() -> Mapping[str, Cpu]:
     """Returns the shipped CPU types by name, in the order of their file names; no GPU type has such a name."""
-    return {cpu.name: cpu for cpu in _shipped(Cpu, "cpus")}
-
-
-def _shipped(record: type[RecordT], folder: str) -> list[RecordT]:
-    entries = sorted(files("sliceplan.profiles").joinpath(folder).iterdir(), key=lambda entry: entry.name)
-    return [
-        parse_record(record, parse_text(entry.read_text("utf-8"), entry.name), entry.name)
-        for entry in entries
-        if entry.name.endswith(".yaml")
-    ]
+    return _Shipped(Cpu, "cpus")
 
 
 def unknown_type(name: str, *, is_cpu: bool) -> str:

@@ -242,17 +242,29 @@ def _refuse_what_expands(text: str, most_values: int | None) -> None:
     """Refuses, before anything is built, aliases (a few bytes expand without end), deep nesting, too many values."""
     depth = values = 0
     for event in yaml.parse(text, Loader=_Loader):
-        mark: Any = event.start_mark
-        values += isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent)
-        if most_values is not None and values > most_values:
-            raise yaml.MarkedYAMLError(None, None, f"it has more than {most_values:,} values", mark)
-        if isinstance(event, yaml.AliasEvent):
+        # Most events are scalars, of which nothing else is asked.
+        if isinstance(event, _VALUES):
+            values += 1
+            if most_values is not None and values > most_values:
+                raise yaml.MarkedYAMLError(None, None, f"it has more than {most_values:,} values", _start(event))
+            if isinstance(event, yaml.ScalarEvent):
+                continue
+            depth += 1
+            if depth > MAX_DEPTH:
+                problem = f"it is nested deeper than {MAX_DEPTH} levels"
+                raise yaml.MarkedYAMLError(None, None, problem, _start(event))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.AliasEvent):
             problem = f"the alias *{event.anchor} is not accepted; write the value out"
-            raise yaml.MarkedYAMLError(None, None, problem, mark)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            problem = f"it is nested deeper than {MAX_DEPTH} levels"
-            raise yaml.MarkedYAMLError(None, None, problem, mark)
+            raise yaml.MarkedYAMLError(None, None, problem, _start(event))
+
+
+_VALUES = (yaml.ScalarEvent, yaml.CollectionStartEvent)
+
+
+def _start(event: yaml.Event) -> Any:
+    return event.start_mark
 
 
 def without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

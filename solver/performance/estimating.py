@@ -18,7 +18,7 @@ left out, so a partition with less memory than any that was measured is: nothing
 Under MPS beside others the coefficients are carried as interference/roofline.py says.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -90,7 +90,7 @@ def estimated(profile: Profile, measured_on: Gpu, to: Gpu, margin: float = MARGI
     )
 
 
-def nearest(model: str, to: Gpu, known: Iterable[Profile], catalogue: "dict[str, Gpu]") -> list[Profile]:
+def nearest(model: str, to: Gpu, known: Iterable[Profile], catalogue: Mapping[str, Gpu]) -> list[Profile]:
     """Returns the measured profiles of a model on other GPU types, the one on the most alike type first."""
     own = [
         one for one in known if one.model == model and one.gpu != to.name and one.gpu in catalogue and _is_measured(one)

@@ -78,7 +78,7 @@ def unknown_references(references: References, known: Iterable[tuple[str, str]],
         Model and GPU type of each profile.
     """
     gpus, cpus = load_catalogue(), load_cpus()
-    fleet = [gpu for gpu in dict.fromkeys(references.fleet) if gpu in gpus or gpu in cpus]
+    fleet = [gpu for gpu in dict.fromkeys(references.fleet) if gpu is not None and (gpu in gpus or gpu in cpus)]
     in_fleet = {gpu for gpu in references.fleet if gpu is not None}
     found = FirstFindings(source)
     for i, gpu in enumerate(references.fleet):

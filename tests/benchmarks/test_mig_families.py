@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from problems.instances import ROOT
 from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
 
 from sliceplan.solver.exact.covers.undecided_classes import undecided_classes
 from sliceplan.solver.exact.dual.lagrangian_data import demands_of, supply_of
@@ -25,10 +26,11 @@ def relaxed(near, supply):
     decided = near.decided.copy()
     decided[near.classes.member] = 0
     program = master_program(near.classes, supply, decided.sum(axis=0))
+    rows = csr_array((program.rows.value, (program.rows.row, program.rows.column)), shape=program.rows.shape)
     answer = milp(
         np.concatenate([supply.cost, np.zeros(len(near.classes.counts))]),
         bounds=Bounds(0, program.most),
-        constraints=LinearConstraint(program.rows, program.lower, program.upper),
+        constraints=LinearConstraint(rows, program.lower, program.upper),
     )
     return answer.fun
 

@@ -8,7 +8,7 @@ import pytest
 from problems.instances import REFERENCE
 from support.needs import PUBLISHED, skip_without
 
-from sliceplan.solver.model.catalogue import load_catalogue
+from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.geometry import placement_rules, valid_layouts
 from sliceplan.solver.model.hardware import Gpu
@@ -145,3 +145,10 @@ def test_a_figure_that_is_not_known_is_null_for_a_reason_and_asking_for_it_says_
     data = CATALOGUE["T4"].model_dump() | {"l2_mb": None}
     with pytest.raises(ValueError, match="null are"):
         Gpu.model_validate(data)
+
+
+def test_a_type_has_the_name_that_it_is_found_by():
+    for types in (load_catalogue(), load_cpus()):
+        assert [known.name for known in types.values()] == list(types)
+        assert len(types) == len(set(types)) > 10
+        assert "no such type" not in types

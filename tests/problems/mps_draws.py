@@ -6,9 +6,11 @@ drawn afresh. SLOs and rates are mostly near what some share and batch size achi
 GPU types are small ones of our own (few units of a share, few MPS clients) that join the catalogue for a while.
 """
 
+import json
 import math
 import random
 from contextlib import contextmanager
+from unittest import mock
 
 from oracles import igniter_scalar
 
@@ -29,20 +31,16 @@ def small_gpu(units):
 def small_gpus():
     """Adds the small GPU types to the catalogue for a while."""
     catalogue = load_catalogue()
-    like = catalogue["V100-SXM2-16GB"].model_dump()
+    like = catalogue["V100-SXM2-16GB"].model_dump(mode="json")
     small = {}
     for units in UNITS:
         clients = 4 if units < 11 else 48
         facts = {**like, "name": small_gpu(units)}
         facts["sm_count"] = {**like["sm_count"], "value": 2 * units}
         facts["mps_max_clients"] = {**like["mps_max_clients"], "value": clients}
-        small[small_gpu(units)] = type(catalogue["T4"]).model_validate(facts)
-    catalogue.update(small)
-    try:
+        small[small_gpu(units)] = (f"small-{units}.json", json.dumps(facts))
+    with mock.patch.dict(catalogue._text, small):
         yield
-    finally:
-        for name in small:
-            del catalogue[name]
 
 
 ERROR = {"points": 1, "median": 0, "p95": 0, "max": 0}

@@ -1,16 +1,25 @@
-"""Integer programs from arrays: a program of thousands of variables that Python never touches one by one."""
+"""Programs from arrays: thousands of variables that Python never touches one by one."""
 
 import numpy as np
 from ortools.math_opt import model_pb2
 from ortools.math_opt.python import mathopt
-from scipy import sparse
 
 from ...performance.interference.prediction import Floats
+from .sparse_rows import SparseRows
 
 
-def program_of(rows: sparse.csr_array, lower: Floats, upper: Floats, most: Floats, *, name: str) -> mathopt.Model:
+def program_of(
+    rows: SparseRows,
+    lower: Floats,
+    upper: Floats,
+    most: Floats,
+    *,
+    name: str,
+    least: Floats | None = None,
+    integer: bool = True,
+) -> mathopt.Model:
     """
-    Returns the program  lower <= rows x <= upper,  0 <= x <= most,  x integer,  without an objective.
+    Returns the program  lower <= rows x <= upper,  least <= x <= most,  without an objective.
 
     Variables and constraints have the numbers of the columns and rows; more of both can be added.
 
@@ -22,19 +31,22 @@ def program_of(rows: sparse.csr_array, lower: Floats, upper: Floats, most: Float
         Shape (constraint,); -inf and inf: none.
     most
         Shape (variable,); inf: none.
+    least
+        Likewise; None: 0.
+    integer
+        Whether x is integer.
     """
-    rows.sort_indices()
     constraints, variables = rows.shape
     columns = model_pb2.VariablesProto(
         ids=range(variables),
-        lower_bounds=np.zeros(variables),
+        lower_bounds=np.zeros(variables) if least is None else least,
         upper_bounds=most,
-        integers=np.ones(variables, dtype=bool),
+        integers=np.full(variables, integer),
     )
     limits = model_pb2.LinearConstraintsProto(ids=range(constraints), lower_bounds=lower, upper_bounds=upper)
     proto = model_pb2.ModelProto(name=name, variables=columns, linear_constraints=limits)
     matrix = proto.linear_constraint_matrix
-    matrix.row_ids.extend(np.repeat(np.arange(constraints), np.diff(rows.indptr)))
-    matrix.column_ids.extend(rows.indices)
-    matrix.coefficients.extend(rows.data)
+    matrix.row_ids.extend(rows.row)
+    matrix.column_ids.extend(rows.column)
+    matrix.coefficients.extend(rows.value)
     return mathopt.Model.from_model_proto(proto)

@@ -13,8 +13,6 @@ they prove does not rest on the solver.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array
 
 from ...performance.interference.prediction import Floats, Ints
 
@@ -94,6 +92,10 @@ def best_weights(
     distance
         By which a weight may differ from it.
     """
+    # Here, as they take longer to load than most problems under MPS, which need no dealing, take to solve.
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
     services, (boxes, weights) = len(number), centre.shape
     columns = services + covers.box[:, None] * weights + np.arange(weights)
     rows = np.concatenate([np.arange(len(covers.service)), np.repeat(covers.cover, weights)])

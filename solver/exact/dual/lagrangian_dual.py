@@ -28,9 +28,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ...performance.interference.prediction import Floats
+from ..backends.linear_program import least_cost
+from ..backends.sparse_rows import of_dense
 from ..covers.cover_groups import CoverGroups, cover_groups
 from ..covers.covers import cheapest_covers, number_of_covers
 from ..covers.demands import Demands, in_parts
@@ -87,6 +88,9 @@ MOST_SEEN = 60
 
 MOST_RAISES = 10
 """Rounds in which prices are raised at the same bound."""
+
+TIME_LIMIT_S = 60.0
+"""For a linear program of some dozen rows, which takes a thousandth of a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,16 +409,19 @@ def _master(
     worth = np.hstack([supply.instances, rents, np.zeros((len(supply.instances), 1))])
     objective = np.concatenate([np.zeros(sizes), np.where(limited, supply.available, 0.0) / scale, [-1.0]])
     rent = np.full(types, np.inf) if most_rent is None else most_rent
-    bounds = Bounds(np.concatenate([low, np.zeros(types), [-np.inf]]), np.concatenate([high, rent, [np.inf]]))
+    least, most = np.concatenate([low, np.zeros(types), [-np.inf]]), np.concatenate([high, rent, [np.inf]])
     rows, limits = np.vstack([planes, worth]), np.concatenate([np.zeros(len(cuts)), supply.cost])
     if at_least is not None:
         rows, limits = np.vstack([rows, objective]), np.append(limits, -at_least / scale)
         objective = np.concatenate([-np.ones(sizes), np.zeros(types + 1)])
-    # Of a program of some dozen rows most of the time is SciPy's own, which takes linprog longer.
-    answer = milp(objective, bounds=bounds, constraints=LinearConstraint(rows, -np.inf, limits))
-    if answer.x is None or answer.fun is None:
+    none = np.full(len(limits), -np.inf)
+    try:
+        answer = least_cost(objective, of_dense(rows), none, limits, least=least, most=most, time_limit_s=TIME_LIMIT_S)
+    except TimeoutError:  # the whole search has no more
+        return None
+    if answer is None:
         return None
     # The program keeps its limits within its tolerance only: small prices would come out as 0 or below, and then no
     # covers could be compared by their price per part.
     price = np.clip(answer.x[:sizes], low, high)
-    return feasible_unlimited(supply, price), float(-answer.fun * scale)
+    return feasible_unlimited(supply, price), float(-answer.cost * scale)

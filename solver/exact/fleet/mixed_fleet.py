@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import inf
+from typing import TYPE_CHECKING
 
 from ...allocation.allocated import AllocatedGpu
 from ...model.plan import Start
@@ -27,9 +28,11 @@ from .fleet_answer import FleetAnswer, price_of
 from .fleet_by_dealt_costs import with_dealt_bound
 from .fleet_by_prices import PRICES, FleetPrices, Place, fleet_prices, plan_at_prices
 from .fleet_by_sets import ListedSets, list_sets, solve_by_sets
-from .fleet_by_surroundings import PlanAndBound, SurroundingsSearch
 from .unsplit import unsplit
 from .whole_or_shared import shared_instead_of_whole
+
+if TYPE_CHECKING:
+    from .fleet_by_surroundings import PlanAndBound
 
 SOLVER = "slice prices, then HiGHS through MathOpt"
 
@@ -129,8 +132,10 @@ def _by_surroundings(
     deadline: float,
 ) -> FleetAnswer:
     """Returns the best plan and bound by the surroundings of residents, of known ones to begin with."""
+    # Here and below, as scipy takes longer to load than most problems under MPS, which need none, take to solve.
+    from .fleet_by_surroundings import PlanAndBound, SurroundingsSearch
 
-    def answer(found: PlanAndBound, limited: bool) -> FleetAnswer:
+    def answer(found: "PlanAndBound", limited: bool) -> FleetAnswer:
         return _answer(resolved, prices, found.bound, list(found.gpus), limited)
 
     known = PlanAndBound(best, price_of(resolved, best), (prices.bound, prices.method))
@@ -164,6 +169,7 @@ def _of_whole_services(
     deadline: float,
 ) -> FleetAnswer:
     """Returns the best plan with one resident a service, or the known one, with the bound of the prices."""
+    from .fleet_by_surroundings import PlanAndBound, SurroundingsSearch
 
     def answer(gpus: Sequence[AllocatedGpu]) -> FleetAnswer:
         return _priced_answer(resolved, prices, list(gpus), limited=True)

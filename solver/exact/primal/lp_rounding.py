@@ -12,15 +12,11 @@ more than the bound rounded up.
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ...runtime.deadline import at_most_left
+from ..backends.linear_program import least_cost
 from ..covers.undecided_classes import UndecidedClasses
 from ..dual.supply import Supply
 from .master_program import master_program
-
-TIME_LIMIT = 1
-"""What SciPy calls the status of a program that its limit ended."""
 
 NOT_ZERO = 1e-6
 """Members from which on a cover is taken in the linear program."""
@@ -41,17 +37,9 @@ def rounded_covers(near: UndecidedClasses, supply: Supply, *, time_limit_s: floa
     decided = near.decided.copy()
     decided[classes.member] = 0
     program = master_program(classes, supply, decided.sum(axis=0))
-    answer = milp(
-        np.concatenate([supply.cost / supply.cost.min(), np.zeros(len(classes.counts))]),
-        bounds=Bounds(0, program.most),
-        constraints=LinearConstraint(program.rows, program.lower, program.upper),
-        options={"time_limit": at_most_left(time_limit_s)},
-    )
-    if answer.status == TIME_LIMIT:
-        raise TimeoutError(
-            f"a fractional plan over {len(classes.members)} classes was not found in {time_limit_s:.3g} s"
-        )
-    if answer.x is None or answer.status != 0:
+    cost = np.concatenate([supply.cost / supply.cost.min(), np.zeros(len(classes.counts))])
+    answer = least_cost(cost, program.rows, program.lower, program.upper, most=program.most, time_limit_s=time_limit_s)
+    if answer is None:
         return None
     taken = answer.x[program.cuts :]
     first = np.cumsum(classes.covers) - classes.covers

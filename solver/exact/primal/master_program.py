@@ -8,9 +8,9 @@ the GPU types of which there are only so many.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from ...performance.interference.prediction import Floats, Ints
+from ..backends.sparse_rows import SparseRows, of_blocks, of_dense, sparse_rows
 from ..covers.undecided_classes import Classes
 from ..dual.supply import Supply
 
@@ -19,7 +19,7 @@ from ..dual.supply import Supply
 class MasterProgram:
     """lower <= rows x <= upper,  0 <= x <= most,  x integer."""
 
-    rows: sparse.csr_array
+    rows: SparseRows
     """Shape (constraint, variable)."""
     lower: Floats
     upper: Floats
@@ -43,23 +43,20 @@ def master_program(classes: Classes, supply: Supply, decided: Ints) -> MasterPro
     """
     limited = np.flatnonzero(np.isfinite(supply.available))
     class_of = np.repeat(np.arange(len(classes.covers)), classes.covers)
-    one_each = (np.ones(len(class_of)), (class_of, np.arange(len(class_of))))
-    blocks: list[list[sparse.coo_array | None]] = [
-        [None, sparse.coo_array(one_each, (len(classes.covers), len(class_of)))],
-        [_sparse(supply.instances.T), _sparse(-classes.counts.T)],
-        [_sparse(supply.gpu_type == limited[:, None]), None],
+    covers = np.arange(len(class_of))
+    one_each = sparse_rows(class_of, covers, np.ones(len(covers)), (len(classes.covers), len(covers)))
+    blocks: list[list[SparseRows | None]] = [
+        [None, one_each],
+        [of_dense(supply.instances.T), of_dense(-classes.counts.T)],
+        [of_dense(supply.gpu_type == limited[:, None]), None],
     ]
     members, available = classes.members.astype(np.float64), supply.available[limited]
     first = len(members) + len(decided)
     return MasterProgram(
-        rows=sparse.csr_array(sparse.block_array(blocks)),
+        rows=of_blocks(blocks),
         lower=np.concatenate([members, decided, np.full(len(limited), -np.inf)]),
         upper=np.concatenate([members, np.full(len(decided), np.inf), available]),
         most=np.concatenate([np.full(len(supply.cost), np.inf), members[class_of]]),
         cuts=len(supply.cost),
         row_of_type={int(g): first + i for i, g in enumerate(limited)},
     )
-
-
-def _sparse(matrix: np.ndarray) -> sparse.coo_array:
-    return sparse.coo_array(matrix.astype(np.float64))

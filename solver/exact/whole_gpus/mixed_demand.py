@@ -25,12 +25,12 @@ from functools import partial
 
 import numpy as np
 from ortools.math_opt.python import mathopt
-from scipy import sparse
-from scipy.optimize import linprog
 
 from ...performance.interference.prediction import Floats, Ints
 from ..backends.array_program import program_of
 from ..backends.highs import TIE_BREAK_NODES, run_highs
+from ..backends.linear_program import least_cost
+from ..backends.sparse_rows import of_dense
 from ..covers.covers import runs
 from ..dual.supply import Supply
 from .whole_prices import ProvenCovers
@@ -48,7 +48,7 @@ AS_GOOD = 1e-9
 """Part of the cost asked for by which a fractional plan may be dearer and needs no further direction."""
 
 TIME_LIMIT_S = 0.5
-"""For one integer program of a few rows."""
+"""For one program of a few rows."""
 
 FEW_ENOUGH = 0.01
 """Part of the partitions by which a mixture may have more than it must."""
@@ -213,12 +213,12 @@ def _scarcity(supply: Supply, directions: _Directions) -> tuple[float, Floats | 
     rows, low, high = _rows(supply, directions)
     sizes = supply.instances.shape[1]
     objective = np.concatenate([directions.proven.prices.gpu_cost, np.zeros(len(directions.demand))]).astype(np.float64)
-    upper = np.vstack([-rows[:sizes], rows[sizes + 1 :]])
-    limit = np.concatenate([-low[:sizes], high[sizes + 1 :]])
-    answer = linprog(objective, A_ub=upper, b_ub=limit, A_eq=rows[sizes : sizes + 1], b_eq=[1.0], method="highs-ds")
-    if answer.x is None or answer.fun is None:
+    most = np.full(len(objective), np.inf)
+    try:
+        answer = least_cost(objective, of_dense(rows), low, high, most=most, time_limit_s=TIME_LIMIT_S)
+    except TimeoutError:
         return np.inf, None
-    return float(answer.fun), np.asarray(-answer.ineqlin.marginals[:sizes], dtype=np.float64)
+    return (np.inf, None) if answer is None else (answer.cost, answer.dual[:sizes])
 
 
 def _whole(
@@ -235,7 +235,7 @@ def _whole(
     cost = np.concatenate([gpu_cost, np.zeros(vertices)]).astype(np.float64)
     scale = float(gpu_cost.min())
     model = program_of(
-        sparse.csr_array(np.vstack([rows, cost / scale])),
+        of_dense(np.vstack([rows, cost / scale])),
         np.append(low, (at_least - 0.01) / scale),
         np.append(high, (at_least + 0.01) / scale if fewest_partitions else np.inf),
         np.concatenate([np.full(cuts, np.inf), np.ones(vertices)]),

@@ -1,0 +1,63 @@
+"""Linear programs by GLOP are solved as scipy.optimize solves them, and say when there is no solution or no time."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from sliceplan.solver.exact.backends.linear_program import least_cost
+from sliceplan.solver.exact.backends.sparse_rows import of_blocks, of_dense, sparse_rows
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_cost_and_duals_are_those_of_another_solver(seed):
+    draw = np.random.default_rng(seed)
+    constraints, variables = draw.integers(1, 8), draw.integers(1, 8)
+    rows = np.where(draw.random((constraints, variables)) < 0.6, draw.integers(-3, 4, (constraints, variables)), 0.0)
+    lower = draw.integers(-4, 2, constraints) + draw.random(constraints)
+    upper = lower + draw.integers(0, 5, constraints)
+    least, most = np.full(variables, -2.0), draw.integers(-1, 6, variables).astype(float)
+    cost = draw.normal(size=variables)
+    found = least_cost(cost, of_dense(rows), lower, upper, least=least, most=most, time_limit_s=10)
+    other = linprog(
+        cost, A_ub=np.vstack([rows, -rows]), b_ub=np.concatenate([upper, -lower]), bounds=np.stack([least, most], 1)
+    )
+    if other.x is None:
+        assert found is None
+        return
+    assert found.cost == pytest.approx(other.fun, abs=1e-6)
+    assert cost @ found.x == pytest.approx(other.fun, abs=1e-6)
+    assert (rows @ found.x >= lower - 1e-6).all()
+    assert (rows @ found.x <= upper + 1e-6).all()
+    # Weak duality: what duals of the right signs prove is no more than the cost, and no less at an optimum.
+    reduced = cost - found.dual @ rows
+    proven = np.where(found.dual > 0, lower, upper) @ found.dual + np.where(reduced > 0, least, most) @ reduced
+    assert proven == pytest.approx(other.fun, abs=1e-6)
+
+
+@pytest.mark.parametrize(("cost", "most"), [(1.0, 1.0), (-1.0, np.inf)], ids=["infeasible", "unbounded"])
+def test_without_a_solution_there_is_none(cost, most):
+    rows = of_dense(np.array([[1.0]]))
+    assert (
+        least_cost(np.array([cost]), rows, np.array([2.0]), np.array([np.inf]), most=np.array([most]), time_limit_s=9)
+        is None
+    )
+
+
+def test_too_short_a_time_is_an_error():
+    draw = np.random.default_rng(0)
+    rows, limit = of_dense(draw.random((300, 900))), np.full(300, np.inf)
+    with pytest.raises(TimeoutError, match="of 900 variables was not solved in 1e-09 s"):
+        least_cost(draw.random(900), rows, np.ones(300), limit, most=limit[:1].repeat(900), time_limit_s=1e-9)
+
+
+def test_entries_are_sorted_and_blocks_placed():
+    rows = sparse_rows(np.array([1, 0, 0]), np.array([0, 2, 1]), np.array([5.0, 4.0, 3.0]), (2, 3))
+    assert (rows.row.tolist(), rows.column.tolist(), rows.value.tolist()) == ([0, 0, 1], [1, 2, 0], [3.0, 4.0, 5.0])
+    both = of_blocks([[None, of_dense(np.array([[7.0], [0.0]]))], [rows, None]])
+    dense = np.zeros(both.shape)
+    dense[both.row, both.column] = both.value
+    assert dense.tolist() == [[0, 0, 0, 7], [0, 0, 0, 0], [0, 3, 4, 0], [5, 0, 0, 0]]
+    assert both.row.tolist() == sorted(both.row.tolist())
