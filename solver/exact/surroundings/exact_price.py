@@ -15,7 +15,7 @@ Sets that were tested are remembered: they depend on no price.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,7 +26,7 @@ from .least_demands import Guests
 from .listed_sets import list_sets
 from .possible_sets import TestedSets
 
-NEAR = 0.006
+NEAR = 0.02
 """Part of V by which the upper limit of a cell may be above it and the cell is listed before it is halved."""
 
 ABOVE = 1e-4
@@ -43,6 +43,9 @@ OF_EACH, GROWN_FROM = 60, 150
 
 MOST_LESS = 400
 """Sets of knapsacks of which those with a resident less are tested."""
+
+DEAR_FROM = 300
+"""Cells in which dear sets are looked for."""
 
 MUCH, FEW = 200, 8
 """How many times as many partial sets a cell may have that cannot be halved, and how many such are listed together."""
@@ -234,6 +237,28 @@ class TypePrices:
         best = np.argsort(-found.most, kind="stable")[:GROWN_FROM]
         sets = [tuple(sorted(here[row[row >= 0]].tolist())) for row in found.sets[best]]
         return [one for one in sets if one], rows[best]
+
+    def dear_sets(self, price: Floats) -> list[tuple[int, ...]]:
+        """
+        Returns some possible sets that are worth more than a GPU at some prices: guesses, which prove nothing.
+
+        They are sets of knapsacks, and these less a resident where they fail the test. Upper limits stay as they are.
+        """
+        rows = np.argsort(-self._most, kind="stable")[:DEAR_FROM]
+        found = collected(self._cells.of(rows), price, self._capacity, target=1.0, steps=1)
+        worth_of = price.tolist()
+        met = {self._first_ones(sorted(row[row >= 0].tolist())) for row in found.sets[found.most > 1]}
+        dear = self._dearest(met, worth_of)
+        possible = self._sets.possible(dear)
+        failed = [one for one in dear if not self._sets.is_possible(one)]
+        less = {self._first_ones([*one[:i], *one[i + 1 :]]) for one in failed for i in range(len(one))}
+        return possible + self._sets.possible(self._dearest(less, worth_of))
+
+    @staticmethod
+    def _dearest(sets: Iterable[tuple[int, ...]], worth_of: Sequence[float]) -> list[tuple[int, ...]]:
+        """Returns those worth more than a GPU, the most valuable first, so many at most."""
+        worth = {one: sum(map(worth_of.__getitem__, one)) for one in sets}
+        return sorted((one for one in worth if worth[one] > 1), key=lambda one: -worth[one])[:MOST_LESS]
 
     @property
     def _capacity(self) -> int:

@@ -62,19 +62,20 @@ class Master:
         """The sets that are kept."""
         return list(self._seen)
 
-    def add(self, sets: Sequence[Met]) -> None:
-        """Adds sets; those that are there stay as they are."""
+    def add(self, sets: Sequence[Met]) -> bool:
+        """Adds sets, and tells whether any is new; those that are there stay as they are."""
         self._seen.update(dict.fromkeys(sets))
         known = self._rows.shape[0]
         new = [members for _, members in list(self._seen)[known:]]
         if not new:
-            return
+            return False
         columns = np.concatenate([np.array(one, dtype=np.int64) for one in new])
         ends = np.cumsum([0, *map(len, new)])
         rows = csr_array((np.ones(len(columns)), columns, ends), shape=(len(new), len(self._wanted)))
         rows.sum_duplicates()
         self._rows = csr_array(vstack([self._rows, rows]))
         self._used = np.append(self._used, np.zeros(len(new)))
+        return True
 
     def keep(self, price: Floats, most: int) -> None:
         """Keeps so many sets at most: those that the last solution uses, then those worth most of their GPU."""

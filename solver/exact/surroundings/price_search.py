@@ -11,9 +11,9 @@ a part of a service collects nothing here. Such problems have the fluid's bound 
 
 Prices begin with what each service takes in the surroundings that a known plan has on average. Then, in turn: V at the
 present prices, which gives a bound and sets that are worth as much; and the linear program over all sets met
-(master.py) in a box about the prices with the best bound. The next prices are part of the way to its solution; the way
-and the box become shorter when a bound is no better. Where services are many, prices are smooth (smooth_prices.py)
-until these are about as good as such can be.
+(master.py) in a box about the prices with the best bound, which dear sets at its solution join. The next prices are
+part of the way to its solution; the way and the box become shorter when a bound is no better. Where services are many,
+prices are smooth (smooth_prices.py) until these are about as good as such can be.
 """
 
 import time
@@ -54,10 +54,13 @@ WAY, LEAST_WAY, SHORTER = 0.5, 0.2, 0.75
 MOST_SETS = 100_000
 """Sets of the linear program."""
 
+INNER = 2
+"""Times that sets that are worth too much at the program's solution join it before prices go towards that."""
+
 MANY = 500
 """Customers from which on prices are smooth at first."""
 
-SMOOTHEST = 0.002
+SMOOTHEST = 0.01
 """Part of the bound by which smooth prices may make it greater when they need be smooth no longer."""
 
 LEAST_PRICE = 1e-3
@@ -152,11 +155,23 @@ class PriceSearch:
         self._master.add(sets)
         self._master.keep(self.centre, MOST_SETS)
         found = self._master.best_prices(self.centre, self._box, deadline - time.monotonic())
+        for _ in range(INNER):
+            if found is None or time.monotonic() > deadline or not self._master.add(self._dear_sets(found[0])):
+                break
+            found = self._master.best_prices(self.centre, self._box, deadline - time.monotonic())
         if found is not None:
             self.limit = float(self.customers.wanted @ found[0])
             self._price = self.centre + self._way * (found[0] - self.centre)
         if self._master.space is not None and (found is None or self.limit < self.bound * (1 + SMOOTHEST)):
             self._master.space, self._box, self._way = None, BOX, WAY
+
+    def _dear_sets(self, price: Floats) -> list[Met]:
+        """Returns some sets that are worth more than their GPU costs at some prices."""
+        sets: list[Met] = []
+        for number, (one, prices) in enumerate(zip(self.customers.types, self.types, strict=True)):
+            dear = prices.dear_sets(price[one.customer] / one.usd_per_hour)
+            sets += [(number, tuple(one.customer[list(members)].tolist())) for members in dear]
+        return sets
 
     def _smooth(self) -> None:
         """Makes the first prices smooth, and the next ones."""

@@ -102,7 +102,33 @@ def test_every_gpu_worth_more_than_the_threshold_is_listed_by_its_cell(first):
             assert not found.given_up.size
             assert members in [row for sets in found.sets for row in sets.tolist()], (seed, gpu)
             listed += 1
+            for sets in found.sets:
+                assert (price[sets].sum(axis=1) > threshold * (1 - 1e-4)).all(), seed
     assert listed > 10
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_dear_sets_are_possible_and_worth_more_than_a_gpu_and_change_no_limit(seed):
+    case, draw = drawn(seed, guests=7, usual=True), np.random.default_rng(seed)
+    guests = guests_of(case.mps, case.items)
+    cells, typical = cells_for(case, guests)
+    prices = TypePrices(guests, np.arange(len(guests)), cells, typical)
+    low = draw.uniform(0.05, 0.3, len(guests))
+    before = prices.price(low, Effort(0.0, 2_000, 200), NEVER).most
+    high = low * draw.uniform(1, 6, len(guests))
+    for one in prices.dear_sets(high):
+        assert high[list(one)].sum() > 1, one
+        assert possible(guests, np.array([one])).all(), one
+    assert prices.price(low, Effort(0.0, 2_000, 200), NEVER).most == pytest.approx(before, rel=3e-4)
+
+
+def test_dear_sets_are_met_where_a_resident_alone_is_worth_more_than_a_gpu():
+    case = drawn(3, guests=7, usual=True)
+    guests = guests_of(case.mps, case.items)
+    cells, typical = cells_for(case, guests)
+    prices = TypePrices(guests, np.arange(len(guests)), cells, typical)
+    prices.price(np.full(len(guests), 0.1), Effort(0.0, 2_000, 200), NEVER)
+    assert prices.dear_sets(np.full(len(guests), 1.5))
 
 
 @pytest.mark.parametrize("smooth", [False, True])
