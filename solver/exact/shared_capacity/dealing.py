@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from ...performance.interference.prediction import Floats, Ints
+from ...performance.interference.prediction import Floats
 
 
 @dataclass(frozen=True)
@@ -32,39 +33,37 @@ def dealt(anybody: Floats, once: Floats, residents: int) -> Dealt:
         Shape (row, unit + 1): the same of each who may be there once.
     """
     units = len(anybody) - 1
-    left = np.arange(units + 1)[:, None] - np.arange(units + 1)[None, :]
-    fits, rest = left >= 0, np.maximum(left, 0)
-    most = np.zeros((residents + 1, units + 1))
+    every = np.concatenate([np.full((residents + 1, units), -np.inf), np.zeros((residents + 1, units + 1))], axis=1)
+    most = every[:, units:]
     """Shape (resident, unit): of at most so many residents with at most so many units."""
-    taken: list[Ints] = []
+    left = sliding_window_view(every, units + 1, axis=1)[:, ::-1].transpose(1, 0, 2)
+    """Shape (share, resident, unit): `most` with so much less; -inf: that is more than there is."""
     for k in range(1, residents + 1):
-        options = np.where(fits, most[k - 1][rest] + anybody[None, :], -np.inf)
-        taken.append(options.argmax(axis=1))
-        most[k] = options.max(axis=1)
+        np.max(left[:, k - 1] + anybody[:, None], axis=0, out=most[k])
         if np.array_equal(most[k], most[k - 1]):  # nor do further residents add anything
             most[k:] = most[k]
-            taken += [np.zeros(units + 1, dtype=np.int64)] * (residents - k)
             break
+    of_anybody, before = most.copy(), []
     useful = _useful(once, residents)
-    chosen: list[Ints] = []
     for row in useful:
-        options = np.where(fits, most[:-1][:, rest] + once[row][None, None, :], -np.inf)
-        best = options.max(axis=2)
-        is_better = best > most[1:]
-        chosen.append(np.where(is_better, options.argmax(axis=2), 0))
-        most = np.concatenate([most[:1], np.where(is_better, best, most[1:])])
-    k, at = residents, units
+        before.append(most.copy())
+        shares = np.flatnonzero(once[row] > 0)
+        with_it = (left[shares, :-1] + once[row][shares][:, None, None]).max(axis=0, initial=-np.inf)
+        np.maximum(most[1:], with_it, out=most[1:])
+    k, at, now = residents, units, most
     own: list[tuple[int, int]] = []
-    for row, of_row in zip(reversed(useful), reversed(chosen), strict=True):
-        share = int(of_row[k - 1, at]) if k else 0
-        if share:
+    for row, without in zip(reversed(useful), reversed(before), strict=True):
+        if k and now[k, at] > without[k, at]:
+            share = int((without[k - 1, at::-1] + once[row, : at + 1]).argmax())
             own.append((row, share))
             k, at = k - 1, at - share
-    shares = []
+        now = without
+    placed: list[int] = []
     for j in range(k, 0, -1):
-        shares.append(int(taken[j - 1][at]))
-        at -= shares[-1]
-    return Dealt(float(most[residents, units]), most[residents], tuple(share for share in shares if share), tuple(own))
+        if of_anybody[j, at] > of_anybody[j - 1, at]:
+            placed.append(int((of_anybody[j - 1, at::-1] + anybody[: at + 1]).argmax()))
+            at -= placed[-1]
+    return Dealt(float(most[residents, units]), most[residents].copy(), tuple(placed), tuple(own))
 
 
 def _useful(once: Floats, residents: int) -> list[int]:
