@@ -69,7 +69,7 @@ EXACT = {
     },
     "shedding": {"backends", "covers", "dual", "fleet", "mig", "mps", *PROOF},
     "capacity": {"backends", "mig", "mps", *PROOF},
-    "shared_capacity": {"backends", "capacity", "fleet"},
+    "shared_capacity": {"backends", "capacity", "fleet", "mps", "surroundings"},
     "replanning": {"backends", "covers", "dual", "fleet", "mig", *PROOF},
 }
 

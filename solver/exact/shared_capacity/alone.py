@@ -41,7 +41,7 @@ def prices_of_units(
     gpus
         GPU type -> how many there are.
     """
-    tables = [_carried_alone(one) for one in figures]
+    tables = [carried_alone(one) for one in figures]
     n, once = len(weights), np.array(figures[0].once)
     of_unit = [weights[:, None] * table / np.arange(1, table.shape[1] + 1) for table in tables]
     most = [float(own.max(initial=0.0)) for own in of_unit]
@@ -70,7 +70,7 @@ def prices_of_units(
     return found
 
 
-def _carried_alone(figures: Figures) -> Floats:
+def carried_alone(figures: Figures) -> Floats:
     """Returns the most requests/s of each workload alone on 1 unit and up, shape (workload, unit)."""
     choices = figures.choices
     carried = figures.carried_among(choices, (0.0,) * len(choices.demands), 1)

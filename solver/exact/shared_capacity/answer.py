@@ -33,6 +33,7 @@ from .content_limit import PricedCell, content_limit
 from .figures import Content, Figures
 from .grown import grown, more_of_all
 from .known import KnownContents
+from .least_cost_prices import prices_of_least_cost
 from .prices import MasterPrices, limit_at
 from .program import best_mix, master_prices, meets, value_of
 
@@ -45,20 +46,29 @@ Part of the time for each of the first two questions: what no time would be left
 question proves, and it is asked again at the end.
 """
 
+LONG = 0.3
+"""
+Seconds for each workload from which on prices of least cost are better than those of parts of contents, which are
+worse prices, but those at which cells are worth least: what is worth less only in many small cells takes longer.
+"""
+
+AT_LEAST_COST = 0.1
+"""Part of the time for prices of least cost."""
+
 IN_CELLS = 0.25
 """Part of the time for prices of parts of contents."""
 
-APART = 0.25
+APART = 0.4
 """Part of the time for what stands apart."""
 
-OTHERS = 0.6
+OTHERS = 0.9
 """Part of what is left of that for one plan of the others."""
 
-MIXING = 0.25
+MIXING = 0.1
 """Part of what is then left for whole numbers of contents."""
 
-GUESSING = 0.6
-"""Part of the time for prices that goes for looking for them; the rest is for what they prove."""
+GUESSING = 0.25
+"""Part of the time for prices that goes for looking for them before what they prove is asked, again and again."""
 
 ROUNDS = 100_000
 """Questions at most; mostly time ends them before."""
@@ -66,7 +76,7 @@ ROUNDS = 100_000
 CELLS, GAP = 60, 2e-3
 """Of one question for a content, at most and at least."""
 
-MOST_CELLS, LEAST_GAP = 4_000, 5e-4
+MOST_CELLS, LEAST_GAP = 12_000, 5e-4
 """The same for the last one."""
 
 GROWN = 6
@@ -127,16 +137,20 @@ def most_capacity_shared(
     on_answer(search.answer(limited=True))
     search.carry_more()
     on_answer(search.answer(limited=True))
-    search.price_in_cells(time.monotonic() + IN_CELLS * time_limit_s, ASKING * time_limit_s)
+    is_long = time_limit_s >= LONG * len(solo)
+    if not (is_long and search.price_at_least_cost(time.monotonic() + AT_LEAST_COST * time_limit_s)):
+        search.price_in_cells(time.monotonic() + IN_CELLS * time_limit_s, ASKING * time_limit_s)
     on_answer(search.answer(limited=True))
     pricing_end = deadline - MIXING * max(deadline - time.monotonic(), 0.0)
-    rounds_end = time.monotonic() + GUESSING * max(pricing_end - time.monotonic(), 0.0)
-    for _ in range(ROUNDS):
-        if time.monotonic() >= rounds_end or search.is_done or not search.price(pricing_end):
-            break
+    learnt = True
+    while learnt and time.monotonic() < pricing_end and not search.is_done:
+        rounds_end = time.monotonic() + GUESSING * (pricing_end - time.monotonic())
+        for _ in range(ROUNDS):
+            if time.monotonic() >= rounds_end or search.is_done or not search.price(pricing_end):
+                break
+            on_answer(search.answer(limited=True))
+        learnt = search.sharpen(pricing_end)
         on_answer(search.answer(limited=True))
-    search.sharpen(pricing_end)
-    on_answer(search.answer(limited=True))
     search.mix()
     on_answer(search.answer(limited=True))
     search.carry_more()
@@ -181,6 +195,17 @@ class _Search:
         self._known.add(plan)
         self._served = plan
         self._keep(plan)
+
+    def price_at_least_cost(self, end: float) -> bool:
+        """Takes prices of least cost, which are looked for until `end`; False: there are none."""
+        if len(self._figures) != 1 or not self._served:
+            return False
+        plan = [one.gpu for one in self._served]
+        found = prices_of_least_cost(self._resolved, self._figures[0], self._weights, plan, deadline=end)
+        if not found:
+            return False
+        self._centre = min([self._centre, *found], key=self._likely)
+        return True
 
     def price_in_cells(self, end: float, asking_s: float) -> None:
         """Takes the prices of parts of contents, which are looked for until `end`, and asks at these."""
@@ -245,10 +270,12 @@ class _Search:
             own = self._known.best_of(one.mps.gpu, prices)[:GROWN]
             self._known.add([grown(one, content, price, one.least_rps) for content in own])
 
-    def sharpen(self, end: float) -> None:
-        """Asks again, and longer, at the prices where the contents that are known are worth least."""
+    def sharpen(self, end: float) -> bool:
+        """Asks again, and longer, where the known contents are worth least; False: nothing new came of it."""
+        number, limit = len(self._known), self._limit
         if not self.is_done:
             self._ask(self._centre, end, cells=MOST_CELLS, gap=LEAST_GAP)
+        return len(self._known) > number or self._limit < limit * (1 - ENOUGH)
 
     def _ask(self, prices: MasterPrices, end: float, *, cells: int = CELLS, gap: float = GAP) -> None:
         """Asks what a content is worth at prices: a limit, and contents."""

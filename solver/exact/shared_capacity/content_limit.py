@@ -8,16 +8,18 @@ carries. Contents are divided by the number n of their residents and by what the
     h of (w, b, u) is at most what it carries among n_lo residents that ask for lo: latency never falls with either
     sum of d_c over the residents is at most hi_c
 
-so for any l_c >= 0 a content of the cell is worth at most
+so for any l_c a content of the cell is worth at most
 
-    sum_c l_c hi_c + the most of sum (q_w h - r_w - sum_c l_c d_c) over n_hi residents whose shares fit together
+    sum_c l_c (hi_c if l_c > 0 else lo_c) + the most of sum (q_w h - r_w - sum_c l_c d_c)
 
-which a dynamic program over units finds (dealing.py): each resident takes the best (w, b) for its share, and a
-workload with one replica is there once. Memory and other limits on replicas are left out, which only raises it. A
-choice (w, b, u) with which that limit is no more than a known content is worth, the dynamic program having what is left
-of the units, is left out of the cell and its parts: contents with it are worth no more than what is known. Cells are
-divided, the one with the greatest limit first, where the best content so far asks for less than the cell allows;
-the limit is the greatest of the cells that are left, and of the known contents.
+over n_hi residents whose shares fit together, which a dynamic program over units finds (dealing.py): each resident
+takes the best (w, b) for its share, and a workload with one replica is there once. Memory and other limits on replicas
+are left out, which only raises it. A choice (w, b, u) with which that limit is no more than a known content is worth,
+the dynamic program having what is left of the units, is left out of the cell and its parts: contents with it are worth
+no more than what is known. So is one that is worth nothing in the cell: a content is worth no less without it, wherever
+that is. Cells are divided, the one with the greatest limit first, where the best content so far asks for less than the
+cell allows; the limit is the greatest of the cells that are left, and of the known contents. Where few choices are left
+in a cell of one number of residents, each of its contents is looked at (each_content.py), and the best is its limit.
 """
 
 import heapq
@@ -31,6 +33,7 @@ from ...allocation.allocated import Resident
 from ...performance.interference.prediction import Floats
 from .cells import Cell, first_cells, halves, scale_of
 from .dealing import dealt
+from .each_content import best_content
 from .figures import Choices, Content, Figures
 
 STEPS = 6
@@ -101,38 +104,39 @@ class _Search:
 
     def limited(self, cell: Cell, multipliers: Sequence[float], choices: Choices) -> _Limited:
         """Returns a cell with its limit, the least over some multipliers, and notes the contents on the way."""
-        high = np.array(cell.high)
+        low, high = np.array(cell.low), np.array(cell.high)
         carried = self.figures.carried_among(choices, cell.low, cell.residents[0])
         workload = choices.workload
         value = np.where(carried > 0, self.price[workload] * carried - self.charge[workload], 0.0)
+        value = np.where(value > 0, value, -np.inf)
         at = np.array(multipliers)
         least, kept, totals, ways = np.inf, at, np.zeros(len(at)), value > 0
         for step in range(STEPS):
             most, asked, of_each = self._most(choices, value, at, cell.residents[1])
-            allowed = float(at @ high)
+            allowed = float(np.where(at > 0, at * high, at * low).sum())
             limit = (most + allowed) * (1 + ROUNDING)
             ways &= (of_each + allowed) * (1 + ROUNDING) > self.best
             if limit < least:
                 least, kept, totals = limit, at, asked
             if limit <= self.best:
                 break
-            # Where more is asked for than the cell has, the price of it rises, else it falls.
-            over = (asked - high) / self.scale
-            over = np.where((at > 0) | (over > 0), over, 0.0)
+            # Where more is asked for than the cell has, the price of it rises; where less, it falls.
+            over = np.where((at > 0) | ((at == 0) & (asked > high)), asked - high, asked - low) / self.scale
+            over = np.where((at == 0) & (asked >= low) & (asked <= high), 0.0, over)
             length = float(over @ over)
             if not length:
                 break
             towards = max(limit - self.best, 1e-3 * abs(limit)) * SHORTER**step
-            at = np.maximum(at + towards * over / (length * self.scale), 0.0)
+            to = at + towards * over / (length * self.scale)
+            at = np.where(at * to < 0, 0.0, to)  # of more than the cell has, or of less, not both
         self.made += 1
-        return _Limited(
-            -least,
-            self.made,
-            cell,
-            tuple(kept.tolist()),
-            tuple(totals.tolist()),
-            choices.of(ways),
-        )
+        left = choices.of(ways)
+        if cell.residents[0] == cell.residents[1] and least > self.best:
+            found = best_content(self.figures, left, value[ways], self.price, self.charge, cell, self.best)
+            if found is not None:
+                least = min(least, found.most * (1 + ROUNDING))
+                self._note(left, found.chosen)
+        return _Limited(-least, self.made, cell, tuple(kept.tolist()), tuple(totals.tolist()), left)
 
     def _most(
         self, choices: Choices, value: Floats, multipliers: Floats, residents: int

@@ -97,7 +97,7 @@ class Figures:
         workload, units, batch = np.concatenate([np.zeros((3, 0), dtype=np.int64), *parts], axis=1)
         ability = mps.model.ability_rps(workload, batch, mps.percent(units))
         every = Choices(workload, units, batch, mps.model.demands_at(workload, ability))
-        return every.of(self._carried(every, every.demands, 1) > 0)
+        return every.of(self.carried_beside(every, every.demands, 1) > 0)
 
     @cached_property
     def least_demands(self) -> tuple[float, ...]:
@@ -116,9 +116,14 @@ class Figures:
             np.maximum(total, own + (residents - 1) * least)
             for total, own, least in zip(totals, choices.demands, self.least_demands, strict=True)
         )
-        return self._carried(choices, asked, residents)
+        return self.carried_beside(choices, asked, residents)
 
-    def _carried(self, choices: Choices, totals: Channels, residents: int) -> Floats:
+    def carried_beside(self, choices: Choices, totals: Channels, residents: int) -> Floats:
+        """
+        Returns requests/s within the latency limit, 0 for those too slow or with less than they have to carry.
+
+        `totals`: what each and all beside it ask for together, shape (choice,), an array a channel.
+        """
         mps, workload = self.mps, choices.workload
         latency, throughput = mps.model.among(
             workload, choices.batch, mps.percent(choices.units), totals=totals, residents=np.array(residents)

@@ -11,7 +11,7 @@ from sliceplan.solver.exact.shared_capacity import alone
 
 def priced(monkeypatch, table, once, weights, required, gpus):
     """Returns the prices for requests/s alone by units, shape (workload, unit), of one GPU type."""
-    monkeypatch.setattr(alone, "_carried_alone", lambda _: table)
+    monkeypatch.setattr(alone, "carried_alone", lambda _: table)
     figures = SimpleNamespace(once=once, mps=SimpleNamespace(gpu="A", capacity_units=table.shape[1]))
     return alone.prices_of_units([figures], weights, required, {"A": gpus})
 
