@@ -58,11 +58,8 @@ AT_LEAST_COST = 0.1
 IN_CELLS = 0.25
 """Part of the time for prices of parts of contents."""
 
-APART = 0.4
+APART = 0.55
 """Part of the time for what stands apart."""
-
-OTHERS = 0.9
-"""Part of what is left of that for one plan of the others."""
 
 MIXING = 0.1
 """Part of what is then left for whole numbers of contents."""
@@ -157,10 +154,10 @@ def most_capacity_shared(
     return search.answer(limited=time.monotonic() >= deadline)
 
 
-def _of_least_cost(place: Place, end: float, others: ResolvedProblem) -> list[MpsGpu] | None:
-    """Returns the GPUs of a plan of least cost; None: none was found."""
+def _of_least_cost(place: Place, end: float, others: ResolvedProblem, part: float) -> list[MpsGpu] | None:
+    """Returns the GPUs of a plan of least cost, found in a part of the time until `end`; None: none was found."""
     left_s = end - time.monotonic()
-    found = solve_mixed_fleet(others, place, time_limit_s=OTHERS * left_s) if left_s > 0 else None
+    found = solve_mixed_fleet(others, place, time_limit_s=part * left_s) if left_s > 0 else None
     if found is None or found.gpus is None:
         return None
     return [one for one in found.gpus if isinstance(one, MpsGpu)]

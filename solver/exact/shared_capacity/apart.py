@@ -27,8 +27,14 @@ CELLS = 20
 SAVED = 0.1
 """Part of what its service is worth elsewhere that counts for a content, so that of many alike the dearest leaves."""
 
-Cheap = Callable[[ResolvedProblem], Sequence[MpsGpu] | None]
-"""Plans a problem at about least cost; None: no plan was found."""
+SHORT, LONG = 0.1, 0.9
+"""
+Part of the time that is left for one plan of the others: at first short, as mostly more may leave; long when with short
+ones nobody does.
+"""
+
+Cheap = Callable[[ResolvedProblem, float], Sequence[MpsGpu] | None]
+"""Plans a problem at about least cost, in a part of the time that is left; None: no plan was found."""
 
 
 def set_apart(
@@ -55,6 +61,7 @@ def set_apart(
     counts = {entry.gpu.name: entry.available or 0 for entry in resolved.fleet}
     apart: list[Content] = []
     others = list(plan)
+    part = SHORT
     while time.monotonic() < deadline:
         left = Counter(counts)
         left.subtract(one.gpu.gpu for one in (*others, *apart))
@@ -66,11 +73,13 @@ def set_apart(
                     break
                 apart.append(best)
         if len(apart) == there:
-            break
+            if part == LONG:
+                break
+            part = LONG
         gone = _served(resolved, apart)
         others = [rest for one in others if (rest := _without(by_gpu[one.gpu.gpu], one, gone)) is not None]
         if not gone.all():
-            others = _fewer(resolved, by_gpu, gone, others, apart, cheap)
+            others = _fewer(resolved, by_gpu, gone, others, apart, cheap, part)
     return [*others, *apart]
 
 
@@ -118,12 +127,13 @@ def _fewer(
     others: list[Content],
     apart: Sequence[Content],
     cheap: Cheap,
+    part: float,
 ) -> list[Content]:
     """Returns contents for those who are not gone on fewer GPUs than others have, or those others."""
     stay = np.flatnonzero(~gone).tolist()
     used = Counter(one.gpu.gpu for one in apart)
     fleet = tuple(replace(entry, available=(entry.available or 0) - used[entry.gpu.name]) for entry in resolved.fleet)
-    found = cheap(replace(resolved.restricted_to(stay), fleet=fleet))
+    found = cheap(replace(resolved.restricted_to(stay), fleet=fleet), part)
     if found is None or len(found) >= len(others):
         return others
     better = []

@@ -41,7 +41,7 @@ def test_a_plan_with_services_apart_is_a_plan_that_uses_every_gpu(seed, most):
     nothing = np.zeros(N)
     asked = []
 
-    def cheap(rest):
+    def cheap(rest, _):
         asked.append((len(rest.required_rps), rest.fleet[0].available))
         return solve_mixed_fleet(rest, time_limit_s=0.5).gpus
 
@@ -68,7 +68,7 @@ def test_a_plan_with_services_apart_is_a_plan_that_uses_every_gpu(seed, most):
 def test_without_time_the_plan_stays():
     resolved, figures, plan = planned(1, (1,), 5)
     nothing = MasterPrices(np.zeros(N), np.zeros(N), np.zeros(N))
-    found = set_apart(resolved, [figures], np.ones(N), nothing, plan, lambda _: None, deadline=time.monotonic())
+    found = set_apart(resolved, [figures], np.ones(N), nothing, plan, lambda *_: None, deadline=time.monotonic())
     assert found == plan
 
 
@@ -92,6 +92,6 @@ def test_the_first_question_leaves_time_for_services_to_stand_apart(monkeypatch)
     monkeypatch.setattr(answer, "content_limit", noted)
     monkeypatch.setattr(answer, "set_apart", reached)
     with pytest.raises(_ReachedError):
-        answer.most_capacity_shared(resolved, hosted, (), on_answer=lambda _: None, time_limit_s=30.0)
+        answer.most_capacity_shared(resolved, hosted, (), on_answer=lambda *_: None, time_limit_s=30.0)
     assert len(left_s) == 1
     assert max(left_s) <= answer.ASKING * 30.0 < 30.0 / 4
