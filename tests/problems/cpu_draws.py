@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from random import Random
+from unittest import mock
 
 from sliceplan.solver.model.catalogue import load_cpus
 from sliceplan.solver.model.cpu import Cpu
@@ -37,13 +38,9 @@ def name_of(tree):
 @contextmanager
 def small_cpus():
     """Puts the small CPUs into the catalogue."""
-    known = load_cpus()
-    known |= {cpu.name: cpu for cpu in map(small_cpu, TREES)}
-    try:
+    small = {cpu.name: (f"{cpu.name}.json", cpu.model_dump_json()) for cpu in map(small_cpu, TREES)}
+    with mock.patch.dict(load_cpus()._text, small):
         yield {name_of(tree): tree for tree in TREES}
-    finally:
-        for tree in TREES:
-            del known[name_of(tree)]
 
 
 def allowed(tree):
