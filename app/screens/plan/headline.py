@@ -69,9 +69,11 @@ def _show_trouble(plan: Plan) -> None:
         show_table(table.assign(excess=100 * table["excess"]), "violations", columns=EXCESS)
     if plan.unserved:
         if plan.status is Status.INFEASIBLE:
-            st.error("These services have no place. The reason says what is nearest to working.")
+            who = "This service has" if len(plan.unserved) == 1 else "These services have"
+            st.error(f"{who} no place. The reason says what is nearest to working.")
         else:
-            st.warning("This says what was tried, and not that these services cannot be served.")
+            cannot = "this service" if len(plan.unserved) == 1 else "these services"
+            st.warning(f"This says what was tried, and not that {cannot} cannot be served.")
         lines = reasons(plan)
         more = f"\n- and {len(lines) - MOST_REASONS:,} more reasons" if len(lines) > MOST_REASONS else ""
         st.markdown(listed(lines[:MOST_REASONS]) + more)

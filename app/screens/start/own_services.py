@@ -56,7 +56,7 @@ def ask_for_services(session: Session) -> None:
 def _show_paste(session: Session, gpu: str, known: Sequence[ModelFacts]) -> None:
     models = list(dict.fromkeys(one.model for one in known))
     text = st.text_area(
-        "Cells of a spreadsheet, with the line of column names; then Ctrl+Enter",
+        "Cells of a spreadsheet, with the line of column names; read with Ctrl+Enter, or when you leave the field",
         key="own_cells",
         height=140,
         placeholder=SAMPLE,

@@ -118,7 +118,7 @@ def test_without_a_plan_the_reason_and_what_would_help_are_there():
     problem = problem_of([{"model": "bert", "rate_rps": 5, "slo_ms": 1}])
     page = shown(problem, solve(problem))
     assert not page.exception
-    assert "These services have no place" in texts(page.error)
+    assert "This service has no place" in texts(page.error)
     assert "More time does not help" in texts(page.markdown)
 
 
@@ -137,7 +137,7 @@ def test_only_a_proof_says_that_services_have_no_place(planner, claims, said):
     page = shown(problem, solve(problem, planner))
     assert not page.exception
     assert said in texts(page.header)
-    assert bool([one for one in page.error if "have no place" in one.value]) == claims
+    assert bool([one for one in page.error if "no place" in one.value]) == claims
     assert bool([one for one in page.warning if "what was tried" in one.value]) == (not claims)
 
 
