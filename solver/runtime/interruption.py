@@ -14,6 +14,7 @@ Who watches a search is shown what it offers. The answer is built beside the sea
 it, and not so often that it takes much from it. Where nobody watches, an offer costs what naming it costs.
 """
 
+import atexit
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -51,6 +52,12 @@ Whoever keeps the deadline comes within it, with an answer that is never worse t
 
 TOLD_AGAIN_S = 1.0
 """How long after a thread was told to end it is told again: what unwinds a search takes less."""
+
+AT_EXIT_S = 1.0
+"""
+How long the interpreter waits at its end for threads that were left behind. A solver that comes back to Python while
+that ends would take the whole process with it ("terminate called without an active exception").
+"""
 
 WATCHED_FROM_S = 0.3
 """How long a search goes on before an offer is built to be shown: what ends sooner is not slowed by it."""
@@ -147,6 +154,14 @@ def runs_on() -> bool:
     """Tells whether a search that was given up still runs, so that the interpreter cannot end in good order."""
     _left_behind[:] = [thread for thread in _left_behind if thread.is_alive()]
     return bool(_left_behind)
+
+
+@atexit.register
+def _await_left_behind() -> None:
+    """Gives what runs on a moment to end."""
+    end = time.monotonic() + AT_EXIT_S
+    for thread in _left_behind:
+        thread.join(max(end - time.monotonic(), 0.0))
 
 
 class _Running(Generic[Answer]):

@@ -1,5 +1,6 @@
 """A search that is interrupted, or goes on after its deadline, ends with its last offer."""
 
+import subprocess
 import sys
 import threading
 import time
@@ -131,6 +132,28 @@ def test_a_search_that_was_told_to_end_where_nothing_can_be_raised_is_told_again
     assert overdue("first", search_on=search_on) == ("first", "time_limit")
     wait_until(lambda: not runs_on())
     assert ignored == [GivenUpError]
+
+
+LEFT_BEHIND = """
+import time
+from sliceplan.solver.runtime.interruption import best_so_far
+
+def search():
+    try:
+        time.sleep({seconds})
+    finally:
+        print("ended", flush=True)
+
+print(best_so_far(search, lambda _: "nothing", deadline=time.monotonic()), flush=True)
+"""
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.7, "nothing\nended\n"), (60, "nothing\n")])
+def test_the_interpreter_ends_after_a_search_that_was_given_up_but_not_for_ever(seconds, said):
+    """Else a solver that comes back to a Python that ends takes the process with it."""
+    script = LEFT_BEHIND.format(seconds=seconds)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
 
 
 def test_a_search_that_keeps_its_deadline_gives_its_own_answer():
