@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ..model.consistency import refuse_contradictions
+from ..model.errors import Finding, InputError
 from ..model.parsing import parse_record, parse_text, read_text
 from ..model.plan import Plan
 from .text_files import write_text
@@ -25,7 +26,10 @@ def read_plan(path: Path) -> Plan:
 def read_as_stated(path: Path) -> Plan:
     """Reads a plan that may contradict itself, to be told all that is wrong with it; else as `read_plan`."""
     source = str(path)
-    return parse_record(Plan, parse_text(read_text(path), source, is_json=True), source)
+    data = parse_text(read_text(path), source, is_json=True)
+    if isinstance(data, dict) and "workloads" in data and "gpus" not in data:
+        raise InputError([Finding(source, "", "is a problem; expected a plan, which has `planner` and `gpus`")])
+    return parse_record(Plan, data, source)
 
 
 def dump_plan(plan: Plan) -> str:

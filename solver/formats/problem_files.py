@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from ..model.either import as_written
-from ..model.errors import InputError
+from ..model.errors import Finding, InputError
 from ..model.parsing import grouped, parse_record, parse_text, read_text
 from ..model.problem import Problem
 from ..model.profile import Profile
@@ -42,6 +42,8 @@ def parse_problem(text: str, source: str, profiles: Iterable[Profile] | None = N
 
 def problem_from(data: Any, source: str, profiles: Iterable[Profile] | None = None) -> Problem:
     """Returns the problem that plain data states; arguments and errors as for `parse_problem`."""
+    if isinstance(data, dict) and "planner" in data and "gpus" in data and "workloads" not in data:
+        raise InputError([Finding(source, "", "is a plan; expected a problem, which has `fleet` and `workloads`")])
     try:
         problem = parse_record(Problem, data, source)
         refuse_impossible(problem.profiles, source)

@@ -67,3 +67,15 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
         write_text(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_plan_in_place_of_a_problem_is_named_so_and_the_other_way_round(tmp_path):
+    plan, problem = tmp_path / "plan.json", tmp_path / "problem.json"
+    write_plan(solve(FULL), plan)
+    write_problem(FULL, problem)
+    with pytest.raises(InputError, match="is a plan; expected a problem") as wrong:
+        read_problem(plan)
+    assert len(wrong.value.findings) == 1
+    with pytest.raises(InputError, match="is a problem; expected a plan") as wrong:
+        read_plan(problem)
+    assert len(wrong.value.findings) == 1
