@@ -49,12 +49,10 @@ def least_cost(
 
     Parameters
     ----------
-    rows
-        Shape (constraint, variable).
-    lower, upper
-        Shape (constraint,); -inf and inf: none.
-    least, most
-        Shape (variable,) likewise; `least` None: 0.
+    cost
+        Shape (variable,).
+    rows, lower, upper, least, most
+        As for `program_of`.
 
     Raises
     ------

@@ -46,7 +46,7 @@ Part of the time for each of the first two questions: what no time would be left
 question proves, and it is asked again at the end.
 """
 
-LONG = 0.3
+WHOLE_FROM_S = 0.3
 """
 Seconds for each workload from which on prices of least cost are better than those of parts of contents, which are
 worse prices, but those at which cells are worth least: what is worth less only in many small cells takes longer.
@@ -134,7 +134,7 @@ def most_capacity_shared(
     on_answer(search.answer(limited=True))
     search.carry_more()
     on_answer(search.answer(limited=True))
-    is_long = time_limit_s >= LONG * len(solo)
+    is_long = time_limit_s >= WHOLE_FROM_S * len(solo)
     if not (is_long and search.price_at_least_cost(time.monotonic() + AT_LEAST_COST * time_limit_s)):
         search.price_in_cells(time.monotonic() + IN_CELLS * time_limit_s, ASKING * time_limit_s)
     on_answer(search.answer(limited=True))
