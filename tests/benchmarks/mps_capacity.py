@@ -17,21 +17,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from limit_asked import add_time_limit, count_as_asked
-from problems.igniter_instances import random_mps_problem
+from problems.igniter_instances import freely_shared
 from ran_on import FITTED, say_what_it_ran_on
 
 from sliceplan.solver.api import capacity
 
 SIZES = ((12, 6), (20, 8), (100, 30))
-
-
-def counted(services, gpus, seed, replicas):
-    """Returns the problem of a seed on so many GPUs; `replicas`: the most of each service, None: any number."""
-    problem = random_mps_problem(services, seed)
-    fleet = tuple(entry.model_copy(update={"count": gpus}) for entry in problem.fleet)
-    workloads = tuple(one.model_copy(update={"max_replicas": replicas}) for one in problem.workloads)
-    settings = problem.settings.model_copy(update={"mps_rules": "free"})
-    return problem.model_copy(update={"fleet": fleet, "workloads": workloads, "settings": settings})
 
 
 def size(text):
@@ -55,7 +46,7 @@ def main() -> None:
     for services, gpus in asked.size or SIZES:
         for seed in range(1, asked.seeds + 1):
             for replicas in (1, None):
-                problem = counted(services, gpus, seed, replicas)
+                problem = freely_shared(services, seed, (replicas,), gpus)
                 begun, used = time.perf_counter(), time.process_time()
                 found = capacity(problem, weights=asked.weights, time_limit_s=asked.time_limit).report
                 took, used = time.perf_counter() - begun, time.process_time() - used

@@ -61,6 +61,17 @@ def random_mps_problem(count, seed):
     return problem_of(workloads, fleet=FLEET, name=f"random-mps-{count}-{seed}")
 
 
+def freely_shared(count, seed, most, gpus=None):
+    """Returns those with any batch size, so many GPUs, and the most replicas of `most` in turn; None: any number."""
+    problem = random_mps_problem(count, seed)
+    fleet = tuple(entry.model_copy(update={"count": gpus}) for entry in problem.fleet)
+    workloads = tuple(
+        one.model_copy(update={"max_replicas": most[w % len(most)]}) for w, one in enumerate(problem.workloads)
+    )
+    settings = problem.settings.model_copy(update={"mps_rules": "free"})
+    return problem.model_copy(update={"fleet": fleet, "workloads": workloads, "settings": settings})
+
+
 def measured_file():
     """Returns the published measurements; skips the test where they are not there."""
     if not MEASURED.is_file():

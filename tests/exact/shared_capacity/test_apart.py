@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from problems.igniter_instances import random_mps_problem
+from problems.igniter_instances import freely_shared
 
 from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
 from sliceplan.solver.exact.shared_capacity import answer
@@ -21,15 +21,7 @@ N = 10
 
 def planned(seed, most, gpus):
     """Returns a drawn problem of ten services on so many V100s, its figures, and a plan of least cost as contents."""
-    problem = random_mps_problem(N, seed)
-    fleet = tuple(entry.model_copy(update={"count": gpus}) for entry in problem.fleet)
-    workloads = tuple(
-        one.model_copy(update={"max_replicas": most[w % len(most)]}) for w, one in enumerate(problem.workloads)
-    )
-    settings = problem.settings.model_copy(update={"mps_rules": "free"})
-    resolved = resolve(
-        problem.model_copy(update={"fleet": fleet, "workloads": workloads, "settings": settings}), shipped_profiles()
-    )
+    resolved = resolve(freely_shared(N, seed, most, gpus), shipped_profiles())
     (figures,) = [Figures.of(resolved, mps) for mps in resolved.mps.values()]
     cheap = solve_mixed_fleet(resolved, time_limit_s=2).gpus
     return resolved, figures, [figures.content(one.residents) for one in cheap]

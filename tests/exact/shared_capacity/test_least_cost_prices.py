@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from problems.igniter_instances import random_mps_problem
+from problems.igniter_instances import freely_shared
 
 from sliceplan.solver.allocation.allocated import MpsGpu
 from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
@@ -20,10 +20,7 @@ N = 10
 
 def planned(seed, replicas=1):
     """Returns a drawn problem under MPS with so many replicas at most, what residents carry, and its cheapest plan."""
-    problem = random_mps_problem(N, seed)
-    workloads = tuple(one.model_copy(update={"max_replicas": replicas}) for one in problem.workloads)
-    settings = problem.settings.model_copy(update={"mps_rules": "free"})
-    resolved = resolve(problem.model_copy(update={"workloads": workloads, "settings": settings}), shipped_profiles())
+    resolved = resolve(freely_shared(N, seed, (replicas,)), shipped_profiles())
     figures = Figures.of(resolved, next(iter(resolved.mps.values())))
     found = solve_mixed_fleet(resolved, hosted, time_limit_s=30.0)
     return resolved, figures, [one for one in found.gpus if isinstance(one, MpsGpu)]
