@@ -115,17 +115,10 @@ def photograph(page: Page, name: str) -> None:
 
 def edit_first_rate(page: Page, value: str) -> None:
     """Types into the rate of the first service, as one does in a spreadsheet."""
-    grid = page.get_by_test_id("stDataFrame").nth(1)
     editor = page.locator(".gdg-input, #portal input, #portal textarea").first
-    for attempt in range(5):
-        # From the first service's name two columns to the right, wherever they are. A page that is still being drawn
-        # takes the focus away, so look whether the editor came.
-        page.keyboard.press("Escape")
-        grid.click(position={"x": 100, "y": 52})
-        page.wait_for_timeout(400 * (attempt + 1))
-        for key in ("ArrowRight", "ArrowRight", "Enter"):
-            page.keyboard.press(key)
-            page.wait_for_timeout(100)
+    for _ in range(5):
+        select_first_rate(page)
+        page.keyboard.press("Enter")
         with suppress(PlaywrightTimeoutError):
             editor.wait_for(timeout=2_000)
             break
@@ -141,16 +134,18 @@ def taken_in(page: Page) -> None:
 
 
 def select_first_rate(page: Page) -> None:
-    """Selects the rate of the first service."""
+    """Selects the rate of the first service: from its name two columns to the right, wherever they are."""
     selected = page.locator("#glide-cell-3-0[aria-selected=true]").last
-    for attempt in range(5):
-        # A page that is still being drawn takes the focus away, so look whether the cell was selected.
-        page.wait_for_timeout(400 * (attempt + 1))
-        page.keyboard.press("Escape")
+    for attempt in range(8):
+        # A page that is still being drawn takes the focus away, so look whether the cell was selected. Once ends what
+        # is typed and once what is selected: a click into a selected cell types into it.
+        for _ in range(2):
+            page.keyboard.press("Escape")
+            page.wait_for_timeout(100 * (attempt + 1))
         page.get_by_test_id("stDataFrame").nth(1).click(position={"x": 100, "y": 52})
-        for key in ("ArrowRight", "ArrowRight"):
-            page.wait_for_timeout(150)
-            page.keyboard.press(key)
+        for _ in range(2):
+            page.wait_for_timeout(100 * (attempt + 1))
+            page.keyboard.press("ArrowRight")
         with suppress(PlaywrightTimeoutError):
             selected.wait_for(state="attached", timeout=2_000)
             break

@@ -21,7 +21,12 @@ def breaches(page, axe, scheme):
 
 
 def show_in(page, scheme):
-    """Shows the page in a theme, without motion, and waits until all of it is drawn so: what is old is pale."""
+    """
+    Shows the page in a theme, without motion, and waits until all of it is drawn so: what is old is pale.
+
+    While a job is under way the page is drawn again and again.
+    """
+    expect(page.get_by_test_id("stProgress")).to_have_count(0)
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     has_scheme = "one => getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme === one"
     page.wait_for_function(has_scheme, arg=scheme)
