@@ -47,6 +47,7 @@ OF_TABLES = (
     "sbp",
     "sbp-half",
     "self-tuning",
+    "self-tuning-online",
     "timesharing",
 )
 

@@ -43,7 +43,10 @@ def test_a_batch_that_is_lowered_to_nothing_has_no_turn():
     assert all(one.batch for gpu in plan.gpus for part in gpu.partitions for one in part.serves)
 
 
-@pytest.mark.parametrize("planner", ["gpulets-int", "sbp", "sbp-half", "self-tuning", "timesharing", "gpulets-ideal"])
+@pytest.mark.parametrize(
+    "planner",
+    ["gpulets-int", "sbp", "sbp-half", "self-tuning", "self-tuning-online", "timesharing", "gpulets-ideal"],
+)
 def test_every_planner_ends_with_a_plan_or_a_reason(planner):
     """Property: of drawn tables, SLOs and rates."""
     for seed in range(20):
