@@ -1,7 +1,7 @@
 """What every record that passes a boundary has in common: immutable, no unknown field, no NaN."""
 
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import repeat
 from operator import setitem
@@ -70,6 +70,11 @@ def records_of(record: type[RecordT], **columns: Collection[Any]) -> list[Record
     ):
         deque(map(set_attribute, made, of_each), maxlen=0)
     return made
+
+
+def set_given(records: Sequence[Record], given: Iterable[set[str]]) -> None:
+    """Says of new records which fields were given, not left to their defaults; equal sets may be one."""
+    deque(map(_set_names, records, given), maxlen=0)
 
 
 def in_parts(values: Any, validated: ValidatorFunctionWrapHandler) -> Any:

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from .base import Name, Record
+from .in_columns import ListsInColumns
 from .price_book import GpuPrice
 from .problem import Dispatch, LatencyRule, ProcessQueues, Sharing, TurnsKept, Weights
 from .profile import Quality
@@ -197,7 +198,7 @@ class GpuCut(Record):
     free_cores: int | None = Field(default=None, ge=0, description="cores of no partition; null: not a CPU")
 
 
-class Metrics(Record):
+class Metrics(ListsInColumns):
     """How well the plan uses what it pays for; the definitions are in solver/metrics/plan_metrics.py."""
 
     internal_slack: float | None
@@ -276,7 +277,7 @@ class BatchAdjustment(Record):
         return self.after / self.before - 1 if self.before > 0 else None
 
 
-class Plan(Record):
+class Plan(ListsInColumns):
     """A plan with its predicted figures and what is proven about it."""
 
     version: Literal[1]

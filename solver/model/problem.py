@@ -9,6 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, WrapValidator, model_val
 
 from .base import Name, Record, in_parts
 from .either import cpu_named, either_gpu_or_cpu
+from .in_columns import ListsInColumns
 from .lists import few
 from .price_book import DEFAULT_BOOK, PriceBook, load_price_books
 from .profile import Profile, merged
@@ -321,7 +322,7 @@ class Settings(Record):
         return self
 
 
-class Problem(Record):
+class Problem(ListsInColumns):
     """A capacity planning problem."""
 
     version: Literal[1] = Field(description="version of the file format")
