@@ -69,7 +69,7 @@ class User:
         self.port, self.problem, self.acts = port, problem, acts
         self.page, self.pages = "", {"workloads": ""}
         self.headlines: list[str] = []
-        self.slider, self.cost = "", ""
+        self.slider, self.part_of_slider, self.cost = "", "", ""
         self.query, self.session_id = "", ""
         self.buttons: dict[str, str] = {}
         self.uploaders: dict[str, str] = {}
@@ -124,19 +124,17 @@ class User:
             before, started = self.cost, time.perf_counter()
             others = [one for one in self.states if one["id"] != self.slider]
             self.states = [*others, {"id": self.slider, "double_array_value": factor}]
-            await self._rerun()
+            await self._rerun(fragment=self.part_of_slider)
             await self._until(lambda before=before: self.cost != before)
             waits.append(time.perf_counter() - started)
         return waits
 
-    async def _rerun(self, *more: dict[str, object], fragment: str = "") -> None:
-        if not fragment:
-            self._stop_timers()  # the run starts them anew
+    async def _rerun(self, *more: dict[str, object], fragment: str = "", is_auto: bool = False) -> None:
         message = BackMsg()
         state = message.rerun_script
         state.query_string, state.fragment_id = self.query, fragment
         state.page_script_hash, state.page_name = self.page, "" if self.page else "workloads"
-        state.is_auto_rerun = bool(fragment)
+        state.is_auto_rerun = is_auto
         for one in (*self.states, *more):
             widget = state.widget_states.widgets.add()
             widget.id = one["id"]
@@ -176,6 +174,8 @@ class User:
             if kind == "new_session":
                 self.session_id = message.new_session.initialize.session_id or self.session_id
                 self.page = message.new_session.page_script_hash
+                if not message.metadata.run.fragment_ids:
+                    self._stop_timers()  # as a browser does: the run starts them anew
             elif kind == "navigation":
                 self.page = message.navigation.page_script_hash
                 self.pages = {one.url_pathname: one.page_script_hash for one in message.navigation.app_pages}
@@ -190,15 +190,15 @@ class User:
                     if fragment in self.timers:
                         self.timers.pop(fragment).cancel()
             elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
-                self._note(message.delta.new_element)
+                self._note(message.delta.new_element, message.delta.fragment_id)
             self.heard.set()
 
-    def _note(self, element: object) -> None:
+    def _note(self, element: object, part: str) -> None:
         kind = element.WhichOneof("type")
         if kind == "button":
             self.buttons[element.button.label] = element.button.id
         elif kind == "slider" and element.slider.label == "Rate, factor":
-            self.slider = element.slider.id
+            self.slider, self.part_of_slider = element.slider.id, part
         elif kind == "metric" and element.metric.label == "Cost per hour":
             self.cost = element.metric.body
         elif kind == "file_uploader":
@@ -222,7 +222,7 @@ class User:
     async def _repeat(self, fragment: str, interval_s: float) -> None:
         while True:
             await asyncio.sleep(interval_s)
-            await self._rerun(fragment=fragment)
+            await self._rerun(fragment=fragment, is_auto=True)
 
     def _stop_timers(self) -> None:
         for timer in self.timers.values():

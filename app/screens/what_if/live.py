@@ -8,12 +8,14 @@ from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.charts.layouts import layout_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError
 from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.leading import draw_again
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.tables.what_if import moved_table
 from sliceplan.app.widgets.actions import offer_solve, solve_now
 from sliceplan.app.widgets.boards import show_boards
 from sliceplan.app.widgets.job_progress import show_failure
 from sliceplan.app.widgets.memo import made_once
+from sliceplan.app.widgets.parts import part
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal, sentence
@@ -48,7 +50,7 @@ SOLVED = Kept[Problem]("what_if.solved")
 
 
 def show_live(session: Session) -> None:
-    """Draws the sliders and what comes of them."""
+    """Draws the sliders beside what comes of them, or says what is missing."""
     problem, answer = session.problem, session.answer
     if problem is None:
         st.info("Something in the tables is wrong; the page *Services and fleet* says what.")
@@ -59,6 +61,15 @@ def show_live(session: Session) -> None:
     if not answer.plan.gpus:
         st.info("There is no plan to change: " + literal(plan_summary(answer.plan, answer.plan.gap)))
         return
+    _show_sliders(session, answer)
+
+
+@part
+def _show_sliders(session: Session, answer: Answer) -> None:
+    """Draws the sliders and what comes of them, by itself, so that a moved slider draws no more than this."""
+    now = session.answer
+    if now is None or now.plan is not answer.plan:  # a button here has changed what all of the page is about
+        draw_again(session)
     in_a_line = st.container(key="result_on_a_phone")
     left, right = st.columns([1, 2], gap="medium")
     with left:

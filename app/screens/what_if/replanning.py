@@ -28,12 +28,13 @@ def replanned(session: Session, base: Answer, changes: WhatIf) -> Answer | None:
     asked: Asked | None = ASKED.of(session)
     if asked is None or asked.base is not base.problem or asked.changes != changes:
         asked = Asked(base.problem, changes, applied(base.problem, changes))
+        is_shown = PURPOSE in session.open_jobs
         give_up(session, PURPOSE)
         if asked.problem is not base.problem and not _begin(session, base, asked):
             return None
         ASKED.keep(session, asked)
-        if PURPOSE in session.open_jobs:
-            st.rerun()  # the sidebar, drawn before, shows it from now on
+        if is_shown or PURPOSE in session.open_jobs:
+            st.rerun()  # the sidebar, drawn before, shows this one from now on, and the earlier one no more
     if asked.problem is base.problem:
         return base
     found = session.results.get(PURPOSE)
