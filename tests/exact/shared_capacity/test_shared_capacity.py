@@ -104,7 +104,7 @@ def test_no_content_is_worth_more_than_its_limit(seed):
 
 
 def test_shares_are_dealt_as_well_as_any_choice_of_them():
-    """Property: against every choice of up to three residents of five units."""
+    """Property: against every choice of up to three residents of five units; so for every number of units."""
     draw = np.random.default_rng(1)
     for _ in range(20):
         anybody = np.concatenate([[0.0], draw.uniform(0, 5, 5)])
@@ -112,17 +112,20 @@ def test_shares_are_dealt_as_well_as_any_choice_of_them():
         kinds = [("any", u, anybody[u]) for u in range(1, 6)] + [
             (row, u, once[row, u]) for row in range(2) for u in range(1, 6)
         ]
-        best = 0.0
+        best = np.zeros(6)
         for number in range(4):
             for chosen in itertools.combinations_with_replacement(kinds, number):
                 rows = [row for row, _, _ in chosen if row != "any"]
-                if sum(u for _, u, _ in chosen) <= 5 and len(set(rows)) == len(rows):
-                    best = max(best, sum(worth for _, _, worth in chosen))
+                units = sum(u for _, u, _ in chosen)
+                if units <= 5 and len(set(rows)) == len(rows):
+                    best[units:] = np.maximum(best[units:], sum(worth for _, _, worth in chosen))
         found = dealt(anybody, once, 3)
-        assert found.most == pytest.approx(best)
+        assert found.of_units == pytest.approx(best)
+        assert found.most == found.of_units[5]
         worth = sum(anybody[u] for u in found.anybody) + sum(once[row, u] for row, u in found.once)
-        assert worth == pytest.approx(best)
+        assert worth == pytest.approx(best[5])
         assert sum(found.anybody) + sum(u for _, u in found.once) <= 5
+        assert len(found.anybody) + len(found.once) <= 3
 
 
 @pytest.mark.parametrize("seed", range(10))

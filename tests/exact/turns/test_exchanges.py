@@ -9,6 +9,7 @@ import pytest
 from problems.turn_slots import drawn_slots, drawn_turns
 
 from sliceplan.solver.exact.turns.columns.exchanges import Exchanges
+from sliceplan.solver.exact.turns.columns.loads import NEVER
 from sliceplan.solver.exact.turns.columns.slots import alone_on
 
 USD = np.array([1.0, 2.8])
@@ -89,3 +90,42 @@ def test_services_that_cannot_share_stay_apart():
     """Two pieces of one service are never on one partition, and fewer partitions than pieces are none."""
     exchanges, start, _ = drawn_exchanges(2, pieces=12)
     assert exchanges.cheaper(start, 11 * USD[0], np.random.default_rng(3), lambda: False) is None
+
+
+def load_of(size, longest_ms, carries_alone, services):
+    """Returns how full services make a partition, by loops over lengths of rounds and turns."""
+    if not services:
+        return 0.0
+    least = NEVER
+    for ms in {float(own.max()) * (1 - 1e-9) for own in longest_ms if own.max() > 0}:
+        load = 0.0
+        for w in services:
+            turns = [own for own, bears in zip(size.latency_ms[w], longest_ms[w], strict=True) if own <= ms <= bears]
+            load += min(turns, default=NEVER * ms) / ms
+        least = min(least, load)
+    if len(services) == 1:  # who is alone needs no round
+        return min(least, 1.0) if carries_alone[services[0]] else NEVER
+    return least
+
+
+@pytest.mark.parametrize("slots_kept", [True, False])
+def test_exchanges_are_weighed_by_how_full_they_would_leave_a_partition(slots_kept):
+    """Property: of each of some services for each of others, or for nobody."""
+    draw = random.Random(1)
+    alone = together = 0
+    for seed in range(6):
+        exchanges, _, (slots, rule, rate_rps, _) = drawn_exchanges(seed, slots_kept=slots_kept)
+        for _ in range(8):
+            k, drawn = draw.randrange(2), draw.sample(range(12), 6)
+            own, others = drawn[: draw.randrange(4)], drawn[3 : 3 + draw.randrange(4)]
+            size = slots[k]
+            longest = rule.longest_ms(size.batch, size.latency_ms, rate_rps)
+            longest_ms = np.where(longest >= size.latency_ms, longest, 0.0)
+            loads = exchanges._with(exchanges._measured(k, own), tuple(others))
+            for i, j in product(range(len(own) + 1), range(len(others) + 1)):
+                left = [*own[:i], *own[i + 1 :], *others[j : j + 1]]
+                load = load_of(size, longest_ms, size.alone_rps >= rate_rps, left)
+                assert loads[i, j] == pytest.approx(load), (seed, own, others, i, j)
+                alone += len(left) == 1 and load < NEVER
+                together += len(left) > 1 and load < NEVER
+    assert min(alone, together) > 50
