@@ -163,7 +163,7 @@ def _better(worth: Sequence[float], one: MostValuable, other: MostValuable) -> M
     return replace(one if value[0] >= value[1] else other, most=min(one.most, other.most))
 
 
-def _on_their_best(resolved: ResolvedProblem, gpus: Sequence[AllocatedGpu], most: float) -> MostValuable:
+def _on_their_best(resolved: ResolvedProblem, gpus: Sequence[MpsGpu], most: float) -> MostValuable:
     """
     Returns the workloads that are served by the GPUs of most value alone, of as many as there are.
 
@@ -190,17 +190,13 @@ def _on_their_best(resolved: ResolvedProblem, gpus: Sequence[AllocatedGpu], most
     return MostValuable(served, most, partial(_left_on, gpus, served))
 
 
-def _left_on(gpus: Sequence[AllocatedGpu], served: Sequence[int]) -> list[AllocatedGpu]:
-    """Returns the GPUs with the partitions of some workloads, numbered among these; fewer neighbours slow nobody."""
+def _left_on(gpus: Sequence[MpsGpu], served: Sequence[int]) -> list[MpsGpu]:
+    """Returns the GPUs with the residents of some workloads, numbered among these; fewer neighbours slow nobody."""
     number = {w: i for i, w in enumerate(served)}
-    left: list[AllocatedGpu] = []
+    left: list[MpsGpu] = []
     for gpu in gpus:
-        if isinstance(gpu, CutGpu):
-            segments = [one._replace(workload=number[one.workload]) for one in gpu.segments if one.workload in number]
-            left.append(CutGpu(gpu.gpu, tuple(segments)))
-        else:
-            residents = [replace(one, workload=number[one.workload]) for one in gpu.residents if one.workload in number]
-            left.append(MpsGpu(gpu.gpu, tuple(residents)))
+        residents = [replace(one, workload=number[one.workload]) for one in gpu.residents if one.workload in number]
+        left.append(MpsGpu(gpu.gpu, tuple(residents)))
     return [gpu for gpu in left if gpu.is_used]
 
 

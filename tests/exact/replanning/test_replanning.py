@@ -4,7 +4,11 @@ from collections import Counter
 from random import Random
 
 import pytest
+from problems.instances import problem_of
+from problems.plan_pairs import planned
 
+from sliceplan.solver.api import replan
+from sliceplan.solver.exact.replanning import replanning
 from sliceplan.solver.exact.replanning.replanning import _maximal_additions
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.geometry import placement_rules, valid_layouts
@@ -32,3 +36,26 @@ def test_additions_are_those_of_the_layouts_that_hold_what_stands_and_no_more_th
         found = _maximal_additions(rules, standing, usable)
         assert sorted(map(profiles_of, found)) == sorted(largest)
         assert set(found) <= set(beside)
+
+
+def test_a_known_plan_is_where_the_search_begins(monkeypatch):
+    """Its values of the variables are those of the same plan, and keep every constraint that is asked about."""
+    heard = []
+    values = replanning._ReplanningProgram.values
+
+    def noted(program, known):
+        own = values(program, known)
+        heard.append((known, program.decoded(own, known.stopped, "", None, frozenset())))
+        return own
+
+    monkeypatch.setattr(replanning._ReplanningProgram, "values", noted)
+    services = [{"model": model, "rate_rps": 500, "slo_ms": 250} for model in ("resnet50", "vgg16", "bert")]
+    more = [{**one, "rate_rps": 1900} for one in services]
+    replan(problem_of(more), planned(problem_of(services), "parvagpu"), move_price=0.1)
+    assert heard
+    for known, again in heard:
+        assert known.patterns
+        assert known.partitions
+        assert (dict(again.patterns), again.partitions) == (dict(known.patterns), dict(known.partitions))
+        assert [(one.number, one.kept) for one in again.kept] == [(one.number, one.kept) for one in known.kept]
+        assert again.moved <= known.moved

@@ -7,7 +7,9 @@ import pytest
 from problems.igniter_instances import V100, random_mps_problem, table_3
 from problems.instances import problem_of
 
+from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.api import solve
+from sliceplan.solver.check import check
 from sliceplan.solver.exact.fleet.fleet_by_sets import list_sets
 from sliceplan.solver.exact.fleet.fleet_by_surroundings import PlanAndBound, SurroundingsSearch
 from sliceplan.solver.exact.mps.columns import item_tables
@@ -19,8 +21,9 @@ from sliceplan.solver.exact.surroundings.dive import dive
 from sliceplan.solver.exact.surroundings.plan_builder import PlanBuilder
 from sliceplan.solver.exact.surroundings.price_search import PriceSearch
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.model.plan import Status
+from sliceplan.solver.model.plan import Search, Status
 from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.planners.exact_plans.answers import of_known
 
 NEVER = 1e18
 
@@ -122,6 +125,21 @@ def test_a_search_hands_on_whatever_is_better_and_ends_with_a_proof():
     assert search.best in seen
     assert [one.bound[0] for one in seen] == sorted(one.bound[0] for one in seen)
     assert [one.cost for one in seen] == sorted((one.cost for one in seen), reverse=True)
+
+
+@pytest.mark.parametrize("problem", [random_mps_problem(8, 1), whole(table_3(2))], ids=["different", "alike"])
+def test_a_plan_that_is_taken_holds_every_service(problem):
+    """The check shares no code with what deals services to the places of a plan."""
+    resolved = resolve(problem, shipped_profiles())
+    sets = list_sets(resolved)
+    plan = packed_on_each(resolved)[0]
+    dear = PlanAndBound(plan, 1e6, (3.06, "one GPU at least"))
+    search = SurroundingsSearch(resolved, sets, customers_of(resolved, sets.shared), dear, lambda _: None)
+    assert search._build(NEVER)
+    taken = of_known(resolved, search.best.gpus, Search(stopped="interrupted", time_limit_s=60, solver=None))
+    taken = completed(problem, taken, shipped_profiles())
+    assert check(problem, taken, shipped_profiles()) == []
+    assert taken.cost_per_hour == pytest.approx(search.best.cost)
 
 
 def test_counts_of_gpus_are_kept():

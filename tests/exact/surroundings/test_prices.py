@@ -15,7 +15,7 @@ from problems.mps_feasible import drawn
 
 from sliceplan.solver.exact.mps.items import mps_items
 from sliceplan.solver.exact.mps.packed_residents import packed_on_each
-from sliceplan.solver.exact.surroundings import price_search, smooth_prices
+from sliceplan.solver.exact.surroundings import exact_price, price_search, smooth_prices
 from sliceplan.solver.exact.surroundings.cells import collected, grid
 from sliceplan.solver.exact.surroundings.customers import customers_of
 from sliceplan.solver.exact.surroundings.exact_price import Effort, TypePrices
@@ -120,6 +120,20 @@ def test_dear_sets_are_possible_and_worth_more_than_a_gpu_and_change_no_limit(se
         assert high[list(one)].sum() > 1, one
         assert possible(guests, np.array([one])).all(), one
     assert prices.price(low, Effort(0.0, 2_000, 200), NEVER).most == pytest.approx(before, rel=3e-4)
+
+
+def test_cells_that_cannot_be_halved_and_have_too_many_sets_end_the_search(monkeypatch):
+    """Their ranges are as narrow as may be: they stay as they are, and nothing is known of their sets."""
+    case = drawn(1, guests=7, usual=True)
+    guests = guests_of(case.mps, case.items)
+    cells, typical = cells_for(case, guests)
+    cells = cells.of(np.flatnonzero(np.isfinite(cells.high).all(axis=1) & ~cells.more))
+    monkeypatch.setattr(exact_price, "EACH", 0)
+    prices = TypePrices(guests, np.arange(len(guests)), cells, typical / exact_price.NARROWEST * 1e6)
+    clock = iter(range(50))  # looks at the time, of which there is enough: a search without end runs out of them
+    monkeypatch.setattr(exact_price.time, "monotonic", lambda: float(next(clock)))
+    assert prices.worth_more(np.full(len(guests), 0.5), 0.1, 1_000, NEVER) is None
+    assert prices.size == len(cells) == 5
 
 
 def test_dear_sets_are_met_where_a_resident_alone_is_worth_more_than_a_gpu():

@@ -65,7 +65,7 @@ def test_counts_of_too_many_combinations_are_left_alone():
 @pytest.mark.parametrize("block", range(2))
 def test_cuts_exclude_no_counts_that_have_a_plan_and_prove_no_more_than_there_is(block, monkeypatch):
     """Counts that a new cut excludes have no plan; what the cuts prove together is no more than the least cost."""
-    excluded, found_plans, judged = [], 0, 0
+    excluded, found_plans, judged, cuts = [], 0, 0, 0
     excluding = module._Search.with_counts
 
     def watched(self, counts, deadline):
@@ -106,11 +106,13 @@ def test_cuts_exclude_no_counts_that_have_a_plan_and_prove_no_more_than_there_is
             found_plans += 1
             assert_is_a_plan(counted.plan, supply, demands)
             assert counted.plan.cost * step >= least * (1 - Fraction(1, 10**6))
+        cuts += len(excluded)
         for counts in excluded:
             fleet = tuple(entry.model_copy(update={"count": counts.get(g, 0)}) for g, entry in enumerate(problem.fleet))
             assert least_cost(problem.model_copy(update={"fleet": fleet}), profiles) is None, (seed, counts)
     assert judged >= 12
     assert found_plans >= 3
+    assert cuts >= 1
 
 
 def filled(demands, fleet, proven, steps):

@@ -109,6 +109,18 @@ def test_prices_of_a_size_that_nobody_wants_are_raised_as_far_as_the_cuts_leave_
     assert module._raised(np.array([5, 1, 1]), np.array([1, 2]), supply, np.full(3, 10)).tolist() == [5, 5, 10]
 
 
+def test_sizes_that_nobody_wants_stay_as_dear_as_they_are_where_the_wanted_one_costs_a_whole_step():
+    """Of a price that is wanted one part of a step is enough, which is more than the other sizes may cost."""
+    demands = Demands(np.array([[1.0, 1e-6, 1e-6]]), np.array([1]), np.array([NO_LIMIT]))
+    supply = Supply(np.diag([3, 3, 3]), np.arange(3), np.array([3.0, 1.0, 1.0]), np.full(3, np.inf))
+    price = np.array([1.0, 0.3141592, 0.2718281])
+    listed = listed_covers(demands, price, np.array([0.01]))
+    prices = whole_prices(price, supply, np.array([3, 1, 1]), listed.covers)
+    assert prices.in_steps[0] == 1.0
+    assert (price * (1 - 1e-4) <= prices.in_steps).all()
+    assert (prices.in_steps[1:] <= 1 / 3).all()
+
+
 def test_sums_beyond_64_bits_are_left_to_floats(monkeypatch):
     demands = Demands(np.array([[0.3, 0.7]]), np.array([1]), np.array([NO_LIMIT]))
     supply = Supply(np.array([[2, 0], [0, 1]]), np.zeros(2, dtype=np.int64), np.full(2, 4.0), np.array([np.inf]))
