@@ -61,7 +61,14 @@ def main() -> None:
     arguments = parser.parse_args()
     needs_chromium()
     say_what_it_ran_on(f"{arguments.services} {RANDOM}")
-    start, tables = first_paint_s(arguments.repeats)
+    # The page's server starts a worker a core: one server for all that is measured on it.
+    with tempfile.TemporaryDirectory() as folder, running_page(folder) as address:
+        measure(arguments, address)
+
+
+def measure(arguments: argparse.Namespace, address: str) -> None:
+    """Prints what each takes on a server that just began to listen."""
+    start, tables = first_paint_s(address, arguments.repeats)
     print(
         f"load {os.getloadavg()[0]:.1f}; seconds from opening the page to its title and to the solved demo's picture:"
     )
@@ -73,7 +80,7 @@ def main() -> None:
             f"load {os.getloadavg()[0]:.1f}; from opening the page to the plan of two pasted services, four steps:",
             end=" ",
         )
-        print(f"{first_plan_s(arguments.plans):.2f} s")
+        print(f"{first_plan_s(address, arguments.plans):.2f} s")
     problem = random_problem(arguments.services, arguments.seed)
     plan = solve(problem)
     # The most finely cut ones, as the figure to reach is one of partitions.
@@ -89,7 +96,7 @@ def main() -> None:
     print(f"drawn in the browser in {wall:.3f} s, {processor:.3f} s of processor time")
     alone = len(blocks_of(plan, problem))
     blocks = alone if plan.gpus_used <= MOST_ROWS else len(alike_chart(plan, problem, alike(plan.gpus)).data[0].x)
-    seconds = on_the_page_s(dump_problem(problem), plan.gpus_used, blocks, arguments.repeats)
+    seconds = on_the_page_s(address, dump_problem(problem), plan.gpus_used, blocks, arguments.repeats)
     print(
         f"{plan.gpus_used} GPUs, {alone} blocks, those alike together, on the page: {seconds:.3f} s from the click to "
         "the picture"
@@ -132,7 +139,9 @@ def least_and_median(seconds: list[tuple[float, float, float]]) -> str:
     return f"at least {least} (CPU {min(processor):.2f}), median {median}"
 
 
-def first_paint_s(repeats: int) -> tuple[list[tuple[float, float, float]], list[tuple[float, float, float]]]:
+def first_paint_s(
+    address: str, repeats: int
+) -> tuple[list[tuple[float, float, float]], list[tuple[float, float, float]]]:
     """
     Returns seconds from opening the page to its title and to the demo's picture, then to the tables of Workloads.
 
@@ -140,7 +149,7 @@ def first_paint_s(repeats: int) -> tuple[list[tuple[float, float, float]], list[
     is the first at all on a server that just began to listen; each list has `repeats` more.
     """
     found: tuple[list[tuple[float, float, float]], ...] = ([], [])
-    with tempfile.TemporaryDirectory() as folder, running_chromium() as browser, running_page(folder) as address:
+    with running_chromium() as browser:
         visits = [("", DEMO_DRAWN, found[0])] * (repeats + 1) + [("/workloads", TABLES, found[1])] * repeats
         for path, what, seconds in visits:
             tab = browser.new_context(viewport={"width": 1280, "height": 1400}).new_page()
@@ -156,11 +165,11 @@ def first_paint_s(repeats: int) -> tuple[list[tuple[float, float, float]], list[
     return found[0], found[1]
 
 
-def first_plan_s(repeats: int) -> float:
+def first_plan_s(address: str, repeats: int) -> float:
     """Returns the seconds from opening the page to the plan of two pasted services, the median; people take longer."""
     cells = "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t200\nphotos\tvgg16\t80\t250"
     seconds = []
-    with tempfile.TemporaryDirectory() as folder, running_chromium() as browser, running_page(folder) as address:
+    with running_chromium() as browser:
         for _ in range(repeats + 1):
             tab = browser.new_context(viewport={"width": 1280, "height": 1400}).new_page()
             began = time.perf_counter()
@@ -173,7 +182,7 @@ def first_plan_s(repeats: int) -> float:
             tab.get_by_role("heading", name=re.compile(r"^\d+ GPUs?, \$")).wait_for(timeout=60_000)
             seconds.append(time.perf_counter() - began)
             tab.context.close()
-    # On a server that just began to listen, the first one also waits for the workers.
+    # The first one may also wait for the workers.
     return statistics.median(seconds[1:])
 
 
@@ -183,9 +192,9 @@ def busy_s(client: CDPSession) -> float:
     return next(float(one["value"]) for one in metrics if one["name"] == "TaskDuration")
 
 
-def on_the_page_s(problem: str, gpus: int, blocks: int, repeats: int) -> float:
+def on_the_page_s(address: str, problem: str, gpus: int, blocks: int, repeats: int) -> float:
     """Returns the seconds from a click on the screen's link to its picture, the median; the plan is there."""
-    with tempfile.TemporaryDirectory() as folder, running_page(folder) as address, running_chromium() as browser:
+    with running_chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 1400})
         page.set_default_timeout(120_000)
         page.goto(f"{address}/workloads")

@@ -6,6 +6,7 @@ millionth is not, whatever the size of the figure.
 import pytest
 from problems.igniter_instances import example
 from problems.instances import problem_of
+from support.solved import Solved
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
@@ -20,7 +21,7 @@ CUT = problem_of(
     fleet=[{"gpu": "A100-80GB", "price_per_hour": 0.035}],
 )
 SHARED = example()
-PLANS = {problem.name: solve(problem).model_dump_json() for problem in (CUT, SHARED)}
+PLANS = Solved(CUT, SHARED)
 
 
 def plan_of(problem):

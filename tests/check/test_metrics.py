@@ -5,6 +5,7 @@ import random
 import pytest
 from problems.igniter_instances import example
 from problems.instances import problem_of
+from support.solved import Solved
 
 from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
@@ -25,7 +26,7 @@ CUT = problem_of(
     name="cut-and-whole",
 )
 SHARED = example()
-PLANS = {problem.name: solve(problem).model_dump_json() for problem in (CUT, SHARED)}
+PLANS = Solved(CUT, SHARED)
 
 
 def found(problem, change):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from oracles.check_scalar import wrong_gpus_and_rates
 from problems.instances import random_problem
 from problems.shop import mixed
+from support.solved import Solved
 
-from sliceplan.solver.api import solve
 from sliceplan.solver.check.fleet import used_gpus, wrong_fleet
 from sliceplan.solver.check.plan import check
 from sliceplan.solver.check.totals import wrong_totals
@@ -19,7 +19,7 @@ from sliceplan.solver.model.digest import reference
 from sliceplan.solver.model.plan import Plan
 
 PROBLEMS = [random_problem(8, seed=5), mixed()]
-PLANS = [solve(problem).model_dump_json() for problem in PROBLEMS]
+PLANS = Solved(*PROBLEMS)
 
 SERVED = {
     "workload": st.sampled_from(["nobody", "w0", "w1", *(one.name for one in PROBLEMS[1].workloads)]),
@@ -82,7 +82,7 @@ def damaged(draw, plan):
 @given(st.data())
 def test_a_damaged_plan_is_judged_as_by_the_plain_version(data):
     number = data.draw(st.sampled_from(range(len(PROBLEMS))))
-    problem, plan = PROBLEMS[number], json.loads(PLANS[number])
+    problem, plan = PROBLEMS[number], json.loads(PLANS[PROBLEMS[number].name])
     if data.draw(st.booleans()):
         workloads = list(problem.workloads)
         at = data.draw(st.integers(0, len(workloads) - 1))
@@ -108,11 +108,11 @@ def test_a_damaged_plan_is_judged_as_by_the_plain_version(data):
 
 @pytest.mark.parametrize("number", range(len(PROBLEMS)))
 def test_columns_of_another_plan_or_problem_are_not_used(number):
-    problem, plan = PROBLEMS[number], Plan.model_validate_json(PLANS[number])
+    problem, plan = PROBLEMS[number], Plan.model_validate_json(PLANS[PROBLEMS[number].name])
     columns = plan_columns(problem, plan)
     assert plan_columns(problem, plan, columns) is columns
     assert check(problem, plan, shipped_profiles(), columns) == []
-    worse = json.loads(PLANS[number])
+    worse = json.loads(PLANS[PROBLEMS[number].name])
     worse["gpus"][0]["partitions"][0]["serves"][0]["latency_ms"] /= 2
     found = check(problem, Plan.model_validate_json(json.dumps(worse)), shipped_profiles(), columns)
     assert any("ms; the" in violation.message for violation in found)

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 from problems.instances import problem_of
+from support.solved import Solved
 
-from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
 from sliceplan.solver.check import prices as prices_module
 from sliceplan.solver.check.prices import _is_offered, _wrong_rent
@@ -19,7 +19,7 @@ from sliceplan.solver.model.plan import Plan, SizePrice
 MIXED = example_problems()["mixed"]
 """A100 under MIG, V100 and T4 under MPS or whole; there are too few T4, so they have a rent."""
 CUT = problem_of([{"model": "resnet50", "rate_rps": 900, "slo_ms": 200}])
-PLANS = {problem.name: solve(problem).model_dump_json() for problem in (MIXED, CUT)}
+PLANS = Solved(MIXED, CUT)
 A100, T4 = "A100-80GB", "T4"
 
 

@@ -3,8 +3,8 @@
 import pytest
 from problems.igniter_instances import example
 from problems.instances import problem_of
+from support.solved import Solved
 
-from sliceplan.solver.api import solve
 from sliceplan.solver.check import check
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.consistency import STOPPED
@@ -16,9 +16,8 @@ SHADOW = example(shadow_percent=10)
 TWO_PRICES = problem_of(ONE, name="two-prices", fleet=[{"gpu": "A100-80GB"}, {"gpu": "T4", "sharing": ["exclusive"]}])
 IMPOSSIBLE = problem_of([*ONE, {"model": "vgg16", "rate_rps": 1, "slo_ms": 0.01}], name="impossible")
 NOT_TAKEN = problem_of(ONE * 2, name="not-taken", spare_gpu_loss=True)
-PLANNERS = {"not-taken": "parvagpu"}
 PROBLEMS = (SPARE, SHADOW, TWO_PRICES, IMPOSSIBLE, NOT_TAKEN)
-PLANS = {one.name: solve(one, PLANNERS.get(one.name, "exact")).model_dump_json() for one in PROBLEMS}
+PLANS = Solved(*PROBLEMS, planners={"not-taken": "parvagpu"})
 
 NO_LIMIT = {"stopped": "time_limit", "time_limit_s": None, "solver": None}
 

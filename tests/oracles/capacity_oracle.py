@@ -5,6 +5,7 @@ Geometry and what partitions carry are mig_oracle.py's; amounts are fractions, a
 """
 
 import itertools
+import math
 from fractions import Fraction
 
 from oracles.mig_oracle import TooManyError, capacities, cuts
@@ -34,38 +35,52 @@ def most_capacity(problem, profiles, weights, missing=0.0):
 
 
 def _most(problem, own, sizes, supply, weights, missing):
-    """Gives partition after partition to a workload or to nobody; a state is what matters of each workload."""
-    rates = [
+    """
+    Gives partition after partition to a workload or to nobody; a state is what matters of each workload.
+
+    Amounts are counted in a unit of which all are whole multiples, and so are weights: fractions add up slowly.
+    """
+    workloads = problem.workloads
+    rates_rps = [
         Fraction(one.rate_rps) * (1 + Fraction(problem.settings.headroom)) * (1 - Fraction(missing))
-        for one in problem.workloads
+        for one in workloads
     ]
-    enough = [max(one.min_replicas, one.max_replicas or 0) for one in problem.workloads]
-    states = {tuple((Fraction(0), 0) for _ in rates): Fraction(0)}
+    carried_rps = {size: [Fraction(one.get(size, 0)) for one in own] for size in sizes}
+    unit_rps = _unit([*rates_rps, *itertools.chain(*carried_rps.values())])
+    unit = _unit(map(Fraction, weights))
+    rates = [int(rate / unit_rps) for rate in rates_rps]
+    weight = [int(Fraction(one) / unit) for one in weights]
+    enough = [max(one.min_replicas, one.max_replicas or 0) for one in workloads]
+    most = [math.inf if one.max_replicas is None else one.max_replicas for one in workloads]
+    states = {((0, 0),) * len(rates): 0}
     for size, number in zip(sizes, supply, strict=True):
-        carried = [Fraction(one.get(size, 0)) for one in own]
+        carried = [int(rps / unit_rps) for rps in carried_rps[size]]
+        useful = [(w, more, more * weight[w]) for w, more in enumerate(carried) if more]
         for _ in range(number):
             grown = dict(states)
             for state, value in states.items():
-                for w, more in enumerate(carried):
-                    limit = problem.workloads[w].max_replicas
-                    if not more or (limit is not None and state[w][1] >= limit):
+                for w, more, adds in useful:
+                    part, replicas = state[w]
+                    if replicas >= most[w]:
                         continue
-                    changed = (min(state[w][0] + more, rates[w]), min(state[w][1] + 1, enough[w]))
+                    changed = (min(part + more, rates[w]), min(replicas + 1, enough[w]))
                     to = (*state[:w], changed, *state[w + 1 :])
-                    worth = value + Fraction(weights[w]) * more
-                    if grown.get(to, Fraction(-1)) < worth:
-                        grown[to] = worth
+                    if grown.get(to, -1) < value + adds:
+                        grown[to] = value + adds
             states = grown
             if len(states) > MOST_STATES:
                 raise TooManyError("too many states")
-    return max(
-        (
-            value
-            for state, value in states.items()
-            if all(
-                part >= rate and replicas >= one.min_replicas
-                for (part, replicas), rate, one in zip(state, rates, problem.workloads, strict=True)
-            )
-        ),
-        default=None,
-    )
+    found = [
+        value
+        for state, value in states.items()
+        if all(
+            part >= rate and replicas >= one.min_replicas
+            for (part, replicas), rate, one in zip(state, rates, workloads, strict=True)
+        )
+    ]
+    return max(found) * unit_rps * unit if found else None
+
+
+def _unit(amounts):
+    """Returns a fraction of which all amounts are whole multiples."""
+    return Fraction(1, math.lcm(*(amount.denominator for amount in amounts)))

@@ -75,16 +75,22 @@ def least_cost(problem, profiles, missing=0.0):
     covers = [covers_of(problem, capacity[w], w, missing) for w in range(len(problem.workloads))]
     if not all(covers):
         return None
-    types = [entry.gpu for entry in problem.fleet]
-    price = [Fraction(repr(entry.price_per_hour)) for entry in problem.fleet]
     sizes = sorted({key for one in capacity for key in one})
+    price = [Fraction(repr(entry.price_per_hour)) for entry in problem.fleet]
+    # Whole numbers are added up much more quickly than fractions.
+    unit = Fraction(1, math.lcm(*(each.denominator for each in price)))
+    fleet = [
+        (entry.gpu, tuple(name for of, name in sizes if of == entry.gpu), entry.available, int(each / unit))
+        for entry, each in zip(problem.fleet, price, strict=True)
+    ]
+    columns = [[i for i, (of, _) in enumerate(sizes) if of == entry.gpu] for entry in problem.fleet]
 
     def cost(demand):
-        total = Fraction(0)
-        for gpu, entry, each in zip(types, problem.fleet, price, strict=True):
-            own = tuple(sorted((name, n) for (of, name), n in zip(sizes, demand, strict=True) if of == gpu and n))
-            gpus = fewest_gpus(gpu, tuple(sorted({name for of, name in sizes if of == gpu})), own)
-            if entry.available is not None and gpus > entry.available:
+        """Returns the least cost of these partitions in units; None: there are too few GPUs."""
+        total = 0
+        for (gpu, names, available, each), own in zip(fleet, columns, strict=True):
+            gpus = _counted(gpu, names, tuple([demand[i] for i in own]))
+            if available is not None and gpus > available:
                 return None
             total += gpus * each
         return total
@@ -106,7 +112,7 @@ def least_cost(problem, profiles, missing=0.0):
                 if known[total] is not None and (cheapest is None or known[total] <= cheapest):
                     grown.add(total)
         reached = grown
-    return min((known[demand] for demand in reached), default=None)
+    return unit * min(known[demand] for demand in reached) if reached else None
 
 
 def _upper(vectors, cost):
@@ -268,9 +274,14 @@ def cuts(gpu, names):
 def fewest_gpus(gpu, names, demand):
     """Returns how many GPUs of a type have these partitions; `demand` holds pairs of name and number."""
     wanted = dict(demand)
-    if sum(wanted.values()) > MOST_PARTITIONS:
+    return _counted(gpu, names, tuple(wanted.get(name, 0) for name in names))
+
+
+def _counted(gpu, names, demand):
+    """Returns how many GPUs of a type have these partitions; `demand` holds the number of each name."""
+    if sum(demand) > MOST_PARTITIONS:
         raise TooManyError(f"more than {MOST_PARTITIONS} partitions")
-    return _fewest(gpu, names, tuple(wanted.get(name, 0) for name in names))
+    return _fewest(gpu, names, demand)
 
 
 @cache

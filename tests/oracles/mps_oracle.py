@@ -178,22 +178,29 @@ class Oracle:
         coefficients = self.interference(tasks[choices[0].task].workload, gpu).gpu
         memory = [self.memory_mib(task.workload, gpu) for task in tasks]
 
+        alone = [task.alone for task in tasks]
+        most = list(most_each or [1] * len(tasks))
+
         def grown(chosen, first, left, mib):
+            """`most`: how often each task may still be added."""
             self.tried += (len(choices) - first) // LOOKED_AT
+            if len(chosen) == clients:
+                return
+            nobody_else = any(alone[one.task] for one in chosen)
             for i in range(first, len(choices)):
                 one = choices[i]
-                there = sum(other.task == one.task for other in chosen)
-                if one.units > left or there >= (most_each[one.task] if most_each else 1):
+                t = one.task
+                if one.units > left or most[t] <= 0 or mib + memory[t] > memory_mib:
                     continue
-                if chosen and (tasks[one.task].alone or any(tasks[other.task].alone for other in chosen)):
-                    continue
-                if mib + memory[one.task] > memory_mib or len(chosen) == clients:
+                if chosen and (alone[t] or nobody_else):
                     continue
                 together = [*chosen, one]
                 carried = self.carried(together, coefficients)
                 if carried is not None:
                     yield tuple(other.task for other in together), carried
-                    yield from grown(together, i, left - one.units, mib + memory[one.task])
+                    most[t] -= 1
+                    yield from grown(together, i, left - one.units, mib + memory[t])
+                    most[t] += 1
 
         yield from grown([], 0, units, 0.0)
 

@@ -16,7 +16,7 @@ from sliceplan.solver.model.plan import Status
 SERVED = (Status.OPTIMAL, Status.FEASIBLE)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problems())
 def test_every_plan_passes_check_and_costs_at_least_the_proven_bound(problem):
     """Property: every planner's plan passes `check` (run by the front door) and none is below the bound."""

@@ -10,7 +10,7 @@ from support.needs import PUBLISHED, reason
 from sliceplan.solver.formats.parvagpu import read_parvagpu
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.profile import MeasuredPoint, Profile
-from sliceplan.solver.performance.fitting import fit_error, fit_profile, measured_time_ms, relative_errors
+from sliceplan.solver.performance.fitting import fit_curve, fit_error, fit_profile, measured_time_ms, relative_errors
 from sliceplan.solver.performance.saturating import batch_time_ms
 
 MODELS = (
@@ -97,10 +97,21 @@ def test_95_percent_of_the_measured_points_are_met_within_10_percent(
 def test_fitting_again_predicts_the_same_times(
     model: str, measured: dict[str, Profile], shipped: dict[str, Profile]
 ) -> None:
-    again = fit_profile(measured[model], MAX_PROCESSES)
-    assert again.provenance == shipped[model].provenance
-    assert len(again.odd_points) == len(shipped[model].odd_points)
-    for old, new in zip(shipped[model].curves, again.curves, strict=True):
+    """
+    Of one model all curves, of each other one every third, from another on than of the one before: all sizes and
+    numbers of processes have their turn. What all curves state is compared with what was measured above.
+    """
+    first = MODELS.index(model)
+    curves = shipped[model].curves[first % 3 :: 3]
+    if first == 0:
+        whole = fit_profile(measured[model], MAX_PROCESSES)
+        assert whole.provenance == shipped[model].provenance
+        assert len(whole.odd_points) == len(shipped[model].odd_points)
+        curves, again = shipped[model].curves, whole.curves
+    else:
+        again = tuple(fit_curve(points_of(measured[model], one.mig_profile, one.processes)) for one in curves)
+    assert len(curves) >= 4
+    for old, new in zip(curves, again, strict=True):
         batches = np.arange(1, old.max_batch + 1)
         assert (old.mig_profile, old.processes, old.max_batch) == (new.mig_profile, new.processes, new.max_batch)
         np.testing.assert_allclose(batch_time_ms(new, batches), batch_time_ms(old, batches), rtol=0.01)

@@ -28,16 +28,16 @@ def contents(plan, gpu):
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_2000_random_transitions_hold_at_every_cut_and_with_a_spare_gpu_nothing_falls_short(part):
+def test_1000_random_transitions_hold_at_every_cut_and_with_a_spare_gpu_nothing_falls_short(part):
     count = 0
-    for name, old, new in pairs(range(part, 40, 4), most_services=5, plans=8):
+    for name, old, new in pairs(range(part, 20, 4), most_services=5, plans=8):
         count += 1
         spare = min(1, count % 5)
         found = plan_transition(old, new, idle=IdleGpus({A100: spare}))
         assert replay(old, found.assigned, found.transition) == [], name
         if spare:
             assert not found.transition.shortfalls, name
-    assert count >= 500
+    assert count >= 250
 
 
 def test_the_least_disturbance_is_at_most_that_of_exchange_and_compact():

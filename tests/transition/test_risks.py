@@ -1,5 +1,6 @@
 """What may go wrong on the way, and what stays, against figures that are found otherwise."""
 
+from functools import cache
 from math import inf
 from types import SimpleNamespace
 
@@ -24,7 +25,10 @@ from sliceplan.solver.transition.risks import (
 
 A100 = "A100-80GB"
 
-PAIRS = list(pairs(range(300, 312)))
+
+@cache
+def drawn_pairs():
+    return list(pairs(range(300, 312)))
 
 
 def of_kind(found, what):
@@ -33,7 +37,7 @@ def of_kind(found, what):
 
 def test_staying_partitions_are_those_that_no_step_touches():
     kept = 0
-    for name, old, new in PAIRS:
+    for name, old, new in drawn_pairs():
         moved = plan_transition(old, new)
         before, after = ({gpu.id: gpu for gpu in plan.gpus} for plan in (old, moved.assigned))
         for gpu in moved.transition.gpus:
@@ -48,7 +52,7 @@ def test_staying_partitions_are_those_that_no_step_touches():
 
 def test_a_service_falls_short_exactly_where_its_load_passes_one():
     short, busy = 0, 0
-    for name, old, new in PAIRS:
+    for name, old, new in drawn_pairs():
         transition = plan_transition(old, new).transition
         moments = busiest_moments(transition, old, new)
         missing = {one.workload: one for one in transition.shortfalls if one.from_s is not None}

@@ -1,6 +1,7 @@
 """GPUs that are divided alike, drawn once: nothing is lost, and a row says what each of its GPUs says."""
 
 from collections import Counter
+from functools import cache
 
 import pytest
 from problems.instances import random_problem
@@ -14,22 +15,31 @@ from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
 
 LARGE = random_problem(120, 4)
-PLAN = solve(LARGE)
-KINDS = alike(PLAN.gpus)
+PROBLEMS = {"large": LARGE, "shop": shop()} | {name: example_problems()[name] for name in ("mixed", "igniter")}
 
 
-def test_every_gpu_is_in_one_kind_and_the_most_frequent_is_first():
-    assert Counter(gpu.id for kind in KINDS for gpu in kind.gpus) == Counter(gpu.id for gpu in PLAN.gpus)
-    counts = [len(kind.gpus) for kind in KINDS]
+@cache
+def plan_of(name):
+    return solve(PROBLEMS[name])
+
+
+@pytest.fixture
+def kinds():
+    return alike(plan_of("large").gpus)
+
+
+def test_every_gpu_is_in_one_kind_and_the_most_frequent_is_first(kinds):
+    assert Counter(gpu.id for kind in kinds for gpu in kind.gpus) == Counter(gpu.id for gpu in plan_of("large").gpus)
+    counts = [len(kind.gpus) for kind in kinds]
     assert counts == sorted(counts, reverse=True)
-    for kind in KINDS:
+    for kind in kinds:
         sizes = {tuple(sorted(str(part.mig_profile) for part in gpu.partitions)) for gpu in kind.gpus}
         assert len(sizes) == 1
 
 
-def test_a_row_is_as_wide_as_a_gpu_and_names_how_many_there_are():
-    figure = alike_chart(PLAN, LARGE, KINDS)
-    shown = KINDS[:MOST_ROWS]
+def test_a_row_is_as_wide_as_a_gpu_and_names_how_many_there_are(kinds):
+    figure = alike_chart(plan_of("large"), LARGE, kinds)
+    shown = kinds[:MOST_ROWS]
     rows = Counter()
     for row, width in zip(figure.data[0].y, figure.data[0].x, strict=True):
         rows[row] += width
@@ -38,9 +48,9 @@ def test_a_row_is_as_wide_as_a_gpu_and_names_how_many_there_are():
     assert [text.split(" GPU")[0] for text in figure.layout.yaxis.ticktext] == [f"<b>{len(k.gpus)}" for k in shown]
 
 
-def test_places_of_several_services_are_grey_and_say_how_many():
-    figure = alike_chart(PLAN, LARGE, KINDS)
-    first = KINDS[0]
+def test_places_of_several_services_are_grey_and_say_how_many(kinds):
+    figure = alike_chart(plan_of("large"), LARGE, kinds)
+    first = kinds[0]
     largest = max(part.size for gpu in first.gpus for part in _serving(gpu))
     names = {part.name for gpu in first.gpus for part in _serving(gpu) if part.size == largest}
     assert figure.data[0].text[0].startswith(f"{len(names)} service")
@@ -50,11 +60,10 @@ def test_places_of_several_services_are_grey_and_say_how_many():
 @pytest.mark.parametrize("by", COLOUR_BY)
 def test_any_colouring_draws_mixed_fleets_and_shared_gpus(by):
     for name in ("mixed", "igniter"):
-        problem = example_problems()[name]
-        plan = solve(problem)
-        figure = alike_chart(plan, problem, alike(plan.gpus), colour_by=by)
+        plan = plan_of(name)
+        figure = alike_chart(plan, PROBLEMS[name], alike(plan.gpus), colour_by=by)
         assert len(figure.data[0].x) == len(figure.data[0].hovertext)
-    alone = alike_chart(solve(shop()), shop(), alike(solve(shop()).gpus), colour_by=by)
+    alone = alike_chart(plan_of("shop"), PROBLEMS["shop"], alike(plan_of("shop").gpus), colour_by=by)
     assert len(alone.layout.yaxis.ticktext) <= 4
 
 
