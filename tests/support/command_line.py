@@ -1,9 +1,9 @@
 """
 The command lines in processes of their own, without each of them importing everything anew.
 
-A server process that has imported `sliceplan` and its solvers once is forked for each call: a real process, with
-its own streams, exit code and working folder, in some hundredths of a second. What depends on a fresh start (warnings
-at import, signals, what gets imported) is tested by starting Python instead.
+A server process that has imported `sliceplan` and its solvers once (warm_commands.py) is forked for each call: a real
+process, with its own streams, exit code and working folder, in some hundredths of a second. What depends on a fresh
+start (warnings at import, signals, what gets imported) is tested by starting Python instead.
 """
 
 import importlib
@@ -14,12 +14,12 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+from unittest import mock
 
 from support.main_module import without_main_module
 
 MODULES = ("sliceplan.solver.cli", "sliceplan.agent.cli")
-FRONT_DOOR = [f"sliceplan.solver.api.{name}" for name in ("capacity", "comparing", "moving", "planning", "pricing")]
-PRELOADED = [*MODULES, *FRONT_DOOR, __name__]
+PRELOADED = [*MODULES, "support.warm_commands", __name__]
 
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(PRELOADED)
@@ -31,14 +31,21 @@ def call(module, *arguments, env=None):
     with tempfile.TemporaryDirectory() as folder:
         streams = [Path(folder) / name for name in ("stdout", "stderr")]
         environment = dict(os.environ if env is None else env)
-        process = _processes.Process(
-            target=_run, args=(module, list(map(str, arguments)), environment, Path.cwd(), *streams)
-        )
-        with without_main_module():
-            process.start()
+        process = started(_run, module, list(map(str, arguments)), environment, Path.cwd(), *streams)
         process.join()
         command = [sys.executable, "-m", module, *map(str, arguments)]
         return subprocess.CompletedProcess(command, process.exitcode, *(path.read_text() for path in streams))
+
+
+def started(function, *arguments):
+    """Calls a function of a module in a process that is forked; returns the process."""
+    process = _processes.Process(target=function, args=arguments)
+    # What cannot be imported from where the server starts is not preloaded, and nothing says so.
+    folders = [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH")]
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
+    with without_main_module(), mock.patch.dict(os.environ, path):
+        process.start()
+    return process
 
 
 def _run(module, arguments, environment, folder, *streams):
