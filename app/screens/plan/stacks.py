@@ -51,8 +51,11 @@ STACKS = (
         ("dra",),
         "ResourceClaimTemplates, and a Deployment for each service that claims from them.",
         (
-            "Cut the GPUs first (mig-parted, or the scripts below), or let the driver do it (DynamicMIG).",
-            "`kubectl apply -f claims.yaml`, then `kubectl apply -f deployments.yaml`.",
+            "Cut the GPUs first (by mig-parted or by scripts, two other choices above), or let the driver do it "
+            "(DynamicMIG).",
+            "`kubectl apply -f {path:dra/claims.yaml}`. A Deployment for each service comes with the container images, "
+            "which you type above.",
+            "`kubectl apply -f {path:dra/deployments.yaml}`.",
         ),
         (
             "Where instances start: a claim names a MIG size only.",
@@ -98,9 +101,11 @@ STACKS = (
         ("mig-parted", "mig-parted-checkpoint"),
         "A configuration for each node (how many instances of which size), and a checkpoint with their very places.",
         (
-            "With the checkpoint: `nvidia-mig-parted restore -f FILE`. Else `nvidia-mig-parted apply -f FILE -c NAME`, "
-            "as the file's first lines say.",
-            "Then `nvidia-mig-parted assert` with the same options: apply has reported success where nothing was done.",
+            "On {node}, as root, for the very places: `nvidia-mig-parted restore -f {path:mig-parted-checkpoint}`.",
+            "On {node}, as root, where the places may be any: "
+            "`nvidia-mig-parted apply -f {path:mig-parted} -c {config:mig-parted}`.",
+            "Then `nvidia-mig-parted assert -f {path:mig-parted} -c {config:mig-parted}`: apply has reported success "
+            "where nothing was done. Any other node has files of its own.",
         ),
         ("Services, batch sizes and processes.", "Shares under MPS.", "In the configuration: where instances start."),
     ),

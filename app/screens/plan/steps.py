@@ -14,8 +14,11 @@ from ...widgets.files import dated_name
 PROGRAMS = ("docker", "kubectl", "nvidia-mig-parted", "sh", "sliceplan", "sliceplan-agent")
 """That steps call."""
 
-OF_A_FORMAT = re.compile(r"\{(path|named):([a-z-]+)\}")
-"""What stands in a step for a file of a format, or for the name of the Kubernetes object in it."""
+OF_A_FORMAT = re.compile(r"\{(path|named|config):([a-z-]+)(?:/([a-z.-]+))?\}")
+"""
+What stands in a step for a file of a format, the first one or that of a name, or for what is in it: the name of the
+Kubernetes object, or of mig-parted's configuration.
+"""
 
 VARIABLES = re.compile(r"/run/sliceplan/services/\S+\.env")
 """Files of variables that a script for a node writes."""
@@ -34,11 +37,13 @@ def steps_for(steps: Sequence[str], made: Mapping[str, Export], problem: str, pl
     ----------
     steps
         With {file}, {node} and {gpus} for the first file, the first node and its GPUs; {variables} for the first file
-        of variables that it writes; {path:FORMAT} and {named:FORMAT} for the file of a format, and the object in it.
+        of variables that it writes; {path:FORMAT}, {path:FORMAT/FILE}, {named:FORMAT} and {config:FORMAT} for a file of
+        a format, the object in it, and mig-parted's configuration in it.
     """
     files = in_download(made)
     path, text = next(iter(files.items()))
-    file = path if len(files) > 1 else dated_name(problem, PurePath(path).name)
+    as_taken = {one: one if len(files) > 1 else dated_name(problem, PurePath(one).name) for one in files}
+    file = as_taken[path]
     node = next((gpu.node for gpu in plan.gpus if gpu.node is not None), None)
     there = Counter(gpu.gpu for gpu in plan.gpus if gpu.node == node and gpu.sharing != "cores")
     variables = VARIABLES.search(text)
@@ -50,19 +55,26 @@ def steps_for(steps: Sequence[str], made: Mapping[str, Export], problem: str, pl
     }
     filled = []
     for step in steps:
-        if {name for _, name in OF_A_FORMAT.findall(step)} <= made.keys():
-            one = OF_A_FORMAT.sub(lambda found: _of_a_format(found[1], made, found[2]), step)
+        if all(_is_made(made, name, named) for _, name, named in OF_A_FORMAT.findall(step)):
+            one = OF_A_FORMAT.sub(lambda found: _of_a_format(found, made, as_taken), step)
             for word, meaning in words.items():
                 one = one.replace(word, meaning)
             filled.append(one)
     return filled
 
 
-def _of_a_format(what: str, made: Mapping[str, Export], name: str) -> str:
-    file, text = next(iter(made[name].files.items()))
+def _is_made(made: Mapping[str, Export], name: str, file: str) -> bool:
+    """Tells whether there is a format, and the file of it that is named."""
+    return name in made and (not file or file in made[name].files)
+
+
+def _of_a_format(found: re.Match[str], made: Mapping[str, Export], as_taken: Mapping[str, str]) -> str:
+    what, name, file = found.groups()
+    file = file or next(iter(made[name].files))
     if what == "path":
-        return _path(made, name, file)
-    named: str = parse_text(text, file)["metadata"]["name"]
+        return as_taken[_path(made, name, file)]
+    read = parse_text(made[name].files[file], file)
+    named: str = read["metadata"]["name"] if what == "named" else next(iter(read["mig-configs"]))
     return named
 
 

@@ -124,6 +124,23 @@ def test_commands_for_docker_name_the_script_as_it_is_downloaded_and_a_file_that
     assert page.code[-1].value.startswith("sh -eu a.sh\n")
 
 
+@pytest.mark.parametrize("images", ["", "registry.example/server:1.0"])
+def test_steps_for_claims_name_what_was_written_as_it_is_downloaded(images):
+    page = solved()
+    page.selectbox(key="take_stack").set_value("Kubernetes with DRA (dynamic resource allocation)").run()
+    page.text_area(key="take_images").set_value(images).run()
+    written = page.selectbox(key="take_shown").options if images else [dated_name("demo", "claims.yaml")]
+    assert page.code[-1].value.splitlines() == [f"kubectl apply -f {file}" for file in written]
+
+
+def test_steps_for_mig_parted_leave_out_a_checkpoint_that_could_not_be_written_and_name_the_configuration():
+    page = solved()
+    page.selectbox(key="take_stack").set_value("mig-parted on the machines").run()
+    file, (label,) = dated_name("demo", "gpu-node-1.mig-parted.yaml"), yaml.safe_load(page.code[0].value)["mig-configs"]
+    commands = [f"nvidia-mig-parted {what} -f {file} -c {label}" for what in ("apply", "assert")]
+    assert page.code[-1].value.splitlines() == commands
+
+
 def test_reasons_that_are_many_are_counted():
     findings = [Finding("p", str(number), "is wrong; use --format dra") for number in range(5)]
     each = [f"- p: {number} is wrong; use “{STACKS[1].name}”" for number in range(5)]
@@ -298,7 +315,8 @@ def test_commands_in_the_steps_of_a_stack_can_be_copied():
 @pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.slug)
 def test_steps_name_files_by_their_paths_in_the_download(stack):
     """A word of a step that ends as one of the files does is its whole path there."""
-    made = {name: Export({f"{name}.yaml": f"metadata: {{name: of-{name}}}"}) for name in stack.formats}
+    text = "metadata: {{name: of-{0}}}\nmig-configs: {{of-{0}: []}}"
+    made = {name: Export({f"{name}.yaml": text.format(name)}) for name in stack.formats}
     steps = steps_for(stack.how, made, "demo", solve(DEMO, "parvagpu"))
     paths = set(in_download(made))
     words = {word.strip(".,;:") for step in steps for word in re.split(r"[\s`]", step)}
