@@ -1,6 +1,6 @@
 """What residents that carry a rate together cost at least, against every few of them."""
 
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -117,6 +117,10 @@ def test_no_few_residents_on_several_types_cost_less(types):
                 rest,
                 price,
             )
+            level = LEVELS if rest == 1 else min(max(int(rest * LEVELS), 1), LEVELS - 1)
+            ways = (way for way in product(range(level + 1), repeat=types) if sum(way) == level)
+            costs = (sum(usd * own.cost[0, at] for own, usd, at in zip(found, price, way, strict=True)) for way in ways)
+            assert cost[0] == pytest.approx(min(costs))
             fluid = (rates.gpus[0] * price).min()
             assert fluid * rest <= cost[0] * (1 + 1e-9), (of_type, rest, price)
             if np.isfinite(cost[0]):

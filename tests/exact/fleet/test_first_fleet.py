@@ -14,6 +14,7 @@ from problems.mps_draws import drawn, small_gpus
 
 from sliceplan.solver.allocation.completed import completed
 from sliceplan.solver.check import check
+from sliceplan.solver.exact.fleet import first_fleet as first_fleet_module
 from sliceplan.solver.exact.fleet.first_fleet import first_fleet
 from sliceplan.solver.exact.fleet.fleet_answer import price_of
 from sliceplan.solver.exact.fleet.fleet_by_prices import fleet_prices
@@ -135,6 +136,27 @@ def test_services_for_which_igniters_batch_size_or_one_gpu_is_not_enough_are_pac
     replicas = Counter(w for gpu in gpus for w in gpu.workloads)
     assert replicas[0] == 1 < replicas[1]
     assert replicas[2] == 3
+
+
+@pytest.mark.parametrize("joint", [None, "dear", "cheap"])
+@pytest.mark.parametrize("types", [1, 2])
+def test_all_on_one_type_are_tried_where_services_where_they_cost_least_have_no_plan_or_types_are_several(
+    monkeypatch, joint, types
+):
+    """The cheapest of both is taken."""
+    fleet = [FLEET[0], {"gpu": "T4", "sharing": ["mps"]}][:types]
+    workloads = [one.model_dump(exclude_unset=True) for one in random_mps_problem(6, 1).workloads]
+    resolved = resolve(problem_of(workloads, fleet=fleet), shipped_profiles())
+    packed = packed_on_each(resolved)
+    assert len(resolved.mps) == types
+    least = min(price_of(resolved, gpus) for gpus in packed)
+    known = {None: None, "dear": [*packed[0], *packed[0]], "cheap": packed[0][:1]}[joint]
+    monkeypatch.setattr(first_fleet_module, "_by_costs", lambda *_: known)
+    gpus, _ = first(resolved)
+    if joint == "cheap" or (joint and types == 1):
+        assert gpus == known
+    else:
+        assert price_of(resolved, gpus) == least
 
 
 def test_counts_that_it_does_not_keep_leave_no_first_plan():

@@ -29,3 +29,17 @@ def test_a_time_limit_that_ended_the_search_for_split_rates_is_why_a_gap_is_left
     found = solve_by_sets(resolved, list_sets(resolved), lambda _: (), (), None, time.monotonic() + 60)
     assert found.gpus is not None
     assert found.stopped == stopped
+
+
+@pytest.mark.parametrize(
+    ("cost", "known", "greater"),
+    [(5.0, 7.0, 7.0), (5.0, 4.0, 5.0), (None, 4.0, 4.0), (5.0, None, 5.0)],
+)
+def test_of_two_bounds_the_greater_one_counts(cost, known, greater):
+    bound = fleet_by_sets._Bound(cost, "own", infeasible=False)
+    assert fleet_by_sets._greater(bound, known and (known, "known")).cost == greater
+
+
+def test_a_bound_that_proves_that_there_is_no_plan_is_greater_than_any():
+    bound = fleet_by_sets._Bound(None, "own", infeasible=True)
+    assert fleet_by_sets._greater(bound, (7.0, "known")) is bound

@@ -2,11 +2,15 @@
 
 from collections import Counter
 from random import Random
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
-from problems.instances import problem_of
+from ortools.math_opt.python import mathopt
+from problems.instances import problem_of, random_problem
 from problems.plan_pairs import planned
 
+from sliceplan.solver.analysis.replanning import replan as analysis
 from sliceplan.solver.api import replan
 from sliceplan.solver.exact.replanning import replanning
 from sliceplan.solver.exact.replanning.replanning import _maximal_additions
@@ -59,3 +63,51 @@ def test_a_known_plan_is_where_the_search_begins(monkeypatch):
         assert (dict(again.patterns), again.partitions) == (dict(known.patterns), dict(known.partitions))
         assert [(one.number, one.kept) for one in again.kept] == [(one.number, one.kept) for one in known.kept]
         assert again.moved <= known.moved
+
+
+def asked_of_the_program(monkeypatch, problem, running):
+    """Returns what `solve_replanning` is asked first of a problem and a plan that runs."""
+    heard = []
+    real = replanning.solve_replanning
+
+    def noted(*arguments, **options):
+        heard.append(arguments)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(analysis, "solve_replanning", noted)
+    replan(problem, running)
+    return heard[0]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_of_equally_cheap_plans_it_is_one_that_moves_fewest(monkeypatch, seed):
+    """Property: with one move less the program that counts them as a limit finds no plan of that cost."""
+    problem = random_problem(5, seed)
+    asked = asked_of_the_program(monkeypatch, problem, planned(problem, "parvagpu"))
+    found = replanning.solve_replanning(*asked, time_limit_s=30)
+    assert found.stopped == "proved"
+    if found.moved:
+        fewer = replanning.solve_replanning(*asked, most_moves=len(found.moved) - 1, time_limit_s=30)
+        assert fewer.least is None or fewer.least > found.least
+
+
+def test_a_search_that_ended_early_proves_what_its_dual_bound_says_and_no_more(monkeypatch):
+    problem = random_problem(5, 1)
+    asked = asked_of_the_program(monkeypatch, problem, planned(problem, "parvagpu"))
+    real = replanning.run_highs
+
+    def early(*arguments, **options):
+        result = real(*arguments, **options)
+        bounds = SimpleNamespace(dual_bound=-np.inf, primal_bound=np.inf)
+        ending = SimpleNamespace(reason=mathopt.TerminationReason.FEASIBLE, detail="", objective_bounds=bounds)
+        return SimpleNamespace(
+            termination=ending,
+            has_primal_feasible_solution=lambda: True,
+            variable_values=result.variable_values,
+            objective_value=result.objective_value,
+        )
+
+    monkeypatch.setattr(replanning, "run_highs", early)
+    found = replanning.solve_replanning(*asked, time_limit_s=30)
+    assert (found.stopped, found.least) == ("time_limit", None)
+    assert found.patterns is not None

@@ -8,7 +8,7 @@ from problems.igniter_instances import freely_shared
 
 from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
 from sliceplan.solver.exact.shared_capacity import answer
-from sliceplan.solver.exact.shared_capacity.apart import set_apart
+from sliceplan.solver.exact.shared_capacity.apart import _fewer, set_apart
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
 from sliceplan.solver.exact.shared_capacity.program import meets, value_of
@@ -62,6 +62,18 @@ def test_without_time_the_plan_stays():
     nothing = MasterPrices(np.zeros(N), np.zeros(N), np.zeros(N))
     found = set_apart(resolved, [figures], np.ones(N), nothing, plan, lambda *_: None, deadline=time.monotonic())
     assert found == plan
+
+
+def test_others_stay_where_they_are_unless_fewer_gpus_hold_them():
+    resolved, figures, plan = planned(1, (1,), 5)
+    anyone = np.zeros(N, dtype=bool)
+    by_gpu = {figures.mps.gpu: figures}
+    again = [one.gpu for one in reversed(plan)]
+    one_alone = [figures.content([resident]) for one in plan for resident in one.gpu.residents]
+    assert _fewer(resolved, by_gpu, anyone, plan, [], lambda *_: again, 1.0) is plan
+    assert _fewer(resolved, by_gpu, anyone, plan, [], lambda *_: None, 1.0) is plan
+    found = _fewer(resolved, by_gpu, anyone, one_alone, [], lambda *_: again, 1.0)
+    assert [one.gpu for one in found] == again
 
 
 class _ReachedError(Exception):

@@ -6,7 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, milp
+from scipy.sparse import csr_array
 
+from sliceplan.solver.exact.shared_capacity import asked_rows
 from sliceplan.solver.exact.shared_capacity.prices import MasterPrices, limit_at
 from sliceplan.solver.exact.shared_capacity.program import best_mix, master_prices, meets, value_of
 
@@ -112,6 +114,18 @@ def test_a_limit_is_what_gpus_are_worth_less_what_rates_and_least_replicas_take_
     limit = limit_at(resolved, prices, {"A": 40.0, "B": 7.0}, {"A": 2, "B": 3})
     assert limit == pytest.approx(80 + 21 - (5 + 5) + 15 - (2 + 2), rel=1e-8)
     assert limit > 102
+
+
+def test_a_program_that_has_no_solution_in_time_has_no_prices(monkeypatch):
+    resolved, *_ = drawn(0)
+    nothing = SimpleNamespace(status=1, x=None, fun=None, ineqlin=SimpleNamespace(marginals=None))
+    monkeypatch.setattr(asked_rows, "linprog", lambda *_, **__: nothing)
+    rows = asked_rows.AskedRows.of(resolved)
+    one = np.array([0])
+    asked = rows.matrix(one, one, np.ones(1), np.ones(1), 1)
+    assert (
+        rows.best(np.ones(1), asked, csr_array((1, 1)), np.ones(1), unit=1.0, method="highs", time_limit_s=0.0) is None
+    )
 
 
 def test_prices_on_the_way_to_others():
