@@ -1,6 +1,7 @@
 """Limits of cells by multipliers: against every choice of residents, one by one."""
 
 import random
+import time
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from problems.mps_draws import small_gpus
 
 from sliceplan.solver.exact.shared_capacity import content_limit as module
 from sliceplan.solver.exact.shared_capacity.cells import Cell
-from sliceplan.solver.exact.shared_capacity.content_limit import _Search
+from sliceplan.solver.exact.shared_capacity.content_limit import PricedCell, _Limited, _Search, content_limit
 
 from .test_each_content import looked_at, one_by_one
 
@@ -52,6 +53,45 @@ def test_no_content_of_a_cell_is_worth_more_than_its_limit_at_any_multipliers(un
                 assert most_of(figures, found.choices, price, charge, cell) == pytest.approx(most)
     assert limits > 40
     assert more > 5
+
+
+def test_steps_of_multipliers_lower_limits(monkeypatch):
+    """Where what residents may carry is more than a cell lets them ask for."""
+    monkeypatch.setattr(module, "best_content", lambda *_: None)
+    lower = 0
+    for seed in range(40):
+        asked = looked_at(seed, 3)
+        if asked is None:
+            continue
+        figures, choices, price, charge, cell = asked
+        limits = []
+        for steps in (1, 6):
+            monkeypatch.setattr(module, "STEPS", steps)
+            search = _Search(figures, price, charge)
+            limits.append(-search.limited(cell, [0.0] * len(search.scale), choices).negative_limit)
+        assert limits[1] <= limits[0]
+        lower += limits[1] < 0.9 * limits[0]
+    assert lower >= 2
+
+
+def test_a_search_ends_where_no_cell_may_hold_more_than_what_is_known(monkeypatch):
+    """The cell might, and neither of its halves does."""
+    figures, choices, price, charge, _ = next(one for seed in range(40) if (one := looked_at(seed, 2)) is not None)
+    ends = [float(own.max()) for own in choices.demands]
+    cell = Cell((1, 2), (0.0,) * len(ends), tuple(ends))
+    limits = iter((10.0, 4.0, 4.5))
+
+    def limited(search, cell, multipliers, choices):
+        search.made += 1
+        return _Limited(-next(limits), search.made, cell, multipliers, cell.low, choices)
+
+    monkeypatch.setattr(_Search, "limited", limited)
+    within = [PricedCell(cell, (0.0,) * len(ends))]
+    found = content_limit(
+        figures, price, charge, known=5.0, within=within, gap=0.0, cells=30, deadline=time.monotonic() + 60
+    )
+    assert found.limit == 5.0
+    assert next(limits, None) is None
 
 
 def most_of(figures, choices, price, charge, cell):

@@ -15,7 +15,7 @@ from sliceplan.solver.exact.turns.columns.slots import alone_on
 USD = np.array([1.0, 2.8])
 
 
-def drawn_exchanges(seed, *, slots_kept=True, memory=False, pieces=1, busier=1.0):
+def drawn_exchanges(seed, *, slots_kept=True, memory=False, pieces=1, busier=1.0, in_time=True, usd=USD):
     """Returns exchanges of twelve services or pieces on two sizes, and contents of each alone on the larger size."""
     rng = random.Random(seed)
     rule, rate_rps = drawn_turns(rng, 12 // pieces, slots_kept=slots_kept)
@@ -25,9 +25,9 @@ def drawn_exchanges(seed, *, slots_kept=True, memory=False, pieces=1, busier=1.0
     bears_ms = []
     for one in slots:
         longest = rule.longest_ms(one.batch, one.latency_ms, rate_rps)
-        bears_ms.append(np.where(longest >= one.latency_ms, longest, 0.0))
+        bears_ms.append(np.where(in_time & (longest >= one.latency_ms), longest, 0.0))
     is_alone = np.array([one.alone_rps >= rate_rps for one in slots])
-    exchanges = Exchanges(slots, USD, bears_ms, is_alone, owner, rule)
+    exchanges = Exchanges(slots, usd, bears_ms, is_alone, owner, rule)
     start = [alone_on(slots, 1 if w % 2 or not is_alone[0, w] else 0, w) for w in range(12)]
     return exchanges, start, (slots, rule, rate_rps, owner)
 
@@ -129,3 +129,28 @@ def test_exchanges_are_weighed_by_how_full_they_would_leave_a_partition(slots_ke
                 ends[min(len(left), 2), 1 if load < 1 else 2 if load < NEVER else 3] += 1
     # One and more that have room, more that are too many, and one and more of whom some are never in time.
     assert min(ends[1, 1], ends[2, 1], ends[2, 2], ends[1, 3], ends[2, 3]) > 10, ends
+
+
+def test_smaller_partitions_take_the_place_of_one_on_which_its_services_are_more_of_a_load():
+    """As many as cost no more, if what its services take of them costs less."""
+    ends = Counter()
+    for seed, size, usd in product(range(5), (1, 2, 3), (2.5, 4.0)):
+        exchanges, _, (slots, rule, rate_rps, _) = drawn_exchanges(seed, busier=1 + seed, usd=np.array([1.0, usd]))
+        own = random.Random(seed).sample(range(12), size)
+        loads = []
+        for one in slots:
+            longest = rule.longest_ms(one.batch, one.latency_ms, rate_rps)
+            longest_ms = np.where(longest >= one.latency_ms, longest, 0.0)
+            loads.append(load_of(one, longest_ms, one.alone_rps >= rate_rps, own))
+        found = exchanges._smaller([exchanges._measured(1, own), exchanges._measured(0, ())])
+        assert sorted(w for one in found for w in one.services) == sorted(own)
+        is_less = loads[0] < usd * loads[1]
+        assert [one.slot for one in found] == ([0] * int(usd) + [0] if is_less else [1, 0])
+        ends[is_less] += 1
+    assert min(ends[True], ends[False]) >= 5, ends
+
+
+def test_services_that_are_never_in_time_need_no_memory_of_a_round():
+    exchanges, *_ = drawn_exchanges(1, memory=True, in_time=False)
+    found = exchanges._measured(0, (0, 1))
+    assert (found.load, found.over_memory) == (NEVER, 0.0)
