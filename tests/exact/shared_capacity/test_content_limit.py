@@ -3,7 +3,9 @@
 import random
 import time
 from dataclasses import replace
+from itertools import combinations_with_replacement
 
+import numpy as np
 import pytest
 from problems.mps_draws import small_gpus
 
@@ -53,6 +55,35 @@ def test_no_content_of_a_cell_is_worth_more_than_its_limit_at_any_multipliers(un
                 assert most_of(figures, found.choices, price, charge, cell) == pytest.approx(most)
     assert limits > 40
     assert more > 5
+
+
+def test_without_multipliers_the_limit_is_what_shares_that_fit_are_worth_at_the_lower_end_of_the_cell(monkeypatch):
+    """Property: against every choice of up to so many residents, whatever they ask for."""
+    monkeypatch.setattr(module, "best_content", lambda *_: None)
+    monkeypatch.setattr(module, "STEPS", 1)
+    judged = 0
+    for seed in range(40):
+        asked = looked_at(seed, 3)
+        if asked is None:
+            continue
+        figures, choices, price, charge, cell = asked
+        carried = figures.carried_among(choices, cell.low, 3)
+        value = price[choices.workload] * carried - charge[choices.workload]
+        useful = np.flatnonzero((carried > 0) & (value > 0)).tolist()
+        best = 0.0
+        for number in (1, 2, 3):
+            for chosen in combinations_with_replacement(useful, number):
+                rows = list(chosen)
+                of_whom = choices.workload[rows].tolist()
+                if choices.units[rows].sum() <= figures.mps.capacity_units and not any(
+                    figures.once[w] and of_whom.count(w) > 1 for w in of_whom
+                ):
+                    best = max(best, float(value[rows].sum()))
+        search = _Search(figures, price, charge)
+        found = search.limited(cell, [0.0] * len(search.scale), choices)
+        assert -found.negative_limit == pytest.approx(best, rel=1e-8)
+        judged += best > 0
+    assert judged > 10
 
 
 def test_steps_of_multipliers_lower_limits(monkeypatch):

@@ -1,6 +1,8 @@
 """Plans by prices: every service has a place, every GPU holds, and none is more than the bound allows."""
 
 import time
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -73,6 +75,20 @@ def test_services_of_which_no_set_is_known_stand_alone(monkeypatch):
     held = [column.items for column in plan.columns]
     assert sorted(item for items in held for item in items) == list(range(12))
     assert len(held) in (11, 12)
+
+
+@pytest.mark.parametrize(("clients", "most"), [(48, 3), (2, 2)])
+def test_sets_of_more_residents_than_a_gpu_has_clients_have_no_allocation(clients, most):
+    resolved = resolve(random_mps_problem(12, 0), shipped_profiles())
+    resolved = replace(resolved, mps={gpu: replace(mps, clients=clients) for gpu, mps in resolved.mps.items()})
+    shared = mps_items(resolved, parts=False)
+    customers = customers_of(resolved, shared)
+    search = PriceSearch.near(resolved, customers, [gpu for plan in packed_on_each(resolved) for gpu in plan])
+    builder = PlanBuilder(customers, search.types, item_tables(resolved, shared))
+    triples = [(0, three) for three in combinations(range(12), 3)]
+    pairs = [(0, two) for two in combinations(range(12), 2)]
+    found = builder.columns(search.centre, [*triples, *pairs], len(triples) + len(pairs))
+    assert max(len(column.items) for column in found) == most
 
 
 def test_services_that_are_worth_nothing_have_a_place_too():
