@@ -13,6 +13,7 @@ import sys
 import pytest
 from problems.instances import ROOT
 from support.chromium import CHROMIUM
+from support.command_line import call_script
 from support.needs import BROWSER, skip_without
 
 
@@ -33,8 +34,7 @@ def benchmark(clone):
     variables = {name: value for name, value in os.environ.items() if name != "SLICEPLAN_REFERENCE"}
 
     def run(name, *options):
-        command = [sys.executable, f"tests/benchmarks/{name}.py", *map(str, options)]
-        done = subprocess.run(command, cwd=clone, env=variables, capture_output=True, text=True, check=False)
+        done = call_script(f"tests/benchmarks/{name}.py", *options, folder=clone, env=variables)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         first, *lines = done.stdout.splitlines()

@@ -9,6 +9,7 @@ start (warnings at import, signals, what gets imported) is tested by starting Py
 import importlib
 import multiprocessing
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -28,12 +29,21 @@ _processes.set_forkserver_preload(PRELOADED)
 def call(module, *arguments, env=None):
     """Runs `python -W error -m MODULE ARGUMENTS`; `env`: all of the environment, else that of the tests."""
     assert module in MODULES
-    with tempfile.TemporaryDirectory() as folder:
-        streams = [Path(folder) / name for name in ("stdout", "stderr")]
+    return _done(_run, ["-m", module], arguments, env, Path.cwd())
+
+
+def call_script(script, *arguments, folder, env):
+    """Runs `python SCRIPT ARGUMENTS` in a folder; what it imports of tests is what stands beside it, not these ones."""
+    return _done(_run_script, [script], arguments, env, folder)
+
+
+def _done(run, program, arguments, env, folder):
+    with tempfile.TemporaryDirectory() as kept:
+        streams = [Path(kept) / name for name in ("stdout", "stderr")]
         environment = dict(os.environ if env is None else env)
-        process = started(_run, module, list(map(str, arguments)), environment, Path.cwd(), *streams)
+        process = started(run, program[-1], list(map(str, arguments)), environment, folder, *streams)
         process.join()
-        command = [sys.executable, "-m", module, *map(str, arguments)]
+        command = [sys.executable, *map(str, program), *map(str, arguments)]
         return subprocess.CompletedProcess(command, process.exitcode, *(path.read_text() for path in streams))
 
 
@@ -49,14 +59,28 @@ def started(function, *arguments):
 
 
 def _run(module, arguments, environment, folder, *streams):
+    _begin([module, *arguments], environment, folder, streams)
+    warnings.simplefilter("error")
+    importlib.import_module(module).main()
+
+
+def _run_script(script, arguments, environment, folder, *streams):
+    _begin([script, *arguments], environment, folder, streams)
+    tests = str(Path(__file__).resolve().parents[1])
+    sys.path[:] = [str(Path(script).resolve().parent), *(entry for entry in sys.path if entry != tests)]
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(f"{tests}{os.sep}"):
+            del sys.modules[name]
+    runpy.run_path(script, run_name="__main__")
+
+
+def _begin(words, environment, folder, streams):
     for number, path in enumerate(streams, start=1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    warnings.simplefilter("error")
-    sys.argv = [module, *arguments]
-    importlib.import_module(module).main()
+    sys.argv = words
 
 
 def sliceplan(*arguments, env=None):
