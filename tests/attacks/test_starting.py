@@ -89,8 +89,13 @@ def test_what_interrupts_the_end_of_python_itself_ends_it_without_a_traceback():
     assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
-@pytest.mark.parametrize("arguments", [["show", PLAN], ["gpus"], ["compare", ROOT / "plans" / "igniter.yaml"]])
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize(
+    ("arguments", "encoding"),
+    [
+        *[(arguments, encoding) for arguments in (["show", PLAN], ["gpus"]) for encoding in ("ascii", "latin-1")],
+        (["compare", ROOT / "plans" / "igniter.yaml"], "ascii"),
+    ],
+)
 def test_a_terminal_that_knows_few_characters_is_shown_the_codes_of_the_others(arguments, encoding):
     program = "import sys; from sliceplan.solver.starting import sliceplan; sys.argv = ['sliceplan', *{}]; sliceplan()"
     done = run(program.format([str(argument) for argument in arguments]), PYTHONIOENCODING=encoding)

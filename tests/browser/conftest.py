@@ -24,7 +24,7 @@ def window(browser, address):
     The browser that all tests open their tabs in, for the page's program is then read once; no tab knows another.
 
     Nothing moves in it, for frames that nobody looks at are a quarter of all its CPU; what a test opens in a window of
-    its own moves, as at most people's.
+    its own moves, as at most people's, but for logins.
     """
     context = browser.new_context(reduced_motion="reduce")
     # The process of the server's tabs ends with the last of them, and what it has compiled is gone: one stays.

@@ -22,7 +22,7 @@ def opened(browser):
     with ExitStack() as stack:
 
         def open_address(address):
-            context = browser.new_context(viewport={"width": 1280, "height": 900})
+            context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
             stack.callback(context.close)
             page = context.new_page()
             page.goto(address)

@@ -12,6 +12,7 @@ import sys
 import pytest
 from problems.igniter_instances import random_mps_problem
 from problems.instances import ROOT, second_type, two_type_problem
+from support.command_line import sliceplan
 
 from sliceplan.solver.commands.searching import searching
 from sliceplan.solver.formats.profile_files import write_profiles
@@ -78,13 +79,7 @@ def interrupted(folder, *arguments, when):
 
 
 def assert_holds(folder, problem, plan):
-    done = subprocess.run(
-        [*SLICEPLAN, "check", problem, plan, "--profiles", "second.yaml"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = sliceplan("check", folder / problem, folder / plan, "--profiles", folder / "second.yaml")
     assert done.returncode == 0, done.stderr
 
 
