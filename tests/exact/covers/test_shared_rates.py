@@ -67,6 +67,21 @@ def test_units_are_not_rounded_up_for_what_rounding_may_miss():
     assert found.taken(np.array([1.0 + 1e-5]), np.ones(1))[0] == pytest.approx(0.6)
 
 
+def test_on_two_types_a_rest_may_cost_less_than_on_either():
+    """Property: where one type has few units and another small shares, which then carry what is beyond a whole unit."""
+    draw, both = np.random.default_rng(3), 0
+    for _ in range(60):
+        units = [2, 20]
+        fluid, least = [float(draw.uniform(0.5, 2.0)), float(draw.uniform(0.5, 2.0))], [0.5, 0.05]
+        price = np.array([1.0, draw.uniform(1.0, 2.0) * fluid[0] / fluid[1]])
+        rest = float(draw.uniform(0.3, 1.0))
+        cost, taken = rates(fluid, least, units).taken(np.array([rest]), price)
+        assert cost[0] <= by_trying(fluid, least, units, rest, price) * (1 + 1e-9)
+        assert taken[0] @ price == pytest.approx(cost[0])
+        both += bool((taken[0] > 0).all())
+    assert both > 5, both
+
+
 def test_what_it_costs_is_concave_in_prices():
     """So the demand at some prices bounds what it costs at all others from above."""
     draw = np.random.default_rng(7)
