@@ -1,8 +1,12 @@
 """Which choices of services are tried where partitions carry together what is no sum."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from sliceplan.solver.exact.shedding.valuable_sets import TRIES, _choices
+from sliceplan.solver.exact.shedding import valuable_sets
+from sliceplan.solver.exact.shedding.most_valuable import MostValuable
+from sliceplan.solver.exact.shedding.valuable_sets import TRIES, _choices, most_valuable_sets
 
 
 @pytest.mark.parametrize(
@@ -27,3 +31,21 @@ def test_of_many_services_only_those_of_least_value_are_left_out():
     assert len(tried) == 1 + TRIES
     left_out = [set(range(40)) - set(one) for one in tried[1:]]
     assert left_out == [{39 - i} for i in range(TRIES)]
+
+
+@pytest.mark.parametrize(("seconds", "mps", "served"), [(60.0, {}, [0, 1]), (0.0, {}, [0]), (60.0, {"g": None}, [0])])
+def test_choices_are_tried_while_there_is_time_and_no_gpus_are_under_mps(monkeypatch, seconds, mps, served):
+    """Three are served at the loosest points and one in turns; sets are found for two of the three."""
+    answers = iter((MostValuable([0, 1, 2], 3.0), MostValuable([0], 3.0)))
+    monkeypatch.setattr(valuable_sets, "most_valuable", lambda *_, **__: next(answers))
+    monkeypatch.setattr(valuable_sets, "loosest", lambda resolved: resolved)
+    monkeypatch.setattr(valuable_sets, "unservable_by_sums", lambda _: [])
+    monkeypatch.setattr(
+        valuable_sets,
+        "_served_by_sets",
+        lambda _, served, most, __: MostValuable(served, most) if served == [0, 1] else None,
+    )
+    workloads = [SimpleNamespace(worth=1.0, name=f"w{i}") for i in range(3)]
+    resolved = SimpleNamespace(problem=SimpleNamespace(workloads=workloads), mps=mps, restricted_to=lambda _: None)
+    found = most_valuable_sets(resolved, on_answer=lambda _: None, time_limit_s=seconds)
+    assert (found.served, found.most) == (served, 3.0)
