@@ -1,5 +1,8 @@
 """The planner that lets services take turns with a proven bound."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from oracles.turns_beside_neighbours import fewest_pressed
 from oracles.turns_on_instances import fewest_gpus
@@ -11,8 +14,9 @@ from sliceplan.solver.api import check, solve
 from sliceplan.solver.model.plan import Status
 from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.performance.turns.turn_rule import TurnRule
 from sliceplan.solver.planners import exact_turns
-from sliceplan.solver.planners.exact_plans.turning_partitions import divisions
+from sliceplan.solver.planners.exact_plans.turning_partitions import _of_share, divisions, measured_shares
 
 OTHERS = ("sbp", "sbp-half", "gpulets", "self-tuning")
 
@@ -175,6 +179,23 @@ def test_beside_standby_processes_shares_and_memory_are_less(sharing, memory_mib
     assert plan.gpus_used == (1 if memory_mib is None else 2)
     shared = [gpu for gpu in plan.gpus if gpu.sharing == "mps"]
     assert all(sum(part.sm_percent for part in gpu.partitions) <= 70 for gpu in shared)
+
+
+@pytest.mark.parametrize(("gpus", "rounds"), [(None, True), (("A100-80GB",), True), (("T4",), False)])
+def test_a_service_takes_turns_on_shares_of_gpus_that_it_may_use(gpus, rounds):
+    """Beside one that may use any, and one whose model is not known there."""
+    workloads = [{"model": model, "rate_rps": 9, "slo_ms": 200} for model in ("vgg16", "resnet50")]
+    problem = problem_of(workloads, fleet=[{"gpu": "A100-80GB", "sharing": ["mps"]}], turns="fixed")
+    resolved = resolve(problem, a100_profiles())
+    barred, *others = resolved.problem.workloads
+    problem = resolved.problem.model_copy(update={"workloads": (barred.model_copy(update={"gpus": gpus}), *others)})
+    tables = {key: table for key, table in resolved.tables.items() if key[0] != "resnet50"}
+    rule = TurnRule(np.full(2, 200.0), slots_kept=True)
+    (share, *_) = measured_shares(resolved, resolved.fleet[0])
+    known = _of_share(replace(resolved, problem=problem), resolved.fleet[0], share, rule)
+    assert np.isfinite(known.latency_ms).any(axis=1).tolist() == [rounds, True]
+    unknown = _of_share(replace(resolved, problem=problem, tables=tables), resolved.fleet[0], share, rule)
+    assert np.isfinite(unknown.latency_ms).any(axis=1).tolist() == [rounds, False]
 
 
 def test_a_search_that_is_given_up_says_its_bound(monkeypatch):
