@@ -21,7 +21,7 @@ from sliceplan.app.widgets.actions import ask, solve_now
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.tables import heads_of, show_table
-from sliceplan.app.widgets.texts import listed, literal
+from sliceplan.app.widgets.texts import listed, literal, sentence
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import Problem, Settings
 from sliceplan.solver.model.promise import NEW_SETTINGS
@@ -102,7 +102,7 @@ def _show_read(session: Session, gpu: str, known: Sequence[ModelFacts], text: st
         _say_wrong(wrong)
         return
     for note in read.notes:
-        st.caption(literal(note))
+        st.caption(literal(sentence(note)))
     if missing := [LABELS["workloads"][name].text for name in NEEDED if name not in read.columns]:
         _say_wrong(
             [f"no column is called {' or '.join(missing)}, or by a usual name of that; the example above has all"]

@@ -17,7 +17,7 @@ from sliceplan.app.tables.pasted import Table, read_table
 from sliceplan.app.tables.problem import marks_of, typed
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.tables import heads_of, show_table
-from sliceplan.app.widgets.texts import literal
+from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.sharing import Sharing
@@ -73,7 +73,7 @@ def _paste_table(session: Session, table: Table) -> None:
     if read.problems:
         return
     for note in read.notes:
-        st.caption(literal(note))
+        st.caption(literal(sentence(note)))
     old: pd.DataFrame = getattr(session.tables, table)
     replaced = _with(session.tables, table, read.rows)
     marks = marks_of(found_in(session, replaced), table, len(read.rows)) if read.is_right else read.marks
