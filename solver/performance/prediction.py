@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from ..model.profile import Profile
+from ..model.profile import Profile, SaturatingCurve
 from .interference.igniter import alone
 from .saturating import batch_time_ms, fitted_points
 
@@ -84,7 +85,13 @@ def peak_at_share_rps(profile: Profile, sm_percent: float) -> float | None:
 def peak_rps(profile: Profile, partition: str) -> float | None:
     """Returns the greatest throughput of any operating point on a MIG profile, or on cores; None: no point."""
     measured = [point.throughput_rps for point in profile.by_partition.get(partition, ())]
-    if curves := [curve for curve in profile.curves if curve.mig_profile == partition]:
-        batch, processes, time_ms = fitted_points(curves)
-        measured.append(float(np.max(1000.0 * processes * batch / time_ms)))
+    if curves := tuple([curve for curve in profile.curves if curve.mig_profile == partition]):
+        measured.append(_peak_of_rps(curves))
     return max(measured, default=None)
+
+
+@lru_cache(maxsize=4_096)
+def _peak_of_rps(curves: tuple[SaturatingCurve, ...]) -> float:
+    """Returns the greatest throughput that curves say; every plan is measured and checked by it, of the same models."""
+    batch, processes, time_ms = fitted_points(curves)
+    return float(np.max(1000.0 * processes * batch / time_ms))
