@@ -2,7 +2,7 @@
 Self-tuning as GSLICE does it online, in gpu-lets' port: share and batch of each service follow what a period shows.
 
 Nobody takes turns, neighbours are not known, and no wait for a batch is held against the SLO: most of its claims break
-SLOs where the cycle is kept. The same rule on iGniter's placement, tuned against its model, is `gslice`.
+SLOs where the cycle is kept. iGniter's port, on its own placement and tuned against its model, is `gslice`.
 """
 
 from .time_sharing.of_problem import TurnsPlanner

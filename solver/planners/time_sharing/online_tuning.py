@@ -31,7 +31,7 @@ BAND_PERCENT = 5
 PERIODS = 60
 
 MOST_STEP = 100
-"""Points by which a share changes where a latency is not known, or more than twice the SLO."""
+"""Points by which a share changes at most, a GPU's worth; the source states no limit."""
 
 
 def tuned_online(services: Services, gpus: int) -> Placement | None:
