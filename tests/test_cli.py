@@ -97,7 +97,7 @@ def test_assign_puts_gpus_on_nodes_and_export_writes_a_script_for_each(tmp_path,
 
 
 def test_unknown_planner_names_the_nearest(file):
-    assert_refused(sliceplan("solve", file(GOOD), "--planner", "parvagp"), "Did you mean 'parvagpu'?")
+    assert_refused(sliceplan("solve", file(GOOD), "--planner", "parvagq"), "Did you mean 'parvagpu'?")
 
 
 def test_a_fleet_without_gpus_names_how_many_would_do(file):

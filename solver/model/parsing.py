@@ -31,6 +31,9 @@ MOST_BITS = 1024
 MOST_SHOWN = 60
 """Characters of a value that a message shows."""
 
+MOST_MEANT = 3
+"""Names that a hint offers in place of an unknown one."""
+
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 8
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = MOST_SHOWN
@@ -185,11 +188,23 @@ def read_record(record: type[RecordT], path: Path) -> RecordT:
 
 
 def closest(name: str, names: Iterable[str]) -> str:
-    """Returns a hint at the known name nearest to an unknown one, or the known names if none is near."""
+    """
+    Returns a hint at the known names that an unknown one may stand for, or the known names if none is near.
+
+    Those that begin with what was written come first, the shortest MOST_MEANT of them: of 'A100' the rest was left out,
+    while by letters 'A10' is the nearest. If there are none, it is the one nearest by letters.
+    """
     known = list(names)
-    folded = {item.casefold(): item for item in known}
-    if near := difflib.get_close_matches(name[:MOST_SHOWN].casefold(), folded, n=1, cutoff=0.6):
-        return f"Did you mean {folded[near[0]]!r}?"
+    written = name[:MOST_SHOWN].casefold()
+    meant = sorted(
+        (item for item in known if written and item.casefold().startswith(written)), key=lambda item: (len(item), item)
+    )
+    if not meant:
+        folded = {item.casefold(): item for item in known}
+        meant = [folded[near] for near in difflib.get_close_matches(written, folded, n=1, cutoff=0.6)]
+    if meant:
+        *before, last = map(repr, meant[:MOST_MEANT])
+        return f"Did you mean {', '.join(before)}{' or ' if before else ''}{last}?"
     shown = ", ".join(item[:MOST_SHOWN] for item in known[:12]) + (
         f" and {len(known) - 12} more" if len(known) > 12 else ""
     )

@@ -63,7 +63,13 @@ def test_equal_plans_need_nothing():
 def test_wrong_input_is_refused_with_every_finding(tmp_path):
     spare = ("--spare", "A100=1", "--spare", "T4=x", "--spare", "T4=a/b", "--spare", "T4=1", "--spare", "T4=2")
     done = sliceplan("transition", DEMO, DEMO, *spare)
-    assert_refused(done, "Did you mean 'A10'?", "expected TYPE=N", "T4=a/b", "--spare: T4=2 stands there twice")
+    assert_refused(
+        done,
+        "Did you mean 'A100-40GB' or 'A100-80GB'?",
+        "expected TYPE=N",
+        "T4=a/b",
+        "--spare: T4=2 stands there twice",
+    )
 
     done = sliceplan("transition", DEMO, DEMO, "--spare", "A100-80GB=gpu-node-1/2")
     assert_refused(done, f"--spare: A100-80GB=gpu-node-1/2 is A100-80GB/2 of {DEMO}, which is in use")

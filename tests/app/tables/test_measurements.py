@@ -76,7 +76,10 @@ def test_shares_of_a_gpu_are_percent():
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("ours,A100,1g.10gb,1,4", r"row 2 gpu is 'A100'; not in the catalogue. Did you mean 'A10'"),
+        (
+            "ours,A100,1g.10gb,1,4",
+            r"row 2 gpu is 'A100'; not in the catalogue. Did you mean 'A100-40GB' or 'A100-80GB'",
+        ),
         ("ours,A100-80GB,9g.10gb,1,4", r"row 2 partition is '9g.10gb'; expected one of .*1g.10gb.* or a share"),
         ("ours,A100-80GB,1g.10gb,x,4", "row 2 batch is 'x'; expected a number"),
         ("ours,A100-80GB,1g.10gb,1,4 s", "row 2 latency is '4 s'; this column is in ms: write 4000"),
