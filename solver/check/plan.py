@@ -31,7 +31,7 @@ from .latency import stated_promise
 from .metrics import wrong_metrics
 from .partitions import Predict, wrong_partitions
 from .prices import wrong_gpu_prices, wrong_slice_prices
-from .shares import wrong_shares
+from .shares import SharedGpu, wrong_shares
 from .spares import wrong_spares
 from .together import promised_beside_others
 from .totals import wrong_totals
@@ -112,6 +112,7 @@ def _wrong_gpus(
     together_rps = promised_beside_others(problem, columns)
     judged = np.zeros(len(plan.gpus), dtype=np.bool_)
     unjudged: list[int] = []
+    shared: dict[int, SharedGpu] = {}
     # GPUs that are divided alike are looked at once, all of them that are right in one step.
     by_division = np.argsort(columns.division, kind="stable")
     bounds = np.searchsorted(columns.division[by_division], np.arange(len(columns.example) + 1))
@@ -132,9 +133,7 @@ def _wrong_gpus(
         elif gpu.sharing == "mps":
             for g in members.tolist():
                 own_rps = None if together_rps is None else together_rps[columns.served_on(g)]
-                cut = cuts[g] if cuts else None
-                wrong = wrong_shares(problem, workloads, plan.gpus[g], facts, profiles, cut, own_rps)
-                found += [(int(columns.first[g]), 0, violation) for violation in wrong]
+                shared[g] = SharedGpu(plan.gpus[g], facts, cuts[g] if cuts else None, own_rps)
         elif gpu.sharing == "exclusive":
             if _is_whole(gpu):
                 judged[members] = True
@@ -152,6 +151,9 @@ def _wrong_gpus(
                 unjudged += (columns.first[members] + place).tolist()
             for message in wrong_together:
                 found += _of_each(plan, columns, members, 1, message, len(places) - 1)
+    of_shared = columns.first[list(shared)]
+    wrong_on = wrong_shares(problem, workloads, list(shared.values()), profiles)
+    found += [(int(of_shared[place]), 0, violation) for place, violation in wrong_on]
     found += _needless_cores(plan, columns)
     of_partition = judged[columns.gpu]
     of_partition[unjudged] = False

@@ -5,7 +5,8 @@ Whatever a planner believed, each resident's latency and throughput are recomput
 all residents of its GPU. A figure beyond its limit is a violation with an `excess`; anything else is a plain mistake.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,8 +16,8 @@ from ..model.interference import Interference
 from ..model.plan import GpuCut, Partition, PlannedGpu, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
-from ..performance.interference.igniter import IgniterModel
 from ..performance.interference.prediction import SharedPrediction
+from ..performance.interference.residents import Resident, predict_each
 from .basis import basis_beside
 from .latency import OnPartitions, execution_may_take_ms, held_ms, promise_in_words, promised_rps
 from .shares_in_turn import are_judged_here, wrong_shares_in_turn
@@ -26,59 +27,72 @@ FAR_TOO_LARGE = 10**9
 """Batches beyond this are predicted as this: a damaged plan may state more than an integer of a machine holds."""
 
 
+@dataclass(frozen=True, eq=False)
+class SharedGpu:
+    """A GPU under MPS that is looked at."""
+
+    gpu: PlannedGpu
+    facts: Gpu
+    cut: GpuCut | None = None
+    """What the plan's metrics say of it; None: nothing."""
+    together_rps: Floats | None = None
+    """What its residents are promised beside the others of their services; None: what each is by itself."""
+
+
 def wrong_shares(
     problem: Problem,
     workloads: Mapping[str, Workload],
-    gpu: PlannedGpu,
-    facts: Gpu,
+    shared: Sequence[SharedGpu],
     profiles: Mapping[tuple[str, str], Profile],
-    cut: GpuCut | None = None,
-    together_rps: Floats | None = None,
-) -> Iterator[Violation]:
-    """
-    Yields what is wrong with a GPU under MPS.
+) -> Iterator[tuple[int, Violation]]:
+    """Yields what is wrong with GPUs under MPS, each with the GPU's place in `shared`."""
+    residents: dict[int, list[Resident]] = {}
+    for place, one in enumerate(shared):
+        known_here = [
+            profile.interference if owner and (profile := profiles.get((owner.model, one.gpu.gpu))) else None
+            for partition in one.gpu.partitions
+            for served in partition.serves
+            for owner in [workloads.get(served.workload)]
+        ]
+        if are_judged_here(problem, one.gpu, known_here):
+            in_turn = wrong_shares_in_turn(problem, workloads, one.gpu, one.facts, profiles, one.cut)
+            yield from ((place, wrong) for wrong in in_turn)
+            continue
+        found = list(_wrong_form(workloads, one.gpu, one.facts, profiles))
+        yield from ((place, wrong) for wrong in found)
+        if not found:
+            residents[place] = [
+                Resident(known, min(part.serves[0].batch, FAR_TOO_LARGE), part.sm_percent or 0.0)
+                for part, known in zip(one.gpu.partitions, known_here, strict=True)
+                if known is not None
+            ]
+    for place, figures in zip(residents, predict_each(list(residents.values())), strict=True):
+        coefficients = [resident.coefficients for resident in residents[place]]
+        yield from ((place, wrong) for wrong in _wrong_gpu(problem, workloads, shared[place], coefficients, figures))
 
-    Parameters
-    ----------
-    cut
-        What the plan's metrics say of it; None: nothing.
-    together_rps
-        What its residents are promised beside the others of their services; None: what each is by itself.
-    """
-    known_here = [
-        profile.interference if owner and (profile := profiles.get((owner.model, gpu.gpu))) else None
-        for partition in gpu.partitions
-        for served in partition.serves
-        for owner in [workloads.get(served.workload)]
-    ]
-    if are_judged_here(problem, gpu, known_here):
-        yield from wrong_shares_in_turn(problem, workloads, gpu, facts, profiles, cut)
-        return
-    found = list(_wrong_form(workloads, gpu, facts, profiles))
-    yield from found
-    if found:
-        return
+
+def _wrong_gpu(
+    problem: Problem,
+    workloads: Mapping[str, Workload],
+    shared: SharedGpu,
+    coefficients: list[Interference],
+    figures: SharedPrediction,
+) -> Iterator[Violation]:
+    """Yields what is wrong with a GPU whose form is right; coefficients and figures: of its residents."""
+    gpu, cut, together_rps = shared.gpu, shared.cut, shared.together_rps
     served = [partition.serves[0] for partition in gpu.partitions]
     owners = [workloads[one.workload] for one in served]
-    known = [profiles[owner.model, gpu.gpu].interference for owner in owners]
-    coefficients = [one for one in known if one is not None]
-    yield from _wrong_totals(problem, gpu, facts, owners, coefficients)
-    model = IgniterModel.of(coefficients[0].gpu, [one.model for one in coefficients])
-    figures = model.predict(
-        np.arange(len(served)),
-        np.array([min(one.batch, FAR_TOO_LARGE) for one in served], dtype=np.int64),
-        np.array([partition.sm_percent or 0.0 for partition in gpu.partitions]),
-    )
+    yield from _wrong_totals(problem, gpu, shared.facts, owners, coefficients)
     if cut is not None:
         of_the_gpu = {"power_demand_w": figures.power_w, "frequency_mhz": figures.frequency_mhz}
         for name, expected in of_the_gpu.items():
             said, figure = getattr(cut, name), float(expected or 0.0)
             if said is None or not close(said, figure):
                 yield Violation(gpu.id, f"metrics: {name} is {said}; the interference model gives {figure:.6g}")
-    for i, (one, owner) in enumerate(zip(served, owners, strict=True)):
+    for i, (one, owner, fitted) in enumerate(zip(served, owners, coefficients, strict=True)):
         where = f"{gpu.id} {one.workload}"
         yield from _wrong_prediction(where, one, figures, i)
-        yield from _wrong_origin(where, one, owner, profiles[owner.model, gpu.gpu].interference)
+        yield from _wrong_origin(where, one, owner, fitted)
         figure_ms, figure_rps = float(figures.latency_ms[i]), float(figures.throughput_rps[i])
         if problem.settings.latency == "execution":
             yield from _broken_slo(problem, gpu.id, owner, one, figure_ms, figure_rps)
@@ -99,11 +113,11 @@ def _wrong_prediction(where: str, one: Served, figures: SharedPrediction, i: int
         yield Violation(where, "states other causes of its latency than the interference model gives")
 
 
-def _wrong_origin(where: str, one: Served, owner: Workload, fitted: Interference | None) -> Iterator[Violation]:
+def _wrong_origin(where: str, one: Served, owner: Workload, fitted: Interference) -> Iterator[Violation]:
     """What a prediction rests on, and the memory that is taken, are those of profile and problem."""
-    if fitted is not None and one.basis != (basis := basis_beside(fitted)):
+    if one.basis != (basis := basis_beside(fitted)):
         yield Violation(where, f"states the basis {one.basis}; the profile's is {basis}")
-    memory_mib = owner.memory_mib or (fitted.memory_mib if fitted else None)
+    memory_mib = owner.memory_mib or fitted.memory_mib
     if memory_mib != one.memory_mib:
         yield Violation(where, f"states {one.memory_mib} MiB of memory; problem and profile give {memory_mib}")
 

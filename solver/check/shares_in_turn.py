@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-import numpy as np
-
 from ..model.hardware import Gpu
 from ..model.interference import Interference
 from ..model.plan import GpuCut, Partition, PlannedGpu, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
-from ..performance.interference.igniter import IgniterModel
+from ..performance.interference.residents import Resident, predict_each
 from ..performance.interference.solo_tables import SoloTable, alpha
 from .basis import basis_beside
 from .latency import execution_may_take_ms
@@ -176,18 +174,22 @@ def _all_by_igniter(
 
 def _by_igniter(gpu: PlannedGpu, known: Mapping[int, Profile]) -> dict[int, _Figures | None]:
     found: dict[int, _Figures | None] = {}
-    percent = np.array([partition.sm_percent or 0.0 for partition in gpu.partitions])
-    for together in product(*(partition.serves for partition in gpu.partitions)):
-        models = [one for one in (known[id(served)].interference for served in together) if one is not None]
-        model = IgniterModel.of(models[0].gpu, [one.model for one in models])
-        batch = np.array([min(served.batch, FAR_TOO_LARGE) for served in together], dtype=np.int64)
-        figures = model.predict(np.arange(len(together)), batch, percent)
+    choices = list(product(*(partition.serves for partition in gpu.partitions)))
+    residents = [
+        [
+            Resident(fitted, min(served.batch, FAR_TOO_LARGE), partition.sm_percent or 0.0)
+            for served, partition in zip(together, gpu.partitions, strict=True)
+            if (fitted := known[id(served)].interference) is not None
+        ]
+        for together in choices
+    ]
+    for together, beside, figures in zip(choices, residents, predict_each(residents), strict=True):
         for i, served in enumerate(together):
             latency_ms, before = float(figures.latency_ms[i]), found.get(id(served))
             if before is None or latency_ms > before.latency_ms:
                 causes = {cause: float(part[i]) for cause, part in figures.causes_ms.items()}
                 rps = float(figures.throughput_rps[i])
-                found[id(served)] = _Figures(latency_ms, rps, causes, basis_beside(models[i]))
+                found[id(served)] = _Figures(latency_ms, rps, causes, basis_beside(beside[i].coefficients))
     return found
 
 

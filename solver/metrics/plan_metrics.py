@@ -17,7 +17,7 @@ throughput is that of the model alone at that share. Where the catalogue does no
 part of the compute slices stands in for them. On a CPU cores stand in the place of SMs.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -26,12 +26,12 @@ import numpy as np
 
 from ..model.base import records_of
 from ..model.catalogue import load_catalogue, load_cpus
-from ..model.geometry import Layout, Placement, PlacementRules, most_addable, placement_rules, valid_layouts
+from ..model.geometry import Layout, Placement, PlacementRules, additions, most_addable, placement_rules
 from ..model.plan import GpuCut, Metrics, Plan, PlannedGpu
 from ..model.problem import Problem, Sharing
 from ..model.profile import Profile
 from ..model.sharing import cores_named
-from ..performance.interference.igniter import IgniterModel
+from ..performance.interference.residents import Resident, predict_each
 from ..performance.prediction import peak_at_share_rps, peak_rps
 from .plan_columns import Floats, PartitionKind, PlanColumns, plan_columns
 
@@ -57,7 +57,7 @@ def measure(
     of_gpu = columns.division.tolist()
     if shared := [g for g, gpu in enumerate(plan.gpus) if gpu.sharing == "mps"]:
         model_of = {workload.name: workload.model for workload in problem.workloads}
-        own = [_left_beside(plan.gpus[g], model_of, by_key) for g in shared]
+        own = _left_beside([plan.gpus[g] for g in shared], model_of, by_key)
         for g, number in zip(shared, range(len(left), len(left) + len(own)), strict=True):
             of_gpu[g] = number
         left = [*left, *own]
@@ -147,43 +147,40 @@ def _left(gpu: PlannedGpu) -> Mapping[str, Any]:
 
 
 def _left_beside(
-    gpu: PlannedGpu, model_of: Mapping[str, str], profiles: Mapping[tuple[str, str], Profile]
-) -> dict[str, Any]:
-    """Returns the fields of what is left of a GPU under MPS."""
-    power_w, frequency_mhz = _power(gpu, model_of, profiles)
-    taken = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
-    return {
-        **NOTHING_WASTED,
-        "free_percent": max(0.0, 100.0 - taken),
-        "power_demand_w": power_w,
-        "frequency_mhz": frequency_mhz,
-    }
+    gpus: Sequence[PlannedGpu], model_of: Mapping[str, str], profiles: Mapping[tuple[str, str], Profile]
+) -> list[dict[str, Any]]:
+    """Returns the fields of what is left of each GPU under MPS; power and frequency none where nobody knows them."""
+    residents = [_residents(gpu, model_of, profiles) for gpu in gpus]
+    figures = iter(predict_each([known for known in residents if known]))
+    left = []
+    for gpu, known in zip(gpus, residents, strict=True):
+        taken = sum(partition.sm_percent or 0.0 for partition in gpu.partitions)
+        own = next(figures) if known else None
+        left.append(
+            {
+                **NOTHING_WASTED,
+                "free_percent": max(0.0, 100.0 - taken),
+                "power_demand_w": None if own is None else float(own.power_w or 0.0),
+                "frequency_mhz": None if own is None else float(own.frequency_mhz or 0.0),
+            }
+        )
+    return left
 
 
-def _power(
+def _residents(
     gpu: PlannedGpu, model_of: Mapping[str, str], profiles: Mapping[tuple[str, str], Profile]
-) -> tuple[float | None, float | None]:
-    """
-    Returns power demand in W and frequency in MHz of a GPU under MPS; None: no coefficients, or who runs changes with
-    the turns.
-    """
+) -> list[Resident]:
+    """Returns who runs on a GPU under MPS; empty: no coefficients, or who runs changes with the turns."""
     if any(partition.duty_cycle_ms is not None for partition in gpu.partitions):
-        return None, None
-    residents = [(partition, served) for partition in gpu.partitions for served in partition.serves]
-    known = [
-        profile.interference if (profile := profiles.get((model_of[served.workload], gpu.gpu))) else None
-        for _, served in residents
-    ]
-    coefficients = [one for one in known if one is not None]
-    if len(coefficients) < len(residents):
-        return None, None
-    model = IgniterModel.of(coefficients[0].gpu, [one.model for one in coefficients])
-    figures = model.predict(
-        np.arange(len(residents)),
-        np.array([served.batch for _, served in residents], dtype=np.int64),
-        np.array([partition.sm_percent or 0.0 for partition, _ in residents]),
-    )
-    return float(figures.power_w or 0.0), float(figures.frequency_mhz or 0.0)
+        return []
+    residents: list[Resident] = []
+    for partition in gpu.partitions:
+        for served in partition.serves:
+            profile = profiles.get((model_of[served.workload], gpu.gpu))
+            if profile is None or profile.interference is None:
+                return []
+            residents.append(Resident(profile.interference, served.batch, partition.sm_percent or 0.0))
+    return residents
 
 
 @cache
@@ -195,10 +192,9 @@ def _room(gpu: str, places: tuple[tuple[int, str], ...]) -> tuple[int, int, int,
     rules = placement_rules(geometry)
     layout = tuple(sorted(Placement(start, profile) for start, profile in places))
     compute, memory = _slices(rules, layout)
-    present = set(layout)
-    completions = [_slices(rules, other) for other in valid_layouts(rules) if present <= set(other)]
-    most_compute = max((c for c, _ in completions), default=compute)
-    most_memory = max((m for _, m in completions), default=memory)
+    completions = [_slices(rules, added) for added in additions(rules, layout)]
+    most_compute = compute + max(c for c, _ in completions)
+    most_memory = memory + max(m for _, m in completions)
     addable = tuple(
         (rule.name, count) for rule in rules.profiles if (count := most_addable(rules, layout, rule.name)) > 0
     )

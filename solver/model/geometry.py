@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from operator import add, le
 
 from .hardware import Engine, MigGeometry
 
@@ -105,37 +106,78 @@ def fits(rules: PlacementRules, layout: Layout, added: Placement) -> bool:
     rule = rules.by_name[added.profile]
     if added.start not in rule.starts:
         return False
-    present = [(placement, rules.by_name[placement.profile]) for placement in layout]
-    if any(
-        added.start < other.start + other_rule.memory_slices and other.start < added.start + rule.memory_slices
-        for other, other_rule in present
-    ):
+    present = [(placement.start, rules.by_name[placement.profile]) for placement in layout]
+    if _overlaps(added.start, rule, present):
         return False
-    if sum(other.compute_slices for _, other in present) + rule.compute_slices > rules.compute_slices:
-        return False
-    if sum(placement.profile == added.profile for placement in layout) >= rule.max_count:
+    return _has_room(rules, _taken(other for _, other in present), rule)
+
+
+def _overlaps(start: int, rule: ProfileRule, present: Iterable[tuple[int, ProfileRule]]) -> bool:
+    """Tells whether an instance at a start would share a placement unit with one of those that are present."""
+    return any(
+        start < other_start + other.memory_slices and other_start < start + rule.memory_slices
+        for other_start, other in present
+    )
+
+
+_Taken = tuple[tuple[str, ...], int, tuple[int, ...] | None]
+"""What the instances of a layout take: their profiles, compute slices, and engines (None: of none of them known)."""
+
+
+def _taken(rules: Iterable[ProfileRule]) -> _Taken:
+    """Returns what instances of these rules take."""
+    taken: _Taken = ((), 0, None)
+    for rule in rules:
+        taken = _and(taken, rule)
+    return taken
+
+
+def _and(taken: _Taken, rule: ProfileRule) -> _Taken:
+    """Returns what is taken with an instance more."""
+    names, compute, engines = taken
+    if rule.engines is not None:
+        engines = rule.engines if engines is None else tuple(map(add, engines, rule.engines))
+    return (*names, rule.name), compute + rule.compute_slices, engines
+
+
+def _has_room(rules: PlacementRules, taken: _Taken, rule: ProfileRule) -> bool:
+    """Tells whether an instance can be added to what is taken, wherever it stands."""
+    names, compute, engines = taken
+    if compute + rule.compute_slices > rules.compute_slices or names.count(rule.name) >= rule.max_count:
         return False
     if rules.engines is None or rule.engines is None:
         return True
-    taken = [other.engines for _, other in present if other.engines is not None]
-    return all(
-        sum(engines[i] for engines in taken) + rule.engines[i] <= available for i, available in enumerate(rules.engines)
-    )
+    needed = rule.engines if engines is None else map(add, engines, rule.engines)
+    return all(map(le, needed, rules.engines))
 
 
 @cache
 def valid_layouts(rules: PlacementRules) -> tuple[Layout, ...]:
     """Returns every layout that obeys the rules, the empty one first."""
+    return tuple(additions(rules, ()))
 
-    def grown(layout: Layout, from_start: int) -> Iterator[Layout]:
-        yield layout
+
+def additions(rules: PlacementRules, layout: Layout) -> Iterator[Layout]:
+    """Yields all that could be added together to a layout that obeys the rules, first nothing; in order of starts."""
+    present = [(placement.start, rules.by_name[placement.profile]) for placement in layout]
+    starting = [
+        [
+            (Placement(start, rule.name), rule)
+            for rule in rules.profiles
+            if start in rule.starts and not _overlaps(start, rule, present)
+        ]
+        for start in range(rules.placement_units)
+    ]
+
+    # One instance after the other from the first unit on, so that none overlaps.
+    def grown(added: Layout, taken: _Taken, from_start: int) -> Iterator[Layout]:
+        yield added
         for start in range(from_start, rules.placement_units):
-            for rule in rules.profiles:
-                added = Placement(start, rule.name)
-                if fits(rules, layout, added):
-                    yield from grown((*layout, added), start + rule.memory_slices)
+            for placement, rule in starting[start]:
+                if _has_room(rules, taken, rule):
+                    yield from grown((*added, placement), _and(taken, rule), start + rule.memory_slices)
 
-    return tuple(grown((), 0))
+    return grown((), _taken(rule for _, rule in present), 0)
 
 
 def addable_placements(rules: PlacementRules, layout: Layout) -> tuple[Placement, ...]:

@@ -11,6 +11,7 @@ from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.geometry import (
     Placement,
     addable_placements,
+    additions,
     maximal_layouts,
     maximal_multisets,
     most_addable,
@@ -135,6 +136,15 @@ def test_a_part_of_what_fits_still_fits(gpu, data):
     layout = data.draw(st.sampled_from(layouts[1:]))
     removed = data.draw(st.integers(0, len(layout) - 1))
     assert (*layout[:removed], *layout[removed + 1 :]) in layouts
+
+
+@given(st.sampled_from(MIG_GPUS), st.data())
+def test_what_can_be_added_together_are_the_layouts_around_without_what_is_there(gpu, data):
+    rules = rules_of(gpu)
+    layouts = valid_layouts(rules)
+    there = data.draw(st.sampled_from(layouts))
+    around = [tuple(one for one in layout if one not in there) for layout in layouts if set(there) <= set(layout)]
+    assert sorted(additions(rules, there)) == sorted(around)
 
 
 @pytest.mark.parametrize("gpu", MIG_GPUS)

@@ -16,6 +16,7 @@ tighter, but looks at one workload after the other: thousands take it seconds, t
 from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 import numpy as np
@@ -24,7 +25,7 @@ from ...allocation.allocated import AllocatedGpu, MpsGpu, Resident, renumbered
 from ...performance.alone import alone_on
 from ...performance.igniter_rules import Demand, IgniterDemands, alone_units, demands, least_share_batches
 from ...performance.interference.least_shares import least_shares
-from ...performance.interference.prediction import Ints
+from ...performance.interference.prediction import Floats, Ints
 from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
 
@@ -138,6 +139,16 @@ class _Room:
     mps: MpsType
     asked: Sequence[Demand]
 
+    @cached_property
+    def columns(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """Workload, batch size, greatest latency and least throughput of each demand, shape (demand,)."""
+        return (
+            np.array([one.workload for one in self.asked], dtype=np.int64),
+            np.array([one.batch for one in self.asked], dtype=np.int64),
+            np.array([one.limit_ms for one in self.asked]),
+            np.array([one.required_rps for one in self.asked]),
+        )
+
     def candidate(self, gpu: _Gpu, waiting: Sequence[int]) -> int | None:
         """Returns the place in the queue of the largest that a GPU could still take; None: it takes nobody."""
         if len(gpu.residents) >= self.mps.clients:
@@ -158,12 +169,7 @@ class _Room:
             chosen[row, : len(members)] = members
             start[row, : len(members)] = [*gpu.units, self.asked[members[-1]].least_units]
         here = chosen >= 0
-        workload = np.array([one.workload for one in self.asked])
-        batch = np.array([one.batch for one in self.asked])
-        limit, required = (
-            np.array([one.limit_ms for one in self.asked]),
-            np.array([one.required_rps for one in self.asked]),
-        )
+        workload, batch, limit, required = self.columns
         return least_shares(
             self.mps.model,
             np.where(here, workload[chosen], -1),

@@ -13,6 +13,7 @@ from problems.mps_draws import gpu_coefficients, model_coefficients
 from sliceplan.solver.model.interference import GpuCoefficients, Interference, ModelCoefficients
 from sliceplan.solver.performance.interference.igniter import IgniterModel, alone
 from sliceplan.solver.performance.interference.prediction import MonotoneModel
+from sliceplan.solver.performance.interference.residents import Resident, predict_each
 
 SSD = SHIPPED["ssd"].model.model_dump()
 
@@ -47,6 +48,34 @@ def test_it_equals_them_for_all_coefficients_that_are_accepted(seed, members):
     if all(one.latency_ms > 0 for one in expected):
         np.testing.assert_allclose(figures.latency_ms[0], [f.latency_ms for f in expected], rtol=1e-9)
         np.testing.assert_allclose(figures.throughput_rps[0], [f.throughput_rps for f in expected], rtol=1e-9)
+
+
+@given(st.lists(sets_of_residents, max_size=6), st.integers(0, 10**6))
+def test_gpus_that_are_looked_at_together_have_the_figures_of_each_alone(gpus, seed):
+    """GPUs of two types, with few and many residents, in any order."""
+    draw = random.Random(seed)
+    types = [GPU, GpuCoefficients.model_validate(gpu_coefficients(draw))]
+    of_gpu = [draw.choice(types) for _ in gpus]
+    fitted = [
+        [SHIPPED["ssd"].model_copy(update={"gpu": gpu, "model": COEFFICIENTS[w]}) for w, _, _ in members]
+        for gpu, members in zip(of_gpu, gpus, strict=True)
+    ]
+    found = predict_each(
+        [
+            [Resident(known, b, r) for known, (_, b, r) in zip(own, members, strict=True)]
+            for own, members in zip(fitted, gpus, strict=True)
+        ]
+    )
+    assert len(found) == len(gpus)
+    for gpu, members, figures in zip(of_gpu, gpus, found, strict=True):
+        workload, batch, percent = (np.array(column) for column in zip(*members, strict=True))
+        alone_ms = IgniterModel.of(gpu, COEFFICIENTS).predict(workload, batch, percent.astype(float))
+        assert figures.latency_ms.tolist() == alone_ms.latency_ms.tolist()
+        assert figures.throughput_rps.tolist() == alone_ms.throughput_rps.tolist()
+        assert (figures.power_w, figures.frequency_mhz) == (alone_ms.power_w, alone_ms.frequency_mhz)
+        assert {cause: part.tolist() for cause, part in figures.causes_ms.items()} == {
+            cause: part.tolist() for cause, part in alone_ms.causes_ms.items()
+        }
 
 
 @given(sets_of_residents)
