@@ -9,8 +9,10 @@ from problems.igniter_instances import freely_shared
 
 from sliceplan.solver.allocation.allocated import MpsGpu
 from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
+from sliceplan.solver.exact.shared_capacity import answer
 from sliceplan.solver.exact.shared_capacity.figures import Figures
 from sliceplan.solver.exact.shared_capacity.least_cost_prices import WORTH, prices_of_least_cost
+from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.planners.igniter import hosted
@@ -63,3 +65,13 @@ def test_services_that_may_be_split_have_no_such_prices():
 def test_without_time_there_are_none():
     resolved, figures, plan = planned(1)
     assert asked(resolved, figures, plan, seconds=0.0) == []
+
+
+def test_without_a_plan_there_is_nothing_around_which_to_look(monkeypatch):
+    resolved, _, plan = planned(1)
+    found = [MasterPrices(*np.zeros((3, N)))]
+    monkeypatch.setattr(answer, "prices_of_least_cost", lambda *_, **__: found)
+    for gpus in ([], plan[:1], plan):
+        search = answer._Search(resolved, np.ones(N), np.inf)
+        search.begin(gpus, 0.0)
+        assert search.price_at_least_cost(np.inf) == (gpus is plan)
