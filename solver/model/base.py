@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import repeat
 from operator import setitem
@@ -150,3 +151,21 @@ Name = Annotated[
         description="letters, digits, '.', '_' and '-'; begins and ends with a letter or a digit",
     ),
 ]
+
+
+@dataclass(frozen=True)
+class OfServices:
+    """Marks what a field says of services, so that people can be shown their labels (solver/wording/shown_names.py)."""
+
+    in_sentences: bool
+    """Whether it is a text in which names stand, and not a name."""
+
+
+ServiceName = Annotated[Name, OfServices(in_sentences=False)]
+"""The name of a service of the problem."""
+
+ServiceKey = Annotated[str, OfServices(in_sentences=False)]
+"""The same, where files were never asked to keep to the pattern."""
+
+ServiceText = Annotated[str, OfServices(in_sentences=True)]
+"""A text that may name services."""

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Record, ServiceName
 from .problem import Weights
 
 
@@ -13,7 +13,7 @@ class HeadroomReport(Record):
     factor_limit: float | None = Field(
         ge=0, description="proven: no plan carries the rates times this or more; null: nothing was proven in time"
     )
-    first_short: Name | None = Field(
+    first_short: ServiceName | None = Field(
         description="a service whose own limits end the growth, whatever the GPUs; null: the GPUs do"
     )
 
@@ -21,7 +21,7 @@ class HeadroomReport(Record):
 class Shed(Record):
     """A service that is left out."""
 
-    workload: Name
+    workload: ServiceName
     value: float = Field(ge=0)
 
 
@@ -36,7 +36,7 @@ class ShedReport(Record):
 class ServiceCapacity(Record):
     """What a plan's partitions could carry of a service."""
 
-    workload: Name
+    workload: ServiceName
     rate_rps: float = Field(ge=0, description="what it is asked to serve, with the headroom that is provisioned")
     capacity_rps: float = Field(ge=0, description="what its partitions could carry within its SLO")
 

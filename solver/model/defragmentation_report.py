@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Record, ServiceName, ServiceText
 from .plan import Plan
 from .transition import Transition
 
@@ -12,12 +12,12 @@ class DefragmentationStep(Record):
 
     most_moves: int | None = Field(ge=0, description="most services that may be moved; null: any number")
     plan: Plan | None = Field(description="null: none was found")
-    moved: tuple[Name, ...] = Field(description="services of which a running partition does not stay as it is")
+    moved: tuple[ServiceName, ...] = Field(description="services of which a running partition does not stay as it is")
     proven: bool = Field(description="no plan with so few moves is cheaper")
     transition: Transition | None = Field(
         default=None, description="the steps from what runs; null: nothing changes, or no way is known"
     )
-    reason: str = Field(default="", description="why there is no plan, or no way to it; empty: there is")
+    reason: ServiceText = Field(default="", description="why there is no plan, or no way to it; empty: there is")
 
     @property
     def gpus_used(self) -> int | None:
@@ -32,4 +32,4 @@ class DefragmentationReport(Record):
     gpus_used: int = Field(ge=0, description="what runs")
     bound_per_hour: float | None = Field(ge=0, description="proven: no plan costs less; null: nothing is known")
     steps: tuple[DefragmentationStep, ...]
-    note: str = Field(description="what could not be tried, and why; empty: everything was")
+    note: ServiceText = Field(description="what could not be tried, and why; empty: everything was")

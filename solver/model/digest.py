@@ -6,6 +6,9 @@ are always written, their defaults filled in; each later one only where it is se
 default. So a new optional field changes the digest of no problem that does not use it, and every plan that was ever
 made still answers its problem. What that takes: the default of a later field never changes, for it would change what
 old problems ask under the same digest. tests/formats/version_1 holds digests that must stay.
+
+Words for people (`WORDS`) are left out: nothing that is planned depends on a label, so that a plan answers a problem
+under whatever labels, and need not be made again when one is changed.
 """
 
 import hashlib
@@ -47,6 +50,9 @@ FIRST_FIELDS: Mapping[type[Record], frozenset[str]] = MappingProxyType(
     }
 )
 """The fields that are always written, those of the first version of each record; none is ever added."""
+
+WORDS: Mapping[type[Record], frozenset[str]] = MappingProxyType({Workload: frozenset({"label"})})
+"""The fields that are words for people, which are never written."""
 
 KEPT = 8
 """How many of them."""
@@ -98,6 +104,8 @@ def _stated(value: object, data: Any) -> Any:
 
 
 def _is_written(record: Record, name: str) -> bool:
+    if name in WORDS.get(type(record), ()):
+        return False
     return name in FIRST_FIELDS.get(type(record), ()) or getattr(record, name) != _default(type(record), name)
 
 
@@ -114,7 +122,7 @@ def _texts(workloads: Sequence[Workload]) -> Iterator[str]:
     members, columns = [], []
     kind = type(workloads[0])
     first = min(FIRST_FIELDS[kind])  # always there, so that commas are before what follows it and after what precedes
-    for field in sorted(kind.model_fields):
+    for field in sorted(kind.model_fields.keys() - WORDS.get(kind, ())):
         values = list(map(attrgetter(field), workloads))
         if field not in FIRST_FIELDS[kind]:
             default = _default(kind, field)

@@ -2,13 +2,13 @@
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Record, ServiceName
 
 
 class FollowedService(Record):
     """One service under one policy."""
 
-    workload: Name
+    workload: ServiceName
     requests: int = Field(ge=0)
     late: int = Field(ge=0, description="requests beyond the SLO")
     latest_period: float = Field(ge=0, le=1, description="greatest share of late requests in a period")

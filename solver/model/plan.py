@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Name, Record, ServiceKey, ServiceName, ServiceText
 from .in_columns import ListsInColumns
 from .price_book import GpuPrice
 from .problem import Dispatch, LatencyRule, ProcessQueues, Sharing, TurnsKept, Weights
@@ -40,7 +40,7 @@ class Status(StrEnum):
 class Served(Record):
     """One workload on one partition, at one operating point."""
 
-    workload: Name
+    workload: ServiceName
     batch: int = Field(ge=1)
     processes: int = Field(ge=1, description="MPS processes on the partition")
     latency_ms: float = Field(gt=0, description="predicted latency of one batch")
@@ -124,16 +124,16 @@ class Bound(Record):
 class Unserved(Record):
     """A workload without a place, the reason, and the nearest thing that would work."""
 
-    workload: Name
-    reason: str
+    workload: ServiceName
+    reason: ServiceText
 
 
 class PlanViolation(Record):
     """What a planner promised and the full interference model does not give."""
 
     gpu: str = Field(description="id of the GPU")
-    workload: Name | None = Field(description="the service that misses its SLO; null: the GPU as a whole")
-    message: str
+    workload: ServiceName | None = Field(description="the service that misses its SLO; null: the GPU as a whole")
+    message: ServiceText
     excess: float = Field(ge=0, description="by how much: figure / limit - 1")
 
 
@@ -226,7 +226,7 @@ class Promise(Record):
     quantile: float | None = Field(
         description="part of a service's requests that is within its SLO if they arrive at random; null: none promised"
     )
-    quantiles: dict[str, float] = Field(default_factory=dict, description="service -> its own, where it has one")
+    quantiles: dict[ServiceKey, float] = Field(default_factory=dict, description="service -> its own, where it has one")
     dispatch: Dispatch | None = Field(
         description="how requests must be dealt to a service's partitions, `rate_rps` being the weights; null: any way"
     )
@@ -251,7 +251,7 @@ class PlanCapacity(Record):
     )
     limit: float | None = Field(ge=0, description="proven: no plan could carry more; null: nothing was proven")
     gap: float | None = Field(ge=0, description="(limit - value) / limit; null: one is missing")
-    solo_rps: dict[str, float] | None = Field(
+    solo_rps: dict[ServiceKey, float] | None = Field(
         description="service -> requests/s that one GPU carries of it alone, of the best type that there is; null: "
         "weights are equal, or no plan"
     )
@@ -293,7 +293,7 @@ class Plan(ListsInColumns):
     gpus: tuple[PlannedGpu, ...]
     unserved: tuple[Unserved, ...]
     violations: tuple[PlanViolation, ...] = Field(description="SLOs and limits that it misses; empty unless violating")
-    warnings: tuple[str, ...] = Field(
+    warnings: tuple[ServiceText, ...] = Field(
         description="what the predictions rest on, the gravest first: estimates, extrapolations, what was left out"
     )
     shadow: ShadowCapacity | None = Field(description="null: shadow_percent is 0")

@@ -2,13 +2,13 @@
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Record, ServiceName
 
 
 class ServiceCost(Record):
     """What one service costs, and what a change of it would."""
 
-    workload: Name
+    workload: ServiceName
     usd_per_hour: float = Field(ge=0, description="its share of the plan's cost; the shares of all add up to it")
     usd_per_million_requests: float = Field(ge=0, description="the same, at the required rate")
     marginal_usd_per_hour: float = Field(ge=0, description="its cheapest partitions at the slice prices")

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, WrapValidator, model_validator
 
-from .base import Name, Record, in_parts
+from .base import Name, Record, ServiceName, in_parts
 from .either import cpu_named, either_gpu_or_cpu
+from .errors import printable
 from .in_columns import ListsInColumns
 from .lists import few
 from .price_book import DEFAULT_BOOK, PriceBook, load_price_books
@@ -76,6 +77,26 @@ def _computable(rate_rps: float) -> float:
 
 
 PositiveRate = Annotated[float, Field(gt=0, le=1e7), AfterValidator(_computable)]
+
+
+MOST_OF_LABEL = 80
+"""Characters of a label."""
+
+
+def _seen_as_written(label: str) -> str:
+    """Returns a label that people see as it was written; a sign that cannot be seen would make two look like one."""
+    if not label.isprintable():
+        unseen = next(sign for sign in label if not sign.isprintable())
+        raise ValueError(
+            f"is '{printable(label)}', with the sign {ascii(unseen)[1:-1]}, which cannot be seen; expected letters, "
+            "digits, signs and spaces"
+        )
+    if label != label.strip():
+        raise ValueError(f"is {label!r}; expected no space at its beginning or end")
+    return label
+
+
+Label = Annotated[str, Field(min_length=1, max_length=MOST_OF_LABEL), AfterValidator(_seen_as_written)]
 
 
 class NodeGpus(Record):
@@ -171,7 +192,7 @@ class FleetEntry(Record):
 class Workload(Record):
     """One model served at a rate within a latency SLO."""
 
-    name: Name = Field(description="unique name of the workload")
+    name: ServiceName = Field(description="unique name of the workload")
     model: str = Field(min_length=1, description="the model that it serves: key of a profile (`sliceplan profiles`)")
     rate_rps: PositiveRate = Field(description="requests per second to serve")
     slo_ms: float = Field(gt=0, le=1e9, description="latency SLO in milliseconds")
@@ -197,6 +218,12 @@ class Workload(Record):
         gt=LEAST_QUANTILE,
         le=GREATEST_QUANTILE,
         description="part of its requests that are to be within the SLO (`latency: percentile`); omitted: `quantile`",
+    )
+    label: Label | None = Field(
+        default=None,
+        description="what people call it, in any script and with spaces, in place of `name`, which files, units and "
+        "labels have; nothing that is planned depends on it. No other workload has it as its label or name. Omitted: "
+        "its name",
     )
 
     @property
@@ -356,6 +383,19 @@ class Problem(ListsInColumns):
                 f"slo_quantile is given ({few(own)}), but settings.latency is {self.settings.latency!r}, which "
                 "promises no percentile; expected latency: percentile, or no slo_quantile"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _labels_are_unique(self) -> "Problem":
+        """So that what people see names one service; before the names, as the page makes names of labels."""
+        labels = {one.name: one.label for one in self.workloads if one.label is not None}
+        if not labels:
+            return self
+        if repeated := _repeated(one.label for one in self.workloads if one.label is not None):
+            raise ValueError(f"workloads have the same label: {few(repeated)}; labels must be unique")
+        names = {one.name for one in self.workloads}
+        if taken := [label for name, label in labels.items() if label != name and label in names]:
+            raise ValueError(f"workloads have labels that are names of others: {few(taken)}; expected other labels")
         return self
 
     @model_validator(mode="after")

@@ -2,16 +2,16 @@
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Record, ServiceName
 
 
 class ReplanReport(Record):
     """The trade between cost and moved services, and how good it is proven to be."""
 
-    moved: tuple[Name, ...] = Field(
+    moved: tuple[ServiceName, ...] = Field(
         description="services that run in both plans and of which a running partition does not stay as it is"
     )
-    must_move: tuple[Name, ...] = Field(description="those of them that no plan could leave where they are")
+    must_move: tuple[ServiceName, ...] = Field(description="those of them that no plan could leave where they are")
     move_price_per_hour: float | None = Field(ge=0, description="USD per hour for each moved service; null: none")
     most_moves: int | None = Field(ge=0, description="most services that could be moved; null: any number")
     total_per_hour: float | None = Field(

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Record, ServiceName, ServiceText
 from .plan import ProblemReference
 
 FamilyKind = Literal["grid", "scale", "random"]
@@ -34,9 +34,11 @@ class PlannerAnswer(Record):
         description="holds: it has a plan, and the rule holds; breaks: it has a plan that breaks the rule; none: it "
         "finds none; refused: it does not plan this; failed: it ended in an error"
     )
-    late: tuple[Name, ...] = Field(default=(), description="services that may miss their SLO in its plan")
-    short: tuple[Name, ...] = Field(default=(), description="services that get less than their rate in its plan")
-    reason: str | None = Field(default=None, description="why there is no plan; null: there is one, or no more is said")
+    late: tuple[ServiceName, ...] = Field(default=(), description="services that may miss their SLO in its plan")
+    short: tuple[ServiceName, ...] = Field(default=(), description="services that get less than their rate in its plan")
+    reason: ServiceText | None = Field(
+        default=None, description="why there is no plan; null: there is one, or no more is said"
+    )
 
     @property
     def schedules(self) -> bool:
@@ -73,7 +75,7 @@ class ScenarioReport(Record):
         description="problem: plans are held to all rules of the problem; gpulets: to those of gpu-lets' own scheduler"
     )
     gpus: int = Field(ge=1, description="how many there are")
-    services: tuple[Name, ...]
+    services: tuple[ServiceName, ...]
     planners: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
     missing: int = Field(ge=0, description="sets that have no answers because the run was ended")

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Record, ServiceName, ServiceText
 from .plan import ProblemReference
 
 Verdict = Literal["yes", "no", "unsure", "unknown"]
@@ -55,7 +55,7 @@ class LatencyBin(Record):
 class SimulatedService(Record):
     """One service, request by request."""
 
-    workload: Name
+    workload: ServiceName
     slo_ms: float = Field(gt=0)
     rate_rps: float = Field(ge=0, description="rate that was simulated, on average")
     arrivals: str = Field(description="how its requests came, as on the command line")
@@ -110,11 +110,11 @@ class SimulationReport(Record):
     failures_s: dict[str, float] = Field(description="GPU -> when it failed")
     method: str = Field(description="how intervals were found")
     services: tuple[SimulatedService, ...]
-    missing: tuple[Name, ...] = Field(description="services that were not reached before an interruption")
+    missing: tuple[ServiceName, ...] = Field(description="services that were not reached before an interruption")
     stopped: Literal["done", "interrupted"] = Field(description="why the simulation ended")
     requests: int = Field(ge=0, description="all requests that are counted")
     runtime_s: float = Field(ge=0)
-    notes: tuple[str, ...] = Field(description="what the figures do not show")
+    notes: tuple[ServiceText, ...] = Field(description="what the figures do not show")
 
     @property
     def is_of_its_router(self) -> bool:

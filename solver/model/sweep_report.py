@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Record, ServiceKey, ServiceName, ServiceText
 from .judged import objective_of
 from .objective import COST, Objective
 from .plan import Prices, ProblemReference
@@ -21,7 +21,7 @@ class Axis(Record):
         description="rate, slo: a factor on all services' rates or SLOs, or one service's in requests/s or ms; price "
         "(USD per hour), count: of a GPU type; headroom: extra rate as a fraction, of all services or one"
     )
-    of: str | None = Field(default=None, description="the service or GPU type; null: all services")
+    of: ServiceKey | None = Field(default=None, description="the service or GPU type; null: all services")
     values: tuple[float, ...] = Field(min_length=1, description="ascending")
 
     @property
@@ -39,7 +39,7 @@ class SweepPoint(Record):
     index: tuple[int, ...] = Field(description="number of the value on each axis")
     values: tuple[float, ...] = Field(description="the values, one an axis")
     status: PointStatus = Field(description="of the plan; failed: there is no answer, `reason` says why")
-    reason: str | None = Field(description="why there is no plan; null: there is one")
+    reason: ServiceText | None = Field(description="why there is no plan; null: there is one")
     stopped: str | None = Field(description="why the search ended, as in a plan; null: there was none")
     cost_per_hour: float | None = Field(ge=0, description="USD; null: no plan")
     bound_per_hour: float | None = Field(ge=0, description="proven lower limit on the cost; null: none is known")
@@ -77,7 +77,7 @@ class CostStep(Record):
         description="alone: any one of the services forces a rise by its own change; together: only all of them do; "
         "fleet: prices or counts changed, no service did; unknown: see solver/what_if/steps.py"
     )
-    services: tuple[Name, ...]
+    services: tuple[ServiceName, ...]
     proven: bool = Field(description="a bound shows that the cheaper cost cannot do; else only the best plan found")
 
 
@@ -107,7 +107,7 @@ class Sensitivity(Record):
     """What a small change of one thing does to the cost, at today's slice prices."""
 
     what: Literal["rate", "slo", "price"]
-    of: str = Field(description="service or GPU type")
+    of: ServiceKey = Field(description="service or GPU type")
     down_usd_per_hour: float | None = Field(description="of a decrease; null: nothing could serve it then")
     up_usd_per_hour: float | None = Field(description="of an increase; null: nothing could serve it then")
 
@@ -126,7 +126,7 @@ class SingleType(Record):
     cost_per_hour: float | None = Field(ge=0, description="USD; null: no plan")
     gap: float | None = Field(ge=0)
     gpus: int = Field(ge=0)
-    reason: str | None = Field(description="why there is no plan; null: there is one")
+    reason: ServiceText | None = Field(description="why there is no plan; null: there is one")
 
 
 class FleetMix(Record):
@@ -137,5 +137,5 @@ class FleetMix(Record):
     bound_per_hour: float | None = Field(ge=0)
     gap: float | None = Field(ge=0)
     gpus: dict[str, int] = Field(description="GPU type -> number in the mix")
-    reason: str | None = Field(description="why there is no plan; null: there is one")
+    reason: ServiceText | None = Field(description="why there is no plan; null: there is one")
     single: tuple[SingleType, ...]

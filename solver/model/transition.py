@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Name, Record, ServiceKey, ServiceName
 from .plan import ProblemReference
 from .problem import Sharing
 
@@ -34,8 +34,10 @@ class TransitionStep(Record):
     sm_percent: float | None = Field(gt=0, le=100, description="active thread percentage of an MPS share")
     mode: Sharing | None = Field(description="change_mode: what the GPU is shared by afterwards; else null")
     needs_reset: bool = Field(description="change_mode: the GPU must be reset (MIG on Ampere)")
-    workloads: tuple[Name, ...] = Field(description="what the partition serves; empty: nothing yet, or not any more")
-    capacity_rps: dict[str, float] | None = Field(
+    workloads: tuple[ServiceName, ...] = Field(
+        description="what the partition serves; empty: nothing yet, or not any more"
+    )
+    capacity_rps: dict[ServiceKey, float] | None = Field(
         description="redirect: what the services gain (above 0) or lose (below 0), requests/s; else null"
     )
     temporary: bool = Field(description="belongs to a partition that only bridges the transition")
@@ -68,7 +70,7 @@ class TransitionGpu(Record):
 class Shortfall(Record):
     """A service that has less than it needs for a while."""
 
-    workload: Name
+    workload: ServiceName
     required_rps: float = Field(ge=0, description="the lower of its rates in the two plans")
     missing_rps: float = Field(gt=0, description="by how much its capacity falls below that, at the worst moment")
     from_s: float | None = Field(ge=0, description="estimated; null: only if steps take other times than estimated")
@@ -95,7 +97,7 @@ class Durations(Record):
 class Disturbance(Record):
     """How many services lose a running partition on the way, and how few that can be."""
 
-    services: tuple[Name, ...] = Field(
+    services: tuple[ServiceName, ...] = Field(
         description="services of both plans of which a running partition is stopped or moved"
     )
     fewest: int | None = Field(
@@ -125,7 +127,7 @@ class Transition(Record):
     shortfalls: tuple[Shortfall, ...] = Field(
         description="empty: no service ever has less than it needs, but for those of `by_set`"
     )
-    by_set: tuple[Name, ...] = Field(
+    by_set: tuple[ServiceName, ...] = Field(
         default=(),
         description="services whose router deals by state (least_expected, central) and of which partitions come or "
         "go: what the others carry meanwhile is no sum of what they carry together, and nothing is promised of it",

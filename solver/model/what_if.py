@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .base import Name, Record
+from .base import Record, ServiceName
 from .problem import PositiveRate
 
 Factor = Annotated[float, Field(gt=0, le=1e4)]
@@ -22,9 +22,11 @@ class WhatIf(Record):
     headroom: Headroom | None = Field(
         default=None, description="extra rate for all services, as a fraction; null: the problem's"
     )
-    rates: dict[Name, PositiveRate] = Field(default_factory=dict, description="service -> requests per second")
-    slos: dict[Name, Milliseconds] = Field(default_factory=dict, description="service -> latency SLO in milliseconds")
-    headrooms: dict[Name, Headroom] = Field(
+    rates: dict[ServiceName, PositiveRate] = Field(default_factory=dict, description="service -> requests per second")
+    slos: dict[ServiceName, Milliseconds] = Field(
+        default_factory=dict, description="service -> latency SLO in milliseconds"
+    )
+    headrooms: dict[ServiceName, Headroom] = Field(
         default_factory=dict, description="service -> extra rate as a fraction, in place of that for all"
     )
     prices: dict[str, Dollars] = Field(default_factory=dict, description="GPU type -> USD per GPU and hour")

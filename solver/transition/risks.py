@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import inf, isclose
 from typing import Literal
 
+from ..model.base import ServiceKey, ServiceText
 from ..model.plan import Plan
 from ..model.transition import Transition
 from ..wording.transition_text import by_set_in_words, duration, few_names, shortfall_in_words
@@ -26,8 +27,8 @@ class Risk:
     """high: requests are lost or a GPU is reset; medium: little is left for trouble; low: good to know."""
     what: str
     """In two or three words."""
-    text: str
-    workloads: tuple[str, ...] = ()
+    text: ServiceText
+    workloads: tuple[ServiceKey, ...] = ()
     gpus: tuple[str, ...] = ()
 
 

@@ -46,6 +46,7 @@ def by_the_library(problem):
         if data["settings"][field] == default:
             del data["settings"][field]
     for workload in data["workloads"]:
+        del workload["label"]
         if workload["slo_quantile"] is None:
             del workload["slo_quantile"]
     if problem.profiles:
@@ -64,6 +65,14 @@ def test_the_digest_is_of_the_canonical_json(problem):
 def test_the_examples_have_the_digest_of_their_canonical_json(name):
     problem = example_problems()[name]
     assert reference(problem).sha256 == by_the_library(problem)
+
+
+@given(problems(max_workloads=6), st.data())
+def test_a_label_changes_no_digest(problem, data):
+    """Property: a plan answers a problem whatever people call its services."""
+    labels = data.draw(st.lists(st.from_regex(r"\A[ß写]{1,3}\Z"), min_size=6, max_size=6, unique=True))
+    called = [one.model_copy(update={"label": label}) for one, label in zip(problem.workloads, labels, strict=False)]
+    assert reference(problem.model_copy(update={"workloads": tuple(called)})) == reference(problem)
 
 
 def test_prices_change_the_digest_and_the_lack_of_them_does_not():
@@ -180,7 +189,7 @@ def test_a_new_field_that_is_set_changes_the_digest_and_is_in_the_canonical_json
     for field in ("gap", *LATER_SETTINGS):
         del data["settings"][field]
     for workload in data["workloads"]:
-        del workload["slo_quantile"]
+        del workload["slo_quantile"], workload["label"]
     del data["fleet"][0]["price_factor"], data["fleet"][0]["cpu"]
     data["workloads"][0]["arrivals"] = {"window_s": 2.0}
     canonical = json.dumps(data, sort_keys=True, separators=(",", ":"))
