@@ -11,6 +11,7 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.model.transition import Transition
+from sliceplan.solver.wording.shown_names import as_shown, shown_names
 from sliceplan.solver.wording.summary import plan_summary
 from sliceplan.solver.wording.transition_text import summary
 
@@ -49,6 +50,10 @@ def plan_report(
     simulation
         What the plan did, request by request; None: it was not simulated.
     """
+    plan_sha256 = hashlib.sha256(dump_plan(plan).encode()).hexdigest()
+    names = shown_names(problem)
+    problem, plan = as_shown(problem, names), as_shown(plan, names)
+    transition, simulation = as_shown(transition, names), as_shown(simulation, names)
     services = rows.service_rows(problem, plan)
     return _template().render(
         problem=problem,
@@ -73,7 +78,8 @@ def plan_report(
         trouble=trouble,
         way=summary(transition) if transition else [],
         steps=list(rows.step_rows(transition)) if transition else [],
-        plan_sha256=hashlib.sha256(dump_plan(plan).encode()).hexdigest(),
+        plan_sha256=plan_sha256,
+        called=names,
     )
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 
 from ...solver.model.digest import reference
 from ...solver.model.problem import Problem
+from ...solver.wording.shown_names import shown_names
 from .problems import load_problem
 from .records import VersionKey
 
@@ -34,6 +35,12 @@ def _shared_store() -> Engine:
 def problem_at(store: Engine, version: VersionKey) -> Problem:
     """Returns a saved problem as `load_problem` does, from memory if it was there lately."""
     return load_problem(store, version)
+
+
+def is_saved_as(store: Engine, problem: Problem, version: VersionKey) -> bool:
+    """Tells whether a problem is as a version keeps it, labels too, which its digest does not have."""
+    saved = problem_at(store, version)
+    return reference(problem).sha256 == digest_at(store, version) and shown_names(problem) == shown_names(saved)
 
 
 @lru_cache(VERSIONS)

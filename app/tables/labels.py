@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .names import IN_FILES
 from .pasted import Table
 
 
@@ -31,8 +32,8 @@ LABELS: Mapping[Table, Mapping[str, Label]] = {
     "workloads": {
         "name": Label(
             "Service",
-            "its name, which no other has: letters, digits, '.', '_' and '-'; another becomes one, and the page says "
-            "which",
+            "its name, which no other has, in any script and with spaces; where files and units cannot call it so, the "
+            "page says what they call it",
         ),
         "model": Label("Model", "what it serves; a model whose speed is known, as the screen Profiles shows it"),
         "rate_rps": Label("Rate (req/s)", "requests per second that it gets"),
@@ -45,6 +46,10 @@ LABELS: Mapping[Table, Mapping[str, Label]] = {
         "value": Label("Value", "what is lost when it is left out because GPUs are too few; empty: 1"),
         "slo_quantile": Label(
             "Part within SLO", "part of its requests that are to be within the SLO, as 0.999; empty: the settings'"
+        ),
+        IN_FILES: Label(
+            "Name in files",
+            "what files and units call it, in letters, digits, '.', '_' and '-'; empty: the page makes it of the name",
         ),
     },
 }

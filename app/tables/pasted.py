@@ -12,7 +12,7 @@ import pandas as pd
 
 from sliceplan.solver.formats.cells import as_written, no_formula
 
-from .names import accepted_names, told
+from .names import IN_FILES, called_otherwise, told
 from .pasted_numbers import UnreadableNumberError, decimal_mark, number_of
 from .problem import FLEET_COLUMNS, FLOATS, INTEGERS, WORKLOAD_COLUMNS, typed
 
@@ -52,6 +52,7 @@ NAMES: Mapping[Table, Mapping[str, tuple[str, ...]]] = {
         "gpus": ("gpus", "gpu", "gputypes", "gputype", "allowedgpus"),
         "memory_mib": ("memory", "mem", "gpumemory"),
         "value": ("value", "worth", "priority", "weight"),
+        IN_FILES: ("nameinfiles",),
         "slo_quantile": ("sloquantile", "quantile", "percentile", "partwithinslo"),
     },
 }
@@ -130,9 +131,7 @@ def read_table(text: str, table: Table, known: Mapping[str, Iterable[str]] | Non
         values, wrong = _row(row, header, mark, folded)
         rows.append(values)
         marks.append("; ".join(wrong))
-    renamed = accepted_names(str(row["name"]) for row in rows if "name" in row)
-    if renamed:
-        rows = [{**row, "name": renamed.get(str(row["name"]), row["name"])} if "name" in row else row for row in rows]
+    if table == "workloads" and (renamed := called_otherwise(rows)):
         notes = [*notes, told(renamed)]
     frame = typed(pd.DataFrame(rows, columns=list(COLUMNS[table])))
     return Pasted(frame, tuple(marks), notes=tuple(notes), columns=tuple(name for name in header if name))
@@ -164,6 +163,8 @@ def _cells(text: str) -> tuple[list[list[str]], str]:
 
 def csv_text(frame: pd.DataFrame) -> str:
     """Returns a table as CSV that `read_table` reads, and that no spreadsheet takes for formulas."""
+    if IN_FILES in frame and frame[IN_FILES].isna().all():
+        frame = frame.drop(columns=IN_FILES)
     texts = frame.select_dtypes(exclude="number").columns
     return frame.assign(**{name: frame[name].map(no_formula) for name in texts}).to_csv(
         index=False, lineterminator="\n"

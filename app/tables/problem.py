@@ -16,6 +16,9 @@ from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sharing import Sharing
+from sliceplan.solver.wording.shown_names import shown_name, shown_names
+
+from .names import IN_FILES, named
 
 FLEET_COLUMNS = ("gpu", "count", "price_per_hour", "price_factor", "sharing", "nodes")
 WORKLOAD_COLUMNS = (
@@ -30,7 +33,10 @@ WORKLOAD_COLUMNS = (
     "memory_mib",
     "value",
     "slo_quantile",
+    IN_FILES,
 )
+"""A service's `name` is what people call it: the problem's label, where it has one."""
+
 INTEGERS = frozenset({"count", "min_replicas", "max_replicas"})
 FLOATS = frozenset({"price_per_hour", "price_factor", "rate_rps", "slo_ms", "memory_mib", "value", "slo_quantile"})
 
@@ -59,9 +65,12 @@ def fleet_table(problem: Problem) -> pd.DataFrame:
 
 def workload_table(problem: Problem) -> pd.DataFrame:
     """Returns the workloads, one row each."""
+    labelled = shown_names(problem)
     rows = [
         {
-            **{column: getattr(workload, column) for column in WORKLOAD_COLUMNS},
+            **{column: getattr(workload, column) for column in WORKLOAD_COLUMNS if column != IN_FILES},
+            "name": shown_name(workload),
+            IN_FILES: workload.name if workload.name in labelled else None,
             "min_replicas": workload.min_replicas if workload.min_replicas > 1 else None,
             "batch_sizes": ", ".join(map(str, workload.batch_sizes or ())),
             "gpus": ", ".join(workload.gpus or ()),
@@ -103,7 +112,7 @@ def problem_of(
         "version": 1,
         "name": name,
         "fleet": [_fleet_entry(row) for row in _filled(fleet)],
-        "workloads": [_workload(row) for row in _filled(workloads)],
+        "workloads": [_workload(row) for row in named(_filled(workloads))],
         "settings": settings,
         "prices": prices,
         "price_books": [book.model_dump(mode="json") for book in price_books],
@@ -118,7 +127,8 @@ def marks_of(findings: Iterable[Finding], table: str, rows: int) -> list[str]:
     for finding in findings:
         match = re.match(rf"{table}\[(\d+)\]\.?(.*)", finding.path)
         if match and int(match[1]) < rows:
-            marks[int(match[1])].append(f"{match[2]} {finding.message}".strip())
+            column = "name" if match[2] == "label" else match[2]  # the one that people fill in
+            marks[int(match[1])].append(f"{column} {finding.message}".strip())
     return ["; ".join(found) for found in marks]
 
 

@@ -13,6 +13,7 @@ from sliceplan.app.jobs.comparing import SEARCH_S
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Result, Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.tables import comparison as tables
 from sliceplan.app.widgets.actions import offer_compare
 from sliceplan.app.widgets.comparing import LIMIT, PLANNERS, NotReadyError, compare_now, known_planners
@@ -127,8 +128,9 @@ def _choose(session: Session) -> dict[str, PlannerFacts]:
 def _show_comparison(session: Session, problem: Problem, compared: Comparison, facts: dict[str, PlannerFacts]) -> None:
     warn_if_outdated(session, problem, "compare again")
     breakdowns = made_once("compare.waste", (compared,), lambda: _breakdowns(problem, compared))
-    exact = next((plan for plan in compared.plans if plan.planner == proving_planner(problem) and plan.gpus), None)
-    differences = made_once("compare.differences", (compared,), lambda: _differences(compared, exact))
+    seen = shown(session, problem, compared)
+    exact = next((plan for plan in seen.plans if plan.planner == proving_planner(problem) and plan.gpus), None)
+    differences = made_once("compare.differences", (exact,), lambda: _differences(seen, exact))
     bound = compared.bound.cost_per_hour
     st.header(literal(_proven(compared)))
     _show_trouble(compared)
@@ -147,9 +149,9 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
             "What each plan costs per hour, and how much dearer it is than the proven bound, which is the line. No "
             "plan of any planner can be left of it and hold; a hatched bar misses SLOs."
         )
-    _show_broken(compared)
+    _show_broken(seen)
     chosen = _table(compared, breakdowns, differences)
-    _reasons(compared)
+    _reasons(seen)
     _one_planner(session, problem, compared, differences, facts, chosen)
     offer_file(
         "Download comparison (JSON)",

@@ -7,6 +7,7 @@ import streamlit as st
 from sliceplan.app.charts.service_costs import service_cost_chart
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.tables import prices
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.memo import made_once
@@ -31,6 +32,7 @@ def show_prices(session: Session) -> None:
     solved_problem, plan = answer.problem, answer.plan
     warn_if_outdated(session, solved_problem)
     report = made_once("compare.prices", (plan,), lambda: price_report(solved_problem, plan, known_profiles()))
+    report = shown(session, solved_problem, report)
     if plan.prices is None or report is None:
         st.info(
             "Slice prices are known for plans of `exact` without partitions that are kept free; this one, of "
@@ -63,7 +65,7 @@ def show_prices(session: Session) -> None:
         "is what buying whole GPUs adds, and neighbours under MPS; it is spread in proportion. Changes are priced at "
         "today's slice prices."
     )
-    show_types(solved_problem, plan)
+    show_types(session, solved_problem, plan)
     st.header("What partitions cost")
     show_table(
         prices.size_table(plan.prices),

@@ -8,6 +8,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.defragmentation import moves_in_words, steps_table, winnings_table
 from sliceplan.app.tables.fragmentation import fragmentation_table, room_table
 from sliceplan.app.widgets.actions import offer_solve
@@ -57,7 +58,7 @@ def show(session: Session) -> None:
         st.info("This plan uses no GPU, so nothing is left of any.")
         return
     _show_metrics(plan, metrics)
-    _show_map(session, plan, metrics)
+    _show_map(session, shown(session, problem, plan), metrics)
     _show_room(plan, metrics)
     _show_defragmentation(session, answer)
 
@@ -201,16 +202,17 @@ def _show_defragmentation(session: Session, answer: Answer) -> None:
         return
     show_failure(found)
     if isinstance(found.value, DefragmentationReport):
-        _show_report(session, answer, found.value)
+        _show_report(session, answer, found.value, shown(session, problem, found.value))
 
 
-def _show_report(session: Session, answer: Answer, report: DefragmentationReport) -> None:
-    _show_result(answer, report)
+def _show_report(session: Session, answer: Answer, report: DefragmentationReport, seen: DefragmentationReport) -> None:
+    """Draws a report; `seen`: the same with services called as people call them."""
+    _show_result(answer, seen)
     if not report.steps:
         return
     usd = st.column_config.NumberColumn(format="$%.2f")
     show_table(
-        winnings_table(report),
+        winnings_table(seen),
         "winnings",
         columns={
             "cost per hour": usd,
@@ -258,23 +260,27 @@ def _show_moves(session: Session, answer: Answer, report: DefragmentationReport)
     ways = [step for i, step in enumerate(ways) if i == 0 or step.plan != ways[i - 1].plan]
     if not ways:
         return
+    counts = [moves_in_words(shown(session, answer.problem, step)) for step in ways]
     labels = {
-        f"at most {moves_in_words(step)}" if step.most_moves is not None else "any number": step
-        for step in reversed(ways)
+        f"at most {count}" if step.most_moves is not None else "any number": step
+        for step, count in reversed(list(zip(ways, counts, strict=True)))
     }
     label = choose_one(session, "fragmentation.way", "The moves, with services moved", list(labels))
     _show_way(session, answer, labels[label])
 
 
 def _show_way(session: Session, answer: Answer, step: DefragmentationStep) -> None:
-    way, plan = step.transition, step.plan
+    seen, plan = shown(session, answer.problem, step), step.plan
+    way = seen.transition
     if way is None or plan is None:
         return
-    st.markdown(f"**Moved:** {literal(', '.join(step.moved) or 'no service')}")
+    st.markdown(f"**Moved:** {literal(', '.join(seen.moved) or 'no service')}")
     for short in way.shortfalls:
         st.warning(
-            f"{short.workload} has up to {short.missing_rps:,.0f} requests/s too few on the way, of "
-            f"{short.required_rps:,.0f}."
+            literal(
+                f"{short.workload} has up to {short.missing_rps:,.0f} requests/s too few on the way, of "
+                f"{short.required_rps:,.0f}."
+            )
         )
     if way.resets:
         st.warning(f"{way.resets:,} GPU{'' if way.resets == 1 else 's'} must be reset on the way.")

@@ -1,9 +1,13 @@
 """What differs between any two saved versions, or any two saved plans."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.shown import labels_of
 from sliceplan.app.store.plans import load_plan, plans
 from sliceplan.app.store.problems import problems, versions
 from sliceplan.app.store.records import VersionKey
@@ -11,9 +15,12 @@ from sliceplan.app.store.shared import problem_at, shared_store
 from sliceplan.app.tables.history import changes_table, plan_changes_table
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.differences.change import Change
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.differences.problems import changes
 from sliceplan.solver.differences.wording import describe_changes, describe_plans
+from sliceplan.solver.model.plan import Plan
+from sliceplan.solver.wording.shown_names import as_shown
 
 from .choosing import choose
 from .plans import plan_words
@@ -42,7 +49,8 @@ def show(session: Session, name: str) -> None:
                 "saved, there is one more."
             )
             return
-        found = changes(problem_at(store, old), problem_at(store, new))
+        was, now = problem_at(store, old), problem_at(store, new)
+        found = _called(changes(was, now), {**labels_of(was), **labels_of(now)})
         _show(f"From {old} to {new}", describe_changes(found), changes_table(found))
         return
     with before:
@@ -53,7 +61,7 @@ def show(session: Session, name: str) -> None:
         st.info("A problem without saved plans has none to compare. Press *Save plan* on *Services and fleet*.")
         return
     store = shared_store()
-    between = difference(load_plan(store, old_plan), load_plan(store, new_plan))
+    between = difference(_plan(old_name, old_plan), _plan(new_name, new_plan))
     _show(f"From plan {old_plan} to plan {new_plan}", describe_plans(between), plan_changes_table(between))
 
 
@@ -90,6 +98,23 @@ def _choose_plan(session: Session, side: str, name: str, place: int) -> int | No
         words=lambda one: plan_words(by_id[one]),
         start=start,
     )
+
+
+def _called(found: Iterable[Change], labels: Mapping[str, str]) -> list[Change]:
+    """Returns changes with services called as people call them; their names are among what is said of them."""
+    return [
+        replace(one, path=(one.path[0], labels.get(one.path[1], one.path[1]), *one.path[2:]))
+        if one.path[0] == "workloads" and len(one.path) > 1
+        else one
+        for one in found
+    ]
+
+
+def _plan(name: str, number: int) -> Plan:
+    """Returns a saved plan with services called as its problem has it."""
+    store = shared_store()
+    version = next(one.problem for one in plans(store, name) if one.id == number)
+    return as_shown(load_plan(store, number), labels_of(problem_at(store, version)))
 
 
 def _show(title: str, words: str, table: pd.DataFrame) -> None:

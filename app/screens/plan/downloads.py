@@ -11,6 +11,7 @@ from sliceplan.app.report.report import plan_report
 from sliceplan.app.report.way import way_between
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.session.shown import named_now
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import dump_problem
 from sliceplan.solver.model.plan import Plan
@@ -35,6 +36,7 @@ def offer_plan(session: Session) -> None:
     answer = session.answer
     if answer is None:
         return
+    answer = Answer(named_now(session, answer.problem), answer.plan)
     problem, plan = answer.problem, answer.plan
     st.header("Take it away")
     steps, trouble = _steps(session, answer)

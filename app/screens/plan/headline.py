@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.changed import since
 from sliceplan.app.tables.verdict import Colour, uncovered, verdict
 from sliceplan.app.widgets.tables import show_table
@@ -34,6 +35,9 @@ IMPROVING: tuple[str, Colour] = ("So far, being improved", "blue")
 
 def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool) -> None:
     """Draws them; `goes_on`: a search is improving the plan."""
+    is_answer = not goes_on and session.answer is not None and session.answer.plan is plan
+    names = problem
+    problem, plan = shown(session, names, problem), shown(session, names, plan)
     words, colour = IMPROVING if goes_on else verdict(plan)
     st.badge(words, color=colour, icon=ICONS[colour])
     st.header(literal(plan_result(plan, plan.gap)))
@@ -42,23 +46,34 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
             f"Left out of this plan: {literal(', '.join(without))}. No speed of these services' models is known there; "
             "the screen Profiles says what is."
         )
-        if not goes_on and session.answer is not None and session.answer.plan is plan:
+        if is_answer and session.answer is not None:
             offer_estimates(session, session.answer, without)
     if said := [text for text in (whose_prices(plan), " ".join(line.strip() for line in promised(plan))) if text]:
         st.caption(literal(" ".join(map(sentence, said))))
-    _show_change(session, problem, plan)
-    if not goes_on and session.answer is not None and session.answer.plan is plan:
+    if is_answer:
+        _show_change(session, names, plan)
+    if is_answer and session.answer is not None:
         offer_remedies(session, session.answer)
     _show_trouble(plan)
 
 
 def _show_change(session: Session, problem: Problem, plan: Plan) -> None:
-    """Says what is other than in the plan before, where that was of the same services or most of them."""
-    before, answer = session.before, session.answer
-    if before is None or answer is None or answer.plan is not plan or not (before.plan.gpus and plan.gpus):
+    """
+    Says what is other than in the plan before, where that was of the same services or most of them.
+
+    Parameters
+    ----------
+    problem
+        The one that the plan answers.
+    plan
+        The session's, as it is shown.
+    """
+    before = session.before
+    if before is None or not (before.plan.gpus and plan.gpus):
         return
-    if before.plan is not plan and before.problem.name == problem.name:
-        st.markdown(f"**Against the plan before:** {literal(since(before.plan, plan))}")
+    old = shown(session, problem, before.plan)
+    if old is not plan and before.problem.name == problem.name:
+        st.markdown(f"**Against the plan before:** {literal(since(old, plan))}")
 
 
 def _show_trouble(plan: Plan) -> None:

@@ -11,6 +11,7 @@ from sliceplan.app.jobs.room_to_grow import most_carried, room_to_grow
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.widgets.plan_question import PlanQuestion
 from sliceplan.app.widgets.simulation import simulation_of
 from sliceplan.app.widgets.texts import literal
@@ -50,7 +51,7 @@ def show_next_questions(session: Session, answer: Answer) -> None:
     if (room := ROOM.found(session, answer.plan)) is not None:
         st.markdown(f"**Room to grow:** {literal(in_words(room))}")
     if (most := MOST.found(session, answer.plan)) is not None:
-        show_most_carried(most)
+        show_most_carried(shown(session, answer.problem, most))
     if (ways := LESS.found(session, answer.plan)) is not None:
         _show_less(session, ways)
 

@@ -7,6 +7,7 @@ from sliceplan.app.charts.service_loads import fullest_first, grows_least, load_
 from sliceplan.app.charts.shades import COLOUR_BY, ColourBy
 from sliceplan.app.screens.plan.downloads import offer_plan
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.labels import SETTINGS
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
 from sliceplan.app.widgets.actions import offer_solve
@@ -60,12 +61,14 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     """Draws a plan; `goes_on`: a search is improving it, so that it is not offered to be taken away."""
     warn_if_outdated(session, problem)
     show_headline(session, problem, plan, goes_on)
+    is_answer = not goes_on and session.answer is not None and session.answer.plan is plan
+    problem, plan = shown(session, problem, problem), shown(session, problem, plan)
     if not plan.gpus:
         st.markdown(literal(in_plain_words(problem, plan).limit))
         return
     show_worth(problem, plan, goes_on)
     _show_warnings(plan)
-    if not goes_on and session.answer is not None and session.answer.plan is plan:
+    if is_answer and session.answer is not None:
         show_next_questions(session, session.answer)
     view = choose_one(session, "plan.view", "Show", (FLEET, BUDGETS, LOADS, SERVICES, GPUS), side_by_side=True)
     chosen, by = _choose(session, plan, with_colours=view == FLEET)

@@ -17,6 +17,7 @@ from sliceplan.app.profiles.estimating import asked_in, missing
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.own_profiles import drop_profile, profiles_of
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.shown import shown, shown_text
 from sliceplan.app.tables.profile import coefficients_table, errors_table, evidence_table, points_table
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.estimating import offer_estimates
@@ -108,7 +109,10 @@ def _show_missing(session: Session) -> None:
 
 def _evidence(session: Session) -> list[PredictionEvidence]:
     answer = session.answer
-    return [] if answer is None else list(prediction_evidence(answer.problem, answer.plan, profiles_of(session)))
+    if answer is None:
+        return []
+    problem, plan = shown(session, answer.problem, answer.problem), shown(session, answer.problem, answer.plan)
+    return list(prediction_evidence(problem, plan, profiles_of(session)))
 
 
 def _show_profile(session: Session, profile: Profile, marks: list[PredictionEvidence]) -> None:
@@ -280,7 +284,7 @@ def _show_evidence(session: Session, marks: list[PredictionEvidence]) -> None:
     known = caveats(answer.problem, answer.plan, profiles_of(session))
     in_the_table = {caveat.text for caveat in known if caveat.kind is CaveatKind.EXTRAPOLATED}
     if other := [warning for warning in answer.plan.warnings if warning not in in_the_table]:
-        st.markdown(listed(other))
+        st.markdown(listed(shown_text(session, answer.problem, warning) for warning in other))
     st.header("All of them")
     show_table(
         evidence_table(marks),

@@ -6,6 +6,7 @@ from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.session.deep_link import WHAT_IF
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.pictures import show_picture
@@ -122,8 +123,9 @@ def _show_answer(session: Session, answer: Answer) -> None:
         )
     st.markdown(f"**How good that is:** {literal(in_plain_words(problem, plan).proof)}", help=meaning("proven least"))
     st.markdown(f"**What is promised:** {literal(promise_in_words(plan.promise))}.", help=meaning("promise"))
-    drawn = plan.gpus[:MOST_DRAWN]
-    show_picture(session, made_once("start.fleet", (plan, problem), lambda: fleet_chart(plan, problem, drawn)), "fleet")
+    seen, called = shown(session, problem, plan), shown(session, problem, problem)
+    drawn = seen.gpus[:MOST_DRAWN]
+    show_picture(session, made_once("start.fleet", (seen, called), lambda: fleet_chart(seen, called, drawn)), "fleet")
     left = len(plan.gpus) - len(drawn)
     st.caption(
         "Each bar is a GPU, each colour a service, to scale. Point at a part for its batch, latency and load."

@@ -7,6 +7,7 @@ from sliceplan.app.jobs.moves import Replanned, replan
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
+from sliceplan.app.session.shown import shown
 from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.digest import reference
 from sliceplan.solver.what_if.points import used_profiles
@@ -87,9 +88,9 @@ def _show_answer(session: Session) -> None:
     plan, report = found.plan, found.report
     st.markdown(f"**{literal(plan_summary(plan, plan.gap))}**")
     if not plan.gpus:
-        st.markdown(listed(reasons(plan)))
+        st.markdown(listed(reasons(shown(session, result.problem, plan))))
         return
-    st.markdown(literal(moves_in_words(report)))
+    st.markdown(literal(moves_in_words(shown(session, result.problem, report))))
     answer = session.answer
     if answer is not None and reference(answer.problem) == reference(result.problem) and answer.plan is not plan:
         more = (plan.cost_per_hour or 0.0) - (answer.plan.cost_per_hour or 0.0)

@@ -18,6 +18,7 @@ from sliceplan.app.screens.transition.running import choose_running
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import lead_to_files
 from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.transition import disturbance_in_words, steps_table, strategies_table
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.files import offer_file
@@ -101,7 +102,10 @@ def show(session: Session) -> None:
         if moves is None and "transition" not in session.open_jobs:
             _say_why_not(session)
         elif moves is not None:
-            _show_moves(session, moves, answer)
+            problem, before = answer.problem, running.problem
+            seen = Answer(shown(session, problem, problem, before), shown(session, problem, answer.plan, before))
+            _show_moves(session, shown(session, problem, moves, before), seen)
+            _show_downloads(session, moves)
     elif answer is not None and answer.plan is running.plan:
         st.info(
             "The next plan is the one that runs today. Change rates, SLOs or the fleet on *Services and fleet* and "
@@ -195,7 +199,6 @@ def _show_moves(session: Session, moves: PlannedMoves, answer: Answer) -> None:
     if transition.steps:
         _show_side_by_side(session, moves, answer)
         _show_steps(session, moves, answer)
-    _show_downloads(session, moves)
 
 
 def _show_figures(moves: PlannedMoves) -> None:

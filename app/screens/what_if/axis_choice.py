@@ -6,6 +6,7 @@ import streamlit as st
 
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.shown import names_shown
 from sliceplan.solver.model.counted import asks_for_capacity
 from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.prices import usd_per_hour_of
@@ -50,7 +51,8 @@ def chosen_axis(session: Session, problem: Problem, number: int) -> str:
     services = [ALL, *(workload.name for workload in problem.workloads)]
     names = services if kind in OF_SERVICES else [entry.gpu for entry in problem.fleet]
     last = of_kept.of(session)
-    name = of.selectbox("Of", names, names.index(last) if last in names else 0, key=f"{key}of_{kind}")
+    called = names_shown(session, problem)
+    name = of.selectbox("Of", names, names.index(last) if last in names else 0, called, key=f"{key}of_{kind}")
     begin = _first_range(problem, kind, name)
     kept = range_kept.of(session)
     if kept is not None and kept[:2] == (kind, name):

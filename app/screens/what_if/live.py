@@ -10,6 +10,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import draw_again
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
+from sliceplan.app.session.shown import shown as with_labels
 from sliceplan.app.tables.what_if import moved_table
 from sliceplan.app.widgets.actions import offer_solve, solve_now
 from sliceplan.app.widgets.boards import show_boards
@@ -107,9 +108,8 @@ def _ask_for_base(session: Session) -> None:
 
 def _show_effect(session: Session, base: Answer, changes: WhatIf) -> Answer | None:
     """Draws what comes of the changes, and returns the plan that it shows; None: there is none yet."""
-    st.markdown(
-        f"**What if:** {literal(description(changes))}" if not changes.is_empty else "**Move a slider to begin.**"
-    )
+    said = literal(description(with_labels(session, base.problem, changes)))
+    st.markdown("**Move a slider to begin.**" if changes.is_empty else f"**What if:** {said}")
     try:
         shown = replanned(session, base, changes)
     except InputError as error:
@@ -124,10 +124,10 @@ def _show_effect(session: Session, base: Answer, changes: WhatIf) -> Answer | No
     _show_figures(base, shown)
     _offer(session, shown, changes)
     if not shown.plan.gpus:
-        for line in reasons(shown.plan)[:MOST_REASONS]:
+        for line in reasons(with_labels(session, base.problem, shown.plan))[:MOST_REASONS]:
             st.warning(literal(line))
         return shown
-    plans = base.plan, shown.plan
+    plans = with_labels(session, base.problem, base.plan), with_labels(session, base.problem, shown.plan)
     before = made_once("what_if.before", plans[:1], lambda: layouts(plans[0]))
     show_picture(
         session, made_once("what_if.layouts", plans, lambda: layout_chart(before, layouts(plans[1]))), "what-if-gpus"
@@ -228,7 +228,9 @@ def _show_every_gpu(session: Session, shown: Answer) -> None:
     if every != chosen:
         EVERY_GPU.keep(session, every)
     if every:
-        show_picture(session, fleet_chart(shown.plan, shown.problem, letters=LETTERS), "what-if-fleet")
+        problem = with_labels(session, shown.problem, shown.problem)
+        plan = with_labels(session, shown.problem, shown.plan)
+        show_picture(session, fleet_chart(plan, problem, letters=LETTERS), "what-if-fleet")
 
 
 def _usd(amount: float | None) -> str:

@@ -9,6 +9,7 @@ from sliceplan.app.jobs.what_if_calls import mix_of
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.labels import LABELS
 from sliceplan.app.tables.what_if import candidate_table, candidates, mix_table
 from sliceplan.app.widgets.job_progress import begin, show_failure
@@ -44,7 +45,7 @@ def show_mix(session: Session) -> None:
             st.info("You will see the cheapest mix, and what each type alone would cost beside it.")
         return
     warn_if_outdated(session, found.problem)
-    _show(session, found.value)
+    _show(session, shown(session, found.problem, found.value))
 
 
 def _chosen_fleet(session: Session, problem: Problem) -> list[FleetEntry]:

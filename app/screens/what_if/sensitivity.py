@@ -8,6 +8,7 @@ from sliceplan.app.jobs.what_if_calls import sensitivities_of
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.outdated import warn_if_outdated
@@ -54,17 +55,17 @@ def show_sensitivities(session: Session) -> None:
     show_failure(found)
     if found is None or found.value is None:
         return
-    effects: tuple[Sensitivity, ...] = found.value
+    effects: tuple[Sensitivity, ...] = tuple(shown(session, answer.problem, one) for one in found.value)
     telling = [one for one in effects if one.effect >= LEAST_USD]
     if telling:
         show_picture(session, tornado_chart(telling[:most], percent / 100), "sensitivities")
-        shown = f"The {min(most, len(telling)):,} greatest of {len(telling):,} effects, each change by itself."
+        said = f"The {min(most, len(telling)):,} greatest of {len(telling):,} effects, each change by itself."
     else:
-        shown = "No change of this size makes a difference."
+        said = "No change of this size makes a difference."
     small = len(effects) - len(telling)
     others = f" {small:,} more make less than a cent per hour." if telling and small else ""
     st.caption(
-        f"{shown}{others} Effects are marginal: priced at the present plan's slice prices, which holds for changes "
+        f"{said}{others} Effects are marginal: priced at the present plan's slice prices, which holds for changes "
         "that are small beside the fleet and leaves out that GPUs come whole. A GPU's price is changed under the "
         "present plan. For the exact cost of a change use the sliders or a sweep."
     )

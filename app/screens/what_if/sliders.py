@@ -4,6 +4,7 @@ import streamlit as st
 
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.shown import names_shown
 from sliceplan.app.tables.labels import SETTINGS
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.plan import Plan
@@ -11,6 +12,7 @@ from sliceplan.solver.model.price_book import GpuPrice
 from sliceplan.solver.model.prices import price_words, prices_of
 from sliceplan.solver.model.problem import FleetEntry, Problem, Workload
 from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.wording.shown_names import shown_name
 
 MOST_CHOSEN = 6
 """Services with sliders of their own at a time."""
@@ -63,6 +65,7 @@ def _of_services(session: Session, base: Problem, changes: WhatIf, key: str) -> 
         "Services to change by themselves",
         list(by_name),
         default=list(dict.fromkeys(changed + kept))[:MOST_CHOSEN],
+        format_func=names_shown(session, base),
         max_selections=MOST_CHOSEN,
         key=key + "services",
         placeholder="Choose services",
@@ -79,7 +82,7 @@ def _of_service(
     workload: Workload, base: Problem, changes: WhatIf, key: str, found: dict[str, dict[str, float]]
 ) -> None:
     name = workload.name
-    st.caption(f"**{literal(name)}** ({literal(workload.model)})")
+    st.caption(f"**{literal(shown_name(workload))}** ({literal(workload.model)})")
     all_headroom = base.settings.headroom if changes.headroom is None else changes.headroom
     rate = _amount("Rate, requests/s", workload.rate_rps, changes.rates.get(name), MOST_RPS, f"{key}rate_{name}")
     slo = _amount("SLO, ms", workload.slo_ms, changes.slos.get(name), MOST_MS, f"{key}slo_{name}")

@@ -10,6 +10,7 @@ from sliceplan.app.jobs.jobs import TooManyJobsError, UnknownJobError, shared_jo
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.what_if import step_table
 from sliceplan.app.widgets.files import offer_file
 from sliceplan.app.widgets.job_progress import begin, show_failure
@@ -70,7 +71,8 @@ def show_sweep(session: Session) -> None:
             "and how close the proof comes."
         )
         if axes is not None:
-            show_picture(session, sweep_chart(axes, (), objective=objective_of(weights_of(problem))), "cost-curve")
+            seen = tuple(shown(session, problem, axis) for axis in axes)
+            show_picture(session, sweep_chart(seen, (), objective=objective_of(weights_of(problem))), "cost-curve")
         return
     if PURPOSE in session.open_jobs:
         _watch(session, swept)
@@ -83,7 +85,7 @@ def _choose(session: Session, problem: Problem) -> tuple[Axis, ...] | None:
     changes = changes_of(session, problem)
     if not changes.is_empty:
         on = st.toggle(
-            f"Sweep the what-if ({description(changes)}), not the problem as it is",
+            f"Sweep the what-if ({literal(description(shown(session, problem, changes)))}), not the problem as it is",
             value=CHANGED.of(session, True),
             key=f"sweep_changed_{session.editor}",
         )
@@ -106,7 +108,7 @@ def _choose(session: Session, problem: Problem) -> tuple[Axis, ...] | None:
     button, words = st.columns([1, 3], vertical_alignment="center")
     sizes = f": {' x '.join(map(str, sweep.sizes))}" if len(sweep.sizes) > 1 else ""
     words.caption(f"{sweep.points:,} point{'' if sweep.points == 1 else 's'}{sizes}")
-    about = description(changes) if is_changed else ""
+    about = description(shown(session, problem, changes)) if is_changed else ""
     # In a callback it begins before the page is drawn, which takes a moment.
     button.button("Sweep", type="primary", key="sweep", width="stretch", on_click=_begin, args=(session, sweep, about))
     if refused := REFUSED.taken(session):
@@ -139,7 +141,9 @@ def _watch(session: Session, swept: Swept) -> None:
         st.caption("The first points are on their way.")
         return
     weights = weights_of(swept.problem)
-    show_picture(session, sweep_chart(swept.axes, points, objective=objective_of(weights)), "cost-curve")
+    axes = tuple(shown(session, swept.problem, axis) for axis in swept.axes)
+    seen = tuple(shown(session, swept.problem, point) for point in points)
+    show_picture(session, sweep_chart(axes, seen, objective=objective_of(weights)), "cost-curve")
     last = " What forces the steps comes last." if weights is None else ""
     st.caption(f"{len(points):,} points so far.{last}")
 
@@ -155,10 +159,11 @@ def _show_report(session: Session, swept: Swept) -> None:
         st.caption(f"Swept: the what-if with {literal(swept.about)}.")
     if report.missing:
         st.info(f"{len(report.points):,} of {len(report.points) + report.missing:,} points; the sweep was ended early.")
-    picture = sweep_chart(report.axes, report.points, report.steps, objective=report.objective)
+    seen = shown(session, found.problem, report)
+    picture = sweep_chart(seen.axes, seen.points, seen.steps, objective=report.objective)
     show_picture(session, picture, "cost-curve")
     st.caption(_how_good(report))
-    _show_steps(report)
+    _show_steps(seen)
     as_csv, as_json, saving = st.columns(3)
     name = swept.problem.name
     offer_file(

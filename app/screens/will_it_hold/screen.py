@@ -9,6 +9,7 @@ from sliceplan.app.charts.percentiles import percentile_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.simulating import Simulated, Traffic, simulated
 from sliceplan.app.session.session import Answer, Session
+from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.simulation import simulation_table, worst_first
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one
@@ -67,7 +68,7 @@ def show(session: Session) -> None:
     found = session.results.get(PURPOSE)
     if found is None:
         if PURPOSE in session.open_jobs:
-            _say_what_is_known(answer.plan)
+            _say_what_is_known(shown(session, answer.problem, answer.plan))
         return
     show_failure(found)
     if isinstance(found.value, Simulated) and found.problem is answer.problem:
@@ -99,7 +100,7 @@ def _begin(session: Session, answer: Answer, traffic: Traffic) -> bool:
 
 
 def _show(session: Session, answer: Answer, found: Simulated) -> None:
-    report = found.report
+    report = shown(session, answer.problem, found.report)
     asked = asked_of(session, answer.plan) or found.traffic
     if found.traffic != asked:
         st.info(f"This is {literal(words_of(found.traffic))}; what was asked for is on its way.")
@@ -119,7 +120,7 @@ def _show(session: Session, answer: Answer, found: Simulated) -> None:
     if report.notes:
         st.markdown("**What the figures do not show**\n" + listed(report.notes))
     offer_routers(session, answer)
-    _offer(answer, report)
+    _offer(answer, found.report)
 
 
 def _show_verdict(report: SimulationReport) -> None:
@@ -188,7 +189,9 @@ def _show_one(session: Session, answer: Answer, services: list[SimulatedService]
         return
     show_picture(session, latency_histogram(one), "latencies")
     executes = one.mean_ms - one.wait_ms
-    beside = next((found for found in service_figures(answer.problem, answer.plan) if found.name == name), None)
+    problem = answer.problem
+    figures = service_figures(shown(session, problem, problem), shown(session, problem, answer.plan))
+    beside = next((found for found in figures if found.name == name), None)
     neighbours = 0.0
     if beside is not None and beside.slowest is not None and beside.slowest.causes_ms:
         causes = beside.slowest.causes_ms

@@ -10,6 +10,7 @@ from sliceplan.app.session.problem_state import state
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.catalogue import free_name
 from sliceplan.app.tables.labels import LABELS
+from sliceplan.app.tables.names import IN_FILES
 from sliceplan.app.tables.pasted import Table
 from sliceplan.app.tables.problem import FLOATS, INTEGERS, typed
 from sliceplan.app.widgets.dialogs import dialog
@@ -39,7 +40,7 @@ def change_row(session: Session, table: Table) -> None:
         if st.button("Duplicate it", key=f"{table}_duplicate"):
             copy = {**_rows(frame)[chosen], **cells}
             if table == "workloads":
-                copy["name"] = free_name(str(row["name"]), frame["name"].dropna())
+                copy |= {"name": free_name(str(row["name"]), frame["name"].dropna()), IN_FILES: None}
             _put(session, table, frame, [*_rows(frame), copy])
         if st.button("Remove it", key=f"{table}_remove"):
             _put(session, table, frame, [one for i, one in enumerate(_rows(frame)) if i != chosen])

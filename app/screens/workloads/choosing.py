@@ -19,7 +19,7 @@ from sliceplan.app.widgets.tables import show_table
 from sliceplan.solver.model.catalogue import load_catalogue
 from sliceplan.solver.model.price_book import DEFAULT_BOOK, load_price_books
 from sliceplan.solver.model.prices import book_named
-from sliceplan.solver.model.problem import Sharing
+from sliceplan.solver.model.problem import MOST_OF_LABEL, Sharing
 from sliceplan.solver.performance.latency_rules.execution import least_slo_ms
 from sliceplan.solver.performance.latency_rules.rules import part_of_slo
 
@@ -105,7 +105,7 @@ def add_service(session: Session) -> None:
         "Name",
         free_name(model, names),
         key=f"service_name_{model}",
-        max_chars=63,
+        max_chars=MOST_OF_LABEL,
         help=LABELS["workloads"]["name"].meaning,
     )
     rate = rate_at.number_input(

@@ -24,15 +24,15 @@ from sliceplan.app.session.problem_state import redo, state, undo
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.tables.edits import with_edits
 from sliceplan.app.tables.labels import LABELS
-from sliceplan.app.tables.names import told, with_accepted_names
+from sliceplan.app.tables.names import ACCEPTED, IN_FILES, called_otherwise, told
 from sliceplan.app.tables.pasted import Table
 from sliceplan.app.tables.problem import INTEGERS
-from sliceplan.app.widgets.texts import literal
+from sliceplan.app.widgets.texts import literal, sentence
 from sliceplan.solver.model.base import Name
 from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
 from sliceplan.solver.model.prices import prices_of
-from sliceplan.solver.model.problem import FleetEntry, Sharing, Workload
+from sliceplan.solver.model.problem import MOST_OF_LABEL, FleetEntry, Sharing, Workload
 
 NAME: FieldInfo = get_args(Name)[1]
 
@@ -86,25 +86,35 @@ def edit_table(session: Session, name: Table) -> None:
 
     def note() -> None:
         # Called before the script runs, so that all of the page shows what the tables state now, at once.
-        note_edit(session, number, **{name: edited()[0]})
+        note_edit(session, number, **{name: edited()})
 
-    def edited() -> tuple[pd.DataFrame, dict[str, str]]:
-        after = with_edits(frame, st.session_state[key])
-        return with_accepted_names(after) if name == "workloads" else (after, {})
+    def edited() -> pd.DataFrame:
+        return with_edits(frame, st.session_state[key])
 
     st.data_editor(
         frame,
         key=key,
         num_rows="dynamic",
-        column_config=columns_of(session, name),
+        column_config=columns_of(session, name) | {IN_FILES: None},
         hide_index=True,
         width="stretch",
         placeholder="",
         on_change=note,
     )
-    renamed = edited()[1]
-    if renamed:
-        st.info(literal(f"In a problem, {told(renamed)}."))
+    if name == "workloads" and (typed_now := _typed_now(frame, edited())):
+        st.info(literal(sentence(told(typed_now))))
+
+
+def _typed_now(start: pd.DataFrame, now: pd.DataFrame) -> dict[str, str]:
+    """Returns what files call otherwise than people do, of what was typed since an editor began."""
+    before = called_otherwise(_named_rows(start))
+    return {label: name for label, name in called_otherwise(_named_rows(now)).items() if label not in before}
+
+
+def _named_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    named = frame[["name", IN_FILES]]
+    rows: list[dict[str, Any]] = named.to_dict("records")  # type: ignore[assignment]  # columns have names
+    return rows
 
 
 def edit_prices(session: Session) -> None:
@@ -187,7 +197,8 @@ def _service_types(session: Session, frame: pd.DataFrame) -> dict[str, tuple[Any
     models = _options(sorted({profile.model for profile in profiles_of(session)}), frame["model"])
     types = "|".join([*load_catalogue(), *load_cpus()]).replace(".", r"\.")
     return {
-        "name": (column.TextColumn, {"max_chars": 63}),
+        "name": (column.TextColumn, {"max_chars": MOST_OF_LABEL}),
+        IN_FILES: (column.TextColumn, {"max_chars": 63, "validate": rf"^{ACCEPTED.pattern}$"}),
         "model": (column.SelectboxColumn, {"options": models}),
         "batch_sizes": (column.TextColumn, {"validate": _list_of(r"\d+")}),
         "gpus": (column.TextColumn, {"validate": _list_of(types)}),

@@ -11,7 +11,7 @@ from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.store.problems import latest_version
 from sliceplan.app.store.records import VersionKey
-from sliceplan.app.store.shared import digest_at, shared_store
+from sliceplan.app.store.shared import digest_at, is_saved_as, shared_store
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import dump_problem
 from sliceplan.solver.model.digest import reference
@@ -79,7 +79,7 @@ def _show_bar(session: Session, identity: Identity) -> None:
 def _is_changed(session: Session) -> bool:
     if session.saved_as is None or session.problem is None:
         return True
-    return reference(session.problem).sha256 != digest_at(shared_store(), session.saved_as)
+    return not is_saved_as(shared_store(), session.problem, session.saved_as)
 
 
 def _say_where(session: Session, changed: bool) -> None:

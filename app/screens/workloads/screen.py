@@ -11,6 +11,7 @@ from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import findings_of
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.labels import in_words
+from sliceplan.app.tables.names import IN_FILES
 from sliceplan.app.tables.pasted import Table, csv_text
 from sliceplan.app.tables.problem import elsewhere, marks_in
 from sliceplan.app.widgets.actions import offer_solve_on_a_phone
@@ -100,7 +101,7 @@ def _show_table(
         edit_table(session, name)
     if not table.empty:
         with st.container(key=f"cards_{name}"):
-            show_cards(table, columns_of(session, name))
+            show_cards(table.drop(columns=IN_FILES, errors="ignore"), columns_of(session, name))
     show_marks(table, marks_in(findings_of(session), name, table), "cannot be used", name, name)
     adding, pasting, changing, download = st.container(key=f"beside_{name}").columns(4)
     label, ask = add

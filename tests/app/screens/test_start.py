@@ -26,7 +26,7 @@ def test_usual_names_of_columns_make_services():
     page = asked("service;model;req/s;p99 latency\nfront page;resnet50;1.250,5;180")
     assert not page.exception
     assert not page.error
-    assert "'front page' is called front-page" in texts(page.caption)
+    assert "Files and units call 'front page' front-page" in texts(page.caption)
     assert page.button(key="own_plan").label == "Plan this service"
 
 
