@@ -12,11 +12,11 @@ from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.words import boards_in_words, counted
 
 from .colours import FREE, GREY, text_on
-from .fleet import MOST_IN_LEGEND, looks_of, shortened
+from .fleet import MOST_IN_LEGEND, looks_of
 from .fleet_blocks import Block, blocks_of
 from .gpu_bars import MOST_ROWS, ON_ANY_GROUND, Bar, Look, gpu_bars
 from .shades import ColourBy, Shades, shades
-from .texts import in_chart
+from .texts import in_chart, shortened
 
 MOST_NAMED = 5
 """Services of a place that its hover names; of more, their number."""

@@ -13,6 +13,7 @@ from .fleet_blocks import Block, blocks_of
 from .gpu_bars import MOST_DRAWN, MOST_ROWS, ON_ANY_GROUND, Bar, Look, gpu_bars
 from .service_colours import service_colours
 from .shades import ColourBy, Shades, shades
+from .texts import in_chart, shortened
 
 TEXT_FITS = 0.12
 """Least part of the axis that a block must have to carry its service's name."""
@@ -138,10 +139,4 @@ def _label(block: Block, letters: int) -> str:
         return ""
     if block.workload is None or block.width < TEXT_FITS:
         return block.size
-    return f"{shortened(' + '.join(block.workloads), int(block.width * letters))}<br>{block.size}"
-
-
-def shortened(name: str, most: int) -> str:
-    """Returns a name cut to so many letters, but at least a few."""
-    most = max(4, most)
-    return name if len(name) <= most else f"{name[: most - 1].rstrip('-')}…"
+    return f"{in_chart(shortened(' + '.join(block.workloads), int(block.width * letters)))}<br>{block.size}"

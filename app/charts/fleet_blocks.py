@@ -11,6 +11,7 @@ from sliceplan.solver.wording.cores import domains_in_words
 from sliceplan.solver.wording.rounds import round_in_words
 
 from .extents import Extent, extents_of, free_cores, free_share
+from .texts import in_chart
 
 
 @dataclass(frozen=True)
@@ -84,16 +85,16 @@ def _block(gpu: PlannedGpu, partition: Partition, extent: Extent, promises: _Pro
         hover = f"kept free for trouble: {place}"
         return Block(gpu.id, extent.start, extent.width, (), "kept free", hover)
     names = tuple(served.workload for served in partition.serves)
-    lines = [f"<b>{' and '.join(names)}</b>", place]
+    lines = [f"<b>{in_chart(' and '.join(names))}</b>", place]
     if turns := round_in_words(partition).removeprefix(", "):
         lines.append(turns)
     missed = False
     for served in partition.serves:
-        lines += [f"<b>{served.workload}</b>"] if len(names) > 1 else []
+        lines += [f"<b>{in_chart(served.workload)}</b>"] if len(names) > 1 else []
         lines += _figures(served, promises.slo_ms)
         if broken := promises.broken.get((gpu.id, served.workload)):
             missed = True
-            lines.append(f"<b>misses its SLO:</b> {broken}")
+            lines.append(f"<b>misses its SLO:</b> {in_chart(broken)}")
     hover = "<br>".join(lines)
     return Block(gpu.id, extent.start, extent.width, names, extent.size, hover, misses=missed, partition=partition)
 

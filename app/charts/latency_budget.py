@@ -8,6 +8,7 @@ from sliceplan.solver.metrics.service_figures import ServiceFigures
 
 from .colours import FREE, MISSES, PALETTE, WASTED
 from .service_rows import mark_slo, service_rows
+from .texts import in_chart
 
 EXECUTION = "execution"
 FILLING = "filling the batch"
@@ -64,7 +65,7 @@ def budget_chart(figures: Sequence[ServiceFigures]) -> go.Figure:
                 x=values,
                 marker={"color": colour, "pattern": {"shape": pattern, "size": 6, "solidity": 0.25}},
                 hovertext=[
-                    f"<b>{one.name}</b><br>{value * one.slo_ms / 100:.1f} ms {name}"
+                    f"<b>{in_chart(one.name)}</b><br>{value * one.slo_ms / 100:.1f} ms {name}"
                     for one, value in zip(figures, values, strict=True)
                 ],
                 hovertemplate="%{hovertext}<extra></extra>",
@@ -80,7 +81,7 @@ def budget_chart(figures: Sequence[ServiceFigures]) -> go.Figure:
             "fixedrange": True,
             "ticksuffix": " %",
         },
-        **service_rows([f"{one.name}, {_latency(one):.0f} of {one.limit_ms:.0f} ms" for one in figures]),
+        **service_rows([f"{in_chart(one.name)}, {_latency(one):.0f} of {one.limit_ms:.0f} ms" for one in figures]),
     )
     return figure
 
@@ -116,7 +117,7 @@ def _rank(cause: str) -> tuple[int, str]:
 
 def _hover(one: ServiceFigures, parts: dict[str, float]) -> str:
     lines = [
-        f"<b>{one.name}</b>, SLO {one.slo_ms:g} ms",
+        f"<b>{in_chart(one.name)}</b>, SLO {one.slo_ms:g} ms",
         f"latency {_latency(one):.1f} ms of {one.limit_ms:.1f} ms that execution may take",
         *(f"  {ms:.2f} ms {cause}" for cause, ms in parts.items() if len(parts) > 1),
     ]

@@ -8,7 +8,7 @@ stands on the bars of whoever turns a phone or opens the sidebar.
 from collections.abc import Sequence
 from typing import Any
 
-from .texts import in_chart
+from .texts import in_chart, letters_of
 
 ROW_PX = 20
 
@@ -59,9 +59,9 @@ def swatches_in_lines(entries: Sequence[tuple[str, str, bool]], outline: str) ->
     free = 0
     for name, colour, is_outlined in entries:
         square = f'<span style="color:{outline}">□</span>' if is_outlined else f'<span style="color:{colour}">■</span>'
-        if len(name) + 4 > free:
+        if letters_of(name) + 4 > free:
             lines.append("")
             free = LETTERS_IN_A_LINE
         lines[-1] += f"{square} {in_chart(name)}   "
-        free -= len(name) + 4
+        free -= letters_of(name) + 4
     return lines

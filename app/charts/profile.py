@@ -21,6 +21,7 @@ from sliceplan.solver.performance.saturating import batch_time_ms
 
 from .colours import PALETTE
 from .legends import legend_at_the_foot, room_px
+from .texts import in_chart
 
 Figure = Literal["latency", "throughput"]
 
@@ -236,7 +237,7 @@ def _add_marks(chart: go.Figure, at: Sequence[float], marks: Sequence[Prediction
 
 def _mark_words(mark: PredictionEvidence) -> str:
     lines = [
-        f"<b>{mark.workload}</b> on {mark.on}, {mark.partition}",
+        f"<b>{in_chart(mark.workload)}</b> on {mark.on}, {mark.partition}",
         f"batch {mark.batch}, processes {mark.processes}",
         f"{mark.latency_ms:,.1f} ms, {mark.capacity_rps:,.0f} requests/s ({mark.basis})",
         *(f"extrapolates to {words}" for words in mark.beyond),

@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 from sliceplan.solver.model.price_report import PriceReport
 
 from .colours import FREE, PALETTE
+from .texts import in_chart
 
 MOST = 25
 """Services that have a bar of their own; the others share one."""
@@ -14,7 +15,7 @@ def service_cost_chart(report: PriceReport) -> go.Figure:
     """Returns one bar a service, in USD per hour; beyond the dearest ones, one bar for all others together."""
     order = sorted(report.services, key=lambda service: (-service.usd_per_hour, service.workload))
     shown, rest = order[:MOST], order[MOST:]
-    names = [service.workload for service in shown]
+    names = [in_chart(service.workload) for service in shown]
     amounts = [service.usd_per_hour for service in shown]
     colours = [PALETTE[0]] * len(shown)
     if rest:

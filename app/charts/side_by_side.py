@@ -12,7 +12,7 @@ from sliceplan.solver.model.transition import Transition, TransitionGpu
 from .colours import FREE, GREY, SERVICES, mixed, text_on
 from .extents import extents_of
 from .service_colours import service_colours
-from .texts import in_chart
+from .texts import in_chart, letters_of
 
 GREYED = 0.65
 """Part of grey in the colour of what stays as it is."""
@@ -78,9 +78,9 @@ def side_by_side_chart(
     has_legend = len(services) <= MOST_IN_LEGEND
     for service in (*services, None) if has_legend else ():
         own = tuple([piece for piece in side if piece.service == service] for side in sides)
-        _add_bars(figure, own, service or "kept free", of_service, row_px, in_legend=True)
+        _add_bars(figure, own, in_chart(service or "kept free"), of_service, row_px, in_legend=True)
     if not has_legend:
-        _add_bars(figure, sides, services[0], of_service, row_px, in_legend=False)
+        _add_bars(figure, sides, in_chart(services[0]), of_service, row_px, in_legend=False)
     top = 40 + (LEGEND_ROW_PX * -(-(len(services) + 1) // IN_LEGEND_ROW) if has_legend else 0)
     hidden = {"visible": False, "range": [0, 1], "fixedrange": True}
     figure.update_layout(
@@ -191,10 +191,11 @@ def _pieces(gpu: PlannedGpu, row: int, stays: frozenset[int]) -> list[_Piece]:
     for i, (partition, extent) in enumerate(zip(gpu.partitions, extents_of(gpu), strict=True)):
         services = list(dict.fromkeys(served.workload for served in partition.serves))
         name = ", ".join(services) or "kept free"
-        label = f"{name}<br>{extent.size}" if max(len(name), len(extent.size)) <= LETTERS * extent.width else ""
+        fits = max(letters_of(name), len(extent.size)) <= LETTERS * extent.width
+        label = f"{in_chart(name)}<br>{extent.size}" if fits else ""
         hover = "<br>".join(
             [
-                f"<b>{', '.join(services) or 'kept free'}</b>",
+                f"<b>{in_chart(name)}</b>",
                 f"{extent.size} of {gpu.id}",
                 *(
                     f"batch {one.batch}, {one.processes} processes, {one.rate_rps:,.0f} req/s"

@@ -10,6 +10,7 @@ from sliceplan.solver.model.plan import Partition, PlannedGpu
 from .colours import PALETTE, WASTED, text_on
 from .extents import Extent, extents_of, free_cores, free_share
 from .gpu_bars import MOST_DRAWN, MOST_ROWS, Bar, Look, gpu_bars
+from .texts import in_chart
 
 COLOURS = {
     SliceState.USED: PALETTE[0],
@@ -58,5 +59,5 @@ def _partition(gpu: PlannedGpu, partition: Partition, extent: Extent, with_text:
     services = " and ".join(served.workload for served in partition.serves) or "nothing, against trouble"
     colour = COLOURS[state]
     text = extent.size if with_text and extent.width >= TEXT_FITS else ""
-    hover = f"{gpu.id}, {extent.size}<br>{state}: {services}"
+    hover = f"{gpu.id}, {extent.size}<br>{state}: {in_chart(services)}"
     return Bar(gpu.id, extent.start, extent.width, hover, Look(colour, text=text, text_colour=text_on(colour)))

@@ -188,19 +188,19 @@ def _add_shortfalls(figure: go.Figure, transition: Transition, window: tuple[flo
         x=[end - begin for begin, end, _ in spans],
         width=0.9,
         marker={"color": MISSES, "line": {"color": "#FFFFFF", "width": 0.5}},
-        customdata=[shortfall_in_words(one) for _, _, one in spans],
+        customdata=[in_chart(shortfall_in_words(one)) for _, _, one in spans],
         hovertemplate="%{customdata}<extra></extra>",
     )
     return -used - BETWEEN
 
 
 def _hover(step: TransitionStep, by_id: dict[int, TransitionStep]) -> str:
-    lines = [f"<b>{step_in_words(step)}</b>", f"{duration(step.starts_s)} to {duration(step.ends_s)}, estimated"]
-    lines += [
-        f"{workload}: {change:+,.0f} requests/s" for workload, change in list((step.capacity_rps or {}).items())[:4]
-    ]
+    when = f"{duration(step.starts_s)} to {duration(step.ends_s)}, estimated"
+    gained = list((step.capacity_rps or {}).items())[:4]
+    lines = [f"<b>{in_chart(step_in_words(step))}</b>", when]
+    lines += [f"{in_chart(workload)}: {change:+,.0f} requests/s" for workload, change in gained]
     waits = sorted((by_id[i] for i in step.after), key=lambda other: -other.ends_s)
-    lines += [f"waits for: {step_in_words(other)}" for other in waits[:MOST_NAMED]]
+    lines += [f"waits for: {in_chart(step_in_words(other))}" for other in waits[:MOST_NAMED]]
     if len(waits) > MOST_NAMED:
         lines.append(f"… and {len(waits) - MOST_NAMED} more steps")
     return "<br>".join(lines)

@@ -9,6 +9,7 @@ from sliceplan.solver.what_if.steps import description
 
 from .colours import PALETTE
 from .legends import legend_on_top, room_px
+from .texts import in_chart, shortened
 
 FOUND, PROVEN = PALETTE[0], "rgba(230, 159, 0, 0.35)"
 
@@ -32,7 +33,7 @@ UNITS = {
 def axis_title(axis: Axis) -> str:
     """Returns what an axis varies, with its unit."""
     of_all, of_one = UNITS[axis.kind]
-    return of_all if axis.of is None else of_one.format(axis.of)
+    return of_all if axis.of is None else of_one.format(in_chart(axis.of))
 
 
 def sweep_chart(
@@ -117,7 +118,7 @@ def _add_notes(figure: go.Figure, axis: Axis, points: tuple[SweepPoint, ...], st
         figure.add_annotation(
             x=point.values[0],
             y=point.cost_per_hour,
-            text=_short(description(step).partition(": ")[2]),
+            text=in_chart(shortened(description(step).partition(": ")[2], NOTE_LENGTH)),
             showarrow=True,
             arrowhead=2,
             arrowcolor=PALETTE[7],
@@ -166,14 +167,14 @@ def _hover(point: SweepPoint, reason: str | None, objective: Objective) -> str:
     at = ", ".join(f"{value:g}" for value in point.values)
     found, bound = point.value(objective), point.bound(objective)
     if found is None:
-        return f"<b>at {at}: no plan</b><br>{point.reason or short_status(point.status)}"
+        return f"<b>at {at}: no plan</b><br>{in_chart(point.reason or short_status(point.status))}"
     lines = [f"<b>at {at}: {objective.shown(found)}</b>"]
     lines.append(", ".join(f"{count:,} {gpu}" for gpu, count in point.gpus.items()))
     if bound is not None:
         least_or_most = "least" if objective.sense is Sense.LEAST else "most"
         lines.append(f"proven: at {least_or_most} {objective.figure(bound)}")
     if reason:
-        lines.append(reason)
+        lines.append(in_chart(reason))
     return "<br>".join(lines)
 
 
@@ -187,7 +188,3 @@ def _half_cells(values: tuple[float, ...]) -> list[float]:
     if len(values) == 1:
         return [values[0] - 0.5, values[0] + 0.5]
     return [values[0] - (values[1] - values[0]) / 2, values[-1] + (values[-1] - values[-2]) / 2]
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= NOTE_LENGTH else text[: NOTE_LENGTH - 1] + "…"

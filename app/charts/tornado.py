@@ -8,6 +8,7 @@ from sliceplan.solver.model.sweep_report import Sensitivity
 
 from .colours import PALETTE
 from .legends import legend_on_top, room_px
+from .texts import in_chart
 
 LESS, MORE = PALETTE[4], PALETTE[5]
 WORDS = {"rate": "rate of {}", "slo": "SLO of {}", "price": "price of {}"}
@@ -18,7 +19,7 @@ ROOM = 0.15
 
 def tornado_chart(effects: Sequence[Sensitivity], change: float) -> go.Figure:
     """Returns a row for each effect with a bar for the decrease and one for the increase, in USD per hour."""
-    names = [WORDS[one.what].format(one.of) for one in effects]
+    names = [WORDS[one.what].format(in_chart(one.of)) for one in effects]
     figure = go.Figure()
     for name, colour, amounts in (
         (f"-{change:.0%}", LESS, [one.down_usd_per_hour for one in effects]),

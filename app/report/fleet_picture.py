@@ -8,6 +8,7 @@ from xml.etree import ElementTree as Xml
 from sliceplan.app.charts.colours import SERVICES, text_on
 from sliceplan.app.charts.fleet_blocks import Block, blocks_of
 from sliceplan.app.charts.service_colours import service_colours
+from sliceplan.app.charts.texts import letters_of, shortened
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
 
@@ -27,7 +28,7 @@ MOST_COLUMNS = 4
 
 LETTER = 6.4
 """Width of a letter of 11 px, about."""
-LEAST_LETTERS = 3
+LEAST_LETTERS = 4
 
 
 def fleet_pictures(plan: Plan, problem: Problem) -> list[str]:
@@ -95,7 +96,7 @@ def _label(block: Block, width: float) -> str:
     if block.workload is None:
         return block.size if len(block.size) * LETTER <= width else ""
     both = f"{block.workload} · {block.size}"
-    return both if len(both) * LETTER <= width else _clipped(block.workload, width)
+    return both if letters_of(both) * LETTER <= width else _clipped(block.workload, width)
 
 
 def _free(block: Block) -> str:
@@ -113,9 +114,7 @@ def _place(gpu: PlannedGpu) -> str:
 
 def _clipped(text: str, width: float) -> str:
     letters = int(width / LETTER)
-    if len(text) <= letters:
-        return text
-    return f"{text[: letters - 1]}…" if letters >= LEAST_LETTERS else ""
+    return shortened(text, letters) if letters >= LEAST_LETTERS or letters_of(text) <= letters else ""
 
 
 def _short(number: float) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import html
+import json
 import re
 from dataclasses import replace
 
@@ -47,6 +48,51 @@ def said(page):
     return found
 
 
+def markup_in(page):
+    """Returns labels that plotly would take for HTML, or Markdown for a link."""
+    found = []
+    for element in page._tree:
+        proto = getattr(element, "proto", None)
+        spec = getattr(proto, "spec", None)
+        if isinstance(spec, str) and spec:
+            found += [text for text in _texts(_drawn(json.loads(spec))) if "<b>bold" in text]
+        elif proto is not None and element.type in MARKDOWN:
+            text = text_format.MessageToString(proto, as_utf8=True)
+            found += [text] if "[z](w)" in text else []
+    return found
+
+
+MARKDOWN = (
+    "markdown",
+    "caption",
+    "header",
+    "alert",
+    "info",
+    "warning",
+    "error",
+    "success",
+    "button",
+    "expander",
+    "metric",
+)
+
+
+def _drawn(figure):
+    """Returns a figure without the names of its traces where there is no legend to draw them."""
+    if figure["layout"].get("showlegend") is False:
+        return figure | {
+            "data": [{key: one for key, one in trace.items() if key != "name"} for trace in figure["data"]]
+        }
+    return figure
+
+
+def _texts(value):
+    if isinstance(value, str):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(one)
+
+
 def names_in(page):
     return [text[max(0, at - 80) : at + 60] for text in said(page) for at in [text.find("infiles")] if at >= 0]
 
@@ -67,6 +113,7 @@ def test_the_plan_says_labels(planned, view):
     planned.run()
     assert not planned.exception
     assert names_in(planned) == []
+    assert markup_in(planned) == []
     assert labels_in(planned) >= {"写真", "chat encoder"}
 
 
@@ -75,6 +122,7 @@ def test_screens_that_show_the_plan_say_labels(planned, name):
     page = settled(switch(planned, name))
     assert not page.exception
     assert names_in(page) == []
+    assert markup_in(page) == []
     assert "chat encoder" in labels_in(page)
     switch(planned, "plan")
 
@@ -84,9 +132,11 @@ def test_questions_and_comparisons_say_labels():
     for key in ("ask_one_gpu_less", "ask_most_carried"):
         press(page, key)
         assert names_in(page) == []
+        assert markup_in(page) == []
     press(switch(page, "compare"), "compare")
     assert not page.exception
     assert names_in(page) == []
+    assert markup_in(page) == []
     assert "写真" in labels_in(page)
 
 
@@ -100,6 +150,7 @@ def test_the_way_to_another_plan_says_labels_and_its_files_say_names():
     settled(press(page, "solve"))
     assert not page.exception
     assert names_in(page) == []
+    assert markup_in(page) == []
     assert "写真" in labels_in(page)
     moves = session.results["transition"].value
     assert "infiles0" in moves.json_text
@@ -128,6 +179,7 @@ def test_what_has_no_place_says_labels_in_its_reasons():
     settled(page)
     assert "写真" in texts(page.markdown)
     assert names_in(page) == []
+    assert markup_in(page) == []
 
 
 def test_the_report_says_labels_as_text_and_tells_what_files_call_them():

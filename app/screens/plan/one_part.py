@@ -1,6 +1,7 @@
 """All about one partition of the plan: what was clicked in the picture, or chosen from a list by the keyboard."""
 
 from collections.abc import Sequence
+from html import unescape
 
 import streamlit as st
 
@@ -77,7 +78,7 @@ def _show(problem: Problem, block: Block, beside: Sequence[Block], figures: Sequ
 
 def _lines(hover: str) -> list[str]:
     """Returns the lines of a hover but its title and place, without marks."""
-    return [line.replace("<b>", "").replace("</b>", "") for line in hover.split("<br>")[2:]]
+    return [unescape(line.replace("<b>", "").replace("</b>", "")) for line in hover.split("<br>")[2:]]
 
 
 def _name(block: Block) -> str:

@@ -9,13 +9,14 @@ from problems.instances import problem_of, random_problem
 from problems.shop import shop
 
 from sliceplan.app.charts.colours import GREY, SERVICES, kept_apart, mixed
-from sliceplan.app.charts.fleet import fleet_chart, looks_of, shortened
+from sliceplan.app.charts.fleet import fleet_chart, looks_of
 from sliceplan.app.charts.fleet_blocks import blocks_of
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN, MOST_ROWS
 from sliceplan.app.charts.latency_budget import budget_chart, worst_first
 from sliceplan.app.charts.service_colours import service_colours
 from sliceplan.app.charts.side_by_side import GREYED, side_by_side_chart
 from sliceplan.app.charts.slice_map import COLOURS, slice_map
+from sliceplan.app.charts.texts import shortened
 from sliceplan.app.report.fleet_picture import fleet_pictures
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
 from sliceplan.solver.api import solve, transition
