@@ -113,6 +113,44 @@ def test_what_was_typed_is_kept_by_who_leaves_the_screen_at_once(page):
     assert rates_of(page)[0] == "2300.0"
 
 
+def test_services_are_called_as_they_were_typed_on_the_plan_and_after_a_reload(page):
+    select_first_rate(page)
+    editor = page.locator(".gdg-input, #portal input, #portal textarea").first
+    for key in ("ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(100)
+    for row, name in enumerate(("写真", "chat encoder")):
+        expect(page.locator(f"#glide-cell-1-{row}[aria-selected=true]").last).to_be_attached()
+        page.keyboard.press("Enter")
+        editor.fill(name)
+        taken_in(page)
+        page.keyboard.press("Enter")
+        settle(page)
+    expect(page.get_by_text("Files and units call '写真' XieZhen, 'chat encoder' chat-encoder.")).to_be_visible()
+    look(page, "21-any-script")
+    press(page, "Solve")
+    expect(sidebar(page).get_by_text("proven cheapest")).to_be_visible()
+    go(page, "Plan")
+    legend = page.locator("ul.swatches")
+    for name in ("写真", "chat encoder"):
+        expect(legend.get_by_text(name, exact=True)).to_be_visible()
+    look(page, "22-any-script-plan")
+    page.set_viewport_size({"width": 390, "height": 844})
+    look(page, "23-any-script-plan-phone")
+    page.reload()
+    for name in ("写真", "chat encoder"):
+        expect(legend.get_by_text(name, exact=True)).to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 1400})
+    go(page, "Services and fleet")
+    with page.expect_download() as table:
+        press(page, "Services as CSV")
+    assert [line.split(",")[0] for line in table.value.path().read_text().splitlines()[1:3]] == ["写真", "chat encoder"]
+    with page.expect_download() as problem:
+        press(page, "Download problem")
+    assert "name: XieZhen" in problem.value.path().read_text()
+    assert "label: 写真" in problem.value.path().read_text()
+
+
 def test_cells_of_a_spreadsheet_are_pasted_into_the_cells_of_the_table(page, address):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
     select_first_rate(page)
@@ -124,12 +162,12 @@ def test_cells_of_a_spreadsheet_are_pasted_into_the_cells_of_the_table(page, add
     # What a screen reader is told of the cells is as of the last move.
     expect(page.locator("#glide-cell-4-1").last).to_have_text("320")
     paste(page, "más thumbs\tresnet50\t50\t200\r\nmore-tags\tvgg16\t60\t250\r\n")
-    expect(page.get_by_text("'más thumbs' is called mas-thumbs")).to_be_visible()
+    expect(page.get_by_text("Files and units call 'más thumbs' mas-thumbs")).to_be_visible()
     with page.expect_download() as table:
         press(page, "Services as CSV")
     rows = [line.split(",")[:4] for line in table.value.path().read_text().splitlines()[1:]]
     assert len(rows) == 10
     assert [row[2:] for row in rows[:3]] == [["2200.0", "310.0"], ["111.0", "320.0"], ["620.0", "300.0"]]
-    assert rows[8:] == [["mas-thumbs", "resnet50", "50.0", "200.0"], ["more-tags", "vgg16", "60.0", "250.0"]]
+    assert rows[8:] == [["más thumbs", "resnet50", "50.0", "200.0"], ["more-tags", "vgg16", "60.0", "250.0"]]
     press(page, "Solve")
     expect(sidebar(page).get_by_text("proven cheapest")).to_be_visible()
