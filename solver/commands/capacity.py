@@ -41,13 +41,14 @@ def headroom(
     """Show by which factor all rates can grow on the GPUs that there are."""
     from .. import api
     from ..analysis.grown_rates import SMALLEST
+    from ..wording.shown_names import as_shown, shown_names
     from ..wording.summary import plan_summary
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching("looking for the greatest factor that fits"):
         found = api.headroom(parsed, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)
-    report = found.report
+    report = as_shown(found.report, shown_names(parsed))
     if report.factor is None and report.factor_limit is not None and report.factor_limit <= SMALLEST:
         display("Nothing fits, at any rate.")
         raise typer.Exit(Exit.NO_PLAN)
@@ -81,13 +82,14 @@ def shed(
 ) -> None:
     """Show which services to leave out, at least value, so that the rest fits on the GPUs that there are."""
     from .. import api
+    from ..wording.shown_names import as_shown, shown_names
     from ..wording.summary import plan_summary
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     with searching("looking for the least valuable services to leave out"):
         found = api.shed(parsed, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)
-    report = found.report
+    report = as_shown(found.report, shown_names(parsed))
     is_least = report.value_lost <= report.least_value_lost + 1e-9
     if found.plan is None and not is_least:
         display("No services were found that fit together; allow more time.")
@@ -125,6 +127,7 @@ def capacity(
 ) -> None:
     """Show the most requests/s that the GPUs that there are could carry beyond the rates, which are kept."""
     from .. import api
+    from ..wording.shown_names import as_shown, shown_names
     from ..wording.summary import plan_summary
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
@@ -135,6 +138,7 @@ def capacity(
     _write_outcome(found.problem, found.plan, problem_output, output)
     if json_file is not None:
         write_json(found.report.model_dump(mode="json"), json_file)
+    seen = as_shown(found.report, shown_names(parsed))
     if found.plan.status is Status.INFEASIBLE:
         say("Proven: these GPUs do not carry the rates; `sliceplan headroom` says by how much, `shed` whom to drop.")
         raise typer.Exit(Exit.NO_PLAN)
@@ -142,8 +146,8 @@ def capacity(
         say(plan_summary(found.plan, None))
         raise typer.Exit(exit_code(found.plan))
     if not is_stdout(json_file):
-        display(capacity_table(found.report))
-    for line in capacity_lines(found.report):
+        display(capacity_table(seen))
+    for line in capacity_lines(seen):
         say(line)
     raise typer.Exit(exit_code(found.plan))
 

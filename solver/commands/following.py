@@ -47,6 +47,7 @@ def follow(
     from ..following.policies.registry import POLICIES, policy_named
     from ..following.requests import requests_of
     from ..formats.problem_files import read_problem
+    from ..wording.shown_names import as_shown, shown_names
 
     chosen = [policy_named(name) for name in dict.fromkeys(names or POLICIES)]
     known = known_profiles(profiles)
@@ -59,7 +60,7 @@ def follow(
     if json_file is not None:
         write_json(found.model_dump(mode="json"), json_file)
     if not is_stdout(json_file) and found.policies:
-        display(_table(found))
+        display(_table(as_shown(found, shown_names(parsed))))
     for line in _lines(found):
         say(line)
     raise typer.Exit(_code(found))

@@ -131,6 +131,7 @@ def replan(
     from ..formats.plan_files import dump_plan, read_plan, write_plan
     from ..model.errors import NoPlanError
     from ..wording.reasons import reasons
+    from ..wording.shown_names import as_shown, shown_names
     from ..wording.summary import plan_summary
     from ..wording.transition_text import moves_in_words
     from .terminal import draw_plan
@@ -152,17 +153,19 @@ def replan(
     except NoPlanError as error:
         say(str(error))
         raise typer.Exit(Exit.NO_PLAN) from None
+    names = shown_names(parsed)
+    seen = as_shown(plan, names)
     if output is not None:
         write_plan(plan, output)
     elif sys.stdout.isatty():
         if plan.gpus:
-            display(draw_plan(plan, most=12))
+            display(draw_plan(seen, most=12))
     else:
         sys.stdout.write(dump_plan(plan))
     if json_file is not None:
         write_json(report.model_dump(mode="json"), json_file)
     say(plan_summary(plan, plan.gap))
-    say_few(reasons(plan))
+    say_few(reasons(seen))
     if plan.gpus:
-        say(fill(moves_in_words(report), 80, break_long_words=False, break_on_hyphens=False))
+        say(fill(moves_in_words(as_shown(report, names)), 80, break_long_words=False, break_on_hyphens=False))
     raise typer.Exit(exit_code(plan))

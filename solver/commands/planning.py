@@ -44,6 +44,7 @@ def solve(
     from ..formats.plan_files import dump_plan, read_plan, write_plan
     from ..wording.promise import promised
     from ..wording.reasons import reasons
+    from ..wording.shown_names import as_shown, shown_names
     from ..wording.summary import plan_summary, so_far_in_words
     from .terminal import draw_plan
 
@@ -64,17 +65,18 @@ def solve(
             on_plan=show if sys.stderr.isatty() else None,
             source=str(problem),
         )
+    seen = as_shown(plan, shown_names(parsed))
     if output is not None:
         write_plan(plan, output)
     elif sys.stdout.isatty():
         if plan.gpus:
-            display(draw_plan(plan, most=12))
+            display(draw_plan(seen, most=12))
     else:
         sys.stdout.write(dump_plan(plan))
     say(plan_summary(plan, plan.gap))
-    say_few([*promised(plan), *reasons(plan)])
-    say_few([f"{found.gpu} {found.workload or ''}".strip() + f": {found.message}" for found in plan.violations])
-    say_few([f"note: {warning}" for warning in plan.warnings])
+    say_few([*promised(seen), *reasons(seen)])
+    say_few([f"{found.gpu} {found.workload or ''}".strip() + f": {found.message}" for found in seen.violations])
+    say_few([f"note: {warning}" for warning in seen.warnings])
     raise typer.Exit(exit_code(plan))
 
 
@@ -100,6 +102,7 @@ def compare(
     from .. import api
     from ..model.prices import price_words, prices_of
     from ..wording.reasons import shared_reasons
+    from ..wording.shown_names import as_shown, shown_names
     from .terminal import compare_table
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
@@ -110,6 +113,7 @@ def compare(
         asked = {"time_limit_s": time_limit, "gap": gap}
         raise typer.Exit(compare_routers(parsed, known, json_file=json_file, source=str(problem), **asked))
     names = planner or list(api.planners_for(parsed))
+    names_shown = shown_names(parsed)
     with searching("planning") as update:
         done = 0
 
@@ -130,8 +134,9 @@ def compare(
     if not is_stdout(json_file):
         display(compare_table(comparison))
         if simulations is not None:
-            show_rows(simulations)
-    say_few([line for shared in shared_reasons(comparison.plans) for line in _why(*shared)])
+            show_rows(as_shown(simulations, names_shown))
+    seen = as_shown(comparison, names_shown)
+    say_few([line for shared in shared_reasons(seen.plans) for line in _why(*shared)])
     for plan in comparison.plans:
         if plan.shadow is not None and plan.shadow.extra_cost_per_hour is not None:
             extra = plan.shadow.extra_cost_per_hour

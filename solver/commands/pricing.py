@@ -29,6 +29,7 @@ def price(
     from .. import api
     from ..comparison.rows import NO_TIME_FOR_SERVICES
     from ..wording.reasons import reasons
+    from ..wording.shown_names import as_shown, shown_names
     from ..wording.summary import plan_summary
     from .terminal import price_table, service_table
 
@@ -36,7 +37,7 @@ def price(
     with searching(f"pricing {len(parsed.workloads)} workloads"):
         plan, report = api.price(parsed, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem))
     if plan.prices is None or plan.cost_per_hour is None:
-        say_few(reasons(plan))
+        say_few(reasons(as_shown(plan, shown_names(parsed))))
         say(plan_summary(plan, plan.gap))
         raise typer.Exit(exit_code(plan))
     if json_file is not None:
@@ -55,7 +56,7 @@ def price(
         display(price_table(plan.prices))
         if report is not None:
             display("")
-            display(service_table(report, most))
+            display(service_table(as_shown(report, shown_names(parsed)), most))
     say(plan_summary(plan, plan.gap))
     if report is None:
         say(f"What services cost is not known: {NO_TIME_FOR_SERVICES}")

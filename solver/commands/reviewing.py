@@ -23,13 +23,14 @@ def check(
     from ..formats.plan_files import read_as_stated
     from ..model.digest import made_with
     from ..performance.resolve import resolve
+    from ..wording.shown_names import shown_names, text_as_shown
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     answer = read_as_stated(plan)
     resolve(parsed, known, str(problem))  # refuses what the problem refers to and does not exist
     violations = violations_of(parsed, answer, known)
     for violation in violations:
-        say(str(violation))
+        say(text_as_shown(str(violation), shown_names(parsed)))
     if other := made_with(parsed, answer):
         say(f"It was made with the prices of {other}: check it with --prices {other}.")
     if violations:

@@ -113,6 +113,7 @@ def simulate(
     from ..formats.plan_files import read_plan
     from ..formats.problem_files import read_problem
     from ..simulation.asking import settings_of
+    from ..wording.shown_names import as_shown, shown_names
     from .simulation_table import simulation_table, verdict_lines
 
     known = known_profiles(profiles)
@@ -144,6 +145,7 @@ def simulate(
     else:
         with _crew(total) as crew, searching(f"simulating {len(parsed.workloads)} services"):
             report = api.simulate(parsed, answer, settings, profiles=known, workers=crew)
+    seen = as_shown(report, shown_names(parsed))
     if csv_file is not None:
         from ..formats.simulation_files import simulation_csv
 
@@ -151,10 +153,10 @@ def simulate(
     if json_file is not None:
         write_json(report.model_dump(mode="json"), json_file)
     if not (is_stdout(csv_file) or is_stdout(json_file)) and report.services:
-        display(simulation_table(report))
-    for line in verdict_lines(report):
+        display(simulation_table(seen))
+    for line in verdict_lines(seen):
         say(line)
-    say_notes(report.notes)
+    say_notes(seen.notes)
     raise typer.Exit(simulation_code(report))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -333,12 +334,14 @@ def _append_free(lines: list[Text], width: int) -> None:
 
 
 def _cell(text: str, width: int) -> str:
-    return (text if len(text) <= width else text[: max(width - 1, 0)] + "…").ljust(width)
+    """Returns a text in so many columns, of which a letter of Chinese takes two."""
+    cut = text if cell_len(text) <= width else f"{set_cell_size(text, max(width - 1, 0))}…"
+    return set_cell_size(cut, width)
 
 
 def _colour(colours: dict[str, str], names: str) -> str:
     """Returns the colour of a partition's service, of the first where several take turns."""
-    return colours.get(names.split(", ")[0], "dim")
+    return next((colour for name, colour in colours.items() if names == name or names.startswith(f"{name}, ")), "dim")
 
 
 def _colours(plan: Plan) -> dict[str, str]:

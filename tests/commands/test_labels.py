@@ -1,0 +1,86 @@
+"""What commands tell people has the labels of services; what they write has their names."""
+
+import json
+from io import StringIO
+
+import pytest
+from problems.shop import shop, shop_plan
+from rich.cells import cell_len
+from rich.console import Console
+from support.command_line import sliceplan
+
+from sliceplan.solver.commands.terminal import AXIS_WIDTH, draw_plan
+from sliceplan.solver.formats.problem_files import write_problem
+from sliceplan.solver.wording.shown_names import as_shown, shown_names
+
+LABELS = ("写真 検索", "chat encoder, old", "поиск", "ไทย")
+
+
+def called(**first):
+    services = [one.model_copy(update={"label": label}) for one, label in zip(shop().workloads, LABELS, strict=False)]
+    services[0] = services[0].model_copy(update=first)
+    return shop().model_copy(update={"workloads": (*services, *shop().workloads[len(LABELS) :])})
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "shop.yaml"
+
+    def write(**first):
+        write_problem(called(**first), path)
+        return path
+
+    return write
+
+
+def test_prices_are_told_by_label_and_written_by_name(file, tmp_path):
+    done = sliceplan("price", file(), "--json", tmp_path / "prices.json")
+    assert done.returncode == 0, done.stderr
+    assert all(label in done.stdout for label in LABELS)
+    written = (tmp_path / "prices.json").read_text()
+    assert {one["workload"] for one in json.loads(written)["services"]} == {one.name for one in shop().workloads}
+
+
+def test_why_there_is_no_plan_is_told_by_label(file, tmp_path):
+    done = sliceplan("solve", file(slo_ms=1.0), "-o", tmp_path / "plan.json")
+    assert "写真 検索" in done.stderr
+    assert "search-embedding" not in done.stderr
+    assert "写真" not in (tmp_path / "plan.json").read_text()
+    compared = sliceplan("compare", file(slo_ms=1.0), "--planner", "exact")
+    assert "写真 検索" in compared.stderr
+
+
+def test_a_plan_holds_whatever_its_services_are_called(file, tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text(shop_plan().model_dump_json())
+    assert sliceplan("check", file(), path).returncode == 0
+    broken = shop_plan().model_dump(mode="json")
+    broken["gpus"][0]["partitions"][0]["serves"][0]["capacity_rps"] *= 2
+    path.write_text(json.dumps(broken))
+    done = sliceplan("check", file(), path)
+    assert done.returncode == 2
+    assert "does not hold" in done.stderr
+
+
+def test_simulated_services_are_told_by_label_and_written_by_name(file, tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text(shop_plan().model_dump_json())
+    done = sliceplan("simulate", file(), path, "--requests", "300", "--csv", tmp_path / "services.csv")
+    assert "写真" in done.stdout
+    assert "search-embedding" not in done.stdout
+    assert "search-embedding" in (tmp_path / "services.csv").read_text()
+
+
+def test_a_drawn_plan_is_as_wide_with_labels_as_with_names():
+    """A letter of Chinese takes two columns."""
+    wide = {one.name: "写真検索画像" * 3 for one in shop().workloads}
+    for names in (wide, shown_names(called()), {}):
+        console = Console(width=200, record=True, file=StringIO())
+        console.print(draw_plan(as_shown(shop_plan(), names)))
+        drawn = [line for line in console.export_text().splitlines() if "▌" in line]
+        assert drawn
+        assert all(cell_len(line.rstrip()) <= INDENT + AXIS_WIDTH for line in drawn)
+
+
+INDENT = 2
+"""Before the slices of a GPU."""
