@@ -4,8 +4,9 @@ Fleets that are shared by MPS alone, of services that are whole: bound and plans
 Rounds of prices (surroundings/price_search.py) raise the bound. At the prices of the best one, plans are built: by
 diving where services are many, but not too many to have the time (surroundings/dive.py), else
 (surroundings/plan_builder.py) again and again at prices that the last plan corrects. Bound and plans have about half of
-the time each. It ends when the bound proves the best plan, or meets the gap that is asked for, or when time is over or
-nothing has become better for long. At any moment bound and plan are what they say.
+the time each, and dives less while the bound can be proven to rise. It ends when the bound proves the best plan, or
+meets the gap that is asked for, or when time is over or nothing has become better for long. At any moment bound and
+plan are what they say.
 
 Where services are few and bound and plan are near, all sets are listed of which a cheaper plan would be made
 (surroundings/cheaper_sets.py), and an integer program over them finds one, or proves that there is none. Where rounds
@@ -63,6 +64,10 @@ FEW = 150
 MOST_TO_DIVE = 2_000
 """Services up to which they do: with more, a dive takes longer than most have."""
 
+DIVES_APART = 4.0
+"""How many times as long as the last dive took the bound is raised before the next, while it can be proven to rise to
+another cost: the first dive finds most of what dives find."""
+
 SLACK = 4.0
 """Parts of an average service, divided by how many there are, by which the dearest cheaper plan may be above the bound
 for all sets of such plans to be listed: more services make more sets."""
@@ -118,22 +123,25 @@ class SurroundingsSearch:
 
     def run(self, deadline: float) -> None:
         """Searches until `deadline`, as time.monotonic() has it, or until there is no more to find."""
-        on_bound = on_plans = 0.0
+        on_bound = on_plans = last_s = since_s = 0.0
         idle_bound = idle_plans = 0
         while time.monotonic() < deadline and not self._is_done():
             started = time.monotonic()
             if idle_bound >= NO_BETTER and idle_plans >= NO_BETTER:
                 break
-            plans_turn = idle_bound >= NO_BETTER or (self._is_close() and self._plans_first(on_plans < on_bound))
+            apart = since_s >= DIVES_APART * last_s
+            plans_turn = idle_bound >= NO_BETTER or (self._is_close() and self._plans_first(on_plans < on_bound, apart))
             if plans_turn and idle_plans < NO_BETTER:
                 idle_plans = 0 if self._build(deadline) else idle_plans + 1
-                on_plans += time.monotonic() - started
+                last_s, since_s = time.monotonic() - started, 0.0
+                on_plans += last_s
             elif idle_bound < NO_BETTER:
                 before = self._search.bound
                 self._raise(deadline)
                 idle_bound = 0 if self._search.bound > before * (1 + RISE) else idle_bound + 1
                 idle_plans = min(idle_plans, NO_BETTER - 1) if not idle_bound else idle_plans
                 on_bound += time.monotonic() - started
+                since_s += time.monotonic() - started
                 if len(self._resolved.required_rps) <= FEW and not self._is_done():
                     self._list(on_bound, deadline)
         if len(self._resolved.required_rps) <= FEW and not self._is_done() and time.monotonic() < deadline:
@@ -145,9 +153,22 @@ class SurroundingsSearch:
     def _is_close(self) -> bool:
         return self._search.limit <= self._search.bound * (1 + (CLOSE_TO_DIVE if self._is_to_dive else CLOSE))
 
-    def _plans_first(self, otherwise: bool) -> bool:
-        """Tells whether a plan is next, unless the sets that were met leave no room for a cheaper one."""
-        return otherwise and self.best.cost > self._lattice.next_cost(self._search.limit) * (1 + NO_GAP)
+    def _plans_first(self, less_time: bool, apart: bool) -> bool:
+        """
+        Tells whether a plan is next, unless the sets that were met leave no room for a cheaper one.
+
+        Parameters
+        ----------
+        less_time
+            Whether plans had less time than the bound.
+        apart
+            Whether the last one is long ago enough for a dive.
+        """
+        least = self._lattice.next_cost(self._search.limit)
+        if self.best.cost <= least * (1 + NO_GAP):
+            return False
+        rises = least > self.best.bound[0] * (1 + NO_GAP)
+        return apart if self._is_to_dive and rises else less_time
 
     def _raise(self, deadline: float) -> None:
         self._search.next_round(deadline)

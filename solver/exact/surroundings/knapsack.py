@@ -40,9 +40,6 @@ class MostValuable:
     """Shape (cell,)."""
     sets: Ints
     """Guests, shape (cell, residents), -1 where there are fewer."""
-    table: Singles
-    """Most that so many residents at most collect with so many units at most, shape (residents, units, cell); of a cell
-    with fewer residents than others its own number of them are to be read."""
 
 
 def most_valuable(value: Singles, units: Shorts, residents: Ints, capacity: int) -> MostValuable:
@@ -60,14 +57,8 @@ def most_valuable(value: Singles, units: Shorts, residents: Ints, capacity: int)
     """
     cells, most = len(value), int(residents.max(initial=1))
     candidates = _candidates(value, units, residents, capacity)
-    best = np.zeros((most + 1, capacity + 1, cells), dtype=np.float32)
-    with_it = np.empty((most, capacity + 1, cells), dtype=np.float32)
     taken = np.zeros((len(candidates.sizes), most, capacity + 1, cells), dtype=bool)
-    for step, size in enumerate(candidates.sizes):
-        grown = np.add(best[:-1, : capacity + 1 - size], candidates.worth[step], out=with_it[:, : capacity + 1 - size])
-        now = best[1:, size:]
-        np.greater(grown, now, out=taken[step, :, size:])
-        np.maximum(now, grown, out=now)
+    best = _table(candidates, most, capacity, taken)
     sets = np.full((cells, most), -1, dtype=np.int64)
     left, room, every = residents.copy(), np.full(cells, capacity), np.arange(cells)
     for step in range(len(candidates.sizes) - 1, -1, -1):
@@ -76,7 +67,30 @@ def most_valuable(value: Singles, units: Shorts, residents: Ints, capacity: int)
             left[chosen] -= 1
             room[chosen] -= candidates.sizes[step]
             sets[chosen, left[chosen]] = candidates.guest[step, chosen]
-    return MostValuable(best[residents, -1, every].astype(np.float64), sets, best)
+    return MostValuable(best[residents, -1, every].astype(np.float64), sets)
+
+
+def most_collected(value: Singles, units: Shorts, residents: Ints, capacity: int) -> Singles:
+    """
+    Returns the most that so many residents at most collect with so many units at most, shape (residents, units, cell).
+
+    Of a cell with fewer residents than others its own number of them are to be read. Arguments as for `most_valuable`.
+    """
+    return _table(_candidates(value, units, residents, capacity), int(residents.max(initial=1)), capacity)
+
+
+def _table(candidates: "_Candidates", most: int, capacity: int, taken: np.ndarray | None = None) -> Singles:
+    """Returns the table; `taken`: told at which step who is in a set, shape (step, residents, units, cell)."""
+    cells = candidates.guest.shape[1]
+    best = np.zeros((most + 1, capacity + 1, cells), dtype=np.float32)
+    with_it = np.empty((most, capacity + 1, cells), dtype=np.float32)
+    for step, size in enumerate(candidates.sizes):
+        grown = np.add(best[:-1, : capacity + 1 - size], candidates.worth[step], out=with_it[:, : capacity + 1 - size])
+        now = best[1:, size:]
+        if taken is not None:
+            np.greater(grown, now, out=taken[step, :, size:])
+        np.maximum(now, grown, out=now)
+    return best
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
 from .cells import ASKED_ERROR, Cells, fixed, valued
-from .knapsack import most_valuable, rounding
+from .knapsack import most_collected, rounding
 from .least_demands import Singles
 
 FLOATS_AT_ONCE = 1 << 23
@@ -92,7 +92,7 @@ def _list_alike(
     slack = float(rounding(cells.residents[:1] + 1)[0]) * max(float(single.max(initial=0.0)), 0.0)
     kept = room >= 0
     for value, base in zip(values, bases, strict=True):
-        table = most_valuable(value, cells.units, cells.residents, capacity).table[residents - 1]
+        table = most_collected(value, cells.units, cells.residents, capacity)[residents - 1]
         beside = np.take_along_axis(table.T, np.maximum(room, 0), axis=1)
         kept &= base[:, None] + value + beside + slack > threshold
     number = kept.sum(axis=1)
@@ -138,29 +138,36 @@ class _Listing:
             for value, _ in limits
         ]
         self._asked = np.stack(
-            [np.take_along_axis(cells.asked[:, c], self.guest, axis=1) for c in range(cells.low.shape[1])], axis=-1
+            [np.take_along_axis(cells.asked[:, c], self.guest, axis=1).ravel() for c in range(cells.low.shape[1])],
+            axis=-1,
         )
         self._cap = cells.high * ASKED_ERROR
         self._bases = [base for _, base in limits]
         self._rests = [self._most_of_the_rest(value) for value in self._values]
 
     def _most_of_the_rest(self, value: Singles) -> Singles:
-        """Returns F, shape (cell, place, residents, units)."""
+        """Returns F, shape (cell, place, units, residents)."""
         count, width = value.shape
         k, units = self._residents, self._capacity
-        rest: Singles = np.full((count, width + 1, k + 1, units + 1), NEVER, dtype=np.float32)
-        rest[:, :, 0] = 0.0
+        rest: Singles = np.full((count, width + 1, units + 1, k + 1), NEVER, dtype=np.float32)
+        rest[..., 0] = 0.0
         every, room = np.arange(count)[:, None], np.arange(units + 1)[None, :]
         for at in range(width - 1, -1, -1):
             left = room - self._units[:, at, None]
-            shifted = rest[:, at + 1, :-1].transpose(0, 2, 1)[every, np.maximum(left, 0)]
-            own = np.where(left[..., None] >= 0, shifted + value[:, at, None, None], NEVER)
-            rest[:, at, 1:] = np.maximum(rest[:, at + 1, 1:], own.transpose(0, 2, 1))
+            own = rest[:, at + 1][every, np.maximum(left, 0)][..., :-1]
+            own += np.where(left >= 0, value[:, at, None], NEVER)[..., None]
+            np.maximum(rest[:, at + 1, :, 1:], own, out=rest[:, at, :, 1:])
         return rest
+
+    def _at(self, cell: Ints, place: Ints, room: Ints, missing: int) -> Ints:
+        """Returns where F stands in its array, flat."""
+        width = self._units.shape[1]
+        flat: Ints = ((cell * (width + 1) + place) * (self._capacity + 1) + room) * (self._residents + 1) + missing
+        return flat
 
     def run(self, most: int) -> tuple[Ints, Ints]:
         """Returns the sets, as guests, and the cells that have more partial sets than `most`."""
-        count = len(self._cap)
+        count, width = self._units.shape
         cell = np.arange(count)
         begin, room = np.zeros(count, dtype=np.int64), np.full(count, self._capacity)
         worths, asked = [base.astype(np.float64) for base in self._bases], np.zeros((count, self._cap.shape[1]))
@@ -174,23 +181,26 @@ class _Listing:
             parent = np.repeat(np.arange(len(cell)), tried)
             place = np.arange(len(parent)) - np.repeat(np.cumsum(tried) - tried, tried) + begin[parent]
             of_cell = cell[parent]
-            left = room[parent] - self._units[of_cell, place]
-            sums = asked[parent] + self._asked[of_cell, place]
+            at = of_cell * width + place
+            left = room[parent] - self._units.take(at)
+            sums = asked[parent] + self._asked[at]
             grown = (left >= 0) & (sums <= self._cap[of_cell]).all(axis=1)
-            owns = []
-            for worth, value, rest in zip(worths, self._values, self._rests, strict=True):
-                own = worth[parent] + value[of_cell, place]
-                grown &= own + rest[of_cell, place + 1, missing - 1, np.maximum(left, 0)] > self._threshold
-                owns.append(own)
             # Of alike guests, who stand beside each other, the first ones.
-            grown &= ~self._follows[of_cell, place] | ((place == begin[parent]) & (missing < self._residents))
-            number = np.bincount(of_cell[grown], minlength=count)
-            given_up |= number > most
-            grown &= ~given_up[of_cell]
-            cell, begin, room = of_cell[grown], place[grown] + 1, left[grown]
-            worths, asked = [own[grown] for own in owns], sums[grown]
-            chosen = self.guest[cell, place[grown]]
-            members = np.concatenate([members[parent[grown]], chosen[:, None]], axis=1)
+            grown &= ~self._follows.take(at) | ((place == begin[parent]) & (missing < self._residents))
+            # The rest of the work is done for those that are left, for one limit after the other.
+            kept = np.flatnonzero(grown)
+            rest_at = self._at(of_cell[kept], place[kept] + 1, left[kept], missing - 1)
+            for worth, value, rest in zip(worths, self._values, self._rests, strict=True):
+                own = worth[parent[kept]] + value.take(at[kept])
+                above = own + rest.take(rest_at) > self._threshold
+                kept, rest_at = kept[above], rest_at[above]
+            given_up |= np.bincount(of_cell[kept], minlength=count) > most
+            kept = kept[~given_up[of_cell[kept]]]
+            worths = [
+                worth[parent[kept]] + value.take(at[kept]) for worth, value in zip(worths, self._values, strict=True)
+            ]
+            cell, begin, room, asked = of_cell[kept], place[kept] + 1, left[kept], sums[kept]
+            members = np.concatenate([members[parent[kept]], self.guest.take(at[kept])[:, None]], axis=1)
         members = members[~given_up[cell]]
         return np.unique(np.sort(members, axis=1), axis=0), np.flatnonzero(given_up)
 
@@ -204,7 +214,8 @@ class _Listing:
                 return low
             middle = (low + high) // 2
             good = open_.copy()
+            at = self._at(cell, np.minimum(middle, width), room, missing)
             for worth, rest in zip(worths, self._rests, strict=True):
-                good &= worth + rest[cell, np.minimum(middle, width), missing, room] > self._threshold
+                good &= worth + rest.take(at) > self._threshold
             low = np.where(good, middle + 1, low)
             high = np.where(open_ & ~good, middle, high)

@@ -29,7 +29,7 @@ class Turns(SurroundingsSearch):
     def _is_close(self):
         return True
 
-    def _plans_first(self, _otherwise):
+    def _plans_first(self, _less_time, _apart):
         return len(self.done) % 2 == 1
 
     def _raise(self, _deadline):
@@ -64,6 +64,30 @@ def test_a_better_bound_or_plan_gives_as_many_tries_more(last):
 def test_a_rise_that_is_too_small_to_count_is_none(monkeypatch):
     monkeypatch.setattr(fleet_by_surroundings, "RISE", 3.0)
     assert turns(rises=[2, 4]) == (NO_BETTER, NO_BETTER)
+
+
+class Next(SurroundingsSearch):
+    """A search with a plan of 10 GPUs, some of which are proven; the bound may rise to what a limit proves."""
+
+    def __init__(self, proven, limit, dives):
+        self.best = PlanAndBound((), 10.0, (proven, "before"))
+        self._lattice = SimpleNamespace(next_cost=np.ceil)
+        self._search = SimpleNamespace(limit=limit)
+        self._is_to_dive = dives
+
+
+@pytest.mark.parametrize("less_time", [True, False])
+@pytest.mark.parametrize("apart", [True, False])
+def test_dives_leave_the_bound_its_time_while_it_can_rise_and_other_plans_take_half(less_time, apart):
+    for dives, proven, limit, first in (
+        (True, 8.0, 8.5, apart),  # 9 can be proven
+        (True, 9.0, 8.5, less_time),  # it is
+        (True, 9.0, 9.0, less_time),
+        (False, 8.0, 8.5, less_time),
+        (True, 8.0, 9.5, False),  # and then there is no cheaper plan
+        (False, 10.0, 9.5, False),
+    ):
+        assert Next(proven, limit, dives)._plans_first(less_time, apart) == first
 
 
 class Takes(SurroundingsSearch):
