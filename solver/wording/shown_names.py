@@ -62,30 +62,20 @@ def _in_sentences(names: Mapping[str, str]) -> Renaming:
 
 
 def _shown(value: Any, ways: Mapping[bool, Renaming]) -> Any:
-    if isinstance(value, Record):
-        return _shown_record(value, ways)
-    if is_dataclass(value) and not isinstance(value, type):
-        changed = _members(type(value), {one.name: getattr(value, one.name) for one in fields(value) if one.init}, ways)
-        return replace(value, **changed) if changed else value
-    return _each(value, lambda member: _shown(member, ways), lambda key: key)
-
-
-def _shown_record(record: Record, ways: Mapping[bool, Renaming]) -> Record:
-    changed = _members(type(record), {name: getattr(record, name) for name in type(record).model_fields}, ways)
-    if isinstance(record, Workload):
+    kind: Any = type(value)
+    if not (isinstance(value, Record) or is_dataclass(kind)):
+        return _each(value, lambda member: _shown(member, ways), lambda key: key)
+    changed: dict[str, Any] = {}
+    for name, way in _speaking(kind):
+        member = getattr(value, name)
+        said = _shown(member, ways) if way is None else _renamed(member, ways[way.in_sentences])
+        if said is not member:
+            changed[name] = said
+    if isinstance(value, Workload) and value.label is not None:
         changed["label"] = None
-    return record.model_copy(update=changed) if changed else record
-
-
-def _members(kind: type, members: Mapping[str, Any], ways: Mapping[bool, Renaming]) -> dict[str, Any]:
-    """Returns the members of a record that say something else now."""
-    found = {}
-    for name, value in members.items():
-        way = _way_of(kind, name)
-        said = _shown(value, ways) if way is None else _renamed(value, ways[way.in_sentences])
-        if said is not value:
-            found[name] = said
-    return found
+    if not changed:
+        return value
+    return value.model_copy(update=changed) if isinstance(value, Record) else replace(value, **changed)
 
 
 def _renamed(value: Any, rename: Renaming) -> Any:
@@ -99,17 +89,36 @@ def _each(value: Any, of: Callable[[Any], Any], key: Renaming) -> Any:
         found: Iterable[Any] = [of(member) for member in value]
         return value if all(a is b for a, b in zip(value, found, strict=True)) else type(value)(found)
     if isinstance(value, Mapping):
-        return {key(name) if isinstance(name, str) else name: of(member) for name, member in value.items()}
+        pairs = {key(name) if isinstance(name, str) else name: of(member) for name, member in value.items()}
+        return pairs if pairs != value else value
     return value
 
 
 @cache
-def _way_of(kind: type, name: str) -> OfServices | None:
-    """Returns the mark of a field of a record or dataclass; None: it says nothing of services itself."""
+def _speaking(kind: Any) -> tuple[tuple[str, OfServices | None], ...]:
+    """Returns the fields of a record or dataclass that say something of services: the mark; None: within, others do."""
+    annotations = _annotations(kind)
+    marks = {name: next(_marks([one]), None) for name, one in annotations.items()}
+    return tuple((name, mark) for name, mark in marks.items() if mark or _has_speaking(annotations[name], {kind}))
+
+
+def _annotations(kind: Any) -> dict[str, Any]:
+    """Returns the annotation of each field, with its marks; of dataclasses, of those that make one."""
+    hints = get_type_hints(kind, include_extras=True)
     if issubclass(kind, Record):
-        field = kind.model_fields[name]
-        return next(_marks([*field.metadata, field.annotation]), None)
-    return next(_marks([get_type_hints(kind, include_extras=True)[name]]), None)
+        return {name: hints[name] for name in kind.model_fields}
+    return {one.name: hints[one.name] for one in fields(kind) if one.init}
+
+
+def _has_speaking(annotation: Any, seen: set[Any]) -> bool:
+    """Tells whether what an annotation allows may have a marked field, at any depth."""
+    if annotation is Any or any(_marks([annotation])):
+        return True
+    if isinstance(annotation, type) and annotation not in seen:
+        seen.add(annotation)
+        if issubclass(annotation, Record) or is_dataclass(annotation):
+            return any(_has_speaking(one, seen) for one in _annotations(annotation).values())
+    return any(_has_speaking(part, seen) for part in get_args(annotation))
 
 
 def _marks(parts: Iterable[Any]) -> Any:

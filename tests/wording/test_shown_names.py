@@ -17,7 +17,7 @@ from sliceplan.solver.model.base import Record
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Bound
 from sliceplan.solver.model.problem import Problem
-from sliceplan.solver.wording.shown_names import _way_of, as_shown, shown_name, shown_names, text_as_shown
+from sliceplan.solver.wording.shown_names import _speaking, as_shown, shown_name, shown_names, text_as_shown
 
 LABELS = ("写真", "chat encoder", "<b>&\"'$*[", "поиск", "ø", "Ж Ж")
 
@@ -94,7 +94,7 @@ def test_every_field_that_is_called_as_services_are_says_what_it_holds():
         for name, field in record.model_fields.items():
             texts = "str" in str(field.annotation) or "Name" in str(field.annotation)
             if name in ("workload", "workloads", "service") and texts and record.__module__.startswith(model.__name__):
-                assert record is Problem or _way_of(record, name), f"{record.__name__}.{name}"
+                assert record is Problem or dict(_speaking(record)).get(name), f"{record.__name__}.{name}"
 
 
 def _below(kind):

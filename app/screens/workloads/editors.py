@@ -107,6 +107,8 @@ def edit_table(session: Session, name: Table) -> None:
 
 def _typed_now(start: pd.DataFrame, now: pd.DataFrame) -> dict[str, str]:
     """Returns what files call otherwise than people do, of what was typed since an editor began."""
+    if now["name"].equals(start["name"]):
+        return {}
     before = called_otherwise(_named_rows(start))
     return {label: name for label, name in called_otherwise(_named_rows(now)).items() if label not in before}
 
