@@ -245,3 +245,19 @@ def test_a_type_whose_standby_shares_leave_no_unit_serves_nobody_in_whole_units(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isinf(whole_units(resolved, fluid_shares(resolved).gpus)).all()
+
+
+@pytest.mark.parametrize(
+    ("costs", "best"), [((5.0, 3.0, 4.0), 3.0), ((None, 4.0, 3.0), 3.0), ((3.0, 4.0, None), 3.0), ((None,) * 3, None)]
+)
+def test_of_a_few_rounds_the_cheapest_plan_is_kept(monkeypatch, costs, best):
+    """A round without a plan loses nothing, and there is no more of them once a plan is as near as was asked for."""
+    plans = iter([None if cost is None else SimpleNamespace(cost=cost) for cost in costs])
+    splits = (SimpleNamespace(key=bytes([number])) for number in range(len(costs)))
+    monkeypatch.setattr(module, "ROUNDS", len(costs))
+    monkeypatch.setattr(module, "_split", lambda *_: next(splits))
+    monkeypatch.setattr(module, "_planned", lambda *_: (next(plans), False))
+    monkeypatch.setattr(module, "_dearness", lambda *_: None)
+    resolved, prices = SimpleNamespace(mps={}, gap=0.0), SimpleNamespace(bound=1.0)
+    found, limited = module.plan_at_prices(resolved, prices, None, deadline=math.inf)
+    assert (found and found.cost, limited) == (best, False)

@@ -173,6 +173,32 @@ def test_every_feasible_set_is_among_the_possible_ones(problem):
                 assert items in found
 
 
+@pytest.mark.parametrize("batches", [[4], [2, 8], [1, 4, 16]])
+def test_of_few_batch_sizes_too_every_feasible_set_is_among_the_possible_ones(batches):
+    """Property: of one to three sizes, by the scalar equations over pairs and triples."""
+    draw = np.random.default_rng(len(batches))
+    feasible = 0
+    for _ in range(15):
+        rows = [
+            {"model": MODELS[m], "slo_ms": round(slo, 3), "rate_rps": round((4500, 900, 330, 220)[m] * load, 3)}
+            for m, slo, load in zip(
+                draw.integers(0, 4, 3), draw.uniform(20, 90, 3), draw.uniform(0.05, 0.5, 3), strict=True
+            )
+        ]
+        problem = problem_of([{**row, "max_replicas": 1, "batch_sizes": batches} for row in rows], fleet=FLEET)
+        _, shared, of_type = tables(problem)
+        # Only then what one choice of sizes refuses is out, for bounds too.
+        assert all(table.one_batch == (len(batches) == 1) for table in of_type)
+        found = {column.items for table in of_type for column in enumerate_columns(table).columns}
+        found = {tuple(sorted(shared.items[i].workload for i in items)) for items in found}
+        for size in (1, 2, 3):
+            for members in combinations(range(3), size):
+                if fits(problem, members, [batches] * 3):
+                    assert members in found, rows
+                    feasible += size > 1
+    assert feasible > 10
+
+
 @settings(max_examples=20, deadline=None)
 @given(problems(most=6, mps_rules="igniter"))
 def test_possible_and_feasible_sets_are_closed_under_parts(problem):
