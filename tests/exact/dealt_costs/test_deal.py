@@ -163,3 +163,11 @@ def test_services_of_which_a_sample_is_looked_at_all_count():
     least = dealing.rates().least[:, 0, -1]
     assert (least > 0).all()
     assert len(least) == 90
+
+
+def test_where_no_gpu_is_used_no_box_is_parted():
+    search = next(own[1] for own in Dealing(resolve(planted(0)[0], PROFILES))._types)
+    before = search.deal
+    search._used = np.zeros(len(before.boxes))
+    assert not search._part()
+    assert search.deal is before

@@ -127,3 +127,23 @@ def test_no_few_residents_on_several_types_cost_less(types):
                 assert taken[0] @ price == pytest.approx(cost[0])
             other = price * draw.uniform(0.3, 3.0, types)
             assert rates.taken(np.array([rest]), other)[0][0] <= taken[0] @ other * (1 + 1e-9) or cost[0] == np.inf
+
+
+def test_what_partitions_leave_is_carried_at_least_cost_by_levels_of_all_types():
+    """Property: of every split of the whole levels that are asked for, one at least, and all only of nearly all."""
+    draw = np.random.default_rng(3)
+    for _ in range(40):
+        levels, types = int(draw.integers(3, 7)), int(draw.integers(1, 4))
+        least = np.zeros((1, types, levels + 1))
+        least[0, :, 1:] = np.cumsum(draw.uniform(0.1, 1, (types, levels)), axis=1)
+        least[0, draw.random(types) < 0.2, 1:] = np.inf
+        price = draw.uniform(0.5, 2, types)
+        for rest in (0.01, 1 / levels, 0.4, 0.6, 1 - 1.5 / levels, 1 - 1 / levels, 0.999, 1.0):
+            asked = levels if rest == 1 else max(1, int(rest * levels * (1 + 1e-9)))
+            splits = [one for one in product(range(levels + 1), repeat=types) if sum(one) == asked]
+            with np.errstate(invalid="ignore"):
+                costs = [sum(least[0, g, n] * price[g] for g, n in enumerate(one)) for one in splits]
+            cost, taken = DealtRates(least).taken(np.array([rest]), price)
+            assert cost[0] == pytest.approx(min(costs)), (levels, rest)
+            if np.isfinite(cost[0]):
+                assert taken[0] @ price == pytest.approx(cost[0])

@@ -4,6 +4,7 @@ import pytest
 from problems.igniter_instances import FLEET
 from problems.instances import problem_of
 
+from sliceplan.solver.exact.mps.columns import enumerate_columns, item_tables
 from sliceplan.solver.exact.mps.items import mps_items
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
@@ -43,3 +44,19 @@ def test_of_more_than_a_gpu_carries_gpus_are_full_but_for_a_rest_or_alike():
     assert len(full) == len(alike)
     assert full[:-1] == pytest.approx([full[0]] * (len(full) - 1))
     assert full[-1] < full[0]
+
+
+def test_under_igniters_rules_gpus_of_a_service_alone_are_shared_with_nobody():
+    """More than a GPU carries: full GPUs, and what is left beside others."""
+    small = {"model": "alexnet", "rate_rps": 50, "slo_ms": 60}
+    large = {"model": "vgg19", "rate_rps": 2500, "slo_ms": 40}
+    resolved = resolve(problem_of([small, large], fleet=FLEET, mps_rules="igniter"), shipped_profiles())
+    found = mps_items(resolved, parts=False)
+    (recipe,) = found.classes[1].recipes
+    alone = [found.items[item].dedicated for item in recipe]
+    assert len(alone) > 2
+    assert alone == [True] * (len(alone) - 1) + [False]
+    assert not any(found.items[item].dedicated for item in found.classes[0].recipes[0])
+    for table in item_tables(resolved, found):
+        for column in enumerate_columns(table).columns:
+            assert len(column.items) == 1 or not any(found.items[item].dedicated for item in column.items)

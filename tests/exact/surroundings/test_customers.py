@@ -1,7 +1,10 @@
 """Which services are customers: those that are each one resident of one GPU, whichever type."""
 
+from dataclasses import replace
+
 import pytest
-from problems.igniter_instances import FLEET
+from oracles import igniter_scalar
+from problems.igniter_instances import COEFFICIENTS, FLEET, GPU, MODELS
 from problems.instances import problem_of
 
 from sliceplan.solver.exact.mps.items import mps_items
@@ -44,3 +47,22 @@ def test_a_service_that_may_be_served_otherwise_makes_no_customers(workloads, mo
 
 def test_services_that_are_whole_are_customers_under_free_rules():
     assert customers({**SMALL, "max_replicas": 1}).wanted.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("rate_rps", [100, 300, 700])
+def test_a_service_is_a_customer_of_a_gpu_that_has_just_the_units_that_it_needs(rate_rps):
+    """By the scalar equations."""
+    workload = {**SMALL, "rate_rps": rate_rps}
+    resolved = resolve(problem_of([workload], fleet=FLEET, mps_rules="igniter"), shipped_profiles())
+    model = COEFFICIENTS[MODELS.index("alexnet")]
+    batch = igniter_scalar.appropriate_batch(model, GPU, SMALL["slo_ms"] / 2, rate_rps)
+    units = next(
+        units
+        for units in range(1, 41)
+        for found in igniter_scalar.predict(GPU, [(model, batch, 2.5 * units)])
+        if found.latency_ms <= SMALL["slo_ms"] / 2 and found.throughput_rps >= rate_rps
+    )
+    ((gpu, mps),) = resolved.mps.items()
+    for capacity, is_one in ((units - 1, False), (units, True), (units + 1, True)):
+        on = replace(resolved, mps={gpu: replace(mps, capacity_units=capacity)})
+        assert (customers_of(on, mps_items(on, parts=False)) is not None) == is_one
