@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from .output import display, is_stdout, say, write_json
 from .searching import searching
 
 if TYPE_CHECKING:
+    from ..inss.exact.partition import Exact
     from ..inss.learning.environment import Setting
     from ..inss.learning.training import Evaluated, Training
     from ..inss.schedulers.scheduler import Scheduler
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from ..model.inss_report import InssEpisode
 
 MOST_TASKS, MOST_SECONDS, MOST_EPISODES = 200_000, 2_000, 100_000
+
+SEARCH_SECONDS = 20.0
+"""Where models are too many to be sure of a proof."""
 
 
 class Weights(StrEnum):
@@ -65,8 +70,13 @@ def inss(
         typer.Option(min=0, max=MOST_SECONDS, help="Also let rates change for so long, as in training; 0: do not."),
     ] = 0,
     search_seconds: Annotated[
-        float, typer.Option(min=0.1, max=86_400, help="For the exact planner, where there are more than 12 models.")
-    ] = 20.0,
+        float | None,
+        typer.Option(
+            min=0.1,
+            max=86_400,
+            help="For each scheduler's search; default: 20, and of at most 12 models as long as it takes.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31, help="Of what is drawn.")] = 1,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the report as JSON; `-`: to stdout instead of the tables.")
@@ -77,7 +87,7 @@ def inss(
 
     from ..inss.comparing import compared
     from ..inss.exact.effort import Effort
-    from ..inss.exact.most_capacity import refuse_unproven
+    from ..inss.exact.most_capacity import MOST_PROVEN, refuse_unproven
     from ..inss.latency import latencies_of
     from ..inss.learning.environment import Setting
     from ..inss.schedulers.scheduler import Task
@@ -91,6 +101,8 @@ def inss(
     chosen = _schedulers(names, _actor_file(start, problem), setting)
     latencies = setting.latencies
     counts = 1 / latencies.solo_rps if weights is Weights.SOLO else np.ones(setting.models)
+    if search_seconds is None:
+        search_seconds = inf if setting.models <= MOST_PROVEN else SEARCH_SECONDS
     with searching("deciding"):
         task = Task(latencies, latencies.rates_rps, counts, spare, seed, Effort(search_seconds))
         exact, rows = compared(chosen, task, tasks)
@@ -110,8 +122,16 @@ def inss(
             display(episodes_table(found))
     for line in report_lines(problem, found):
         say(line)
-    if not known:
-        raise typer.Exit(Exit.NO_PLAN)
+    raise typer.Exit(_code(exact))
+
+
+def _code(exact: "Exact | None") -> Exit:
+    """Returns how the command ends: a decision that is not proven best is one that time ended."""
+    if exact is None:
+        return Exit.NO_PLAN
+    if exact.decision is None:
+        return Exit.NO_ANSWER
+    return Exit.DONE if exact.is_optimal else Exit.LIMITED
 
 
 def train_inss(

@@ -38,8 +38,9 @@ def latencies_ms(problem: Problem, arrivals_ms: Sequence[Floats], epochs: Sequen
     servers: list[Server] = []
     slo_ms: list[float] = []
     to: list[Ints] = []
+    by_service = [servers_of(epoch.plan) for epoch in epochs]
     for workload, times in zip(problem.workloads, arrivals_ms, strict=True):
-        own, dealt = _dealt(workload.name, times, epochs)
+        own, dealt = _dealt([one[workload.name] for one in by_service], times, epochs)
         to.append(np.concatenate(dealt) + len(servers))
         servers += own
         slo_ms += [workload.slo_ms] * len(own)
@@ -58,17 +59,23 @@ def latencies_ms(problem: Problem, arrivals_ms: Sequence[Floats], epochs: Sequen
     return np.split(latency, np.cumsum([len(own) for own in arrivals_ms])[:-1])
 
 
-def _dealt(name: str, times: Floats, epochs: Sequence[Epoch]) -> tuple[list[Server], list[Ints]]:
-    """Returns the servers of a service over all epochs, and which of them each request goes to, epoch by epoch."""
+def _dealt(
+    of_epochs: Sequence[Sequence[Server]], times: Floats, epochs: Sequence[Epoch]
+) -> tuple[list[Server], list[Ints]]:
+    """
+    Returns the servers of a service over all epochs, and which of them each request goes to, epoch by epoch.
+
+    `of_epochs`: its servers in each.
+    """
     place: dict[tuple[object, ...], int] = {}
     servers: list[Server] = []
     dealt = []
     dealing, random = WeightedRoundRobin(), np.random.default_rng(0)
     before: set[int] = set()
     edges = [0, *(int(np.searchsorted(times, PERIOD_MS * epoch.period)) for epoch in epochs[1:]), len(times)]
-    for epoch, begin, end in zip(epochs, edges[:-1], edges[1:], strict=True):
+    for own, begin, end in zip(of_epochs, edges[:-1], edges[1:], strict=True):
         here = []
-        for key, server in _keyed(servers_of(epoch.plan)[name]):
+        for key, server in _keyed(own):
             if place.get(key, -1) not in before:  # it is new, or was gone in between
                 place[key] = len(servers)
                 servers.append(server)

@@ -19,6 +19,10 @@ Families, random but seeded (growth.py has the first three):
     few-mig     mig, with two thirds of the GPUs that it needs
     few-mps     mps, with half of the GPUs that it needs
     infeasible  mig, with a tenth of the GPUs that it needs
+    inss        models like the six of the shipped InSS problem on 0.3 GPUs each (at most 1,000 models; `inss` alone)
+
+Limits of `follow`, `scenarios` and `inss` are for each plan, answer and scheduler: one of each is asked for here. Of
+`follow` it counts, too, that 60 s of requests are served.
 """
 
 import argparse
@@ -40,9 +44,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from growth import repeated_table
 from problems.igniter_instances import FLEET, V100, random_mps_problem
+from problems.inss_instances import alike
 from problems.instances import problem_of, random_problem
 
 from sliceplan.solver.formats.problem_files import write_problem
+from sliceplan.solver.model.inss_problem import MOST_MODELS, InssProblem
 from sliceplan.solver.model.problem import Problem
 
 SIZES = (10, 100, 300, 1000, 2000)
@@ -76,7 +82,14 @@ def few(problem: Problem, gpu: str, gpus_for_each: float) -> Problem:
     return with_counts(problem, **{gpu.replace("-", "_"): max(1, math.ceil(gpus_for_each * len(problem.workloads)))})
 
 
-FAMILIES: dict[str, Callable[[int, int], Problem]] = {
+def of_inss(count: int, seed: int) -> InssProblem:
+    """Returns a problem of as many models as InSS' problems may have, at most."""
+    models = min(count, MOST_MODELS)
+    gpus = math.ceil(0.15 * models)
+    return alike(models, (gpus, gpus), seed)
+
+
+FAMILIES: dict[str, Callable[[int, int], Any]] = {
     "mig": random_problem,
     "mps-table": repeated_table,
     "mps": random_mps_problem,
@@ -87,6 +100,7 @@ FAMILIES: dict[str, Callable[[int, int], Problem]] = {
     "few-mig": lambda count, seed: few(random_problem(count, seed), "A100-80GB", 0.28),
     "few-mps": lambda count, seed: few(random_mps_problem(count, seed), V100, 0.15),
     "infeasible": lambda count, seed: few(random_problem(count, seed), "A100-80GB", 0.04),
+    "inss": of_inss,
 }
 
 
@@ -116,7 +130,7 @@ def of_plan(plan: Any) -> Outcome:
     )
 
 
-Call = Callable[[Problem, float], Outcome]
+Call = Callable[[Any, float], Outcome]
 
 
 def solved(planner: str) -> Call:
@@ -220,6 +234,51 @@ def moved(_: Problem, limit_s: float) -> Outcome:
     return Outcome(f"{len(way.steps):,} steps", True, way.disturbed.fewest is not None)
 
 
+def followed(problem: Problem, limit_s: float) -> Outcome:
+    """`follow` by one plan for the rates that are stated, of few requests."""
+    import numpy as np
+
+    from sliceplan.solver.following.following import followed as follow
+    from sliceplan.solver.following.policies.registry import policy_named
+
+    draw = np.random.default_rng(0)
+    arrivals = [np.sort(draw.uniform(0, 60_000, 60)) for _ in problem.workloads]
+    (row,) = follow(problem, arrivals, 3, [policy_named("fixed")], time_limit_s=limit_s).policies
+    return Outcome(f"{row.plans} plans", bool(row.plans), True)
+
+
+def asked_of(problem: Problem, limit_s: float) -> Outcome:
+    """`scenarios`: one set of rates, one planner, as a worker asks it."""
+    from sliceplan.solver.formats.profile_files import shipped_profiles
+    from sliceplan.solver.what_if.scenarios.asking import Asked, answered
+    from sliceplan.solver.what_if.scenarios.family import parse_family
+
+    family = parse_family("scale=1:1:1", problem)
+    asked = Asked(counted(problem), shipped_profiles(), family, ("exact",), "problem", 1.1, limit_s)
+    found = answered(asked.packed(), 0)
+    (answer,) = found.answers
+    return Outcome(answer.outcome, answer.outcome != "none", True)
+
+
+def scheduled(name: str) -> Call:
+    """`inss` with one scheduler."""
+
+    def call(problem: InssProblem, limit_s: float) -> Outcome:
+        import numpy as np
+
+        from sliceplan.solver.inss.exact.effort import Effort
+        from sliceplan.solver.inss.latency import latencies_of
+        from sliceplan.solver.inss.schedulers.registry import scheduler_named
+        from sliceplan.solver.inss.schedulers.scheduler import Task
+
+        latencies = latencies_of(problem)
+        task = Task(latencies, latencies.rates_rps, np.ones(len(problem.models)), effort=Effort(limit_s))
+        decision = scheduler_named(name).decide(task)
+        return Outcome("a decision" if decision else "none", decision is not None, name == "exact")
+
+    return call
+
+
 COMMANDS: dict[str, Call] = {
     "solve": solved("exact"),
     "start": started,
@@ -232,8 +291,10 @@ COMMANDS: dict[str, Call] = {
     "shed": shed,
     "replan": replanned,
     "compare": compared,
+    "follow": followed,
+    "scenarios": asked_of,
 }
-"""Solving with another planner is `solve:NAME`."""
+"""Solving with another planner is `solve:NAME`, and a scheduler of InSS `inss:NAME`."""
 
 ON_MIG = ("mig", "few-mig", "infeasible")
 """Families that `replan` knows."""
@@ -243,8 +304,8 @@ WITH_EARLIER = ("start", "replan", "sweep", "what-if", "transition")
 WITH_COUNTS = ("headroom", "capacity", "shed")
 """What asks for a count of each type."""
 
-ONLY_CALLS = ("sweep", "what-if")
-"""A sweep has its limit for each point, and a what-if is no command."""
+ONLY_CALLS = ("sweep", "what-if", "follow", "scenarios", "inss")
+"""What has its limit for each point or plan, and a what-if, which is no command."""
 
 EARLIER: dict[str, Any] = {}
 
@@ -253,10 +314,14 @@ def fits(command: str, family: str) -> bool:
     """Tells whether a command knows what a family asks for."""
     from sliceplan.solver import api
 
+    if command.startswith("inss:") or family == "inss":
+        return command.startswith("inss:") and family == "inss"
     if command == "replan":
         return family in ON_MIG
     if command == "price":
         return family != "spares"
+    if command in ("follow", "scenarios"):
+        return not family.startswith(("few", "infeasible"))
     if command == "capacity":
         return family not in ("spares", "mixed")
     if command == "transition":
@@ -288,7 +353,8 @@ def called(command: str, family: str, size: int, seed: int, limit_s: float) -> d
         EARLIER["plan"] = earlier(problem)
     if command == "transition":
         EARLIER["next"] = earlier(scaled(problem, 1 / 0.9))
-    call = solved(command.removeprefix("solve:")) if command.startswith("solve:") else COMMANDS[command]
+    kind, _, name = command.partition(":")
+    call = scheduled(name) if kind == "inss" else solved(name) if name else COMMANDS[command]
     before, cpu_s = time.perf_counter(), time.process_time()
     outcome = call(problem, limit_s)
     seconds = time.perf_counter() - before
@@ -367,7 +433,9 @@ def runs(arguments: argparse.Namespace) -> Iterator[tuple[str, str, int, float]]
     """Yields the runs of the matrix that are asked for."""
     sizes = [size for size in arguments.size or SIZES if size <= arguments.most]
     whole = arguments.through == "command"
-    commands = [command for command in arguments.command or COMMANDS if not (whole and command in ONLY_CALLS)]
+    commands = [
+        command for command in arguments.command or COMMANDS if not (whole and command.partition(":")[0] in ONLY_CALLS)
+    ]
     matrix = product(commands, arguments.family or FAMILIES, sizes, arguments.limit or LIMITS_S)
     yield from ((command, family, size, limit_s) for command, family, size, limit_s in matrix if fits(command, family))
 

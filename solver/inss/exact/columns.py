@@ -30,11 +30,11 @@ from ...performance.interference.prediction import Floats
 from ...runtime.progress import report
 from ..decision import Decision
 from ..latency import Ints, Latencies
-from .effort import Effort, IsOver
+from .effort import Effort, IsOver, never_over
 from .good_sets import GoodSets, Key, Placing
 from .partition import Exact
 from .set_prices import SetPrices
-from .set_values import NEVER, Asked, optimistic
+from .set_values import NEVER, Asked, alone
 from .unit_prices import first_members, scale_of, unit_prices
 
 SEED = 1
@@ -70,7 +70,7 @@ def by_columns(
     moved, priced, mixed, ended = effort.parts(MOVED, PRICED, MIXED, 1.0)
     count = len(rates_rps)
     asked = Asked(latencies, rates_rps, np.ones(count) if weights is None else weights, spare)
-    search = _Search(asked)
+    search = _Search(asked, effort.seconds)
     if search.is_hopeless:
         return None
     first = search.placed()
@@ -78,10 +78,12 @@ def by_columns(
     for _ in range(effort.turns):
         if priced() or not search.price(priced):
             break
-    second = search.mixed()
-    second.improve(effort.tries, mixed)
+    best = first
+    if not mixed():
+        second = search.mixed(mixed)
+        second.improve(effort.tries, mixed)
+        best = max(first, second, key=lambda one: one.value)
     search.sharpen(ended)
-    best = max(first, second, key=lambda one: one.value)
     if best.value == NEVER:
         return Exact(NEVER, None, search.limit)
     return Exact(best.value, search.decision(best), max(search.limit, best.value))
@@ -90,18 +92,16 @@ def by_columns(
 class _Search:
     """Sets, prices and the least limit, as they are found."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, seconds: float) -> None:
+        """`seconds`: for prices of units."""
         kinds = asked.latencies.type_of_gpu
         self._asked, self._kinds = asked, kinds
         self._counts = np.bincount(kinds, minlength=len(asked.latencies.types))
         self._questions = [SetPrices(asked, kind) for kind in range(len(self._counts))]
-        self._own = [
-            np.concatenate([optimistic(asked, kind, np.array([i])) for i in range(len(asked.rates_rps))])
-            for kind in range(len(self._counts))
-        ]
+        self._own = [alone(asked, kind) for kind in range(len(self._counts))]
         self._sets = GoodSets(asked, [one.most for one in self._questions])
         self._draw = np.random.default_rng(SEED)
-        self._by_unit, self._prices, self.limit = unit_prices(self._own, self._counts)
+        self._by_unit, self._prices, self.limit = unit_prices(self._own, self._counts, seconds)
         self._likely = inf
         self._shares: dict[Key, float] = {}
 
@@ -130,10 +130,12 @@ class _Search:
         self._ask(self._prices, LAST_ROUNDS, is_over)
 
     def _ask(self, prices: Floats, rounds: int, is_over: IsOver) -> None:
-        """Asks what a set is worth at prices: a limit, and sets."""
+        """Asks what a set is worth at prices: a limit, and sets; nothing follows where time ends before all bounds."""
         limit = likely = float(prices.sum())
         for kind, question in enumerate(self._questions):
             found = question.priced(prices, self._most(kind, prices), rounds=rounds, is_over=is_over)
+            if found is None:
+                return
             for chosen in found.sets:
                 self._sets.learn(kind, chosen)
             limit += float(self._counts[kind]) * found.bound
@@ -183,8 +185,12 @@ class _Search:
         prices: Floats = -np.asarray(found.eqlin.marginals) * scale
         return prices
 
-    def mixed(self) -> Placing:
-        """Returns a placement of sets that the linear program uses most; who is left goes where most is gained."""
+    def mixed(self, is_over: IsOver = never_over) -> Placing:
+        """
+        Returns a placement of sets that the linear program uses most; who is left goes where most is gained.
+
+        When time is over they go anywhere.
+        """
         members = [frozenset[int]() for _ in self._kinds]
         free = {kind: [k for k, own in enumerate(self._kinds) if own == kind] for kind in set(self._kinds)}
         left = set(range(len(self._asked.rates_rps)))
@@ -193,7 +199,8 @@ class _Search:
                 members[free[kind].pop(0)] = frozenset(who)
                 left -= set(who)
         for i in sorted(left, key=lambda one: -self._prices[one]):
-            members[self._best_place(members, i)] |= {i}
+            place = int(self._draw.integers(len(members))) if is_over() else self._best_place(members, i)
+            members[place] |= {i}
         return Placing(self._sets, self._kinds, members, self._draw)
 
     def _best_place(self, members: Sequence[frozenset[int]], model: int) -> int:

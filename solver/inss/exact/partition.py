@@ -17,6 +17,7 @@ there are finitely many, so it ends.
 
 from collections import Counter
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from ...performance.interference.prediction import Floats
 from ...runtime.progress import report
 from ..decision import Decision
 from ..latency import Ints, Latencies
+from .effort import IsOver, never_over
 from .set_values import NEVER, Asked, SetValue, optimistic, set_value, upper_bound
 
 
@@ -58,10 +60,18 @@ def members(subset: int) -> Ints:
 
 
 def best_partition(
-    latencies: Latencies, rates_rps: Floats, *, weights: Floats | None = None, spare: float = 1.0
+    latencies: Latencies,
+    rates_rps: Floats,
+    *,
+    weights: Floats | None = None,
+    spare: float = 1.0,
+    is_over: IsOver = never_over,
 ) -> Exact | None:
     """
     Returns the decision with most weighted capacity; None: proven, no decision keeps all limits.
+
+    Where time is over before, there is no decision, and the limit is the best partition's by what is known, as no value
+    is below the true one; inf where not even all bounds are.
 
     Parameters
     ----------
@@ -74,7 +84,10 @@ def best_partition(
     asked = Asked(latencies, rates_rps, np.ones(count) if weights is None else weights, spare)
     gpus = _gpus(latencies, count)
     pairs = _pairs(count)
-    known = _Known(_bounds(asked, count))
+    bounds = _bounds(asked, count, is_over)
+    if bounds is None:
+        return Exact(NEVER, None, inf)
+    known = _Known(bounds)
     while True:
         chosen = _program(known.values, gpus, pairs, count)
         if chosen is None:
@@ -84,6 +97,9 @@ def best_partition(
             return _assembled(chosen, known, count)
         report(f"values of sets of models: {len(known.found) + len(unsure):,}")
         for kind, subset in unsure:
+            if is_over():
+                limit = sum(float(known.values[own, models]) for _, own, models in chosen)
+                return Exact(NEVER, None, limit + 1e-9 * abs(limit))
             known.found[kind, subset] = set_value(asked, kind, members(subset))
             known.values[kind, subset] = known.found[kind, subset].value
 
@@ -99,7 +115,8 @@ def _gpus(latencies: Latencies, count: int) -> list[tuple[int, int]]:
     return gpus
 
 
-def _bounds(asked: Asked, count: int) -> Floats:
+def _bounds(asked: Asked, count: int, is_over: IsOver) -> Floats | None:
+    """Returns an upper bound of each set's value, shape (type, set); None: time is over."""
     bounds = np.full((len(asked.latencies.types), 1 << count), NEVER)
     bounds[:, 0] = 0.0
     for kind, tables in enumerate(asked.latencies.types):
@@ -108,6 +125,8 @@ def _bounds(asked: Asked, count: int) -> Floats:
             alone = optimistic(asked, kind, np.array([i]))[0] > NEVER
             least[i] = alone.argmax() + 1 if alone.any() else tables.units + 1
         for subset in range(1, 1 << count):
+            if is_over():
+                return None
             models = members(subset)
             if least[models].sum() <= tables.units:
                 bounds[kind, subset] = upper_bound(optimistic(asked, kind, models))

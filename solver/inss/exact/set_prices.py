@@ -27,7 +27,7 @@ from ...performance.interference.prediction import Floats
 from ..decision import ROUNDING
 from ..latency import Ints
 from .effort import IsOver, never_over
-from .set_values import NEVER, Asked, optimistic
+from .set_values import NEVER, Asked, alone
 
 PARTS = 3
 """Into which the L2 use of sets of n models is cut at first."""
@@ -78,7 +78,7 @@ class SetPrices:
     def __init__(self, asked: Asked, kind: int) -> None:
         """Finds who can run there at all, and how many together."""
         tables = asked.latencies.types[kind]
-        own = np.concatenate([optimistic(asked, kind, np.array([i])) for i in range(len(asked.rates_rps))])
+        own = alone(asked, kind)
         self.asked, self.kind = asked, kind
         self.can: Ints = np.flatnonzero((own > NEVER).any(axis=1))
         self.room = asked.latencies.problem.gpus[kind].memory_mib * (1 + ROUNDING)
@@ -117,15 +117,19 @@ class SetPrices:
         worth = self.asked.worth_within(who, ms.swapaxes(0, 1), room).swapaxes(0, 1)
         return _Cell(number, low, high, worth)
 
-    def priced(self, prices: Floats, known: float, *, rounds: int, is_over: IsOver = never_over) -> Priced:
+    def priced(self, prices: Floats, known: float, *, rounds: int, is_over: IsOver = never_over) -> Priced | None:
         """
-        Returns what no set is worth more than at prices, shape (model,).
+        Returns what no set is worth more than at prices, shape (model,); None: there was no time for any bound.
 
         `known`: what some set is worth; cells that cannot exceed it are not looked at again.
         """
         own = prices[self.can]
         best, sets = max(known, 0.0), list[Chosen]()
-        cells = list(self._cells())
+        cells = []
+        for cell in self._cells():
+            if is_over():
+                return None
+            cells.append(cell)
         for turn in range(rounds):
             for step in range(STEPS):
                 if (turn or step) and is_over():

@@ -110,6 +110,17 @@ def optimistic(asked: Asked, kind: int, models: Ints) -> Floats:
     return best
 
 
+def alone(asked: Asked, kind: int) -> Floats:
+    """Returns o_i(u) of each model by itself, shape (model, units)."""
+    latencies, tables = asked.latencies, asked.latencies.types[kind]
+    fixed = latencies.scheduling + tables.crowd[1] * latencies.kernels
+    ms = tables.running + tables.transfer[:, None, :] + fixed[:, None, None]
+    models = np.arange(len(asked.rates_rps))
+    room = np.full(len(models), latencies.problem.gpus[kind].memory_mib * (1 + ROUNDING))
+    best: Floats = asked.worth_within(models, ms.swapaxes(0, 1), room).max(axis=2).T
+    return best
+
+
 def upper_bound(own: Floats) -> float:
     """Returns the most that the bounds o_i(u) of a set come to on one GPU, shape (model, units)."""
     units = own.shape[1]

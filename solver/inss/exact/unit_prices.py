@@ -19,7 +19,7 @@ from ..latency import Ints
 from .set_values import NEVER, Asked
 
 
-def unit_prices(own: Sequence[Floats], counts: Ints) -> tuple[Floats, Floats, float]:
+def unit_prices(own: Sequence[Floats], counts: Ints, time_limit_s: float = np.inf) -> tuple[Floats, Floats, float]:
     """
     Returns a price of units by type, prices of the models that follow from it, and the limit that they prove.
 
@@ -29,6 +29,8 @@ def unit_prices(own: Sequence[Floats], counts: Ints) -> tuple[Floats, Floats, fl
         By type, shape (model, units): o, -inf where so many units are not enough.
     counts
         Shape (type,): GPUs.
+    time_limit_s
+        Of the linear program, without whose solution a price of 0 proves the limit.
     """
     units = np.array([one.shape[1] for one in own])
     choices = [np.argwhere(one > NEVER) for one in own]
@@ -44,6 +46,7 @@ def unit_prices(own: Sequence[Floats], counts: Ints) -> tuple[Floats, Floats, fl
         A_eq=csc_array((np.ones(len(model)), (model, numbers)), shape=(count, len(model))),
         b_eq=np.ones(count),
         method="highs",
+        options={"time_limit": time_limit_s},
     )
     price = np.zeros(len(units))
     if found.x is not None:

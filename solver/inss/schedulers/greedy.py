@@ -3,9 +3,10 @@
 
 The first is placed by need, the dearest model first on the GPU that has least to do, with units dealt evenly. Then a
 model at a time is moved to another GPU, or given other units, as long as that helps. What is best: fewest models
-without a batch, then most weighted capacity.
+without a batch, then most weighted capacity. Where its time is over before, the best that was tried until then.
 """
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,15 +26,20 @@ def inss_greedy(task: Task, *, blind: bool = False) -> Decision | None:
     """Returns the best decision that was tried; `blind`: decided as if neighbours did nothing (InSS-ni)."""
     seen = task
     if blind:
-        seen = Task(task.latencies.without_interference(), task.rates_rps, task.weights, task.spare, task.seed)
+        seen = replace(task, latencies=task.latencies.without_interference())
+    (is_over,) = task.effort.parts(1.0)
     draw = np.random.default_rng(task.seed)
     gpu_units = task.gpu_units
     count, gpus, most = len(task.rates_rps), len(gpu_units), int(gpu_units.max())
     best = _valued(seen, _by_need(task), np.ones(count, dtype=np.int64), gpu_units)
     for _ in range(DRAWS):
+        if is_over():
+            return best[2]
         gpu, asked = draw.integers(0, gpus, count), draw.integers(1, most + 1, count)
         best = max(best, _valued(seen, gpu, asked, gpu_units), key=lambda one: one[:2])
     for _ in range(MOVES):
+        if is_over():
+            break
         gpu, asked = best[2].gpu.copy(), best[2].units.copy()
         i = int(draw.integers(count))
         if draw.random() < 0.5:

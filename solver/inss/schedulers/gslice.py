@@ -28,7 +28,10 @@ def gslice(task: Task) -> Decision | None:
     count, gpus = len(task.rates_rps), len(task.gpu_units)
     percent = np.full(count, min(100.0, 100.0 * gpus / count))
     batch = np.ones(count)
+    (is_over,) = task.effort.parts(1.0)
     for _ in range(ROUNDS):
+        if is_over():
+            break
         for i in range(count):
             percent[i], batch[i] = _tuned(task, i, float(percent[i]), float(batch[i]))
     pieces = [_piece(one) for one in _fair(percent, 100.0 * gpus)]

@@ -18,7 +18,8 @@ from .scheduler import Scheduler, Task
 
 
 def igniter(task: Task) -> Decision | None:
-    """Returns the decision; None: a model fits on no GPU."""
+    """Returns the decision; None: a model fits on no GPU, or time is over before all have a place."""
+    (is_over,) = task.effort.parts(1.0)
     latencies = task.latencies
     count, gpus = len(task.rates_rps), len(task.gpu_units)
     batch = np.array([_batch(task, i) for i in range(count)])
@@ -30,6 +31,8 @@ def igniter(task: Task) -> Decision | None:
     for i in np.argsort(-least, kind="stable").tolist():
         best = None
         for k in range(gpus):
+            if is_over():
+                return None
             found = _needed(task, k, [*residents[k], i], [*needs[k], int(least[i])], batch)
             if found is not None:
                 grows = sum(found) - sum(needs[k]) - int(least[i])

@@ -26,7 +26,7 @@ class Task:
     """Capacity over each rate."""
     seed: int = 1
     effort: Effort = field(default_factory=lambda: Effort(20.0))
-    """Of the exact planner, where models are too many for a proof."""
+    """After which the exact planner has what it found, and others what they have tried until then."""
 
     @property
     def gpu_units(self) -> Ints:
