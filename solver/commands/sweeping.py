@@ -49,6 +49,7 @@ def sweep(
     from ..model.prices import price_words
     from ..what_if.axes import parse_axes
     from ..what_if.points import Sweep
+    from ..wording.shown_names import as_shown, shown_names
     from ..workers.executors import workers
 
     with workers() as crew:  # they load the solvers while the files are read
@@ -56,6 +57,7 @@ def sweep(
         asked = Sweep(parsed, known, parse_axes(axis, parsed), time_limit, gap)
         with searching("sweeping") as update:
             report = _report(asked, crew, explain, update)
+    seen = as_shown(report, shown_names(parsed))
     if csv_file is not None:
         from ..formats.sweep_files import sweep_csv
 
@@ -65,10 +67,10 @@ def sweep(
     if not (is_stdout(csv_file) or is_stdout(json_file)):
         from ..what_if.curve import curve_table
 
-        display(curve_table(report))
+        display(curve_table(seen))
     if report.weights is None:
         say(f"Costs are at {price_words(report.gpu_prices)}.")
-    for line in _notes(report, explain):
+    for line in _notes(seen, explain):
         say(line)
     raise typer.Exit(_exit_code(report))
 

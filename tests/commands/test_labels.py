@@ -71,6 +71,13 @@ def test_simulated_services_are_told_by_label_and_written_by_name(file, tmp_path
     assert "search-embedding" in (tmp_path / "services.csv").read_text()
 
 
+def test_who_forces_a_step_is_told_by_label(file):
+    done = sliceplan("sweep", file(), "--axis", "rate:product-photos=1170:4680:1170")
+    assert done.returncode in (0, 3), done.stderr
+    assert "chat encoder, old" in done.stdout + done.stderr
+    assert "product-photos" not in done.stdout + done.stderr
+
+
 def test_a_drawn_plan_is_as_wide_with_labels_as_with_names():
     """A letter of Chinese takes two columns."""
     wide = {one.name: "写真検索画像" * 3 for one in shop().workloads}
