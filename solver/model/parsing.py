@@ -326,7 +326,8 @@ def _path_and_message(record: type[BaseModel], item: Any) -> tuple[str, str]:
         case "model_type" | "dict_type":
             return path, f"is {found}; expected a mapping of fields to values"
         case "string_too_short" | "string_too_long":
-            return path, f"is {found}; expected {_length(context)} characters"
+            limit = context.get("min_length", context.get("max_length"))
+            return path, f"is {found}; expected {_length(context)} {'character' if limit == 1 else 'characters'}"
         case _:
             expected = item["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
             return path, f"is {found}; expected {expected}"

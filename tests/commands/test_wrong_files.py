@@ -31,6 +31,8 @@ from support.command_line import assert_refused, sliceplan
         (["workloads", 0, "slo_ms"], "fast", "workloads[0].slo_ms is 'fast'; expected a valid number"),
         (["workloads", 0, "slo_mss"], 5, "workloads[0].slo_mss is not a field here. Did you mean 'slo_ms'?"),
         (["workloads", 0, "name"], "a b", "workloads[0].name is 'a b'; expected letters"),
+        (["workloads", 0, "label"], "", "workloads[0].label is ''; expected at least 1 character\n"),
+        (["workloads", 0, "label"], "a" * 81, "expected at most 80 characters"),
         (["workloads", 0, "gpus"], ["H100"], "workloads[0].gpus[0] is 'H100'; not in the fleet"),
         (["workloads", 0, "max_replicas"], 0, "workloads[0].max_replicas is 0"),
         (["workloads"], GOOD["workloads"] * 2, "workloads have the same name: a"),
