@@ -16,7 +16,7 @@ That no decision keeps all limits is said where a model has no number of units t
 numbers are more than there are; elsewhere nothing is proven if none was found.
 
 The first decision places models by what they would take at one price of units a type (unit_prices.py), and then moves
-them (good_sets.py). Another begins with the sets of the linear program.
+them (good_sets.py), longer where some set stays impossible. Another begins with the sets of the linear program.
 """
 
 from collections.abc import Sequence
@@ -75,6 +75,8 @@ def by_columns(
         return None
     first = search.placed()
     first.improve(effort.tries, moved)
+    if first.value == NEVER:  # some decision is worth more than prices
+        first.improve(effort.tries, mixed)
     for _ in range(effort.turns):
         if priced() or not search.price(priced):
             break
