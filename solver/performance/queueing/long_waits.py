@@ -33,8 +33,8 @@ from scipy.optimize import brentq
 from ..interference.prediction import Floats, Ints
 from .shared_batches import ERRORS, GREATEST, RUNS, STEPS, SharedBatches
 
-COUNTED = 4_000
-"""Requests in each run, after those that are left out."""
+COUNTED = 24_000
+"""Requests in each run, after those that are left out: fewer leave how often ascents begin uncertain."""
 
 LEVEL = 0.9
 """Part of the requests that find fewer waiting than the level from which an ascent begins, if that is below p b."""
@@ -46,13 +46,13 @@ NEGLIGIBLE = 24.0
 """Exponent: ratios of e^-24 are left out."""
 
 REQUESTS = 1_500_000
-"""Of all ascents together, about."""
+"""Of all ascents of a seed together, about."""
 
 FEWEST, MOST = 2, 64
 """Ascents that are simulated for each run."""
 
 FEW = 100
-"""Ascents, of the half million requests of all runs, with fewer of which nearly nobody waits at all, and none for T."""
+"""Ascents, of the three million requests of all runs, with fewer of which nearly nobody waits, and none for T."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,13 @@ class _Ascents:
     """Shape (ascent, request): when those that wait came, the last at 0."""
 
 
-def long_quantiles(queue: SharedBatches, load: float, quantiles: Sequence[float]) -> Floats:
+def long_quantiles(queue: SharedBatches, load: float, quantiles: Sequence[float], seed: int) -> Floats:
     """
     Returns quantiles of the latency in units of T, rounded up, shape (quantile,); at least 2, inf: beyond `GREATEST`.
 
     nan where fewer than `FEW` ascents were seen: nothing is known, but that nearly nobody waits.
     """
-    draw = np.random.default_rng(2)
+    draw = np.random.default_rng(seed)
     theta = lift(load)
     rate = load * queue.batch * queue.processes
     count = int(1.25 * NEGLIGIBLE / (theta * (1 - np.exp(-theta) / load))) + 3 * queue.batch * queue.processes

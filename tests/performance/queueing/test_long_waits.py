@@ -20,18 +20,20 @@ def test_quantiles_are_no_less_than_the_exact_ones_and_near_them(processes, batc
     """Of one process, and of batches of one, where these are known."""
     alone = processes == 1
     exact = latency_quantiles(batch, load, LONG) if alone else single_request_quantiles(processes, load, LONG)
-    found = long_quantiles(SharedBatches(processes, batch), load, LONG)
+    found = long_quantiles(SharedBatches(processes, batch), load, LONG, 2)
     assert (found >= exact).all()
     assert found == pytest.approx(exact, rel=0.06)
 
 
 def test_lower_quantiles_are_those_of_plain_simulation():
     queue = SharedBatches(2, 4)
-    assert long_quantiles(queue, 0.6, (0.998, 0.999)) == pytest.approx(queue.quantiles(0.6, (0.998, 0.999)), rel=0.03)
+    assert long_quantiles(queue, 0.6, (0.998, 0.999), 2) == pytest.approx(
+        queue.quantiles(0.6, (0.998, 0.999)), rel=0.03
+    )
 
 
 def test_where_nearly_nobody_waits_nothing_is_known():
-    assert np.isnan(long_quantiles(SharedBatches(8, 4), 0.02, LONG)).all()
+    assert np.isnan(long_quantiles(SharedBatches(8, 4), 0.02, LONG, 2)).all()
 
 
 @pytest.mark.parametrize("load", [0.02, 0.13, 0.4, 0.55, 0.8, 0.97])
