@@ -57,7 +57,7 @@ SHARED = Problem.model_validate(
         "workloads": [
             VISION,
             {"name": "words", "model": "our-words", "rate_rps": 40, "slo_ms": 500, "gpus": ["A100-80GB"]},
-            {"name": "faces", "model": "vgg19", "rate_rps": 60, "slo_ms": 60},
+            {"name": "faces", "label": "Gesichter & 顔", "model": "vgg19", "rate_rps": 60, "slo_ms": 60},
             {"name": "boxes", "model": "ssd", "rate_rps": 40, "slo_ms": 80, "gpus": ["V100-SXM2-16GB", "T4"]},
             {"name": "old", "model": "alexnet", "rate_rps": 150, "slo_ms": 40, "max_replicas": 3},
         ],
