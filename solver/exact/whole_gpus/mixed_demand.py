@@ -16,7 +16,8 @@ than the plan may waste are let in.
 Of all x and mixtures of that cost, those with the fewest partitions are wanted: each is an instance to create, and a
 place where a batch waits to fill up. That is the same program with the cost given, solved nearly.
 
-That whole x reach T is no theorem; the answer claims nothing but that its x carry its mixture.
+That whole x reach T is no theorem; the answer claims nothing but that its x carry its mixture, to about a millionth of
+what a vertex asks of a size, which is the solver's tolerance: whoever takes it counts whole partitions.
 """
 
 from collections.abc import Iterator

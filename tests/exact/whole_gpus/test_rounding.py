@@ -134,6 +134,7 @@ def test_a_remedy_of_four_exchanges_is_met_in_the_middle(monkeypatch):
 
 
 @settings(max_examples=60)
+@example([(3, [(0, 3)]), (7, [(3, 1), (5, 0)])], np.inf)
 @given(st.lists(GROUP, min_size=1, max_size=5), st.sampled_from([np.inf, 3.0, 12.0, 40.0]))
 def test_whole_gpus_carry_their_mixture_at_no_less_than_is_proven(groups, available):
     proven, supply = proven_of(groups), supply_of(available)
@@ -145,8 +146,10 @@ def test_whole_gpus_carry_their_mixture_at_no_less_than_is_proven(groups, availa
         assert mixed.part.sum() == pytest.approx(1.0)
         assert mixed.steps == 4 * mixed.cuts.sum() == mixtures[0].steps >= proven.least_steps
         assert mixed.cuts.sum() <= available
-        demand = mixed.part @ np.array([proven.covers.members @ proven.covers.counts[taken] for taken in mixed.taken])
-        assert (mixed.cuts @ CUTS >= demand - 1e-5).all()
+        vertices = np.array([proven.covers.members @ proven.covers.counts[taken] for taken in mixed.taken])
+        demand = mixed.part @ vertices
+        # HiGHS lets a row that it has scaled to entries of about 1 be short by 1e-6.
+        assert (mixed.cuts @ CUTS >= demand - 2e-6 * np.maximum(vertices.max(axis=0), 1)).all()
         for taken in mixed.taken:
             assert (proven.covers.owner[taken] == np.arange(len(groups))).all()
         assert mixed.partitions(proven) == pytest.approx(demand.sum())
