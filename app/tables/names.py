@@ -12,9 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-MOST_LETTERS = 63
-
-ACCEPTED = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+from sliceplan.solver.model.base import LONGEST_NAME, NAME_PATTERN
 
 IN_FILES = "name_in_files"
 """Column of a table of services: the name in a file of a service that people call otherwise; empty: made of that."""
@@ -84,7 +82,7 @@ def accepted_names(written: Iterable[str], taken: Iterable[str] = ()) -> dict[st
         while unique in known:
             number += 1
             tail = f"-{number}"
-            unique = made[: MOST_LETTERS - len(tail)].rstrip("._-") + tail
+            unique = made[: LONGEST_NAME - len(tail)].rstrip("._-") + tail
         known.add(unique)
         found[name] = unique
     return found
@@ -98,11 +96,11 @@ def told(renamed: Mapping[str, str]) -> str:
 
 
 def _is_accepted(name: str) -> bool:
-    return len(name) <= MOST_LETTERS and ACCEPTED.fullmatch(name) is not None
+    return len(name) <= LONGEST_NAME and re.fullmatch(NAME_PATTERN, name) is not None
 
 
 def _in_latin(name: str) -> str:
     from anyascii import anyascii  # only where a name needs it
 
     made = re.sub(r"-+", "-", re.sub(r"[^A-Za-z0-9._-]+", "-", anyascii(name))).strip("._-")
-    return made[:MOST_LETTERS].rstrip("._-") or "service"
+    return made[:LONGEST_NAME].rstrip("._-") or "service"

@@ -141,13 +141,15 @@ _set_values, _set_names, _set_extra, _set_private = (
 )
 
 
-# Names end up in file names, labels and unit names, so they keep to what all of those accept.
+NAME_PATTERN, LONGEST_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", 63
+"""Names end up in file names, labels and unit names, so they keep to what all of those accept."""
+
 Name = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=63,
-        pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$",
+        max_length=LONGEST_NAME,
+        pattern=NAME_PATTERN,
         description="letters, digits, '.', '_' and '-'; begins and ends with a letter or a digit",
     ),
 ]

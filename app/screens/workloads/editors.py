@@ -24,11 +24,11 @@ from sliceplan.app.session.problem_state import redo, state, undo
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.tables.edits import with_edits
 from sliceplan.app.tables.labels import LABELS
-from sliceplan.app.tables.names import ACCEPTED, IN_FILES, called_otherwise, told
+from sliceplan.app.tables.names import IN_FILES, called_otherwise, told
 from sliceplan.app.tables.pasted import Table
 from sliceplan.app.tables.problem import INTEGERS
 from sliceplan.app.widgets.texts import literal, sentence
-from sliceplan.solver.model.base import Name
+from sliceplan.solver.model.base import LONGEST_NAME, NAME_PATTERN, Name
 from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
 from sliceplan.solver.model.prices import prices_of
@@ -200,7 +200,7 @@ def _service_types(session: Session, frame: pd.DataFrame) -> dict[str, tuple[Any
     types = "|".join([*load_catalogue(), *load_cpus()]).replace(".", r"\.")
     return {
         "name": (column.TextColumn, {"max_chars": MOST_OF_LABEL}),
-        IN_FILES: (column.TextColumn, {"max_chars": 63, "validate": rf"^{ACCEPTED.pattern}$"}),
+        IN_FILES: (column.TextColumn, {"max_chars": LONGEST_NAME, "validate": NAME_PATTERN}),
         "model": (column.SelectboxColumn, {"options": models}),
         "batch_sizes": (column.TextColumn, {"validate": _list_of(r"\d+")}),
         "gpus": (column.TextColumn, {"validate": _list_of(types)}),
