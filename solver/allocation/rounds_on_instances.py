@@ -32,12 +32,12 @@ class InstanceTurn:
 
 @dataclass(frozen=True)
 class Instance:
-    """A partition of a size: one service alone at its best operating point, or a round."""
+    """A partition of a size: one service alone at its best operating point, or a round; with neither, kept free."""
 
     size: int
     """Index into ResolvedProblem.sizes."""
     alone: int | None
-    """None: the turns are."""
+    """None: the turns are, or nobody is."""
     turns: tuple[InstanceTurn, ...] = ()
 
     @property
@@ -132,6 +132,8 @@ def _partition(
     profile = size.mig.name if size.mig else None
     if alone is not None:
         return Partition(mig_profile=profile, start=start, sm_percent=None, duty_cycle_ms=None, serves=(alone,))
+    if not one.turns:
+        return Partition(mig_profile=profile, start=start, sm_percent=None, duty_cycle_ms=None, serves=())
     rates = [min(float(rps * part[w]), rps) for w, rps in _carried(resolved, one)]
     workloads, promises = resolved.problem.workloads, resolved.problem.settings.latency != "execution"
     return Partition(

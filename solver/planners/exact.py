@@ -9,7 +9,7 @@ from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
 from .exact_plans.answers import NAME
 from .exact_plans.refused_capacity import not_shared_capacity
-from .planner import SPARE_SETTINGS, AtHand, Planner, cpus_of
+from .planner import SPARE_SETTINGS, AtHand, Planner, cpus_of, not_kept_free
 
 
 class Exact(Planner):
@@ -35,10 +35,7 @@ class Exact(Planner):
         if resolved.problem.settings.keeps_spares and (cpus := cpus_of(resolved)):
             kept = f"partitions are kept free ({SPARE_SETTINGS})"
             reasons.append(f"{kept} on GPUs only; the fleet has the CPUs {', '.join(cpus)}")
-        if resolved.problem.settings.keeps_spares and resolved.mps:
-            shared, kept = ", ".join(resolved.mps), f"partitions are kept free ({SPARE_SETTINGS})"
-            reasons.append(f"{kept} on MIG and whole GPUs only; the fleet has mps on {shared}")
-        return [*reasons, *self._refuses_capacity(resolved)]
+        return [*reasons, *not_kept_free(resolved, list(resolved.mps)), *self._refuses_capacity(resolved)]
 
     def _refuses_capacity(self, resolved: ResolvedProblem) -> Iterable[str]:
         if not asks_for_capacity(resolved.problem):

@@ -38,7 +38,7 @@ from ..runtime.interruption import offer
 from .exact_plans.of_rounds import is_beyond_all, plan_rounds, too_few
 from .exact_plans.pressed_shares import Pressed, greatest_pressure, levels_of, pressed_divisions, slowed_ms
 from .exact_plans.turning_partitions import MOST_DIVISIONS, divisions, measured_shares, shared_percent, standby_factor
-from .planner import Planner
+from .planner import Planner, not_kept_free
 
 MOST_SERVICES = 8
 """Services of which all sets of up to TOGETHER are enumerated."""
@@ -66,11 +66,13 @@ class ExactTurns(Planner):
     sharing: tuple[Sharing, ...] = ("mps", "mig", "exclusive")
     objectives = ("cost",)
     takes_turns = True
+    keeps_spares = True
 
     def refuses(self, resolved: ResolvedProblem) -> Sequence[str]:
         reasons = list(super().refuses(resolved))
         under_mps = [entry for entry in resolved.fleet if "mps" in entry.sharing]
-        shared = {entry.gpu.name for entry in under_mps}
+        shared = dict.fromkeys(entry.gpu.name for entry in under_mps)
+        reasons += not_kept_free(resolved, list(shared))
         slowed = [profile for (_, gpu), profile in resolved.profiles.items() if gpu in shared and profile.interference]
         if slowed:
             names = ", ".join(dict.fromkeys(f"{one.model} on {one.gpu}" for one in slowed))

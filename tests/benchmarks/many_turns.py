@@ -2,12 +2,13 @@
 How many A100s services need that take turns, how many at least, and how many without turns.
 
     .venv/bin/python tests/benchmarks/many_turns.py [--sizes 100 1000] [--rates 1 50] [--seeds 3] [--seconds 60]
-        [--latency execution] [--turns fixed] [--sharing mig]
+        [--latency execution] [--turns fixed] [--sharing mig] [--loss] [--more 5 0.5]
 
 Rates log-uniform between two requests/s. On MIG instances services of the shipped models with SLOs of 120 to 500 ms; on
 shares under MPS the models of the public tables of an A100, which are not shipped (SLICEPLAN_REFERENCE), with SLOs of
-40 to 200 ms, and nothing without turns, as then nobody plans such shares. Prints a row for each problem; seconds are of
-the processor.
+40 to 200 ms, and nothing without turns, as then nobody plans such shares. With --loss any GPU may fail, with --more so
+many services may need so much more of their rate: partitions are kept free for it, with turns and without. Prints a row
+for each problem; seconds are of the processor.
 """
 
 import argparse
@@ -54,7 +55,10 @@ def main() -> None:
     parser.add_argument("--latency", choices=["execution", "percentile"], default="execution")
     parser.add_argument("--turns", choices=["fixed", "any"], default="fixed")
     parser.add_argument("--sharing", choices=["mig", "mps"], default="mig")
+    parser.add_argument("--loss", action="store_true", help="keep partitions free for a GPU that fails")
+    parser.add_argument("--more", type=float, nargs=2, default=(0, 0), help="services, and by which part of their rate")
     given = parser.parse_args()
+    free = {"spare_gpu_loss": given.loss, "spare_services": int(given.more[0]), "spare_rate": given.more[1]}
     on_shares = given.sharing == "mps"
     if on_shares:
         say_what_it_ran_on("random services of five models", profiles=f"profiles: public tables ({REFERENCE.name})")
@@ -65,7 +69,7 @@ def main() -> None:
     )
     for count in given.sizes:
         for seed in range(1, given.seeds + 1):
-            drawn = partial(services, count, seed, *given.rates, sharing=given.sharing, latency=given.latency)
+            drawn = partial(services, count, seed, *given.rates, sharing=given.sharing, latency=given.latency, **free)
             known = {"profiles": a100_profiles() if on_shares else None, "time_limit_s": given.seconds}
             plan, least, took = planned(drawn(turns=given.turns), "exact-turns", **known)
             alone = "" if on_shares else solve(drawn(turns="none"), "exact", **known).gpus_used

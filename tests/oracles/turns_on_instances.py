@@ -36,28 +36,28 @@ def fewest_gpus(problem, profiles, most):
     for many in range(1, 6) if "mps" in entry.sharing else ():
         cuts += [cut for cut in combinations_with_replacement(shares, many) if sum(cut) <= 100]
     can = {
-        size: _undominated([_with_counts(problem, one) for one in _vectors(problem, tables, size, needed)])
+        size: undominated([with_counts(problem, one) for one in vectors(problem, tables, size, needed)])
         for size in {size for cut in cuts for size in cut}
     }
     caps = [*needed.values(), *(one.min_replicas for one in problem.workloads if one.min_replicas > 1)]
     caps += [0.0 for one in problem.workloads if one.max_replicas is not None]
-    one_gpu = _undominated([vector for cut in cuts for vector in _sums([can[size] for size in cut], caps)])
-    reached = [tuple(0.0 for _ in _goals(problem, needed))]
+    one_gpu = undominated([vector for cut in cuts for vector in _sums([can[size] for size in cut], caps)])
+    reached = [tuple(0.0 for _ in goals(problem, needed))]
     for count in range(most + 1):
-        if any(all(got >= goal for goal, got in zip(_goals(problem, needed), one, strict=True)) for one in reached):
+        if any(all(got >= goal for goal, got in zip(goals(problem, needed), one, strict=True)) for one in reached):
             return count
         reached = _sums([reached, one_gpu], caps)
     return None
 
 
-def _goals(problem, needed):
+def goals(problem, needed):
     """Lists what a sum must reach: rates, the least replicas, and minus the greatest."""
     rates = [needed[one.name] * (1 - 1e-9) for one in problem.workloads]
     least = [one.min_replicas for one in problem.workloads if one.min_replicas > 1]
     return [*rates, *least, *(-one.max_replicas for one in problem.workloads if one.max_replicas is not None)]
 
 
-def _with_counts(problem, vector):
+def with_counts(problem, vector):
     """Returns a partition's vector with the replicas that it is of those services that have limits."""
     serves = [got > 0 for got in vector]
     least = [float(own) for own, one in zip(serves, problem.workloads, strict=True) if one.min_replicas > 1]
@@ -65,19 +65,21 @@ def _with_counts(problem, vector):
     return (*vector, *least, *most)
 
 
-def _vectors(problem, tables, size, needed):
-    """Lists what a partition can carry of each service; `size`: a MIG profile or a share under MPS."""
-    settings, names = problem.settings, [one.name for one in problem.workloads]
+def vectors(problem, tables, size, needed, most=None):
+    """
+    Lists what a partition can carry of each service; `size`: a MIG profile or a share under MPS.
+
+    `most`: of each service beyond which nothing counts; None: what is needed.
+    """
+    most = needed if most is None else most
+    names = [one.name for one in problem.workloads]
     memory_mib = MEMORY_MIB.get(size, float("inf"))
     found = [tuple(0.0 for _ in names)]
     choices, owners = {}, {one.name: one for one in problem.workloads}
     for one in problem.workloads:
-        known = 100 if size == WHOLE else size
-        points = [point for point in tables[one.model] if known in (point.mig_profile, point.sm_percent)]
-        points = [point for point in points if (point.memory_mib or 0) <= memory_mib]
-        alone = [_alone_rps(problem, one, p, needed[one.name]) for p in points if p.processes <= settings.max_processes]
-        alone = alone if size in MEMORY_MIB else []
-        found.append(tuple(max(alone, default=0.0) if name == one.name else 0.0 for name in names))
+        points = _points_on(tables, one, size)
+        alone = best_alone_rps(problem, tables, one, size, needed[one.name])
+        found.append(tuple(alone if name == one.name else 0.0 for name in names))
         in_turn = [(point.batch, point.latency_ms, point.memory_mib) for point in points if point.processes == 1]
         choices[one.name] = in_turn if size in MEMORY_MIB else list(_with_those_between(in_turn))
     for many in range(1, len(names) + 1):
@@ -91,7 +93,21 @@ def _vectors(problem, tables, size, needed):
                     }
                     if all(carried.values()):
                         found.append(tuple(carried.get(name, 0.0) for name in names))
-    return [tuple(min(got, needed[name]) for name, got in zip(names, one, strict=True)) for one in found]
+    return [tuple(min(got, most[name]) for name, got in zip(names, one, strict=True)) for one in found]
+
+
+def best_alone_rps(problem, tables, workload, size, whole_rps):
+    """Returns the most that a service carries which has an instance or a GPU for itself; of a share nothing is said."""
+    known = [p for p in _points_on(tables, workload, size) if p.processes <= problem.settings.max_processes]
+    rates = [_alone_rps(problem, workload, point, whole_rps) for point in known if size in MEMORY_MIB]
+    return max(rates, default=0.0)
+
+
+def _points_on(tables, workload, size):
+    """Lists the points of a service on a size whose memory has room for it."""
+    known, memory_mib = 100 if size == WHOLE else size, MEMORY_MIB.get(size, float("inf"))
+    points = [point for point in tables[workload.model] if known in (point.mig_profile, point.sm_percent)]
+    return [point for point in points if (point.memory_mib or 0) <= memory_mib]
 
 
 def _with_those_between(points):
@@ -146,11 +162,11 @@ def _sums(groups, most):
         sums = {
             tuple(min(a + b, m) for a, b, m in zip(one, other, most, strict=True)) for one in reached for other in group
         }
-        reached = _undominated(list(sums))
+        reached = undominated(list(sums))
     return reached
 
 
-def _undominated(vectors):
+def undominated(vectors):
     """Returns the vectors that no other one equals or exceeds in all."""
     kept = []
     for one in sorted(set(vectors), reverse=True):

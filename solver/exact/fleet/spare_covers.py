@@ -52,15 +52,9 @@ def _extra_partitions(resolved: ResolvedProblem, rules: SpareRules, own: Ints, p
     sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
     demands = demands_of(resolved, sizes)
     part = resolved.capacity_rps[:, sizes] / resolved.required_rps[:, None]
-    missing = 1 + rules.rate - (own[:, sizes] * part).sum(axis=1)
-    room = np.where(demands.most == NO_LIMIT, NO_LIMIT, demands.most - own.sum(axis=1))
-    short = missing > ENOUGH
-    fits = short & (part.max(axis=1) * np.minimum(room, 1e9) >= missing)
-    beside = np.flatnonzero(fits)
-    wanted = Demands(np.minimum(part[beside] / missing[beside, None], 1.0), np.zeros_like(beside), room[beside])
-    extra = np.zeros_like(own)
-    extra[np.ix_(beside, sizes)] = _least_worst(wanted, price[sizes], rules.services)
-    for w in np.flatnonzero(short & ~fits).tolist():
+    carried = (own[:, sizes] * part).sum(axis=1)
+    extra, without = extra_beside(resolved, rules, carried, own.sum(axis=1), price)
+    for w in without.tolist():
         grown = np.minimum(part[[w]] / (1 + rules.rate), 1.0)
         if grown.max() * min(float(demands.most[w]), 1e9) < 1:
             return None
@@ -68,6 +62,37 @@ def _extra_partitions(resolved: ResolvedProblem, rules: SpareRules, own: Ints, p
         own[w, sizes] = cheapest_of_each(Demands(grown, demands.least[[w]], demands.most[[w]]), price[sizes])[0]
         extra[w] = _spared(resolved, w, own[w], price)
     return extra
+
+
+def extra_beside(
+    resolved: ResolvedProblem, rules: SpareRules, carried: Floats, replicas: Ints, price: Floats
+) -> tuple[Ints, Ints]:
+    """
+    Returns what each service takes beside what it has, and the services whose replicas leave no room for enough.
+
+    The first has shape (workload, size), 0 for the second.
+
+    Parameters
+    ----------
+    carried
+        Shape (workload,): what its own partitions carry, as a part of its rate.
+    replicas
+        Shape (workload,): how many they are.
+    price
+        Shape (size,): USD per hour of a partition; above 0 where some workload can use the size.
+    """
+    sizes = np.flatnonzero(resolved.capacity_rps.any(axis=0))
+    demands = demands_of(resolved, sizes)
+    part = resolved.capacity_rps[:, sizes] / resolved.required_rps[:, None]
+    missing = 1 + rules.rate - carried
+    room = np.where(demands.most == NO_LIMIT, NO_LIMIT, demands.most - replicas)
+    short = missing > ENOUGH
+    fits = short & (part.max(axis=1, initial=0.0) * np.minimum(room, 1e9) >= missing)
+    beside = np.flatnonzero(fits)
+    wanted = Demands(np.minimum(part[beside] / missing[beside, None], 1.0), np.zeros_like(beside), room[beside])
+    extra = np.zeros(resolved.capacity_rps.shape, dtype=np.int64)
+    extra[np.ix_(beside, sizes)] = _least_worst(wanted, price[sizes], rules.services)
+    return extra, np.flatnonzero(short & ~fits)
 
 
 def _least_worst(demands: Demands, price: Floats, services: int) -> Ints:

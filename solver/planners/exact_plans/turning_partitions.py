@@ -16,7 +16,7 @@ from math import inf
 
 import numpy as np
 
-from ...exact.mig.patterns import patterns_of
+from ...exact.mig.patterns import Pattern, patterns_of
 from ...exact.turns.columns.slots import Slots, slots_of
 from ...exact.turns.columns.time_shares import Cut
 from ...performance.fleet_types import FleetType
@@ -182,18 +182,21 @@ def _allowed(gpus: Collection[str] | None, gpu: str) -> bool:
     return gpus is None or gpu in gpus
 
 
+def served_by_themselves(resolved: ResolvedProblem, slots: Sequence[Slots]) -> ResolvedProblem:
+    """Returns the problem with what services carry by themselves on each of its sizes, if in a round of their own."""
+    return replace(resolved, capacity_rps=np.stack([one.alone_rps for one in slots[: len(resolved.sizes)]], axis=1))
+
+
+def cut_of(resolved: ResolvedProblem, pattern: Pattern) -> Cut:
+    """Returns a way to cut a GPU by MIG, or to use it whole."""
+    index = {size.name: k for k, size in enumerate(resolved.sizes) if size.gpu == pattern.gpu}
+    counts = {index[name]: number for name, number in Counter(pattern.profiles).items()}
+    return Cut(pattern.gpu, resolved.fleet_by_name[pattern.gpu].price_per_hour, counts)
+
+
 def _cuts_of_instances(resolved: ResolvedProblem, slots: Sequence[Slots]) -> list[Cut]:
     """Returns how GPUs are cut; sizes count on which a service is served by itself, if in a round."""
     if not slots:
         return []
-    index = {(size.gpu, size.name): k for k, size in enumerate(resolved.sizes)}
-    used = replace(resolved, capacity_rps=np.stack([one.alone_rps for one in slots], axis=1))
-    return [
-        Cut(
-            pattern.gpu,
-            entry.price_per_hour,
-            {index[pattern.gpu, name]: number for name, number in Counter(pattern.profiles).items()},
-        )
-        for entry in resolved.fleet
-        for pattern in patterns_of(used, entry)
-    ]
+    used = served_by_themselves(resolved, slots)
+    return [cut_of(resolved, pattern) for entry in resolved.fleet for pattern in patterns_of(used, entry)]
