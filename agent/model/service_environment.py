@@ -9,6 +9,7 @@ lost when it quits.
 
 from math import ceil
 
+from ...solver.model.active_threads import active_thread_percentage
 from ...solver.model.core_environment import thread_environment
 from .core_services import CoreService
 from .node import Service, Slot, slot_name
@@ -45,8 +46,7 @@ def service_environment(service: Service, folder: str | None, device: str) -> di
         return {"CUDA_VISIBLE_DEVICES": device, **_round_environment(service)}
     variables = {"CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe", **_round_environment(service)}
     if service.sm_percent is not None:
-        # All digits: the driver rounds to whole SMs, so a share that is rounded here could lose or gain some.
-        variables["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = f"{service.sm_percent:.15g}"
+        variables["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = active_thread_percentage(service.sm_percent)
     if service.memory_mib is not None:
         # Its GPU is device 0 of the client, whatever its index in the node.
         variables["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = f"0={ceil(service.memory_mib)}M"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from ...solver.model.active_threads import active_thread_percentage
 from ...solver.model.base import Record
 from ..model.node import Service, Slot, service_id, slot_name
 from ..model.service_environment import MARK, service_environment
@@ -132,7 +133,7 @@ def _launch(
         "gpu_uuid": device.gpu_uuid,
         "mig_uuid": device.mig_uuid or "",
         "cuda_visible_devices": "" if device.mps_folder else device.uuid,
-        "sm_percent": f"{100.0 if client.sm_percent is None else client.sm_percent:.15g}",
+        "sm_percent": active_thread_percentage(100.0 if client.sm_percent is None else client.sm_percent),
         "cpu_index": "",
         "cores": "",
         "threads": "",

@@ -131,7 +131,7 @@ class Gpu(Record):
         """
         Granularity of MPS shares in percent: 2 SMs, the size of a TPC (iGniter, sec. 3.2: "around 2 SMs").
 
-        An active thread percentage is rounded to such a unit by the hardware.
+        An active thread percentage is rounded down to whole units (active_threads.py).
         """
         return 100 / (self.sm_count.value // 2)
 
@@ -140,7 +140,7 @@ class Gpu(Record):
         Returns the cap of each of the processes that have a share together; 0: the share is too small for so many.
 
         An active thread percentage is each client's own (NVIDIA MPS documentation, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE),
-        and is rounded up to whole units. So the share is dealt in whole units, as many to each: together the processes
+        and is rounded to whole units. So the share is dealt in whole units, as many to each: together the processes
         never pass it. The share of one process is its cap as it stands.
         """
         if processes == 1:

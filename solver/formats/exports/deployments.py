@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, Protocol
 
+from ...model.active_threads import active_thread_percentage
 from ...model.errors import Finding, InputError
 from ...model.parsing import grouped
 from ...model.plan import Plan
@@ -88,7 +89,8 @@ def mps_environment(group: ServingGroup) -> dict[str, str]:
     """Returns the variables that keep each process of an MPS share within its part of it."""
     memory_mib = group.members[0].served.memory_mib
     limit = {} if memory_mib is None else {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": f"0={ceil(memory_mib)}M"}
-    return {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": f"{group.process_percent:.15g}", **limit}
+    percent = active_thread_percentage(group.process_percent or 100.0)
+    return {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": percent, **limit}
 
 
 class Replicas(Protocol):

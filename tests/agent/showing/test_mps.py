@@ -211,7 +211,7 @@ def test_the_script_starts_one_daemon_a_gpu_and_writes_what_each_service_needs(f
         "lone-gpu2.env": ["CUDA_VISIBLE_DEVICES=GPU-of-2"],
         "vgg-gpu0.env": [
             f"CUDA_MPS_PIPE_DIRECTORY={run}/mps/gpu0/pipe",
-            "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=1.85185185185185",
+            "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=1.852",
         ],
         "yolo-gpu1.env": [f"CUDA_MPS_PIPE_DIRECTORY={run}/mps/gpu1/pipe"],
     }

@@ -1,13 +1,13 @@
 """
 Several processes on one MPS share, in every export that starts them: together they stay within the share.
 
-An active thread percentage is the cap of one client, which the driver rounds up to whole TPCs of 2 SMs. The tests count
-in TPCs, by fractions, from what each export tells a single process.
+An active thread percentage is the cap of one client, which the driver rounds down to whole TPCs of 2 SMs (measured:
+tests/model/test_active_threads.py). The tests count in TPCs, by fractions, from what each export tells a process.
 """
 
 import re
 from fractions import Fraction
-from math import ceil
+from math import floor
 
 import pytest
 import yaml
@@ -30,8 +30,8 @@ def tpcs(gpu):
 
 
 def taken(percent, gpu):
-    """Returns the TPCs that the driver gives to one client; a billionth of one is rounding."""
-    return ceil(Fraction(percent) * tpcs(gpu) / 100 - Fraction(1, 10**9))
+    """Returns the TPCs that the driver gives to one client."""
+    return floor(Fraction(percent) * tpcs(gpu) / 100)
 
 
 def sharing(gpu, *shares):
@@ -103,9 +103,9 @@ def test_processes_of_a_share_stay_within_it_and_waste_less_than_a_unit_each(dra
     for export, by_workload in environments(plan).items():
         for i, (percent, count) in enumerate(shares):
             cap = Fraction(by_workload[f"w{i}"][CAP])
-            together = count * taken(cap, gpu)
-            assert together <= taken(percent, gpu), (export, gpu, percent, count, cap)
-            assert together + count > taken(percent, gpu), (export, gpu, percent, count, cap)
+            together, units = count * taken(cap, gpu), round(percent * tpcs(gpu) / 100)
+            assert together <= units, (export, gpu, percent, count, cap)
+            assert together + count > units, (export, gpu, percent, count, cap)
 
 
 def test_three_processes_of_eighty_percent_are_not_three_times_eighty_percent():
