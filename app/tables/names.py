@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sliceplan.solver.model.base import LONGEST_NAME, NAME_PATTERN
+from sliceplan.solver.model.visible import without_unseen
 
 IN_FILES = "name_in_files"
 """Column of a table of services: the name in a file of a service that people call otherwise; empty: made of that."""
@@ -66,7 +67,10 @@ def _stated(rows: Sequence[Mapping[str, Any]], shown: Sequence[str | None]) -> l
 def seen(written: str) -> str:
     """Returns what people see of what they wrote: without signs that cannot be seen, one space where there is space."""
     text = " ".join(unicodedata.normalize("NFC", written).split())
-    return text if text.isprintable() else " ".join("".join(filter(str.isprintable, text)).split())
+    if text.isprintable():
+        return text
+    # What went may have stood between a letter and its accent.
+    return " ".join(unicodedata.normalize("NFC", without_unseen(text)).split())
 
 
 def accepted_names(written: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .visible import unseen
+
 MAX_PATH = 200
 """Characters of a field's path that are shown; a file may have fields of any name."""
 
@@ -23,9 +25,8 @@ MAX_MESSAGE = 4000
 
 def printable(text: str, keep: str = "") -> str:
     """Returns a text in which nothing can move a terminal's cursor, hide, or fail to be encoded."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char in keep else ascii(char)[1:-1] for char in text)
+    hidden = {i for i in unseen(text) if text[i] not in keep}
+    return "".join(ascii(char)[1:-1] if i in hidden else char for i, char in enumerate(text)) if hidden else text
 
 
 def described(error: BaseException) -> str:

@@ -11,10 +11,12 @@ from .base import Name, Record, ServiceName, in_parts
 from .either import cpu_named, either_gpu_or_cpu
 from .errors import printable
 from .in_columns import ListsInColumns
+from .labels import labels_of_others, same_looks
 from .lists import few
 from .price_book import DEFAULT_BOOK, PriceBook, load_price_books
 from .profile import Profile, merged
 from .sharing import Sharing as Sharing  # named here too: it is a word of problems
+from .visible import JOINERS, unseen
 
 MpsRules = Literal["free", "igniter"]
 """
@@ -84,12 +86,13 @@ MOST_OF_LABEL = 80
 
 
 def _seen_as_written(label: str) -> str:
-    """Returns a label that people see as it was written; a sign that cannot be seen would make two look like one."""
-    if not label.isprintable():
-        unseen = next(sign for sign in label if not sign.isprintable())
+    """Returns a label that people see as it was written (visible.py)."""
+    if hidden := unseen(label):
+        sign = label[hidden[0]]
+        where = " at an end, nor beside a space or another" if sign in JOINERS else ""
         raise ValueError(
-            f"is '{printable(label)}', with the sign {ascii(unseen)[1:-1]}, which cannot be seen; expected letters, "
-            "digits, signs and spaces"
+            f"is '{printable(label)}', with the sign {ascii(sign)[1:-1]}, which cannot be seen{where}; expected "
+            "letters, digits, signs and spaces"
         )
     if label != label.strip():
         raise ValueError(f"is {label!r}; expected no space at its beginning or end")
@@ -222,8 +225,9 @@ class Workload(Record):
     label: Label | None = Field(
         default=None,
         description="what people call it, in any script and with spaces, in place of `name`, which files, units and "
-        "labels have; nothing that is planned depends on it. No other workload has it as its label or name. Omitted: "
-        "its name",
+        "labels have; nothing that is planned depends on it. Signs that cannot be seen are refused, but for a joiner "
+        "(U+200C, U+200D) between two that are. No other workload has it, joiners aside, as its label or name. "
+        "Omitted: its name",
     )
 
     @property
@@ -371,6 +375,16 @@ class Problem(ListsInColumns):
         "`--profiles`, part by part. Omitted: none",
     )
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """The label of each service that is not called by its name."""
+        return {one.name: one.label for one in self.workloads if one.label is not None and one.label != one.name}
+
+    @property
+    def service_names(self) -> set[str]:
+        """The names of its services."""
+        return set(map(attrgetter("name"), self.workloads))
+
     def profiles_over(self, known: Iterable[Profile]) -> dict[tuple[str, str], Profile]:
         """Returns one profile for each model and GPU type: its own over those that are known elsewhere."""
         return merged([*known, *self.profiles])
@@ -393,8 +407,12 @@ class Problem(ListsInColumns):
             return self
         if repeated := _repeated(one.label for one in self.workloads if one.label is not None):
             raise ValueError(f"workloads have the same label: {few(repeated)}; labels must be unique")
-        names = {one.name for one in self.workloads}
-        if taken := [label for name, label in labels.items() if label != name and label in names]:
+        if alike := same_looks(labels.values()):
+            raise ValueError(
+                f"workloads have labels that look alike: {few(alike)}; they differ in joiners (U+200C, U+200D) alone, "
+                "expected other labels"
+            )
+        if taken := labels_of_others(labels, self.service_names):
             raise ValueError(f"workloads have labels that are names of others: {few(taken)}; expected other labels")
         return self
 
