@@ -22,7 +22,7 @@ def completed(
     cost_without: Mapping[str, float | None] = UNKNOWN,
 ) -> Plan:
     """
-    Returns the plan with its metrics and warnings, and what its standby processes and free partitions cost.
+    Returns the plan with its metrics, warnings and labels, and what its standby processes and free partitions cost.
 
     Parameters
     ----------
@@ -34,6 +34,7 @@ def completed(
     update: dict[str, Any] = {
         "metrics": measure(problem, plan, profiles, columns),
         "warnings": tuple(caveat.text for caveat in caveats(problem, plan, profiles)),
+        "labels": problem.labels,
     }
     settings = problem.settings
     shadow, spares = map(cost_without.get, ("shadow", "insurance"))

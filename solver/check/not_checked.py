@@ -14,6 +14,7 @@ NOT_CHECKED = {
     "planner": "any planner may make any plan",
     "runtime_s": "a duration cannot be repeated",
     "made_by": "any version may have made it",
+    "labels": "words; the problem's may have been changed since",
     "search.stopped": "it goes with the status; which of several such ends it was, nobody else can know",
     "search.time_limit_s": "it may have been given on the command line",
     "search.solver": "words",

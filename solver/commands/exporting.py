@@ -116,7 +116,8 @@ def export(
         hosts=_hosts(answer, lscpu or []),
         memory=values_by_name(memory or [], "--memory"),
     )
-    made = formats[target].export(answer, options)
+    called = answer if options.problem is None else answer.called(options.problem.labels)
+    made = formats[target].export(called, options)
     if folder is not None:
         write_texts(folder, made.files)
         for name in made.files:

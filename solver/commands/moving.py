@@ -61,8 +61,10 @@ def transition(
     """Show the steps from the running plan to another, below no service's rate where there is room."""
     from ..api import moving
     from ..formats.plan_files import read_plan, write_plan
+    from ..model.labels import labels_of_both
     from ..transition.inputs import parse_spare
     from ..transition.stages import stages
+    from ..wording.shown_names import as_shown
     from ..wording.transition_text import draw_transition
 
     before, after = read_plan(old), read_plan(new)
@@ -89,7 +91,7 @@ def transition(
     if json_file is not None:
         write_json(planned.transition.model_dump(mode="json"), json_file)
     if not is_stdout(json_file):
-        display(draw_transition(planned.transition, most))
+        display(draw_transition(as_shown(planned.transition, labels_of_both(before, after)), most))
     limited = planned.transition.shortfalls or planned.transition.by_set
     raise typer.Exit(Exit.LIMITED if limited else Exit.DONE)
 

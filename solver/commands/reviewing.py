@@ -53,6 +53,7 @@ def show(
     from ..formats.plan_files import read_plan
     from ..model.catalogue import load_catalogue, load_cpus
     from ..wording.promise import promised
+    from ..wording.shown_names import as_shown, shown_names
     from ..wording.summary import plan_summary
     from .terminal import draw_plan
 
@@ -61,9 +62,10 @@ def show(
     unknown = sorted({gpu.gpu for gpu in answer.gpus if gpu.gpu not in known[gpu.sharing == "cores"]})
     if unknown:
         raise InputError([Finding(str(plan), "gpus", f"types not in the catalogue: {', '.join(unknown)}")])
-    display(draw_plan(answer, most))
+    seen = as_shown(answer, shown_names(answer))
+    display(draw_plan(seen, most))
     display(plan_summary(answer, answer.gap))
     for line in promised(answer):
         display(f"  {line}")
-    for warning in answer.warnings[:MOST_LINES]:
+    for warning in seen.warnings[:MOST_LINES]:
         display(f"  note: {warning}")

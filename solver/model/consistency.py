@@ -13,6 +13,8 @@ from operator import attrgetter
 from .capacity_consistency import wrong_capacity
 from .division import Wrong
 from .errors import Finding, InputError
+from .labels import labels_of_others, same_looks
+from .lists import few
 from .parsing import grouped
 from .plan import Partition, Plan, PlannedGpu, Search, Served, Status
 from .rounding import RELATIVE, close
@@ -60,6 +62,7 @@ def contradictions(plan: Plan) -> Iterator[Wrong]:
     yield from _wrong_bound(plan)
     yield from _wrong_differences(plan)
     yield from _wrong_violations(plan)
+    yield from _wrong_labels(plan)
     listed = [] if plan.metrics is None else list(map(attrgetter("id"), plan.metrics.gpus))
     if plan.metrics is not None and listed != list(map(attrgetter("id"), plan.gpus)):
         yield "metrics.gpus", "does not list the ids of the plan's GPUs in their order"
@@ -176,6 +179,16 @@ def _wrong_violations(plan: Plan) -> Iterator[Wrong]:
             served = {served.workload for partition in gpu.partitions for served in partition.serves}
             if one.workload not in served:
                 yield f"violations[{i}].workload", f"is {one.workload!r}, which {one.gpu} does not serve"
+
+
+def _wrong_labels(plan: Plan) -> Iterator[Wrong]:
+    """Who reads a label is to know which service it is: the problem's rule, for plans whose problem is not at hand."""
+    if not plan.labels:
+        return
+    if alike := same_looks(plan.labels.values()):
+        yield "labels", f"are the same, or look alike: {few(alike)}"
+    if taken := labels_of_others(plan.labels, plan.service_names):
+        yield "labels", f"are names of other services: {few(taken)}"
 
 
 def _wrong_figures(plan: Plan, served: Served, path: str) -> Iterator[Wrong]:

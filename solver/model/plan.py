@@ -1,5 +1,6 @@
 """The answer: which GPUs, how they are cut, what runs where, and what is proven about the cost."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
@@ -8,7 +9,7 @@ from pydantic import Field
 from .base import Name, Record, ServiceKey, ServiceName, ServiceText
 from .in_columns import ListsInColumns
 from .price_book import GpuPrice
-from .problem import Dispatch, LatencyRule, ProcessQueues, Sharing, TurnsKept, Weights
+from .problem import Dispatch, Label, LatencyRule, ProcessQueues, Sharing, TurnsKept, Weights
 from .profile import Quality
 from .sharing import cores_in_words
 from .stop_reason import StopReason
@@ -320,6 +321,21 @@ class Plan(ListsInColumns):
         max_length=100,
         description="program and version that made it, as `sliceplan 0.2.0`; null: a plan of before 0.2.0",
     )
+    labels: dict[Name, Label] = Field(
+        default_factory=dict,
+        description="service -> what people called it when the plan was made, where that is not its name, for who has "
+        "the plan alone; the plan is no other under other labels",
+    )
+
+    def called(self, labels: Mapping[str, str]) -> "Plan":
+        """Returns the plan with these labels, as of its problem today; itself if it has them."""
+        return self if self.labels == labels else self.model_copy(update={"labels": dict(labels)})
+
+    @property
+    def service_names(self) -> set[str]:
+        """The names of the services that it places, leaves out or labels."""
+        placed = (served.workload for gpu in self.gpus for part in gpu.partitions for served in part.serves)
+        return {*placed, *(one.workload for one in self.unserved), *self.labels}
 
 
 Start = Plan | Prices | None

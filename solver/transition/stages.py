@@ -9,6 +9,7 @@ comes in the same stage. When all agents have reached a stage, the next may begi
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from ..model.labels import labels_of_both
 from ..model.plan import Bound, Partition, Plan, PlannedGpu, Search, Status
 from ..model.stop_reason import StopReason
 from .planning import PlannedTransition
@@ -31,9 +32,10 @@ def stages(old: Plan, planned: PlannedTransition) -> list[Plan]:
     old
         The plan that the transition begins with.
     """
-    samples = _samples(old, planned.assigned)
+    samples, labels = _samples(old, planned.assigned), labels_of_both(old, planned.assigned)
     states = list(_states(planned))
     between = [_plan(planned, state, number, len(states), samples) for number, state in enumerate(states[:-1], start=1)]
+    between = [plan.model_copy(update={"labels": labels}) for plan in between]
     return [*between, planned.assigned] if states else []
 
 

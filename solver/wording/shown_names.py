@@ -17,6 +17,7 @@ from functools import cache
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from ..model.base import OfServices, Record
+from ..model.plan import Plan
 from ..model.problem import Problem, Workload
 
 ShownT = TypeVar("ShownT")
@@ -24,9 +25,9 @@ ShownT = TypeVar("ShownT")
 Renaming = Callable[[str], str]
 
 
-def shown_names(problem: Problem) -> dict[str, str]:
-    """Returns the label of each service that is not called by its name."""
-    return {one.name: one.label for one in problem.workloads if one.label is not None and one.label != one.name}
+def shown_names(of: Problem | Plan) -> Mapping[str, str]:
+    """Returns the label of each service that is not called by its name; a plan's are those of when it was made."""
+    return of.labels
 
 
 def shown_name(workload: Workload) -> str:
@@ -73,6 +74,8 @@ def _shown(value: Any, ways: Mapping[bool, Renaming]) -> Any:
             changed[name] = said
     if isinstance(value, Workload) and value.label is not None:
         changed["label"] = None
+    if isinstance(value, Plan) and value.labels:
+        changed["labels"] = {}
     if not changed:
         return value
     return value.model_copy(update=changed) if isinstance(value, Record) else replace(value, **changed)

@@ -154,7 +154,10 @@ def test_the_way_to_another_plan_says_labels_and_its_files_say_names():
     assert "写真" in labels_in(page)
     moves = session.results["transition"].value
     assert "infiles0" in moves.json_text
-    assert not any(label in moves.json_text + moves.assigned_text for label in LABELS)
+    assigned = json.loads(moves.assigned_text)
+    assert assigned.pop("labels")["infiles0"] == "写真"
+    texts = moves.json_text + json.dumps(assigned, ensure_ascii=False)
+    assert not any(label in texts for label in LABELS)
 
 
 def test_a_changed_label_is_shown_at_once_and_makes_no_plan_outdated():

@@ -49,7 +49,11 @@ ON_CPU = problem_of(
 )
 GOOD = {
     "cores": (ON_CPU, "exact", Status.OPTIMAL),
-    "mig": (problem_of([*ONE, {"model": "resnet50", "rate_rps": 900, "slo_ms": 200}]), "exact", Status.OPTIMAL),
+    "mig": (
+        problem_of([*ONE, {"model": "resnet50", "rate_rps": 900, "slo_ms": 200, "label": "写真"}]),
+        "exact",
+        Status.OPTIMAL,
+    ),
     "mig without bound": (problem_of(ONE), "parvagpu", Status.FEASIBLE),
     "mixed with nodes": (problem_of([*ONE, WHOLE], fleet=MIXED), "exact", Status.OPTIMAL),
     "mps": (example(), "exact", Status.OPTIMAL),

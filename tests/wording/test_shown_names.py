@@ -44,14 +44,15 @@ def test_a_plan_says_labels_wherever_it_said_names():
     plan = solve(problem)
     names = shown_names(problem)
     shown = as_shown(plan, names)
-    text = plan.model_dump_json()
+    assert plan.labels == names
+    text = plan.called({}).model_dump_json()
     assert any(name in text for name in names)
     said = shown.model_dump_json()
     for name, label in names.items():
         assert f'"{name}"' not in said
         assert text.count(f'"{name}"') == said.count(json.dumps(label, ensure_ascii=False))
     back = as_shown(shown, {label: name for name, label in names.items()})
-    assert back == plan
+    assert back.called(names) == plan
 
 
 def test_without_labels_a_record_is_itself():
@@ -112,6 +113,9 @@ def _below(kind):
         ("a\u202eb", "cannot be seen"),
         ("a\x00", "cannot be seen"),
         ("a\nb", "cannot be seen"),
+        ("\u200cab", r"\\u200c, which cannot be seen at an end"),
+        ("a \u200db", r"\\u200d, which cannot be seen at an end, nor beside a space"),
+        ("a\u200d\u200cb", "cannot be seen at an end, nor beside a space or another"),
         ("video", "labels that are names of others"),
     ],
 )

@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from sliceplan.app.session.session import Session
-from sliceplan.app.session.shown import labels_of
 from sliceplan.app.store.plans import load_plan, plans
 from sliceplan.app.store.problems import problems, versions
 from sliceplan.app.store.records import VersionKey
@@ -19,6 +18,7 @@ from sliceplan.solver.differences.change import Change
 from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.differences.problems import changes
 from sliceplan.solver.differences.wording import describe_changes, describe_plans
+from sliceplan.solver.model.labels import labels_of_both
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.wording.shown_names import as_shown
 
@@ -50,7 +50,7 @@ def show(session: Session, name: str) -> None:
             )
             return
         was, now = problem_at(store, old), problem_at(store, new)
-        found = _called(changes(was, now), {**labels_of(was), **labels_of(now)})
+        found = _called(changes(was, now), labels_of_both(was, now))
         _show(f"From {old} to {new}", describe_changes(found), changes_table(found))
         return
     with before:
@@ -114,7 +114,7 @@ def _plan(name: str, number: int) -> Plan:
     """Returns a saved plan with services called as its problem has it."""
     store = shared_store()
     version = next(one.problem for one in plans(store, name) if one.id == number)
-    return as_shown(load_plan(store, number), labels_of(problem_at(store, version)))
+    return as_shown(load_plan(store, number), problem_at(store, version).labels)
 
 
 def _show(title: str, words: str, table: pd.DataFrame) -> None:

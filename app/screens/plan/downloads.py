@@ -43,7 +43,7 @@ def offer_plan(session: Session) -> None:
     plan_file, problem_file, report = st.container(key="beside_files").columns(3)
     offer_file(
         "Plan as JSON",
-        partial(dump_plan, plan),
+        partial(_plan_text, answer),
         problem.name,
         "plan.json",
         key="take_plan",
@@ -112,6 +112,10 @@ def _offer_steps(session: Session, answer: Answer, steps: Transition | None, tro
         st.error(literal(str(error)))
 
 
+def _plan_text(answer: Answer) -> str:
+    return dump_plan(answer.plan.called(answer.problem.labels))
+
+
 def _report(
     answer: Answer,
     running: Answer | None,
@@ -121,7 +125,7 @@ def _report(
 ) -> str:
     return plan_report(
         answer.problem,
-        answer.plan,
+        answer.plan.called(answer.problem.labels),
         made_at=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         version=version("sliceplan"),
         running=None if running is None else running.plan,

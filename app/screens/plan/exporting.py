@@ -87,8 +87,9 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
         images = _asked_images(session) if _any_of(formats, WITH_IMAGES) else ""
         uuids = _asked_uuids(session) if _any_of(formats, WITH_UUIDS) else ()
         rest: Rest = _asked_rest(session) if _any_of(formats, WITH_REST) else "keep"
-        make = partial(_made_all, problem, plan, formats, nodes, images, uuids, rest)
-        made = made_once("export", (problem, plan, tuple(formats), nodes, images, uuids, rest), make)
+        called = problem.labels
+        make = partial(_made_all, problem, plan.called(called), formats, nodes, images, uuids, rest)
+        made = made_once("export", (problem, plan, called, tuple(formats), nodes, images, uuids, rest), make)
         _show_refused(made, images)
         if done := {name: export for name, export in made.items() if isinstance(export, Export)}:
             _show(problem, _placed_or_as_it_is(plan, nodes), stack, done)

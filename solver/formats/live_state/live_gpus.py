@@ -11,6 +11,7 @@ from ...model.catalogue import load_catalogue
 from ...model.errors import Finding, InputError
 from ...model.geometry import Placement, fits, placement_rules
 from ...model.hardware import Gpu, MigProfile
+from ...model.labels import labels_of_both
 from ...model.made_by import made_by
 from ...model.parsing import closest, grouped, shown
 from ...model.plan import Bound, Partition, Plan, PlannedGpu, ProblemReference, Search, Served, Status
@@ -170,6 +171,7 @@ def running_plan(
         shadow=None,
         metrics=None,
         made_by=made_by(),
+        labels={} if services is None else services.labels,
     )
     return plan, tuple(notes)
 
@@ -202,7 +204,8 @@ def joined(earlier: Plan, later: Plan, source: str) -> Plan:
     gpus = (*earlier.gpus, *later.gpus)
     problem = earlier.problem.model_copy(update={"sha256": digest})
     warnings = tuple(dict.fromkeys((*earlier.warnings, *later.warnings)))
-    return earlier.model_copy(update={"gpus": gpus, "gpus_used": len(gpus), "problem": problem, "warnings": warnings})
+    own = {"gpus": gpus, "gpus_used": len(gpus), "problem": problem, "warnings": warnings}
+    return earlier.model_copy(update={**own, "labels": labels_of_both(earlier, later)})
 
 
 _Place = tuple[int | None, str | None, int | None, float | None]
