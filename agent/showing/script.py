@@ -1,6 +1,7 @@
 """A plan as one shell script a node, for people who apply it themselves."""
 
 from ...solver.model.errors import Finding, InputError
+from ...solver.model.labels import label_line
 from ...solver.model.plan import Plan
 from ...solver.model.words import counted
 from ..devices.simulated.node import SimulatedNode
@@ -54,6 +55,8 @@ def node_script(plan: Plan, node: str, source: str) -> str:
     turns = any(service.round is not None for state in gpus.values() for service in state.services)
     notes = (*(MPS_NOTES if capped else ()), *(TURN_NOTES if turns else ()), *ENVIRONMENT_NOTES)
     lines += [f"# {note}" for note in notes]
+    names = dict.fromkeys(service.workload for state in gpus.values() for service in state.services)
+    lines += [line for name in names for line in label_line(plan.labels, name)]
     for step in tried.steps:
         if commands := commands_of(step, desired):
             lines += [f"# {step_text(step)}", *commands]

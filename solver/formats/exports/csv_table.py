@@ -2,7 +2,8 @@
 A plan as a table: CSV as RFC 4180 and spreadsheets read it, UTF-8, one row for each workload on a partition.
 
 A spreadsheet takes a cell that begins with = + - @, a tab or a return for a formula. Such a text gets an apostrophe in
-front, as OWASP ("CSV Injection") advises; of the plan's texts only a GPU's id can begin so. Numbers stay as they are.
+front, as OWASP ("CSV Injection") advises; of the plan's texts a GPU's id and a label can begin so. Numbers stay as
+they are.
 """
 
 import csv
@@ -36,6 +37,7 @@ COLUMNS = (
     "turns",
     "cores",
     "first_core",
+    "label",
 )
 """The columns in their order, which later versions only add to."""
 
@@ -73,6 +75,7 @@ def export(plan: Plan, options: Options) -> Export:
                     one.turns,
                     one.cores,
                     None if one.cores is None else one.start,
+                    plan.labels.get(served.workload),
                 )
                 writer.writerow([no_formula(cell) for cell in row])
     warnings = (f"Partitions that are kept free have no row: {free}.",) if free else ()

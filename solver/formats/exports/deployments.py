@@ -16,7 +16,8 @@ from ...model.parsing import grouped
 from ...model.plan import Plan
 from .device_plugin import INSTEAD, NEIGHBOURS, replicas_of_node
 from .images import missing_images
-from .kubernetes_names import WORKLOAD, refuse_node_names, resource_name
+from .kubernetes_names import refuse_node_names, resource_name
+from .label_texts import annotations_of
 from .planned_gpus import KnownGpu, known_gpus
 from .serving_groups import ServingGroup, serving_groups
 from .target import Export, Options
@@ -213,7 +214,7 @@ def deployment_warnings(groups: Sequence[Replicas]) -> tuple[str, ...]:
 def _annotations(group: Replicas, plan: Plan) -> dict[str, str]:
     kind, name = group.hardware
     return {
-        WORKLOAD: group.workload,
+        **annotations_of(plan, group.workload),
         "sliceplan/plan": plan.problem.name,
         f"sliceplan/{kind}": name,
         "sliceplan/rates-rps": ", ".join(f"{rate:g}" for rate in group.rates_rps),

@@ -35,5 +35,5 @@ def _script(plan: Plan, node: str, processes: Sequence[CoreProcess], options: Op
         words = ["docker", "run", "--detach", "--name", f"sliceplan-{one.part.name}-{one.number}"]
         words += ["--cpuset-cpus", one.cpus, "--cpuset-mems", one.memory_nodes]
         words += [word for name, value in one.part.environment.items() for word in ("--env", f"{name}={value}")]
-        lines += ["", f"# {one.comment}", " ".join(quote(word) for word in [*words, image])]
+        lines += ["", f"# {one.comment(plan.labels)}", " ".join(quote(word) for word in [*words, image])]
     return "\n".join(lines) + "\n"

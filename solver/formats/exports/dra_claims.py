@@ -12,11 +12,13 @@ from math import ceil
 from typing import Any
 
 from ...model.errors import Finding, InputError
+from ...model.labels import in_comment
 from ...model.parsing import grouped
 from ...model.plan import Plan
 from .deployments import deployment, deployment_warnings, mps_environment
 from .images import missing_images
-from .kubernetes_names import WORKLOAD, kubernetes_names, refuse_node_names
+from .kubernetes_names import kubernetes_names, refuse_node_names
+from .label_texts import annotations_of
 from .planned_gpus import KnownGpu, known_gpus
 from .serving_groups import ServingGroup, serving_groups
 from .target import Export, Options
@@ -60,8 +62,8 @@ def export(plan: Plan, options: Options) -> Export:
     wanted = {gpu.id: f"{plan.problem.name}-{gpu.id.replace('/', '-').lower()}" for gpu in shared}
     names = kubernetes_names(wanted.values())
     claims = {gpu_id: names[name] for gpu_id, name in wanted.items()}
-    documents = [_template(group) for group in groups if group.members[0].gpu.planned.sharing != "mps"]
-    documents += [_shared_claim(gpu, claims[gpu.id]) for gpu in shared]
+    documents = [_template(plan, group) for group in groups if group.members[0].gpu.planned.sharing != "mps"]
+    documents += [_shared_claim(plan, gpu, claims[gpu.id]) for gpu in shared]
     comments = [f"Plan {plan.problem.name} of sliceplan: {len(documents)} claims. Not tried on a cluster."]
     files = {"claims.yaml": yaml_text(documents, comments)}
     warnings = [CAPABILITY]
@@ -77,7 +79,7 @@ def export(plan: Plan, options: Options) -> Export:
     return Export(files, tuple(warnings))
 
 
-def _template(group: ServingGroup) -> dict[str, Any]:
+def _template(plan: Plan, group: ServingGroup) -> dict[str, Any]:
     mig = group.part.profile is not None
     spec: dict[str, Any] = {"requests": [_request(group.facts.compute_capability, _profile(group))]}
     if group.processes > 1:
@@ -87,14 +89,14 @@ def _template(group: ServingGroup) -> dict[str, Any]:
     return {
         "apiVersion": API,
         "kind": "ResourceClaimTemplate",
-        "metadata": {"name": group.name, "annotations": {WORKLOAD: group.workload}},
+        "metadata": {"name": group.name, "annotations": annotations_of(plan, group.workload)},
         "spec": {"spec": {"devices": spec}},
     }
 
 
-def _shared_claim(gpu: KnownGpu, name: str) -> dict[str, Any]:
+def _shared_claim(plan: Plan, gpu: KnownGpu, name: str) -> dict[str, Any]:
     services = ", ".join(
-        f"{served.workload} {part.partition.sm_percent:g} %"
+        f"{in_comment(plan.labels, served.workload)} {part.partition.sm_percent:g} %"
         + (f" ({served.processes} processes)" if served.processes > 1 else "")
         for part in gpu.parts
         for served in part.partition.serves

@@ -5,6 +5,7 @@ HAProxy: a backend for each service, a server with its weight for each partition
 with more draws than one it would look at the servers' loads. Weights are 1 to 256.
 """
 
+from ...model.labels import label_line
 from ...model.plan import Plan
 from .planned_gpus import known_gpus
 from .router_weights import PORT, by_partition, deals_at_random, other_router, warnings_of
@@ -22,7 +23,13 @@ def export(plan: Plan, options: Options) -> Export:
     balance = "random(1)" if deals_at_random(plan) else "roundrobin"
     lines = [f"# Plan {plan.problem.name} of sliceplan. Not tried on a server."]
     for service in services:
-        lines += ["", f"backend {service.name}", "    mode http", f"    balance {balance}"]
+        lines += [
+            "",
+            *label_line(plan.labels, service.workload),
+            f"backend {service.name}",
+            "    mode http",
+            f"    balance {balance}",
+        ]
         lines.append("    default-server check init-addr last,libc,none")
         lines += [
             f"    server {one.name} {one.name}:{PORT} weight {weight}"

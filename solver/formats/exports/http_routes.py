@@ -10,7 +10,7 @@ from typing import Any
 
 from ...model.errors import Finding, InputError
 from ...model.plan import Plan
-from .kubernetes_names import WORKLOAD
+from .label_texts import annotations_of
 from .planned_gpus import known_gpus
 from .router_weights import MOST_TRIED, PORT, Weighted, by_group, warnings_of
 from .serving_groups import ServingGroup, serving_groups
@@ -60,7 +60,7 @@ def export(plan: Plan, options: Options) -> Export:
         raise InputError(findings)
     names = [one.name for service in services for one in service.backends]
     documents = [
-        *(service_of(group, name) for group, name in zip(groups, names, strict=True)),
+        *(service_of(plan, group, name) for group, name in zip(groups, names, strict=True)),
         *(_route(one, plan) for one in services),
     ]
     comments = [f"Plan {plan.problem.name} of sliceplan: {len(services)} HTTPRoutes. Not tried on a cluster."]
@@ -82,7 +82,7 @@ def _route(service: Weighted, plan: Plan) -> dict[str, Any]:
         "kind": "HTTPRoute",
         "metadata": {
             "name": service.name,
-            "annotations": {WORKLOAD: service.workload, "sliceplan/plan": plan.problem.name},
+            "annotations": {**annotations_of(plan, service.workload), "sliceplan/plan": plan.problem.name},
         },
         "spec": {
             "parentRefs": [{"name": GATEWAY}],

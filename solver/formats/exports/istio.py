@@ -9,7 +9,7 @@ at random by weight.
 from typing import Any
 
 from ...model.plan import Plan
-from .kubernetes_names import WORKLOAD
+from .label_texts import annotations_of
 from .planned_gpus import known_gpus
 from .router_weights import MOST_TRIED, PORT, Weighted, by_group, deals_at_random, warnings_of
 from .serving_groups import serving_groups
@@ -34,7 +34,7 @@ def export(plan: Plan, options: Options) -> Export:
     names = [one.name for service in services for one in service.backends]
     balance = "RANDOM" if deals_at_random(plan) else "ROUND_ROBIN"
     documents = [
-        *(service_of(group, name) for group, name in zip(groups, names, strict=True)),
+        *(service_of(plan, group, name) for group, name in zip(groups, names, strict=True)),
         *(_rule(name, balance) for name in names),
         *(_virtual_service(one, plan) for one in services),
     ]
@@ -62,7 +62,7 @@ def _virtual_service(service: Weighted, plan: Plan) -> dict[str, Any]:
         "kind": "VirtualService",
         "metadata": {
             "name": service.name,
-            "annotations": {WORKLOAD: service.workload, "sliceplan/plan": plan.problem.name},
+            "annotations": {**annotations_of(plan, service.workload), "sliceplan/plan": plan.problem.name},
         },
         "spec": {"hosts": [service.name], "gateways": [GATEWAY], "http": [{"route": route}]},
     }

@@ -10,6 +10,9 @@ from .planned_gpus import Part
 WORKLOAD = "sliceplan/workload"
 """Annotation with the workload's name as the plan has it."""
 
+LABEL = "sliceplan/label"
+"""Annotation with what people call it, where that is not its name."""
+
 LONGEST = 63
 """Characters of a name: names are values of labels too."""
 

@@ -5,6 +5,7 @@ Without a method NGINX deals in turns by weight, each server's turns apart; `ran
 lets all worker processes take the same turns.
 """
 
+from ...model.labels import label_line
 from ...model.plan import Plan
 from .haproxy import ADDRESSES
 from .planned_gpus import known_gpus
@@ -19,7 +20,13 @@ def export(plan: Plan, options: Options) -> Export:
     method = ["    random;"] if deals_at_random(plan) else []
     lines = [f"# Plan {plan.problem.name} of sliceplan. Not tried on a server."]
     for service in services:
-        lines += ["", f"upstream {service.name} {{", f"    zone {service.name} 256k;", *method]
+        lines += [
+            "",
+            *label_line(plan.labels, service.workload),
+            f"upstream {service.name} {{",
+            f"    zone {service.name} 256k;",
+            *method,
+        ]
         lines += [
             f"    server {one.name}:{PORT} weight={weight};"
             for one, weight in zip(service.backends, service.weights, strict=True)

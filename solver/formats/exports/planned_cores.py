@@ -10,6 +10,7 @@ from ...model.cpu import Cpu
 from ...model.division import in_turn, wrong_gpus
 from ...model.errors import Finding, InputError
 from ...model.host_cores import COMMAND, HostCores, cores_of_socket, cpu_list
+from ...model.labels import in_comment
 from ...model.parsing import grouped
 from ...model.plan import Partition, Plan, PlannedGpu, Served
 from ...model.words import counted
@@ -73,14 +74,13 @@ class CoreProcess:
     memory_nodes: str
     """NUMA nodes, likewise."""
 
-    @property
-    def comment(self) -> str:
-        """What it is, in words."""
+    def comment(self, labels: Mapping[str, str]) -> str:
+        """What it is, in words; `labels`: of the services that have one."""
         one = self.part
         # No id: it may hold any text, and this stands in scripts.
         of_them = f", one of {one.served.processes} processes there" if one.served.processes > 1 else ""
         at = f"{counted(one.cores, 'core')} of CPU {one.planned.index}, from its core {one.partition.start} on"
-        return f"{one.served.workload} on {at}{of_them}"
+        return f"{in_comment(labels, one.served.workload)} on {at}{of_them}"
 
 
 def core_partitions(plan: Plan, source: str) -> dict[str, tuple[CorePartition, ...]]:

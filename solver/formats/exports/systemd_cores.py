@@ -8,6 +8,7 @@ cpuset controller of cgroup v2 (systemd.resource-control(5), since version 244).
 from collections.abc import Sequence
 
 from ...model.plan import Plan
+from .label_texts import in_unit
 from .planned_cores import CoreProcess, core_partitions, core_processes, notes_on_cores
 from .target import Export, Options
 
@@ -27,7 +28,7 @@ def export(plan: Plan, options: Options) -> Export:
     """Returns a folder a node with its drop-ins and its target; InputError as `core_processes`."""
     files: dict[str, str] = {}
     for node, processes in core_processes(plan, options).items():
-        files |= {f"{node}/{unit_of(one)}.d/sliceplan.conf": _drop_in(one) for one in processes}
+        files |= {f"{node}/{unit_of(one)}.d/sliceplan.conf": _drop_in(plan, one) for one in processes}
         files[f"{node}/sliceplan-cores.target"] = _target(plan, node, processes)
     notes = notes_on_cores(plan, core_partitions(plan, options.source))
     return Export(files, (TEMPLATES, CGROUP_V2, *notes))
@@ -38,10 +39,13 @@ def unit_of(one: CoreProcess) -> str:
     return f"sliceplan-{one.part.name}@{one.number}.service"
 
 
-def _drop_in(one: CoreProcess) -> str:
+def _drop_in(plan: Plan, one: CoreProcess) -> str:
     lines = [f"Environment={name}={value}" for name, value in one.part.environment.items()]
     allowed = [f"AllowedCPUs={one.cpus}", f"AllowedMemoryNodes={one.memory_nodes}"]
-    return "\n".join([f"# {one.comment}", "[Service]", *allowed, *lines]) + "\n"
+    label = plan.labels.get(one.part.served.workload)
+    # It takes the place of the template's, which is of all processes alike, so only where it tells more.
+    unit = [] if label is None else ["[Unit]", f"Description={in_unit(label)} ({one.part.name}, process {one.number})"]
+    return "\n".join([f"# {one.comment(plan.labels)}", *unit, "[Service]", *allowed, *lines]) + "\n"
 
 
 def _target(plan: Plan, node: str, processes: Sequence[CoreProcess]) -> str:

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from math import floor
 
 from ...model.errors import Finding, InputError
+from ...model.labels import in_comment
 from ...model.parsing import grouped
 from ...model.plan import Plan
 from .planned_gpus import known_gpus
@@ -72,7 +73,7 @@ def export(plan: Plan, options: Options) -> Export:
         raise InputError(grouped(findings))
     files = {
         f"{group.name}/{group.workload}/config.pbtxt": _config(
-            group, slos[group.workload], _delay_us(plan, group, slos)
+            plan.labels, group, slos[group.workload], _delay_us(plan, group, slos)
         )
         for group in groups
     }
@@ -95,11 +96,12 @@ def _delay_us(plan: Plan, group: ServingGroup, slos: Mapping[str, float]) -> int
     return floor(1000 * (group.dispatch_after_ms or 0.0))
 
 
-def _config(group: ServingGroup, slo_ms: float, delay_us: int) -> str:
+def _config(labels: Mapping[str, str], group: ServingGroup, slo_ms: float, delay_us: int) -> str:
     place = "" if group.node is None else f" of {group.node}"
     kind = group.part.profile.name if group.part.profile else f"{group.part.partition.sm_percent or 100:g} % of the GPU"
     lines = [
-        f"# {group.workload} on {len(group.members)} x {kind} of {group.facts.name}{place}: SLO {slo_ms:g} ms,",
+        f"# {in_comment(labels, group.workload)} on {len(group.members)} x {kind} of {group.facts.name}{place}: "
+        f"SLO {slo_ms:g} ms,",
         f"# predicted latency {group.latency_ms:.3f} ms a batch. Not tried on a server.",
         f'name: "{group.workload}"',
         f"max_batch_size: {group.batch}",

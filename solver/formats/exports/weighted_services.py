@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...model.plan import Plan
-from .kubernetes_names import WORKLOAD
+from .label_texts import annotations_of
 from .router_weights import PORT, deals_at_random, other_router
 from .serving_groups import ServingGroup
 
@@ -14,13 +14,13 @@ AT_RANDOM = (
 )
 
 
-def service_of(group: ServingGroup, name: str) -> dict[str, Any]:
+def service_of(plan: Plan, group: ServingGroup, name: str) -> dict[str, Any]:
     """Returns the Service before the partitions of a group."""
     labels = {"app.kubernetes.io/name": group.workload_name, "app.kubernetes.io/instance": group.name}
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": name, "labels": labels, "annotations": {WORKLOAD: group.workload}},
+        "metadata": {"name": name, "labels": labels, "annotations": annotations_of(plan, group.workload)},
         "spec": {"selector": labels, "ports": [{"name": "http", "port": PORT, "targetPort": PORT}]},
     }
 
