@@ -5,9 +5,10 @@ The choice and its proof are those of `sliceplan shed`; what is offered was plan
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sliceplan.solver.model.capacity_report import ShedReport
-from sliceplan.solver.model.lists import few
+from sliceplan.solver.model.naming import SERVICES
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
@@ -34,7 +35,7 @@ def without_least(problem: Problem, profiles: Sequence[Profile], limit_s: float 
     found = api.shed(problem, profiles=profiles, time_limit_s=limit_s)
     if not found.report.shed or found.problem is None or found.plan is None or not _serves(found.plan):
         return None
-    return Remedy(_words(problem, found.report), found.problem, found.plan)
+    return Remedy(_words(problem, found.report), found.problem, found.plan, _left_out(found.report)[:MOST_NAMED])
 
 
 def one_gpu_less(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> tuple[Remedy, ...]:
@@ -59,7 +60,7 @@ def one_gpu_less(problem: Problem, plan: Plan, profiles: Sequence[Profile]) -> t
         limit_s = min(TRIAL_S, problem.settings.time_limit_s)
         again = api.solve(changed, profiles=profiles, time_limit_s=limit_s, start=way.plan.prices)
         if _serves(again) and _is_cheaper(again, plan):
-            found.append(Remedy(way.words, changed, again))
+            found.append(replace(way, problem=changed, plan=again))
     return tuple(sorted(found, key=lambda way: (way.plan.cost_per_hour or 0.0, way.plan.gpus_used)))
 
 
@@ -75,7 +76,7 @@ def _is_cheaper(one: Plan, other: Plan) -> bool:
 
 def _words(problem: Problem, report: ShedReport) -> str:
     """Returns whom to leave out, what is lost by it where values are stated, and whether that is the least."""
-    names = [one.workload for one in report.shed]
+    names = _left_out(report)
     is_least = report.value_lost <= report.least_value_lost * (1 + SAME)
     if any(one.value is not None for one in problem.workloads):
         lost = f"value {report.value_lost:g} of {sum(one.worth for one in problem.workloads):g}"
@@ -83,4 +84,9 @@ def _words(problem: Problem, report: ShedReport) -> str:
     else:
         lost = f"{counted(len(names), 'service')} of {len(problem.workloads):,}"
         proof = "; no fewer will do" if is_least else ""
-    return f"Go without {few(names, MOST_NAMED)} ({lost}{proof})"
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f"Go without {SERVICES}{more} ({lost}{proof})"
+
+
+def _left_out(report: ShedReport) -> tuple[str, ...]:
+    return tuple(one.workload for one in report.shed)

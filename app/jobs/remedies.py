@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from sliceplan.solver.model.errors import SliceplanError
+from sliceplan.solver.model.naming import SERVICES
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
@@ -78,7 +79,7 @@ def _patient(problem: Problem, names: Sequence[str], tried: Trial) -> Remedy | N
                 return None
             low = middle + 1
         else:
-            best, high = Remedy(_slo_words(problem, changed, names, FACTORS[middle]), changed, plan), middle
+            best, high = _allowing(problem, changed, plan, names, FACTORS[middle]), middle
     if best is not None and len(names) == 1:
         return _in_tenths(problem, names[0], 1.0 if low == 0 else FACTORS[low - 1], best, tried)
     return best
@@ -100,7 +101,7 @@ def _in_tenths(problem: Problem, name: str, too_small: float, found: Remedy, tri
         if plan is None:
             low = middle + 1
         else:
-            high, found = middle, Remedy(_slo_words(problem, changed, [name], factor), changed, plan)
+            high, found = middle, _allowing(problem, changed, plan, [name], factor)
     return found
 
 
@@ -112,11 +113,11 @@ def _with_slos(problem: Problem, names: Sequence[str], factor: float) -> Problem
     return problem.model_copy(update={"workloads": tuple(changed)})
 
 
-def _slo_words(old: Problem, new: Problem, names: Sequence[str], factor: float) -> str:
+def _allowing(old: Problem, new: Problem, plan: Plan, names: Sequence[str], factor: float) -> Remedy:
     if len(names) > 1:
-        return f"Allow {len(names):,} services {factor:g} times their latency"
+        return Remedy(f"Allow {len(names):,} services {factor:g} times their latency", new, plan)
     was, now = (next(one.slo_ms for one in side.workloads if one.name == names[0]) for side in (old, new))
-    return f"Allow {names[0]} {now:g} ms instead of {was:g} ms"
+    return Remedy(f"Allow {SERVICES} {now:g} ms instead of {was:g} ms", new, plan, (names[0],))
 
 
 def _larger(problem: Problem, tried: Trial, of: Problem | None = None) -> Remedy | None:
@@ -156,7 +157,7 @@ def _count(problem: Problem, index: int) -> int | None:
 
 def _joined(patient: Remedy, both: Remedy) -> Remedy:
     more = both.words[:1].lower() + both.words[1:]
-    return Remedy(f"{patient.words}, and {more}", both.problem, both.plan)
+    return Remedy(f"{patient.sentence}, and {more}", both.problem, both.plan, patient.named)
 
 
 def _without(problem: Problem, profiles: Sequence[Profile], end: float) -> Remedy | None:

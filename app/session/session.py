@@ -13,6 +13,7 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.problem import Problem, Settings
 from sliceplan.solver.model.profile import Profile
+from sliceplan.solver.wording.shown_names import text_as_shown
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ class Result:
     """None: nothing, as `error` or `was_cancelled` says."""
     error: str | None = None
     was_cancelled: bool = False
+
+    @property
+    def why_not(self) -> str | None:
+        """The error, with services as people call them."""
+        return self.error and text_as_shown(self.error, self.problem.labels)
 
 
 @dataclass(frozen=True)

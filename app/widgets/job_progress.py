@@ -105,8 +105,8 @@ def show_failure(result: Result | None) -> None:
     """Says why the last job of a purpose has no result, or that it was ended early."""
     if result is None:
         return
-    if result.error:
-        st.error(literal(result.error))
+    if result.why_not:
+        st.error(literal(result.why_not))
     elif result.was_cancelled:
         st.info("Ended early: this is the best that was found until then.")
 

@@ -49,6 +49,6 @@ class PlanQuestion:
         found = session.results.get(self.purpose)
         if not self.was_asked(session, plan) or found is None:
             return None
-        if found.error:
-            st.warning(literal(found.error))
+        if found.why_not:
+            st.warning(literal(found.why_not))
         return None if found.error else found.value

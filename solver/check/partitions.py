@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..metrics.plan_columns import UNKNOWN, Floats, Ints, PartitionKind, PlanColumns
 from ..model.catalogue import load_catalogue, load_cpus
+from ..model.naming import SERVICES
 from ..model.plan import Plan, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Quality
@@ -80,7 +81,7 @@ def wrong_partitions(
     rules = _rules(problem, columns, rows, points, promised_rps)
     for row, message in _broken([*rules, _wrong_hold(columns, rows, points, dispatch_ms)]):
         partition = int(columns.partition[rows[row]])
-        yield partition, Violation(where(partition), message)
+        yield partition, Violation(where(partition), message, named=(columns.served[int(rows[row])].workload,))
     for row, missed in _broken_promises(problem, columns, rows, points, promised_rps):
         partition = int(columns.partition[rows[row]])
         yield partition, replace(missed, where=plan.gpus[columns.gpu[partition]].id)
@@ -135,11 +136,11 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points"
         ),
         (
             _only(known & asked.on_some_gpus[w], other_gpu),
-            lambda row: f"serves {service(row).name}, which allows only {', '.join(service(row).gpus or ())}",
+            lambda row: f"serves {SERVICES}, which allows only {', '.join(service(row).gpus or ())}",
         ),
         (
             _only(known & asked.in_some_batches[w], other_batch),
-            lambda row: f"batch {served(row).batch} is not allowed for {service(row).name}",
+            lambda row: f"batch {served(row).batch} is not allowed for {SERVICES}",
         ),
         (
             _only(known & says_more["causes_ms"], lambda row: served(row).causes_ms is not None),
@@ -177,14 +178,14 @@ def _rules(problem: Problem, columns: PlanColumns, rows: Ints, points: "_Points"
         (
             predicted & (not by_execution) & ~close_arrays(stated_rps, promised_rps),
             lambda row: (
-                f"states promised_rps {stated_rps[row]:.6g}; what {service(row).name} is promised holds up to "
+                f"states promised_rps {stated_rps[row]:.6g}; what {SERVICES} is promised holds up to "
                 f"{promised_rps[row]:.6g} req/s here"
             ),
         ),
         (
             predicted & by_execution & (points.latency_ms > limit_ms * (1 + RELATIVE)),
             lambda row: (
-                f"{service(row).name} takes {points.latency_ms[row]:.6g} ms; "
+                f"{SERVICES} takes {points.latency_ms[row]:.6g} ms; "
                 f"its SLO of {service(row).slo_ms:g} ms leaves {limit_ms[row]:g} ms"
             ),
         ),

@@ -13,6 +13,7 @@ import numpy as np
 from ..metrics.plan_columns import Floats
 from ..model.hardware import Gpu
 from ..model.interference import Interference
+from ..model.naming import SERVICES
 from ..model.plan import GpuCut, Partition, PlannedGpu, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
@@ -175,9 +176,9 @@ def _wrong_partition(
     if served.processes != 1:
         yield Violation(where, f"runs {served.processes} processes; the interference model knows one a share")
     if owner.gpus is not None and gpu.gpu not in owner.gpus:
-        yield Violation(where, f"serves {owner.name}, which allows only {', '.join(owner.gpus)}")
+        yield Violation(where, f"serves {SERVICES}, which allows only {', '.join(owner.gpus)}", named=(owner.name,))
     if owner.batch_sizes is not None and served.batch not in owner.batch_sizes:
-        yield Violation(where, f"batch {served.batch} is not allowed for {owner.name}")
+        yield Violation(where, f"batch {served.batch} is not allowed for {SERVICES}", named=(owner.name,))
     profile = profiles.get((owner.model, gpu.gpu))
     if profile is None or profile.interference is None:
         yield Violation(where, f"no profile of {owner.model} has interference coefficients for {gpu.gpu}")

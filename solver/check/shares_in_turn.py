@@ -13,6 +13,7 @@ from math import prod
 
 from ..model.hardware import Gpu
 from ..model.interference import Interference
+from ..model.naming import SERVICES
 from ..model.plan import GpuCut, Partition, PlannedGpu, Served
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
@@ -100,8 +101,8 @@ def _wrong_partition(
         message = "a partition of a GPU under MPS has a share (sm_percent) and no MIG profile or start"
         yield Violation(gpu.id, message)
     if len(partition.serves) > 1 and partition.duty_cycle_ms is None:
-        shown = ", ".join(one.workload for one in partition.serves)
-        yield Violation(gpu.id, f"serves several workloads ({shown}); without a duty cycle a share serves one")
+        message = f"serves several workloads ({SERVICES}); without a duty cycle a share serves one"
+        yield Violation(gpu.id, message, named=tuple(one.workload for one in partition.serves))
     for served in partition.serves:
         where, owner = f"{gpu.id} {served.workload}", workloads.get(served.workload)
         if owner is None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..metrics.plan_columns import Floats, PlanColumns
 from ..model.catalogue import load_catalogue
+from ..model.naming import SERVICES
 from ..model.plan import Plan
 from ..model.problem import Problem, Workload
 from ..model.profile import Profile
@@ -111,7 +112,8 @@ def _unmet_rates(
         if not all_placed([needs[name] for name in services], free):
             yield Violation(
                 "plan",
-                f"if {', '.join(services)} need {settings.spare_rate:.0%} more rate at once, too few are free",
+                f"if {SERVICES} need {settings.spare_rate:.0%} more rate at once, too few are free",
+                named=services,
             )
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from ..metrics.plan_columns import Ints, PlanColumns
 from ..model.catalogue import load_catalogue
+from ..model.naming import SERVICES
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem, Workload
 from ..performance.prediction import Prediction
@@ -48,7 +49,8 @@ def wrong_form(problem: Problem, gpu_id: str, partition: Partition) -> Iterator[
     elif partition.turns != allowed:
         yield Violation(gpu_id, f"has turns {partition.turns!r}; the problem's settings.turns is {allowed!r}")
     if len({one.workload for one in partition.serves}) < number:
-        yield Violation(gpu_id, f"{_names(partition)} take turns: a service has one turn a round")
+        message = f"{SERVICES} take turns: a service has one turn a round"
+        yield Violation(gpu_id, message, named=_names(partition))
 
 
 def wrong_rounds(
@@ -120,8 +122,8 @@ class _Judged:
         there = instance.memory_mib if instance else facts.memory_mib
         needed = sum(self._memory_mib(served) for served in self.partition.serves)
         if there is not None and needed > there * (1 + RELATIVE):
-            message = f"{_names(self.partition)} need {needed:g} MiB of memory together; it has {there:g} MiB"
-            yield Violation(self.gpu.id, message)
+            message = f"{SERVICES} need {needed:g} MiB of memory together; it has {there:g} MiB"
+            yield Violation(self.gpu.id, message, named=_names(self.partition))
 
     def _memory_mib(self, served: Served) -> float:
         owner = self.workloads[served.workload]
@@ -136,7 +138,7 @@ def wrong_operation(where: str, owner: Workload, gpu: str, served: Served) -> It
     if owner.gpus is not None and gpu not in owner.gpus:
         yield Violation(where, f"allows only {', '.join(owner.gpus)}")
     if owner.batch_sizes is not None and served.batch not in owner.batch_sizes:
-        yield Violation(where, f"batch {served.batch} is not allowed for {owner.name}")
+        yield Violation(where, f"batch {served.batch} is not allowed for {SERVICES}", named=(owner.name,))
 
 
 def wrong_round(
@@ -146,8 +148,8 @@ def wrong_round(
     round_ms = partition.duty_cycle_ms or 0.0
     taken_ms = sum(one.latency_ms for one in partition.serves)
     if taken_ms > round_ms * (1 + RELATIVE):
-        message = f"the turns of {_names(partition)} take {taken_ms:.6g} ms; their round has {round_ms:.6g} ms"
-        yield Violation(gpu_id, message, excess=taken_ms / round_ms - 1)
+        message = f"the turns of {SERVICES} take {taken_ms:.6g} ms; their round has {round_ms:.6g} ms"
+        yield Violation(gpu_id, message, excess=taken_ms / round_ms - 1, named=_names(partition))
     for served in partition.serves:
         owner = workloads[served.workload]
         expected = 1000 * served.batch / round_ms
@@ -211,5 +213,5 @@ def _percentile_rps(batch: int, round_ms: float, left_ms: float, quantile: float
     return 1000 * int(table.batch[b]) * max(loads, default=0.0) / round_ms
 
 
-def _names(partition: Partition) -> str:
-    return ", ".join(one.workload for one in partition.serves)
+def _names(partition: Partition) -> tuple[str, ...]:
+    return tuple(one.workload for one in partition.serves)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.base import ServiceKey
+from ..model.naming import naming
 from ..model.rounding import RELATIVE as RELATIVE
 from ..model.rounding import close as close
 
@@ -18,12 +20,20 @@ class Violation:
 
     where: str
     """A GPU id, a workload, or `plan`."""
-    message: str
-    workload: str | None = None
+    sentence: str
+    """With SERVICES where services are named (model/naming.py)."""
+    workload: ServiceKey | None = None
     """The service that misses its SLO, where that is what is wrong."""
     excess: float | None = None
     """Figure / limit - 1 where a figure of a GPU under MPS exceeds its limit, or a rate the greatest at which a promise
     holds; None: another kind of mistake."""
+    named: tuple[ServiceKey, ...] = ()
+    """The services that the sentence names."""
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in words."""
+        return naming(self.sentence, self.named)
 
     def __str__(self) -> str:
         about = f"{self.where} {self.workload}" if self.workload else self.where

@@ -133,7 +133,7 @@ def replan(
     from ..formats.plan_files import dump_plan, read_plan, write_plan
     from ..model.errors import NoPlanError
     from ..wording.reasons import reasons
-    from ..wording.shown_names import as_shown, shown_names
+    from ..wording.shown_names import as_shown, shown_names, text_as_shown
     from ..wording.summary import plan_summary
     from ..wording.transition_text import moves_in_words
     from .terminal import draw_plan
@@ -153,7 +153,7 @@ def replan(
                 sources=(str(problem), str(running)),
             )
     except NoPlanError as error:
-        say(str(error))
+        say(text_as_shown(str(error), shown_names(parsed)))
         raise typer.Exit(Exit.NO_PLAN) from None
     names = shown_names(parsed)
     seen = as_shown(plan, names)

@@ -1,6 +1,6 @@
 """The commands that look at a plan: does it hold, how does it look."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,11 @@ from .exit_codes import Exit, exit_code
 from .inputs import read_problem_and_profiles
 from .options import PlanArgument, PricesOption, ProblemArgument, ProfilesOption
 from .output import MOST_LINES, display, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ..check.violation import Violation
 
 
 def check(
@@ -23,14 +28,14 @@ def check(
     from ..formats.plan_files import read_as_stated
     from ..model.digest import made_with
     from ..performance.resolve import resolve
-    from ..wording.shown_names import shown_names, text_as_shown
+    from ..wording.shown_names import shown_names
 
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
     answer = read_as_stated(plan)
     resolve(parsed, known, str(problem))  # refuses what the problem refers to and does not exist
     violations = violations_of(parsed, answer, known)
-    for violation in violations:
-        say(text_as_shown(str(violation), shown_names(parsed)))
+    for line in violations_in_words(violations, shown_names(parsed)):
+        say(line)
     if other := made_with(parsed, answer):
         say(f"It was made with the prices of {other}: check it with --prices {other}.")
     if violations:
@@ -43,6 +48,16 @@ def check(
     say(f"Not checked:\n{not_checked(answer)}")
     if not answer.gpus:
         raise typer.Exit(exit_code(answer))
+
+
+def violations_in_words(violations: "Iterable[Violation]", names: "Mapping[str, str]") -> "Iterator[str]":
+    """Yields a line for each violation; `names`: the labels of services that have one."""
+    from ..wording.shown_names import as_shown, text_as_shown
+
+    for violation in violations:
+        line = str(as_shown(violation, names))
+        # Of the plan as a whole, and not of a service that is called so.
+        yield line if violation.where == "plan" else text_as_shown(line, names)
 
 
 def show(

@@ -73,6 +73,8 @@ def scenarios(
     if is_stdout(keep):
         raise InputError([Finding("--keep", "", "is `-`; answers are read again from it, so it needs a file")])
     parsed, known = read_problem_and_profiles(problem, profiles, prices)
+    from ..wording.shown_names import as_shown, shown_names
+
     asked = _asked(parsed, known, family, planner, rules, factor, time_limit, gap)
     with searching("asking the planners") as update:
         report = _report(asked, keep, optimum, update)
@@ -90,7 +92,7 @@ def scenarios(
         from ..what_if.scenarios.table import scenario_table
 
         display(scenario_table(report))
-    for line in _notes(report, optimum):
+    for line in _notes(as_shown(report, shown_names(parsed)), optimum):
         say(line)
     raise typer.Exit(_exit_code(report, optimum))
 

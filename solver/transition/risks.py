@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import inf, isclose
 from typing import Literal
 
-from ..model.base import ServiceKey, ServiceText
+from ..model.base import ServiceKey
+from ..model.naming import SERVICES
 from ..model.plan import Plan
 from ..model.transition import Transition
 from ..wording.transition_text import by_set_in_words, duration, few_names, shortfall_in_words
@@ -27,9 +28,15 @@ class Risk:
     """high: requests are lost or a GPU is reset; medium: little is left for trouble; low: good to know."""
     what: str
     """In two or three words."""
-    text: ServiceText
+    sentence: str
+    """With SERVICES where services are named (model/naming.py)."""
     workloads: tuple[ServiceKey, ...] = ()
     gpus: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What may go wrong, in words; of many services the first."""
+        return self.sentence.replace(SERVICES, few_names(self.workloads))
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ def risks(transition: Transition, old: Plan, new: Plan) -> list[Risk]:
     return [
         *_broken_promises(new),
         *(
-            Risk("high", "below its rate", shortfall_in_words(short), (short.workload,))
+            Risk("high", "below its rate", shortfall_in_words(short, SERVICES), (short.workload,))
             for short in sorted(transition.shortfalls, key=lambda short: -short.lost_requests)
         ),
         *_by_set(transition),
@@ -99,16 +106,16 @@ def busiest_moments(transition: Transition, old: Plan, new: Plan) -> dict[str, B
 def _broken_promises(new: Plan) -> Iterator[Risk]:
     missed = tuple(dict.fromkeys(one.workload for one in new.violations if one.workload is not None))
     if new.violations:
-        names = few_names(missed) if missed else f"{len(new.violations)} limits of GPUs"
+        names = SERVICES if missed else f"{len(new.violations)} limits of GPUs"
         yield Risk("high", "misses its SLO", f"the next plan itself breaks promises: {names}", missed)
     if new.unserved:
         left = tuple(item.workload for item in new.unserved)
-        yield Risk("high", "not served", f"the next plan has no place for {few_names(left)}", left)
+        yield Risk("high", "not served", f"the next plan has no place for {SERVICES}", left)
 
 
 def _by_set(transition: Transition) -> Iterator[Risk]:
     if transition.by_set:
-        yield Risk("high", "not promised", by_set_in_words(transition), transition.by_set)
+        yield Risk("high", "not promised", by_set_in_words(transition, SERVICES), transition.by_set)
 
 
 def _mode_changes(transition: Transition) -> Iterator[Risk]:
@@ -131,7 +138,7 @@ def _busy(transition: Transition, old: Plan, new: Plan) -> Iterator[Risk]:
     for workload, moment in sorted(moments.items(), key=lambda pair: -pair[1].load):
         if workload not in short and moment.load >= BUSY:
             left = f"what is left is loaded at {100 * min(moment.load, 1):.0f} % after {duration(moment.at_s)}"
-            text = f"{workload} is drained in part while busy: {left}"
+            text = f"{SERVICES} is drained in part while busy: {left}"
             yield Risk("medium", "drained while busy", text, (workload,))
 
 
@@ -147,7 +154,7 @@ def _moved_whole(transition: Transition, old: Plan) -> Iterator[Risk]:
     whole = tuple(name for name in disturbed if isclose(lost[name], running[name], rel_tol=1e-6))
     if whole:
         noun = "service leaves" if len(whole) == 1 else "services leave"
-        text = f"{len(whole)} {noun} every partition of today: {few_names(whole)}"
+        text = f"{len(whole)} {noun} every partition of today: {SERVICES}"
         yield Risk("low", "moved as a whole", text, whole)
 
 
@@ -156,7 +163,7 @@ def _repins(transition: Transition) -> Iterator[Risk]:
     if moves:
         names = tuple(dict.fromkeys(workload for step in moves for workload in step.workloads))
         noun = "partition gets" if len(moves) == 1 else "partitions get"
-        text = f"{len(moves)} {noun} other cores while serving, with cold caches at first: {few_names(names)}"
+        text = f"{len(moves)} {noun} other cores while serving, with cold caches at first: {SERVICES}"
         yield Risk("low", "other cores", text, names, tuple(dict.fromkeys(step.gpu for step in moves)))
 
 

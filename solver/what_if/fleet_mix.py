@@ -75,8 +75,8 @@ def _mixed(
 def _alone(problem: Problem, entry: FleetEntry, profiles: Sequence[Profile], time_limit_s: float | None) -> SingleType:
     elsewhere = [one.name for one in problem.workloads if one.gpus is not None and entry.gpu not in one.gpus]
     if elsewhere:
-        more = f" and {len(elsewhere) - 1} more may" if len(elsewhere) > 1 else " may"
-        return _without(entry, "infeasible", f"{elsewhere[0]}{more} not use it (`gpus`)")
+        more = f" and {len(elsewhere) - 1} more" if len(elsewhere) > 1 else ""
+        return _without(entry, "infeasible", f"{elsewhere[0]}{more}: may not use it (`gpus`)")
     free = tuple(one.model_copy(update={"gpus": None}) for one in problem.workloads)
     try:
         plan: Plan = api.solve(

@@ -6,8 +6,17 @@ one. What is planned, simulated, exported and carried out goes by names alone. W
 just before: where that is forgotten people see a name in place of a label, and never does a label come into a file or a
 command. So what comes out of here is drawn and not planned with, saved or exported. Without labels a record is itself.
 
-Fields say themselves that they hold names (`OfServices`, solver/model/base.py). In sentences a name is taken for the
-service's where it stands as a word of its own.
+Fields say themselves that they hold names (`OfServices`, solver/model/base.py). Sentences that are made to be told keep
+names apart from words (solver/model/naming.py). Sentences of files are finished ones, in which a name may be a word of
+the language, too (`rate`); there it stands for the service in three places alone, and nowhere else is it replaced:
+
+- where a line begins with services, one or several, and a colon follows: `NAME, NAME and 3 more: why`; before them may
+  stand the GPU that they are on: `A100-80GB/0 NAME: why`;
+- where a line begins with a service on a GPU: `NAME on A100-80GB/0: what extrapolates`;
+- after `the turns of`, before `take`.
+
+Who writes such a field keeps to these; a test goes through those that there are. A line that begins with one word and a
+colon, as an error does with its kind, is taken for one of a service that is called so.
 """
 
 import re
@@ -23,6 +32,20 @@ from ..model.problem import Problem, Workload
 ShownT = TypeVar("ShownT")
 
 Renaming = Callable[[str], str]
+
+_NAME = r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?"
+_NAMES = rf"{_NAME}(?:(?:, | and ){_NAME})*"
+_GPU = r"[^\s/]+/[^\s:]+"
+
+_PLACES = re.compile(
+    rf"^(?P<on>(?:{_GPU} )?)(?P<first>{_NAMES})(?=(?: and [\d,]+ more)?: | on {_GPU}: )"
+    rf"|(?<=the turns of )(?P<turning>{_NAMES})(?= take )",
+    re.MULTILINE,
+)
+"""Where sentences of files name services (module)."""
+
+_BETWEEN = re.compile("(, | and )")
+"""What stands between the names of a list."""
 
 
 def shown_names(of: Problem | Plan) -> Mapping[str, str]:
@@ -56,10 +79,11 @@ def text_as_shown(text: str, names: Mapping[str, str]) -> str:
 
 
 def _in_sentences(names: Mapping[str, str]) -> Renaming:
-    longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    # A full stop may end the sentence, unless a name goes on behind it.
-    found = re.compile(rf"(?<![\w.-])(?:{longest_first})(?![\w-]|\.\w)")
-    return lambda text: found.sub(lambda match: names[match[0]], text)
+    def told(found: re.Match[str]) -> str:
+        listed = _BETWEEN.split(found["first"] or found["turning"])
+        return (found["on"] or "") + "".join(names.get(one, one) for one in listed)
+
+    return lambda text: _PLACES.sub(told, text)
 
 
 def _shown(value: Any, ways: Mapping[bool, Renaming]) -> Any:

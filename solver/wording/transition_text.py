@@ -104,16 +104,16 @@ def rates_in_words(transition: Transition) -> Iterator[str]:
         yield f"Not promised: {by_set_in_words(transition)}."
 
 
-def by_set_in_words(transition: Transition) -> str:
-    """Returns of whom nothing is promised on the way, and why."""
-    names = few_names(transition.by_set)
+def by_set_in_words(transition: Transition, names: str | None = None) -> str:
+    """Returns of whom nothing is promised on the way, and why; `names`: what stands for theirs."""
+    names = names or few_names(transition.by_set)
     keep = "keeps its rate" if len(transition.by_set) == 1 else "keep their rates"
     return f"that {names} {keep} while partitions come or go; the router deals by state"
 
 
-def shortfall_in_words(short: Shortfall) -> str:
-    """Returns who lacks how much, when, and how many requests that loses."""
-    missing = f"{short.workload} lacks up to {short.missing_rps:,.0f} of {short.required_rps:,.0f} req/s"
+def shortfall_in_words(short: Shortfall, name: str | None = None) -> str:
+    """Returns who lacks how much, when, and how many requests that loses; `name`: what stands for its."""
+    missing = f"{name or short.workload} lacks up to {short.missing_rps:,.0f} of {short.required_rps:,.0f} req/s"
     if short.from_s is None or short.until_s is None:
         return f"{missing} if steps take other times than estimated"
     return f"{missing} from {duration(short.from_s)} to {duration(short.until_s)}: {short.lost_requests:,.0f} requests"

@@ -133,7 +133,7 @@ def test_a_slo_that_a_running_partition_misses_now_moves_its_service():
     plan, report = replan(problem_of(tight), running, move_price=1e5)
     assert report.must_move == report.moved == (slow,)
     assert plan.gpus
-    with pytest.raises(NoPlanError, match=f"at most 0 services may be moved, but {slow} must be"):
+    with pytest.raises(NoPlanError, match=f"{slow}: must be moved, and at most 0 services may be: "):
         replan(problem_of(tight), running, most_moves=0)
 
 

@@ -123,5 +123,5 @@ def test_what_does_not_fit_and_moves_that_are_too_few_are_said():
     assert plan.status is Status.INFEASIBLE
     assert {one.reason for one in plan.unserved} == {"too few GPUs for all workloads, however requests are dealt"}
     tight = [services[0], {**services[1], "slo_ms": 45}]
-    with pytest.raises(NoPlanError, match="at most 0 services may be moved, but w1 must be"):
+    with pytest.raises(NoPlanError, match="w1: must be moved, and at most 0 services may be: "):
         replan(problem_of(tight, **settings), running, most_moves=0)

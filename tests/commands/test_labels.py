@@ -80,6 +80,31 @@ def test_who_forces_a_step_is_told_by_label(file):
     assert "product-photos" not in done.stdout + done.stderr
 
 
+def test_a_plan_that_is_alone_is_told_by_label(file, tmp_path):
+    problem, plan, more = file(), tmp_path / "plan.json", tmp_path / "more.json"
+    assert sliceplan("solve", problem, "-o", plan).returncode == 0
+    shown = sliceplan("show", plan)
+    assert "写真" in shown.stdout
+    assert not any(one.name in shown.stdout for one, _ in zip(shop().workloads, LABELS, strict=False))
+    grown = called().model_copy(
+        update={"workloads": tuple(one.model_copy(update={"rate_rps": 3 * one.rate_rps}) for one in called().workloads)}
+    )
+    write_problem(grown, problem)
+    assert sliceplan("solve", problem, "-o", more).returncode == 0
+    done = sliceplan("transition", plan, more, "--json", tmp_path / "way.json", "-o", tmp_path / "new.json")
+    assert "写真 検索" in done.stdout
+    assert "search-embedding" not in done.stdout
+    assert "写真" not in (tmp_path / "way.json").read_text()
+    assert json.loads((tmp_path / "new.json").read_text())["labels"]["search-embedding"] == "写真 検索"
+
+
+def test_who_is_in_the_way_of_replanning_is_told_by_label(file, tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text(shop_plan().model_dump_json())
+    done = sliceplan("replan", file(slo_ms=1.0), "--running", path)
+    assert done.stderr.startswith("写真 検索: ")
+
+
 def test_a_drawn_plan_is_as_wide_with_labels_as_with_names():
     """A letter of Chinese takes two columns."""
     wide = {one.name: "写真検索画像" * 3 for one in shop().workloads}

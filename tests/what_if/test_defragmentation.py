@@ -63,7 +63,7 @@ def test_a_service_that_may_not_stay_must_be_moved():
     report = defragmentation(other, running, moves=(0, 1))
     none, *rest = report.steps
     assert none.plan is None
-    assert "w0 must be" in none.reason
+    assert "w0: must be" in none.reason
     assert all("w0" in step.moved or step.transition is None for step in rest)
     assert not check(other, rest[-1].plan, shipped_profiles())
 

@@ -37,7 +37,7 @@ def test_a_type_that_does_not_suit_has_its_reason():
     workloads[0]["gpus"] = ["A100-80GB"]
     fleet = [{"gpu": "A100-80GB"}, {"gpu": H100}]
     mix = fleet_mix(problem_of(workloads, fleet=fleet), profiles=[*shipped_profiles(), *second_type()])
-    assert (mix.single[1].cost_per_hour, mix.single[1].reason) == (None, "w0 may not use it (`gpus`)")
+    assert (mix.single[1].cost_per_hour, mix.single[1].reason) == (None, "w0: may not use it (`gpus`)")
     without_profiles = fleet_mix(problem_of(workloads[1:], fleet=fleet), profiles=shipped_profiles())
     assert without_profiles.single[1].cost_per_hour is None
     assert "vgg16" in without_profiles.single[1].reason

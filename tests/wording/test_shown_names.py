@@ -73,12 +73,20 @@ def test_records_in_dataclasses_and_lists_are_made_anew():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("chat is late", "写真 is late"),
-        ("Give chat, chat-2 and chat.", "Give 写真, B and 写真."),
-        ("chats, my-chat, chat-3, chat.x", "chats, my-chat, chat-3, chat.x"),
+        ("chat: is late", "写真: is late"),
+        ("chat, chat-2 and x and 1,003 more: no chat", "写真, B and x and 1,003 more: no chat"),
+        ("A100-80GB/0 chat: takes 5 ms", "A100-80GB/0 写真: takes 5 ms"),
+        ("chat on A100-80GB/n1-0: a share of 5 %", "写真 on A100-80GB/n1-0: a share of 5 %"),
+        ("the turns of chat, x take 5 ms, chat", "the turns of 写真, x take 5 ms, chat"),
+        ("late: chat\nchat: no chat", "late: chat\n写真: no chat"),
+        ("chat is late", "chat is late"),
+        ("chat on A100-80GB is estimated", "chat on A100-80GB is estimated"),
+        ("no chat: chat", "no chat: chat"),
+        ("chats: x", "chats: x"),
+        ("my-chat, chat-3, chat.x: y", "my-chat, chat-3, chat.x: y"),
     ],
 )
-def test_in_sentences_a_name_is_a_word_of_its_own(text, said):
+def test_in_sentences_of_files_names_are_found_in_their_places(text, said):
     assert text_as_shown(text, {"chat": "写真", "chat-2": "B"}) == said
 
 

@@ -8,10 +8,11 @@ from sliceplan.app.jobs.remedies import remedies
 from sliceplan.app.jobs.remedy import Remedy
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
-from sliceplan.app.session.shown import shown_text
+from sliceplan.app.session.shown import names_shown
 from sliceplan.app.widgets.actions import ask, solve_now
 from sliceplan.app.widgets.plan_question import PlanQuestion
 from sliceplan.app.widgets.texts import literal
+from sliceplan.solver.model.naming import naming
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
@@ -51,9 +52,10 @@ def offer_remedies(session: Session, answer: Answer) -> None:
 def offer_ways(session: Session, ways: Sequence[Remedy], key: str) -> None:
     """Draws a button for each way, which makes it the problem, with its plan and what that costs."""
     answer = session.answer
+    called = str if answer is None else names_shown(session, answer.problem)
     for number, way in enumerate(ways):
         st.button(
-            literal(f"{shown_text(session, answer.problem, way.words) if answer else way.words}: {_cost(way.plan)}"),
+            literal(f"{naming(way.sentence, [called(name) for name in way.named])}: {_cost(way.plan)}"),
             key=f"{key}_{number}",
             on_click=_take,
             args=(session, way),

@@ -79,8 +79,8 @@ def _show_answer(session: Session) -> None:
     if result is None:
         return
     if result.value is None:
-        if result.error:
-            st.error(literal(result.error))
+        if result.why_not:
+            st.error(literal(result.why_not))
         elif result.was_cancelled:
             st.info("Stopped before there was a plan.")
         return

@@ -182,8 +182,8 @@ def _ask(session: Session, running: Answer, answer: Answer, options: MoveOptions
 
 def _say_why_not(session: Session) -> None:
     result = session.results.get("transition")
-    if result is not None and result.error:
-        st.error(literal(result.error))
+    if result is not None and result.why_not:
+        st.error(literal(result.why_not))
     elif result is not None and result.was_cancelled:
         st.info("Planning the transition was stopped before there was one.")
 

@@ -68,7 +68,7 @@ def replanned(
         return impossible(say)
     if most_moves is not None and most_moves < len(must_move):
         reason = "their operating points break a limit now, or their GPUs may not be used any more"
-        raise NoPlanError(f"at most {most_moves} services may be moved, but {', '.join(must_move)} must be: {reason}")
+        raise NoPlanError(f"{', '.join(must_move)}: must be moved, and at most {most_moves} services may be: {reason}")
 
     def told(found: SetReplanning, stopped: StopReason) -> Answer:
         answer = found.answer
