@@ -380,6 +380,11 @@ class Problem(ListsInColumns):
         """The label of each service that is not called by its name."""
         return {one.name: one.label for one in self.workloads if one.label is not None and one.label != one.name}
 
+    def name_of(self, written: str) -> str:
+        """Returns the name of the service that people call so, by its label; else what was written."""
+        # A label is never the name of another service.
+        return next((name for name, label in self.labels.items() if label == written), written)
+
     @property
     def service_names(self) -> set[str]:
         """The names of its services."""

@@ -112,6 +112,7 @@ def arrivals_of(texts: Sequence[str], problem: Problem) -> tuple[ArrivalProcess,
         before, is_own, after = text.partition("=")
         is_own = "" if ":" in before else is_own  # a file's name may have an equals sign
         kind = after if is_own else text
+        before = problem.name_of(before)
         try:
             if is_own and before not in names:
                 message = f"is of no service of the problem. {closest(before, names)}"

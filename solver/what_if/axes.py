@@ -35,7 +35,7 @@ def parse_axes(texts: Sequence[str], problem: Problem) -> tuple[Axis, ...]:
     axes: list[Axis] = []
     for text in texts:
         try:
-            axes.append(_parsed(text))
+            axes.append(_of_service(_parsed(text), problem))
         except InputError as error:
             findings += error.findings
     if findings:
@@ -179,6 +179,13 @@ def _parsed(text: str) -> Axis:
         why = str(error) if str(error).startswith("the ") else f"the values cannot be read: expected {WRITTEN}"
         raise InputError([Finding("--axis", text, f"is no axis; {why}")]) from error
     return Axis(kind=known, of=of or None, values=tuple(sorted(set(values))))
+
+
+def _of_service(axis: Axis, problem: Problem) -> Axis:
+    """Returns an axis of a service by its name, whether it was given by that or by its label."""
+    if axis.of is None or axis.kind not in OF_SERVICES:
+        return axis
+    return axis.model_copy(update={"of": problem.name_of(axis.of)})
 
 
 def values_of(written: str) -> list[float]:

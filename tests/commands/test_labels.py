@@ -73,8 +73,9 @@ def test_simulated_services_are_told_by_label_and_written_by_name(file, tmp_path
     assert "search-embedding" in (tmp_path / "services.csv").read_text()
 
 
-def test_who_forces_a_step_is_told_by_label(file):
-    done = sliceplan("sweep", file(), "--axis", "rate:product-photos=1170:4680:1170")
+@pytest.mark.parametrize("written", ["product-photos", "chat encoder, old"])
+def test_who_forces_a_step_is_told_by_label(file, written):
+    done = sliceplan("sweep", file(), "--axis", f"rate:{written}=1170:4680:1170")
     assert done.returncode in (0, 3), done.stderr
     assert "chat encoder, old" in done.stdout + done.stderr
     assert "product-photos" not in done.stdout + done.stderr
@@ -96,6 +97,21 @@ def test_a_plan_that_is_alone_is_told_by_label(file, tmp_path):
     assert "search-embedding" not in done.stdout
     assert "写真" not in (tmp_path / "way.json").read_text()
     assert json.loads((tmp_path / "new.json").read_text())["labels"]["search-embedding"] == "写真 検索"
+
+
+def test_options_take_a_service_by_its_label(file, tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text(shop_plan().model_dump_json())
+    found = []
+    for written in ("search-embedding", "写真 検索"):
+        out = tmp_path / "out.json"
+        done = sliceplan("simulate", file(), path, "--requests", "300", "--arrivals", f"{written}=even", "--json", out)
+        assert done.returncode in (0, 1, 3), done.stderr
+        found.append(json.loads(out.read_text())["services"])
+    assert found[0] == found[1]
+    twice = [part for written in ("search-embedding", "写真 検索") for part in ("--arrivals", f"{written}=even")]
+    done = sliceplan("simulate", file(), path, "--requests", "300", *twice)
+    assert "a second time" in done.stderr
 
 
 def test_who_is_in_the_way_of_replanning_is_told_by_label(file, tmp_path):
