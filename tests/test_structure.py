@@ -172,7 +172,7 @@ def test_every_package_says_what_it_is_for():
 def test_the_tests_of_a_room_are_in_the_folder_of_its_name():
     """Beside them: programs and wholes (attacks, docs, mutation, ...), and what tests share."""
     shared = {"oracles", "problems", "stand_ins", "support"}
-    wholes = {"attacks", "benchmarks", "browser", "docs", "mutation", "published"}
+    wholes = {"attacks", "benchmarks", "browser", "docs", "mutation", "published", "real_gpu"}
     folders = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").glob("*/**/*.py")}
     assert folders <= rooms_of("solver") | {"agent", "app"} | shared | wholes
     for top in ("agent", "app", "exact"):

@@ -112,8 +112,8 @@ def _unstarted(live: LiveNode) -> list[str]:
     of_gpus = [(index, one) for index, gpu in gpus_of(live).items() for one in gpu.services]
     on_cores = [one for cpu in cpus_of(live).values() for one in cpu.services]
     return [
-        *(service_id(index, one.service) for index, one in of_gpus if not one.pids),
-        *(one.name for one in on_cores if not one.pids),
+        *(service_id(index, one.service) for index, one in of_gpus if not one.pids and one.healthy is not False),
+        *(one.name for one in on_cores if not one.pids and one.healthy is not False),
     ]
 
 

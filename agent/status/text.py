@@ -1,6 +1,6 @@
 """The state of a node for a person, on 80 columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...solver.model.words import counted, counted_boards
@@ -58,10 +58,14 @@ def _service_lines(index: int, running: RunningService, report: Report) -> Itera
     service = running.service
     cap = f", at most {service.sm_percent:g} % each" if service.sm_percent is not None else ""
     yield f"  service {service_text(service)} in {place_text(service.start)}{cap}"
-    if service_id(index, service) in report.unstarted:
-        yield "    not started: no template"
-    else:
-        yield f"    pid {', '.join(map(str, running.pids))}"
+    yield _process_line(running.pids, service_id(index, service) in report.unstarted)
+
+
+def _process_line(pids: Sequence[int], unstarted: bool) -> str:
+    """Returns what runs of a service."""
+    if unstarted:
+        return "    not started: no template"
+    return f"    pid {', '.join(map(str, pids))}" if pids else "    ! ended: none of its processes runs any more"
 
 
 def _cpu_lines(name: str, cpu: LiveCpu, report: Report) -> Iterator[str]:
@@ -74,10 +78,7 @@ def _cpu_lines(name: str, cpu: LiveCpu, report: Report) -> Iterator[str]:
     for service in by_place(places):
         running = places[service]
         yield f"  service {service.workload} on {core_text(service)}, {counted(service.threads, 'thread')} a process"
-        if running.name in report.unstarted:
-            yield "    not started: no template"
-        else:
-            yield f"    pid {', '.join(map(str, running.pids))}"
+        yield _process_line(running.pids, running.name in report.unstarted)
         if running.found_on is not None:
             yield f"    ! not confined to them: {running.found_on}"
 

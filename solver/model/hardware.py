@@ -103,6 +103,9 @@ class Gpu(Record):
     max_clock_mhz: Fact | None
     pcie_gen: Fact | None
     mps_max_clients: Fact
+    mps_least_sms: Fact | None = Field(
+        default=None, description="SMs that a client of MPS gets of any share, however small; null: not known"
+    )
     unknown: dict[str, str] = Field(default_factory=dict, description="each figure that is null -> why it is not known")
     mig: MigGeometry | None = Field(description="null: the GPU has no MIG")
 

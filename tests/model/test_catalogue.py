@@ -24,6 +24,9 @@ RENAMED = {
     "RTX PRO 6000 Blackwell SE (96GB)": "RTX-PRO-6000-96GB",
 }
 
+READ_SINCE = ("H200-141GB",)
+"""Of which the placements were read from a board since the facts were written."""
+
 
 @pytest.fixture(scope="module")
 def facts():
@@ -53,7 +56,8 @@ def test_every_mig_profile_of_the_facts_is_there_with_placements_memory_sms_and_
             assert profile.nvml_profile_id == row["nvml_profile_id"]
             for field in ("compute_slices", "memory_gib", "sm_count", "max_count", "engines"):
                 assert getattr(profile, field) == row[field], (fact["name"], row["name"], field)
-            assert len(profile.unverified) == len(row["unverified_fields"])
+            unverified = [] if fact["name"] in READ_SINCE else row["unverified_fields"]
+            assert len(profile.unverified) == len(unverified)
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

@@ -1,8 +1,9 @@
 """
 The GPUs of this node: NVML for MIG, nvidia-smi for the reset that NVML lacks, MPS daemons, and services.
 
-Not tried on hardware yet: it was tested against NVIDIA's binding with the library behind it replaced by the simulated
-node, and with stand-ins for NVIDIA's tools that note what they are told.
+On hardware only reading, MPS and services were tried (docs/explanation/on-a-gpu.md). All of it is tested against
+NVIDIA's binding with the library behind it replaced by the simulated node, and with stand-ins for NVIDIA's tools that
+note what they are told.
 """
 
 import os

@@ -104,6 +104,17 @@ def test_a_service_that_nothing_says_how_to_start_is_named(status, tmp_path):
     assert "not started: no template" in status("--device", f"simulated:{tmp_path / 'node.json'}").output
 
 
+def test_a_service_whose_process_ended_is_not_one_without_a_template(status, tmp_path):
+    node = SimulatedNode.unused({0: "V100-SXM2-16GB"})
+    node.apply(StartService(0, Service("bert")), 10)
+    gpu = node.state()[0]
+    ended = replace(gpu, services=tuple(replace(one, pids=(), healthy=False) for one in gpu.services))
+    write_node(tmp_path / "node.json", NodeRecord({0: ended}))
+    output = status("--device", f"simulated:{tmp_path / 'node.json'}").output
+    assert "! ended: none of its processes runs any more" in output
+    assert "no template" not in output
+
+
 def test_what_was_applied_and_what_the_agent_does_are_shown(status, node_file, tmp_path):
     (tmp_path / "state").mkdir()
     applied = {"when": "2026-11-21T12:00:00Z", "plan": {"source": "https://plans/x", "sha256": "", "sequence": 9}}
