@@ -115,7 +115,7 @@ def test_an_estimate_is_no_source_of_another_and_the_most_alike_type_is_the_firs
     with pytest.raises(InputError, match="it is an estimate itself"):
         to("H100-80GB-SXM", to("A100-40GB"))
     found = nearest("resnet50", CATALOGUE["A100-40GB"], [*PROFILES.values(), to("H100-80GB-SXM")], CATALOGUE)
-    assert [one.gpu for one in found] == [A100, V100]
+    assert [one.gpu for one in found] == [A100, V100, "H200-141GB"]
 
 
 def test_measurements_over_an_estimate_are_measured_again():
