@@ -13,6 +13,7 @@ from ..model.plan import Bound, Plan
 from ..model.problem import Problem
 from ..model.profile import Profile
 from ..model.stop_reason import StopReason
+from ..performance.rule_parts import carries_the_parts
 from ..planners import registry
 from ..planners.planner import Planner
 from .planners import planners_for
@@ -52,9 +53,12 @@ def compare(
     chosen = [registry.planner_named(name) for name in dict.fromkeys(planners or planners_for(problem))]
     task = task_of(problem, profiles, time_limit_s, source, gap)
     rows = _rows(task, chosen, search_s, on_row)
-    rules_are_fixed = problem.settings.mps_rules != "free"
-    keeping = [planner.name for planner in chosen if not (rules_are_fixed and planner.own_batches)]
-    disputed = disputes([row for row in rows if isinstance(row, Plan) and row.planner in keeping])
+    by_the_rules = [row for row in rows if isinstance(row, Plan)]
+    if problem.settings.mps_rules != "free":
+        own = {planner.name for planner in chosen if planner.own_batches}
+        keeping = [row for row in by_the_rules if row.planner not in own]
+        by_the_rules = [row for row in keeping if carries_the_parts(task.resolved, row)]
+    disputed = disputes(by_the_rules)
     stand = [_as_it_stands(row, disputed) for row in rows]
     plans = [row for row in stand if isinstance(row, Plan)]
     not_run = tuple(planner.name for planner in chosen[len(rows) :])

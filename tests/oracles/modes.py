@@ -17,6 +17,8 @@ from sliceplan.solver import api
 from sliceplan.solver.model.errors import NoPlanError
 from sliceplan.solver.model.judged import carried_rps
 from sliceplan.solver.model.plan import Plan, Status
+from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.performance.rule_parts import carries_the_parts
 from sliceplan.solver.planners.registry import planners
 
 HOLDS = (Status.OPTIMAL, Status.FEASIBLE)
@@ -97,7 +99,9 @@ def wrong_plan(asked, problem, plan):
     """Yields what is wrong with a plan and its claims of cost."""
     if plan.status in HOLDS:
         yield from (f"does not hold: {violation}" for violation in asked.kind.wrong(problem, asked.profiles, plan))
-    if problem.settings.mps_rules != "free" and planners()[plan.planner].own_batches:
+    if problem.settings.mps_rules != "free" and (
+        planners()[plan.planner].own_batches or not carries_the_parts(resolve(problem, asked.profiles), plan)
+    ):
         return  # it is no plan of those rules, whose plans are tried
     try:
         strict, loose = (asked.least(problem, missing) for missing in (0.0, LOOSE))

@@ -32,6 +32,10 @@ SETS = (
     "dual bound of the program over all sets of residents that could fit a GPU (solver/exact/mps/columns.py) "
     "and all cuts of MIG: every plan is one of its solutions"
 )
+SETS_BY_THE_RULES = (
+    "dual bound of the program over all sets of residents that could fit a GPU by mps_rules igniter, which fix batch "
+    "sizes and the parts of a service, and all cuts of MIG: every plan that these rules allow is one of its solutions"
+)
 FLUID = (
     "dual bound of the fluid relaxation (solver/exact/mps/program.py): rates split in any way, each resident as "
     "fast as alone on its GPU; neighbours never make it faster, so every plan is one of its solutions"
@@ -187,8 +191,9 @@ def _bound_over_sets(
         answer = solve_cutting_stock(
             resolved, time_limit_s=_left(deadline), shared=by_columns(resolved, shared, columns), fewest_slices=False
         )
+    method = SETS if resolved.problem.settings.mps_rules == "free" else SETS_BY_THE_RULES
     return _Bound(
-        answer.cost_bound, SETS, answer.stopped == StopReason.INFEASIBLE, answer.stopped == StopReason.TIME_LIMIT
+        answer.cost_bound, method, answer.stopped == StopReason.INFEASIBLE, answer.stopped == StopReason.TIME_LIMIT
     )
 
 
