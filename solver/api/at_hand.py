@@ -1,8 +1,9 @@
 """
 The plan and the bound that a planner has at hand without a search, beside what a search finds.
 
-They come before a search with so little time that loading solvers may take all of it, and after one that ended without
-a plan. The plan is checked under all rules of the problem as any other; one that does not hold is not shown.
+They come before a search with so little time that loading solvers may take all of it, and after one that time ended
+without a plan or with its first ones. The plan is checked under all rules of the problem as any other; one that does
+not hold is not shown.
 """
 
 import time
@@ -26,6 +27,9 @@ from .task import Task
 FIRST_S = 1.0
 """Time limits below which what is at hand comes first."""
 
+EARLY_GAP = 0.1
+"""A search that time ends with a gap above this may not have come to plans as good as those at hand."""
+
 AT_HAND_S = 0.5
 """Seconds for what is at hand, also beyond the end of a search: all together are within 1 s of its limit."""
 
@@ -35,8 +39,18 @@ def at_hand_first(task: Task, planner: Planner) -> Plan | None:
     return _within_time(task, planner) if task.left_s < FIRST_S and not unservable(task.resolved) else None
 
 
+def ended_early(plan: Plan) -> bool:
+    """Tells whether time ended a search before what is at hand could be nothing new."""
+    if plan.status is Status.TIMEOUT:
+        return True
+    if plan.search.stopped is not StopReason.TIME_LIMIT or plan.status is not Status.FEASIBLE:
+        return False
+    gap = judged(plan).gap
+    return gap is None or gap > EARLY_GAP
+
+
 def at_hand_last(task: Task, planner: Planner) -> Plan | None:
-    """Returns what is at hand after a search that ended without a plan; what ended the search does not end this too."""
+    """Returns what is at hand after a search that time ended early; what ended the search does not end this too."""
     with interruptible_by(Event()):
         return _within_time(task, planner)
 

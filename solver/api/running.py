@@ -26,7 +26,7 @@ from ..planners.exact_plans.answers import of_known
 from ..planners.planner import Planner
 from ..runtime.interruption import Stopped, Watch, best_so_far
 from ..runtime.progress import report
-from .at_hand import at_hand_first, at_hand_last, better_of
+from .at_hand import at_hand_first, at_hand_last, better_of, ended_early
 from .finishing import finished
 from .task import Task
 
@@ -77,7 +77,7 @@ def planned(task: Task, planner: Planner, known: KnownGpus = NOTHING, on_plan: O
     if first is not None and first.gpus and not with_costs.left_s:
         return first
     plan = _verified(with_costs, planner, known, on_plan)
-    if first is None and plan.status is Status.TIMEOUT:
+    if first is None and ended_early(plan):
         first = at_hand_last(with_costs, planner)
     return plan if first is None else better_of(plan, first)
 

@@ -80,6 +80,32 @@ def test_a_search_that_ends_without_a_plan_leaves_what_is_at_hand_with_its_stop_
     assert check(PROBLEM, plan, shipped_profiles()) == []
 
 
+@pytest.mark.parametrize(
+    ("stopped", "bound_part", "is_looked_at"),
+    [
+        (StopReason.TIME_LIMIT, 0.4, True),
+        (StopReason.TIME_LIMIT, None, True),
+        (StopReason.TIME_LIMIT, 0.95, False),
+        (StopReason.INTERRUPTED, 0.4, False),
+    ],
+)
+def test_a_first_plan_that_time_left_with_a_wide_gap_gives_way_to_a_better_one_at_hand(
+    monkeypatch, stopped, bound_part, is_looked_at
+):
+    dear = api.solve(PROBLEM, "whole-gpu")
+    at_hand = api.solve(PROBLEM, time_limit_s=NO_TIME_S)
+    assert at_hand.cost_per_hour < 0.9 * dear.cost_per_hour
+    bound = UNKNOWN_BOUND if bound_part is None else bounded(bound_part * dear.cost_per_hour)
+    gap = None if bound_part is None else 1 / bound_part - 1
+    update = {"planner": "exact", "bound": bound, "gap": gap, "search": ended(stopped).search}
+    searching(monkeypatch, dear.model_copy(update=update))
+    if bound_part == 0.95:  # it lies above what is at hand, so it must not be compared
+        monkeypatch.setattr(Exact, "at_hand", lambda *_: pytest.fail("what is at hand was looked at"))
+    plan = api.solve(PROBLEM, time_limit_s=30)
+    assert (plan.cost_per_hour == at_hand.cost_per_hour) == is_looked_at
+    assert plan.search.stopped is stopped
+
+
 def test_a_greater_bound_of_the_search_stands(monkeypatch):
     bound = api.solve(PROBLEM).bound
     searching(monkeypatch, ended(bound=bound.model_copy(update={"method": "the search's"})))
