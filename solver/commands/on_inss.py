@@ -1,5 +1,6 @@
 """The commands for models that share given GPUs as InSS has it: what schedulers carry, and training the learned one."""
 
+import time
 from collections.abc import Iterator
 from enum import StrEnum
 from math import inf
@@ -147,6 +148,10 @@ def train_inss(
         512,
         256,
     ),
+    limit_s: Annotated[
+        float | None,
+        typer.Option("--time-limit", min=0.1, max=864_000, help="Begin no episode that ends later; default: no limit."),
+    ] = None,
     keep: Annotated[
         Path | None,
         typer.Option(
@@ -157,6 +162,7 @@ def train_inss(
     ] = None,
 ) -> None:
     """Train InSS' learned scheduler for one set of models and GPUs: soft actor-critic, on one core."""
+    deadline = inf if limit_s is None else time.monotonic() + limit_s
     from ..inss.exact.most_capacity import refuse_unproven
     from ..inss.latency import latencies_of
     from ..inss.learning.actor_file import write_actor
@@ -192,7 +198,13 @@ def train_inss(
                 write_checkpoint(keep, so_far, setting)
 
         trained(
-            training, setting, walk, episodes=episodes, evaluate_every=evaluate_every, after_evaluation=after_evaluation
+            training,
+            setting,
+            walk,
+            episodes=episodes,
+            evaluate_every=evaluate_every,
+            after_evaluation=after_evaluation,
+            deadline=deadline,
         )
     best = max(training.curve, key=lambda one: one.reward)
     say(f"{output}: the actor after {best.episode:,} of {training.episode:,} episodes, reward {best.reward:.2f}.")

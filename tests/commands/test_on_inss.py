@@ -96,6 +96,16 @@ def test_a_training_writes_an_actor_and_goes_on(tmp_path):
     assert_refused(sliceplan("inss", other, "--actor", actor), "was trained for 'mine', which is another problem")
 
 
+def test_a_training_that_time_ends_leaves_an_actor_and_a_checkpoint(tmp_path):
+    kept, actor = tmp_path / "kept.npz", tmp_path / "actor.npz"
+    words = ("train-inss", problem_file(tmp_path), "-o", actor, "--checkpoint", kept, "--hidden", "6", "5")
+    done = sliceplan(*words, "--time-limit", "0.1", "--episodes", "100000")
+    assert done.returncode == 3, done.stderr
+    assert actor.exists()
+    assert "of 0 episodes" in done.stderr or "of 1 episodes" in done.stderr
+    assert "goes on after" in sliceplan(*words, "--episodes", "1").stderr
+
+
 def test_wrong_input_is_refused(tmp_path):
     still = [one.model_dump(mode="json", exclude={"walk"}, exclude_none=True) for one in six_models().models]
     problem = problem_file(tmp_path, models=still)

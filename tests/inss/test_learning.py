@@ -3,6 +3,8 @@
 import io
 import json
 import zipfile
+from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from problems.inss_instances import six_models
 
 from sliceplan.solver.inss.latency import latencies_of
 from sliceplan.solver.inss.learning import arrays_file
+from sliceplan.solver.inss.learning import training as training_module
 from sliceplan.solver.inss.learning.actor_file import read_actor, write_actor
 from sliceplan.solver.inss.learning.checkpoint import read_checkpoint, write_checkpoint
 from sliceplan.solver.inss.learning.environment import Setting
@@ -30,12 +33,22 @@ def setting():
     return Setting(latencies_of(six_models()))
 
 
-def go_on(training, setting, episodes):
+def go_on(training, setting, episodes, deadline=inf):
     trained(
         training, setting, walk_of(setting.latencies.problem), episodes=episodes, evaluate_every=1,
-        after_evaluation=lambda _: None, seconds=20,
+        after_evaluation=lambda _: None, seconds=20, deadline=deadline,
     )  # fmt: skip
     return training
+
+
+@pytest.mark.parametrize(("deadline", "episodes"), [(0, 0), (5, 1), (30, 1), (31, 2), (50, 2), (51, 3), (1e9, 9)])
+def test_no_episode_is_begun_that_would_end_after_the_limit(setting, monkeypatch, deadline, episodes):
+    """Each takes 10 s of this clock, and so does what is between; nothing says how long the first one takes."""
+    now = iter(range(0, 10_000, 10))
+    monkeypatch.setattr(training_module, "time", SimpleNamespace(monotonic=lambda: float(next(now))))
+    training = go_on(begun(setting, SMALL, 1), setting, 9, deadline)
+    assert training.episode == episodes
+    assert training.curve[-1].episode == episodes
 
 
 def in_doubles(network):

@@ -5,8 +5,10 @@ learned from, in which it takes its likeliest choices at the rates of the file. 
 All that a training is stands in `Training`, so that one that was ended goes on as if it had not been (checkpoint.py).
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -80,12 +82,28 @@ def trained(
     evaluate_every: int,
     after_evaluation: Callable[[Training], object],
     seconds: int = SECONDS,
+    deadline: float = inf,
 ) -> None:
-    """Goes on until so many episodes are done in all, or somebody interrupts it; always ends with an evaluation."""
+    """
+    Goes on until so many episodes are done in all, time is over, or somebody interrupts it.
+
+    An episode that has begun is ended, as a training could not go on from the middle of one, and an evaluation comes
+    last. So none is begun that would not be over in time, if it takes as long as the longest before it.
+
+    Parameters
+    ----------
+    deadline
+        As time.monotonic() has it.
+    """
     stop = interruption()
+    longest_s = 0.0
     while training.episode < episodes and not (stop is not None and stop.is_set()):
+        begin = time.monotonic()
+        if begin + longest_s >= deadline:
+            break
         _episode(training, Environment(setting, walk.drawn(seconds, training.draw)))
         training.episode += 1
+        longest_s = max(longest_s, time.monotonic() - begin)
         if training.episode % evaluate_every == 0:
             _evaluate(training, setting, walk.evaluation(seconds))
             after_evaluation(training)
