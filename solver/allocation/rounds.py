@@ -34,7 +34,8 @@ class Round:
 
     percent: float
     turns: tuple[Turn, ...]
-    duty_cycle_ms: float
+    duty_cycle_ms: float | None
+    """None: one service that runs back to back, by the rule of execution and iGniter's model."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class _Figures:
     latency_ms: float
     causes_ms: dict[str, float]
     basis: Quality
+    throughput_rps: float = 0.0
+    """Of a service that runs back to back."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +133,9 @@ class SharedRounds:
             mig_profile=None,
             start=None,
             sm_percent=share.percent,
-            duty_cycle_ms=round_ms,
+            duty_cycle_ms=None if share.duty_cycle_ms is None else round_ms,
             serves=tuple(serves),
-            turns="any" if settings.turns == "any" else "fixed",
+            turns=None if share.duty_cycle_ms is None else "any" if settings.turns == "any" else "fixed",
         )
 
 
@@ -174,6 +177,9 @@ def _carried(share: Round, i: int, figures: Mapping[tuple[int, int], _Figures], 
 
 
 def _round_ms(share: Round, i: int, figures: Mapping[tuple[int, int], _Figures]) -> float:
+    """Returns the length of a round; of a service back to back, after how long the next batch is executed."""
+    if share.duty_cycle_ms is None:
+        return 1000 * share.turns[0].batch / figures[i, 0].throughput_rps
     return max(share.duty_cycle_ms, sum(figures[i, k].latency_ms for k in range(len(share.turns))))
 
 
@@ -209,7 +215,7 @@ def _by_igniter(
             if before is None or latency_ms > before.latency_ms:
                 causes = {cause: float(part[row, i]) for cause, part in prediction.causes_ms.items()}
                 basis = resolved.profiles[models[gpu.rounds[i].turns[k].workload], gpu.gpu].basis("mps")
-                found[i, k] = _Figures(latency_ms, causes, basis)
+                found[i, k] = _Figures(latency_ms, causes, basis, float(prediction.throughput_rps[row, i]))
     return found
 
 

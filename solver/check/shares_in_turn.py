@@ -62,6 +62,8 @@ def wrong_shares_in_turn(
     choices = prod(len(partition.serves) for partition in gpu.partitions)
     if not found and choices > MOST_CHOICES and _all_by_igniter(workloads, gpu, profiles):
         found = [Violation(gpu.id, f"has {choices} choices of who runs at once; at most {MOST_CHOICES} are judged")]
+    if not found and _all_by_igniter(workloads, gpu, profiles):
+        found = list(_not_in_whole_units(gpu, facts))
     yield from found
     if found:
         return
@@ -119,6 +121,16 @@ def _wrong_partition(
         if memory_mib != served.memory_mib:
             message = f"states {served.memory_mib} MiB of memory; problem and profile give {memory_mib}"
             yield Violation(where, message)
+
+
+def _not_in_whole_units(gpu: PlannedGpu, facts: Gpu) -> Iterator[Violation]:
+    """Yields the shares that MPS would round, which tables were measured with, and a model of any share knows not."""
+    unit = facts.mps_unit_percent
+    for partition in gpu.partitions:
+        units = (partition.sm_percent or 0.0) / unit
+        if abs(units - round(units)) > RELATIVE * max(units, 1.0):
+            message = f"has a share of {partition.sm_percent:g} %; shares of a {gpu.gpu} are multiples of {unit:g} %"
+            yield Violation(gpu.id, message)
 
 
 def _memory_mib(owner: Workload, profile: Profile) -> float | None:

@@ -10,7 +10,8 @@ bound is of all plans, however many services take turns on a share (exact/turns/
 of up to three services. Of up to three services these are all, and its optimum is the problem's; of more, its plan may
 cost more than the bound, and then the gap is said. Where neighbours slow each other by gpu-lets' linear model, the
 program tells shares apart by how they press each other (exact_plans/pressed_shares.py), and the bound takes services as
-if alone; so it does not prove the program's optimum. Many services are planned where nobody is known to slow anybody.
+if alone; so it does not prove the program's optimum. Many services are planned where nobody is known to slow anybody,
+or where iGniter's model says how (exact/turns/columns/slowed_gpus.py, crowds.py).
 """
 
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ from ..performance.turns.turn_rule import TurnRule, turn_rule
 from ..runtime.interruption import offer
 from .exact_plans.of_rounds import is_beyond_all, plan_rounds, too_few
 from .exact_plans.pressed_shares import Pressed, greatest_pressure, levels_of, pressed_divisions, slowed_ms
+from .exact_plans.slowed_shares import is_slowed_by_igniter
 from .exact_plans.turning_partitions import MOST_DIVISIONS, divisions, measured_shares, shared_percent, standby_factor
 from .planner import Planner, not_kept_free
 
@@ -73,18 +75,19 @@ class ExactTurns(Planner):
         under_mps = [entry for entry in resolved.fleet if "mps" in entry.sharing]
         shared = dict.fromkeys(entry.gpu.name for entry in under_mps)
         reasons += not_kept_free(resolved, list(shared))
-        slowed = [profile for (_, gpu), profile in resolved.profiles.items() if gpu in shared and profile.interference]
-        if slowed:
-            names = ", ".join(dict.fromkeys(f"{one.model} on {one.gpu}" for one in slowed))
+        by_igniter = [entry.gpu.name for entry in under_mps if is_slowed_by_igniter(resolved, entry)]
+        tables = [f"{model} on {gpu}" for model, gpu in _known_by_tables(resolved) if gpu in by_igniter]
+        if tables:
             reasons.append(
-                f"{self.name} does not plan yet what neighbours slow by iGniter's model, which is known of {names}"
+                f"{self.name} plans what neighbours slow by iGniter's model where that is known of all; of "
+                f"{', '.join(tables)} there are only tables"
             )
-        elif _slowing(resolved) and not _is_of_few(resolved):
+        if _slowing(resolved) and not _is_of_few(resolved):
             reasons.append(
                 f"{self.name} plans what neighbours slow by gpu-lets' model for up to {MOST_SERVICES} services under "
                 "MPS alone, whose memory cannot run out"
             )
-        for entry in under_mps:
+        for entry in (entry for entry in under_mps if entry.gpu.name not in by_igniter):
             if len(divisions(measured_shares(resolved, entry), shared_percent(resolved))) > MOST_DIVISIONS:
                 reasons.append(f"{self.name} knows up to {MOST_DIVISIONS} divisions; {entry.gpu.name} has more")
         return reasons
@@ -118,6 +121,7 @@ def _is_of_few(resolved: ResolvedProblem) -> bool:
     """Tells whether all sets of services on all shares are enumerated."""
     return (
         len(resolved.problem.workloads) <= MOST_SERVICES
+        and not any(is_slowed_by_igniter(resolved, entry) for entry in resolved.fleet)
         and all(entry.sharing == frozenset({"mps"}) for entry in resolved.fleet)
         and not any(_may_run_out(resolved, entry, measured_shares(resolved, entry)) for entry in resolved.fleet)
     )
@@ -131,9 +135,16 @@ def _may_run_out(resolved: ResolvedProblem, entry: FleetType, shares: tuple[floa
     return most * sum(needed[:3]) > entry.facts.memory_mib or most > entry.facts.mps_client_limit(None)
 
 
+def _known_by_tables(resolved: ResolvedProblem) -> list[tuple[str, str]]:
+    """Returns models and GPU types of the problem that tables at shares are known of, and no coefficients."""
+    models = dict.fromkeys(workload.model for workload in resolved.problem.workloads)
+    return [key for key in resolved.tables if key[0] in models and resolved.profiles[key].interference is None]
+
+
 def _slowing(resolved: ResolvedProblem) -> list[NeighbourModel]:
     """Returns gpu-lets' models by which services slow each other; empty: nobody is slowed."""
     shared = {entry.gpu.name for entry in resolved.fleet if "mps" in entry.sharing}
+    shared -= {entry.gpu.name for entry in resolved.fleet if is_slowed_by_igniter(resolved, entry)}
     known = [table.neighbours for (_, gpu), table in resolved.tables.items() if gpu in shared]
     return list({one.model_dump_json(): one for one in known if one is not None}.values())
 

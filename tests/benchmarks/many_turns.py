@@ -6,7 +6,8 @@ How many A100s services need that take turns, how many at least, and how many wi
 
 Rates log-uniform between two requests/s. On MIG instances services of the shipped models with SLOs of 120 to 500 ms; on
 shares under MPS the models of the public tables of an A100, which are not shipped (SLICEPLAN_REFERENCE), with SLOs of
-40 to 200 ms, and nothing without turns, as then nobody plans such shares. With --loss any GPU may fail, with --more so
+40 to 200 ms, and nothing without turns, as then nobody plans such shares; with --sharing igniter four models on V100s
+under MPS that slow each other by iGniter's model, with the same SLOs. With --loss any GPU may fail, with --more so
 many services may need so much more of their rate: partitions are kept free for it, with turns and without. Prints a row
 for each problem; seconds are of the processor.
 """
@@ -28,11 +29,17 @@ from ran_on import RANDOM, say_what_it_ran_on
 
 from sliceplan.solver.api import solve
 
+BY_IGNITER = ("alexnet", "resnet50", "vgg19", "ssd")
+
 
 def services(count, seed, low, high, *, sharing, **settings):
     """Returns a problem; equal services with and without turns."""
     draw = random.Random(seed)
-    models, slo_ms = (MODELS, (120, 500)) if sharing == "mig" else (ON_SHARES, (40, 200))
+    models, slo_ms, entry = {
+        "mig": (MODELS, (120, 500), {"gpu": "A100-80GB", "sharing": ["mig"]}),
+        "mps": (ON_SHARES, (40, 200), {"gpu": "A100-80GB", "sharing": ["mps"]}),
+        "igniter": (BY_IGNITER, (40, 200), {"gpu": "V100-SXM2-16GB", "sharing": ["mps"]}),
+    }[sharing]
     workloads = [
         {
             "model": draw.choice(models),
@@ -41,8 +48,7 @@ def services(count, seed, low, high, *, sharing, **settings):
         }
         for _ in range(count)
     ]
-    fleet = [{"gpu": "A100-80GB", "sharing": [sharing]}]
-    return problem_of(workloads, fleet=fleet, name=f"turns-{count}-{seed}", **settings)
+    return problem_of(workloads, fleet=[entry], name=f"turns-{count}-{seed}", **settings)
 
 
 def main() -> None:
@@ -54,7 +60,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60, help="time limit of each plan")
     parser.add_argument("--latency", choices=["execution", "percentile"], default="execution")
     parser.add_argument("--turns", choices=["fixed", "any"], default="fixed")
-    parser.add_argument("--sharing", choices=["mig", "mps"], default="mig")
+    parser.add_argument("--sharing", choices=["mig", "mps", "igniter"], default="mig")
     parser.add_argument("--loss", action="store_true", help="keep partitions free for a GPU that fails")
     parser.add_argument("--more", type=float, nargs=2, default=(0, 0), help="services, and by which part of their rate")
     given = parser.parse_args()

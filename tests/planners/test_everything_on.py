@@ -39,7 +39,6 @@ FREE_ON_V100 = for_published(SHARED, "everything-free-v100", SHARED.fleet[1:2], 
 PROBLEMS = (*EVERYTHING, TURNING, ON_CUT_GPUS, ON_V100, FREE_ON_V100)
 
 OF_TABLES = (
-    "exact-turns",
     "gpulets",
     "gpulets-ideal",
     "gpulets-int",

@@ -1,11 +1,12 @@
 """
-The partitions of a fleet that services may take turns on: MIG instances, whole GPUs, measured shares under MPS.
+The partitions of a fleet that services may take turns on: MIG instances, whole GPUs, shares under MPS.
 
 A share is one at which a model was measured alone, and a GPU under MPS is divided into any of them that add up to 100.
 All of them are sizes of partitions, and ways to cut a GPU into them, to a search that knows nothing of what they are.
 Of a GPU under MPS memory is counted for a search as if each share had its part of it, and there are no more shares than
 MPS has clients: plans keep both, and bounds know neither. What is kept free for standby processes is no part of a GPU
-that shares divide; each of them takes the memory and the client of a process once more.
+that shares divide; each of them takes the memory and the client of a process once more. Where iGniter's model says how
+services slow each other, shares are of any whole units (slowed_shares.py).
 """
 
 from collections import Counter
@@ -19,10 +20,12 @@ import numpy as np
 from ...exact.mig.patterns import Pattern, patterns_of
 from ...exact.turns.columns.slots import Slots, slots_of
 from ...exact.turns.columns.time_shares import Cut
+from ...exact.turns.columns.unit_shares import UnitShares
 from ...performance.fleet_types import FleetType
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.resolve import ResolvedProblem, usable_points
 from ...performance.turns.turn_rule import TOLERANCE, TurnRule
+from .slowed_shares import is_slowed_by_igniter, shares_alone
 
 MOST_DIVISIONS = 2_000
 """Ways to divide a GPU that are enumerated."""
@@ -42,6 +45,21 @@ class TurningPartitions:
     """All that leave no room for more, of which every plan uses a part."""
     usable_cuts: tuple[Cut, ...]
     """Those that a plan may use."""
+    divided: tuple[UnitShares, ...] = ()
+    """GPU types whose shares iGniter's model says how neighbours slow: any whole units, latencies as if alone."""
+
+    def beside_divided(self, shares: Floats, slot_usd: Floats) -> tuple[Floats, float]:
+        """
+        Returns what each service pays at least on partitions of other kinds, and the greatest worth of their GPUs.
+
+        The second as a part of its GPU's price; `shares` as of `time_shares`, shape (slots, service).
+        """
+        divided = {slot for one in self.divided for slot in one.slots}
+        others = [k for k in range(len(self.slots)) if k not in divided]
+        with np.errstate(invalid="ignore"):
+            pays = np.where(np.isfinite(shares[others]), slot_usd[others, None] * shares[others], np.inf)
+        worth = (sum(slot_usd[k] * number for k, number in cut.counts.items()) / cut.usd for cut in self.cuts)
+        return pays.min(axis=0, initial=np.inf), float(max(worth, default=0.0))
 
 
 def turning_partitions(resolved: ResolvedProblem, rule: TurnRule) -> TurningPartitions:
@@ -50,7 +68,17 @@ def turning_partitions(resolved: ResolvedProblem, rule: TurnRule) -> TurningPart
     percent: list[float | None] = [None] * len(slots)
     cuts = _cuts_of_instances(resolved, slots)
     usable = list(cuts)
+    divided = []
+    for entry in resolved.fleet:
+        if is_slowed_by_igniter(resolved, entry):
+            mps = resolved.mps[entry.gpu.name]
+            own = shares_alone(resolved, mps, rule)
+            divided.append(UnitShares(mps.gpu, entry.price_per_hour, tuple(range(len(slots), len(slots) + len(own)))))
+            slots += own
+            percent += [mps.percent_of(units) for units in range(1, len(own) + 1)]
     for entry in (entry for entry in resolved.fleet if "mps" in entry.sharing):
+        if is_slowed_by_igniter(resolved, entry):
+            continue
         index = {}
         for share in measured_shares(resolved, entry):
             index[share] = len(slots)
@@ -63,7 +91,7 @@ def turning_partitions(resolved: ResolvedProblem, rule: TurnRule) -> TurningPart
             fitting = Counter(division[:clients])
             counts = {index[share]: number for share, number in fitting.items()}
             usable.append(Cut(entry.gpu.name, entry.price_per_hour, counts))
-    return TurningPartitions(tuple(slots), tuple(percent), tuple(cuts), tuple(usable))
+    return TurningPartitions(tuple(slots), tuple(percent), tuple(cuts), tuple(usable), tuple(divided))
 
 
 @cache

@@ -18,7 +18,7 @@ from sliceplan.solver.model.plan import Search, Status
 from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
-from sliceplan.solver.planners.exact_plans import of_rounds
+from sliceplan.solver.planners.exact_plans import cheapest_rounds
 from sliceplan.solver.planners.exact_plans.of_rounds import plan_rounds
 
 MOST = 4
@@ -89,7 +89,7 @@ def test_exchanges_alone_make_a_plan_cheaper_and_it_holds(settings, monkeypatch)
     plan = solve(problem, "exact-turns", time_limit_s=20)
     assert (plan.status, plan.gpus_used) == (Status.OPTIMAL, 1)
     assert not check(problem, plan, shipped_profiles())
-    monkeypatch.setattr(of_rounds, "TRIES", 0)
+    monkeypatch.setattr(cheapest_rounds, "TRIES", 0)
     assert solve(problem, "exact-turns", time_limit_s=20).gpus_used == 2
 
 

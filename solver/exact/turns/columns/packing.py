@@ -67,6 +67,7 @@ class Packing:
     Fills partitions with services at given prices; inside, a service is one of the pieces that its rest is split into.
 
     `replicas`: the least and the greatest number of partitions of each service, shape (service,); inf: any number.
+    `sizes`: indices of the partitions on which rounds are looked for; None: all.
     """
 
     def __init__(
@@ -76,7 +77,9 @@ class Packing:
         rate_rps: Floats,
         rule: TurnRule,
         replicas: tuple[Ints, Floats],
+        sizes: Sequence[int] | None = None,
     ) -> None:
+        self._sizes = range(len(slots)) if sizes is None else sizes
         self._whole, left_rps, pieces = _whole_partitions(slots, slot_usd, rate_rps, replicas)
         self._owner = np.repeat(np.arange(len(rate_rps)), pieces)
         self._is_split = bool(np.any(pieces > 1))
@@ -100,6 +103,11 @@ class Packing:
         """Returns contents with their services in place of pieces."""
         return [replace(one, services=tuple(self._owner[list(one.services)].tolist())) for one in contents]
 
+    def needed_rps(self, content: Content) -> tuple[float, ...]:
+        """Returns what a content of `filled` has to carry of each of its services."""
+        left = self._left_rps[list(content.services)].tolist()
+        return tuple(min(own, rps) for own, rps in zip(left, content.carried_rps, strict=True))
+
     def filled(self, until: float) -> list[Content]:
         """Returns contents that carry the rest of all services; from the moment `until` on they stand alone."""
         waiting = np.flatnonzero(self._left_rps > 0)
@@ -107,7 +115,7 @@ class Packing:
         waiting = waiting[np.argsort(-patience[waiting], kind="stable")]
         found: list[Content] = []
         for first in range(0, waiting.size, AT_ONCE):
-            found += self._fill(waiting[first : first + AT_ONCE], range(len(self._slots)), until, None)
+            found += self._fill(waiting[first : first + AT_ONCE], self._sizes, until, None)
         return found
 
     def improved(self, contents: list[Content], draw: Random) -> list[Content] | None:
@@ -125,6 +133,11 @@ class Packing:
         if self._score(again) < self._score([contents[i] for i in taken]):
             return [one for i, one in enumerate(contents) if i not in taken] + again
         return None
+
+    def refilled(self, contents: Iterable[Content], draw: Random) -> list[Content]:
+        """Returns other contents of the same services, with a little chance."""
+        services = np.array(sorted({w for one in contents for w in one.services}), dtype=np.int64)
+        return self._fill(services, self._sizes, inf, draw) if services.size else []
 
     def exchanged(
         self, contents: Sequence[Content], most_usd: float, draw: np.random.Generator, until: float

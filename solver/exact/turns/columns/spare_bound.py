@@ -14,42 +14,12 @@ may have more of them than else. Taken are the Gamma services that pay most more
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ....performance.interference.prediction import Floats, Ints
-from ....performance.turns.turn_rule import TurnRule
-from .slots import Slots
-from .time_shares import Cut, MostReplicas, cost_bound, greatest_parts, slot_prices, time_shares
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """What services need of partitions at some rates."""
-
-    shares: Floats
-    """Shape (slots, service), as of `time_shares`."""
-    replicas: MostReplicas
-
-    @classmethod
-    def at(cls, slots: Sequence[Slots], rate_rps: Floats, rule: TurnRule, most: Floats) -> "Asked":
-        """Returns it; `most`: replicas of each service, shape (service,), inf: any number."""
-        shares = np.array([time_shares(one, rate_rps, rule) for one in slots])
-        return cls(shares, MostReplicas(most, np.array([greatest_parts(one, rate_rps, rule) for one in slots])))
-
-    def where(self, services: Ints, other: "Asked") -> "Asked":
-        """Returns this with what the other one says of some services."""
-        shares, parts, most = self.shares.copy(), self.replicas.parts.copy(), self.replicas.most.copy()
-        shares[:, services] = other.shares[:, services]
-        parts[:, services] = other.replicas.parts[:, services]
-        most[services] = other.replicas.most[services]
-        return Asked(shares, MostReplicas(most, parts))
-
-    def bound(self, cuts: Sequence[Cut]) -> tuple[float, Floats]:
-        """Returns what any plan costs at least, USD per hour, and the prices of partitions that say so."""
-        slot_usd, replica_usd = slot_prices(self.shares, cuts, self.replicas)
-        return cost_bound(slot_usd, self.shares, cuts, self.replicas, replica_usd), slot_usd
+from ....performance.interference.prediction import Floats
+from .asked import Asked
+from .time_shares import Cut, cost_bound
 
 
 def bound_of_more_rate(asked: Asked, more: Asked, cuts: Sequence[Cut], slot_usd: Floats, services: int) -> float:
