@@ -69,7 +69,7 @@ def test_no_gpu_deals_more_than_it_costs(first):
                 dealt = sum(cheapest(of_service[problem_row(problem, w)], rate) for w, _, rate in gpu)
                 assert dealt <= 1 + 1e-9, (seed, turn, gpu)
                 nearest = max(nearest, dealt)
-            search.run(time.monotonic() + 0.2)
+            search.run(time.monotonic() + 60)
     assert nearest > 0.9
 
 
