@@ -28,7 +28,7 @@ from ..exact.proof import ended
 from ..exact.turns.contents import Contents, all_sets, contents_of
 from ..exact.turns.program import GpuType, TurnsAnswer, bound_of, solve_turns
 from ..model.interference import NeighbourModel
-from ..model.plan import Bound, Plan, Search, Unserved
+from ..model.plan import Bound, Plan, Search, Status, Unserved
 from ..model.problem import Sharing
 from ..model.stop_reason import StopReason
 from ..performance.fleet_types import FleetType
@@ -40,6 +40,7 @@ from .exact_plans.of_rounds import is_beyond_all, plan_rounds, too_few
 from .exact_plans.pressed_shares import Pressed, greatest_pressure, levels_of, pressed_divisions, slowed_ms
 from .exact_plans.slowed_shares import is_slowed_by_igniter
 from .exact_plans.turning_partitions import MOST_DIVISIONS, divisions, measured_shares, shared_percent, standby_factor
+from .exact_plans.without_turns import FOR_ROUNDS, cheaper_of, planned_without_turns
 from .planner import Planner, not_kept_free
 
 MOST_SERVICES = 8
@@ -93,9 +94,15 @@ class ExactTurns(Planner):
         return reasons
 
     def plan(self, resolved: ResolvedProblem, *, time_limit_s: float) -> Plan:
-        if not _is_of_few(resolved):
-            return plan_rounds(resolved, self.name, time_limit_s=time_limit_s)
         begun = monotonic()
+        if not _is_of_few(resolved):
+            if not any(is_slowed_by_igniter(resolved, entry) for entry in resolved.fleet):
+                return plan_rounds(resolved, self.name, time_limit_s=time_limit_s)
+            plan = plan_rounds(resolved, self.name, time_limit_s=FOR_ROUNDS * time_limit_s)
+            left_s = time_limit_s - (monotonic() - begun)
+            if plan.status in (Status.OPTIMAL, Status.INFEASIBLE) or left_s <= 0:
+                return plan
+            return cheaper_of(plan, planned_without_turns(resolved, left_s))
         rate_rps, rule = resolved.required_rps, turn_rule(resolved.problem)
         alone = [_gpu_type(resolved, entry, []) for entry in resolved.fleet]
         cheapest = min(entry.price_per_hour for entry in resolved.fleet)

@@ -97,6 +97,16 @@ def interruption() -> threading.Event | None:
     return _stop.get()
 
 
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Lets a search within another one name answers so far that nobody takes for those of the other."""
+    token = _offers.set(None)
+    try:
+        yield
+    finally:
+        _offers.reset(token)
+
+
 def offer(build: Offer[Any]) -> None:
     """Names the best answer so far, of the type that the search returns; nobody may be interested."""
     offers = _offers.get()

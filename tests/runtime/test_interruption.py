@@ -24,6 +24,7 @@ from sliceplan.solver.runtime.interruption import (
     interruptible_by,
     offer,
     runs_on,
+    unheard,
 )
 from sliceplan.solver.runtime.progress import listening
 
@@ -347,3 +348,18 @@ def test_a_plan_so_far_that_does_not_hold_is_not_shown(monkeypatch):
     assert seen == []
     assert any(text.startswith("a plan so far is not shown: WrongPlanError: it does not hold") for text in heard)
     assert plan.gpus
+
+
+def test_what_a_search_within_names_is_no_answer_of_the_one_around_it():
+    stop, never = threading.Event(), threading.Event()
+
+    def search():
+        offer(lambda _: "around")
+        with unheard():
+            offer(lambda _: "within")
+        stop.set()
+        never.wait(NEVER_S)
+
+    with interruptible_by(stop):
+        assert best_so_far(search, nothing) == "around"
+    never.set()

@@ -10,11 +10,15 @@ from problems.instances import problem_of
 from problems.mps_draws import small_gpus
 from problems.slowed_turn_draws import slowed_turns
 
+from sliceplan.solver.allocation.assembly import without_plan
 from sliceplan.solver.api import check, solve
 from sliceplan.solver.exact.turns.columns.crowds import Crowds, bound_of_crowds
 from sliceplan.solver.exact.turns.columns.unit_shares import UnitShares
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.model.plan import Status
+from sliceplan.solver.model.plan import Bound, Search, Status
+from sliceplan.solver.model.stop_reason import StopReason
+from sliceplan.solver.planners import exact_turns
+from sliceplan.solver.planners.exact_plans.without_turns import cheaper_of
 
 MOST = 2
 
@@ -64,6 +68,51 @@ def test_small_services_share_a_gpu_in_turn_that_would_need_more_without():
     assert (plan.status, plan.gpus_used) == (Status.OPTIMAL, 1)
     assert not check(problem, plan, shipped_profiles())
     assert any(len(part.serves) > 1 for gpu in plan.gpus for part in gpu.partitions)
+
+
+@pytest.mark.parametrize("turns", ["fixed", "any"])
+def test_a_plan_without_turns_is_kept_where_the_search_for_rounds_has_none(turns, monkeypatch):
+    draw = random.Random(5)
+    models = ("alexnet", "resnet50", "vgg19", "ssd")
+    workloads = [
+        {"model": models[i % 4], "rate_rps": draw.uniform(5, 300), "slo_ms": draw.uniform(40, 200)} for i in range(8)
+    ]
+    bound = Bound(cost_per_hour=1.0, gpus=None, method="of all plans")
+    ended = Search(stopped=StopReason.TIME_LIMIT, time_limit_s=1, solver="rounds")
+    monkeypatch.setattr(
+        exact_turns, "plan_rounds", lambda resolved, name, **_: without_plan(
+            resolved, (), planner=name, search=ended, bound=bound
+        )
+    )  # fmt: skip
+    problem = problem_of(workloads, fleet=[V100], turns=turns)
+    plan = solve(problem, "exact-turns", time_limit_s=10)
+    alone = solve(problem_of(workloads, fleet=[V100]), "exact", time_limit_s=10)
+    assert (plan.planner, plan.status, plan.search.solver) == ("exact-turns", Status.FEASIBLE, "rounds")
+    assert (plan.cost_per_hour, plan.bound, plan.prices) == (alone.cost_per_hour, bound, None)
+    assert plan.gap == pytest.approx(alone.cost_per_hour - 1)
+    assert not check(problem, plan, shipped_profiles())
+
+
+@pytest.mark.parametrize(
+    ("with_turns", "without", "kept"), [(10.0, 9.0, 9.0), (10.0, 10.0, 10.0), (9.0, 10.0, 9.0), (None, 10.0, 10.0)]
+)
+def test_the_cheaper_of_two_plans_has_the_bound_of_all(with_turns, without, kept):
+    bound = Bound(cost_per_hour=8.0, gpus=None, method="of all plans")
+    search = Search(stopped=StopReason.TIME_LIMIT, time_limit_s=1, solver="rounds")
+    there = solve(small_services(), "exact-turns", time_limit_s=10)
+
+    def plan(cost, **more):
+        status = Status.TIMEOUT if cost is None else Status.FEASIBLE
+        return there.model_copy(update={"cost_per_hour": cost, "status": status, "search": search, **more})
+
+    best = cheaper_of(plan(with_turns, bound=bound), plan(without, planner="exact", bound=bound_of_exact()))
+    assert (best.cost_per_hour, best.bound, best.planner) == (kept, bound, "exact-turns")
+    assert cheaper_of(there, None) is there
+
+
+def bound_of_exact():
+    """Returns a bound that holds of plans without turns alone."""
+    return Bound(cost_per_hour=9.5, gpus=None, method="without turns")
 
 
 def test_shares_that_slow_each_other_hold_beside_the_worst_of_their_neighbours():
