@@ -3,10 +3,12 @@ Configurations of NVIDIA's Kubernetes device plugin, in a ConfigMap, one for eac
 
 The plugin shares by MPS in one way only (NVIDIA/k8s-device-plugin, README, "With CUDA MPS"): every whole GPU of a
 node is offered `replicas` times, and each client gets 100/replicas percent without its decimals, and total/replicas of
-the memory; never MIG devices. What does not fit that exactly is refused.
+the memory; never MIG devices. MPS rounds that percentage down to whole units of 2 SMs (model/active_threads.py). What
+does not fit that exactly is refused.
 """
 
 from collections.abc import Sequence
+from math import floor
 from typing import Any
 
 from ...model.division import in_turn
@@ -30,6 +32,9 @@ PROCESSES = (
     "The device plugin caps each process at a whole share, so several processes of a service must lower it for "
     "themselves (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE): --format deployments sets it."
 )
+
+EXACT = 1e-9
+"""Part of a unit that is rounding."""
 
 MOST_REPLICAS = 48
 """Clients of one MPS server, a constant of the plugin."""
@@ -167,10 +172,21 @@ def _replicas(gpu: KnownGpu, source: str) -> int | Finding:
         return Finding(source, gpu.id, f"has shares of {shown}; the plugin makes equal ones; {INSTEAD}")
     percent, part = next(iter(shares.items()))
     most = MOST_REPLICAS if _capability(gpu) >= (7, 5) else MOST_REPLICAS_BEFORE_TURING
-    count = next((n for n in range(2, most + 1) if 100 // n == percent and n >= len(gpu.parts)), None)
-    if count is None:
-        message = f"is {percent:g} %; the plugin gives 100/n % without its decimals, n from 2 to {most}; {INSTEAD}"
+    unit = gpu.facts.mps_unit_percent
+    possible = [
+        n for n in range(max(2, len(gpu.parts)), most + 1) if floor(100 // n / unit + EXACT) == round(percent / unit)
+    ]
+    if not possible:
+        message = (
+            f"is {percent:g} %; the plugin gives 100/n % without its decimals, n from 2 to {most}, of which MPS makes "
+            f"whole units of {unit:.4g} %; {INSTEAD}"
+        )
         return Finding(source, f"{gpu.where(part)}.sm_percent", message)
+    # The percentage itself, where that is one, asks nothing of rounding; else the greatest number whose parts of the
+    # memory are enough, which is the same for most GPUs of a node.
+    needed = max(sum(served.memory_mib or 0.0 for served in one.partition.serves) for one in gpu.parts)
+    enough = [n for n in possible if needed <= gpu.facts.memory_mib / n] or possible[:1]
+    count = next((n for n in possible if 100 // n == percent), enough[-1])
     limit = gpu.facts.memory_mib / count
     for one in gpu.parts:
         serves = one.partition.serves

@@ -39,6 +39,18 @@ def test_equal_shares_become_replicas_of_every_gpu():
     assert_golden("device-plugin.yaml", export.files["device-plugin-config.yaml"])
 
 
+@pytest.mark.parametrize(("percent", "replicas"), [(32.5, 3), (12.5, 7), (10, 10), (7.5, 12), (5, 16), (50, None)])
+def test_a_share_that_rounding_makes_of_the_plugins_percentage_is_one_of_its_shares(percent, replicas):
+    """The plugin asks for 33 % of a V100, of which MPS makes 13 units of 2.5 %; three services do not go with two."""
+    if replicas is None:
+        with pytest.raises(InputError, match="n from 2 to 16"):
+            exported("device-plugin", equal_shares(percent))
+        return
+    assert int((100 // replicas) * 40 / 100) * 2.5 == percent
+    (resource,) = configs(equal_shares(percent))[f"mps-{replicas}"]["sharing"]["mps"]["resources"]
+    assert resource["replicas"] == replicas
+
+
 def test_mig_nodes_take_the_mixed_strategy():
     assert configs(single_processes(demo())) == {"mig": {"version": "v1", "flags": {"migStrategy": "mixed"}}}
 
@@ -49,7 +61,7 @@ def test_mig_nodes_take_the_mixed_strategy():
         (demo(), "A100-80GB/0 partitions[0] runs 3 processes through MPS on a 1g.10gb instance"),
         (single_processes(mixed()), "V100-SXM2-16GB/0 has shares of 7.5 %, 10 %, 22.5 %; the plugin makes equal ones"),
         (equal_shares(30), "partitions[0].sm_percent is 30 %; the plugin gives 100/n % without its decimals"),
-        (equal_shares(5), "n from 2 to 16"),
+        (equal_shares(2.5), "n from 2 to 16, of which MPS makes whole units of 2.5 %"),
         (
             changed(equal_shares(25), lambda d: [p.update(sm_percent=50) for p in d["gpus"][1]["partitions"]]),
             "GPUs of mps-node differ in their number of equal shares (V100-SXM2-16GB/1 2, V100-SXM2-16GB/5 4)",
