@@ -68,7 +68,8 @@ def in_comment(labels: Mapping[str, str], workload: str) -> str:
     It ends in a quotation mark or in the name, so that nothing is a continuation of the line.
     """
     label = labels.get(workload)
-    return workload if label is None else f'{workload} "{apart(label)}"'
+    quoted = f'"{label}"'
+    return workload if label is None else f"{workload} {apart(quoted)}"
 
 
 def label_line(labels: Mapping[str, str], workload: str, sign: str = "#") -> list[str]:
