@@ -14,7 +14,8 @@ import csv
 import sys
 from pathlib import Path
 
-MODELS = ("resnet50", "vgg19", "mobilenet", "encoder")
+from models import MODELS
+
 BATCHES = (1, 16)
 TRAFFIC, TIME = "lts__t_sectors.avg.pct_of_peak_sustained_elapsed", "gpu__time_duration.sum"
 

@@ -30,11 +30,11 @@ class Encoder(torch.nn.Module):
         return self.head(self.layers(self.embedding(tokens))[:, 0])
 
 
-MODELS: dict[str, Callable[[], torch.nn.Module]] = {
+BUILT: dict[str, Callable[[], torch.nn.Module]] = {
     "resnet50": torchvision.models.resnet50,
     "vgg19": torchvision.models.vgg19,
-    "mobilenet": torchvision.models.mobilenet_v2,
-    "encoder": Encoder,
+    "mobilenetv2": torchvision.models.mobilenet_v2,
+    "encoder-base-128": Encoder,
 }
 
 
@@ -44,8 +44,8 @@ class Engine:
     def __init__(self, model: str, batches: Iterable[int], as_graph: bool = True) -> None:
         torch.manual_seed(1)
         torch.backends.cudnn.benchmark = False
-        self._module = MODELS[model]().half().eval().cuda()
-        self._tokens = model == "encoder"
+        self._module = BUILT[model]().half().eval().cuda()
+        self._tokens = model == "encoder-base-128"
         if not self._tokens:
             self._module = self._module.to(memory_format=torch.channels_last)
         self._as_graph = as_graph

@@ -33,9 +33,6 @@ from scipy.optimize import curve_fit, nnls
 from sliceplan.solver.model.fit_error import FitError
 from sliceplan.solver.performance.fitting import fit_error
 
-NAMES = {"mobilenet": "mobilenetv2", "encoder": "encoder-base-128"}
-"""Models whose names in profiles are longer."""
-
 LEFT_OUT = 5
 """One mix of so many is left out of the fit that is judged."""
 
@@ -215,7 +212,7 @@ def profile(
 
     errors = {**its.errors, "beside neighbours ms": beside}
     return {
-        "model": NAMES.get(model, model),
+        "model": model,
         "gpu": gpu_type,
         "provenance": {
             "source": f"measured by this project on one {gpu.name}, driver {gpu.driver} (tests/real_gpu/measure.py)",

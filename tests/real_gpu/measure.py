@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import pynvml as nvml
+from models import MODELS
 
 SHARES = (10, 10, 20, 20, 20, 30, 40, 50, 70, 100)
 """Percent of each process; those of a run are 100 at most, the others stand still meanwhile."""
 
 ALONE = (10, 20, 30, 50, 70, 100)
-MODELS = ("resnet50", "vgg19", "mobilenet", "encoder")
 BATCHES = (1, 4, 8, 16, 32)
 
 SETTLE_S, ALONE_S, MIX_S = 0.12, 0.4, 0.6

@@ -13,7 +13,8 @@ import time
 
 import numpy as np
 import torch
-from engine import MODELS, Engine
+from engine import Engine
+from models import MODELS
 
 QUANTILES = (0.01, 0.5, 0.9, 0.99)
 

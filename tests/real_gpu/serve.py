@@ -18,20 +18,21 @@ from typing import Any
 import numpy as np
 import torch
 from engine import Engine
+from traffic import read_workloads
 
 
 def main() -> None:
     """Serves until it is ended."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
     parser.add_argument("--workload", required=True)
-    parser.add_argument("--services", type=Path, required=True, help="JSON: workload -> [model, requests/s]")
+    parser.add_argument("--problem", type=Path, required=True, help="problem that says its model and its rate")
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--traffic", type=Path, required=True, help="folder of the files that begin traffic")
     asked = parser.parse_args()
     with torch.no_grad():
-        model, rate = json.loads(asked.services.read_text())[asked.workload]
-        engine = Engine(model, range(1, asked.batch + 1))
+        (its,) = (one for one in read_workloads(asked.problem) if one["name"] == asked.workload)
+        engine, rate = Engine(its["model"], range(1, asked.batch + 1)), float(its["rate_rps"])
         for batch in range(1, asked.batch + 1):
             for _ in range(5):
                 engine.run(batch)

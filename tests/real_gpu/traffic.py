@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 FIELDS = (
-    *("service", "model", "rate_rps", "slo_ms", "sms_planned", "sms", "batch"),
+    *("service", "model", "rate_rps", "slo_ms", "percent_planned", "sms", "batch"),
     *("predicted_ms", "measured_ms", "requests", "p50_ms", "p99_ms", "late_percent"),
 )
 
@@ -24,9 +25,7 @@ WARM = 20
 
 def main(problem: Path, plan: Path, folder: Path, seconds: float) -> None:
     """Begins the traffic of all services at one moment, waits until the last has ended, and prints CSV."""
-    import yaml
-
-    services = {one["name"]: one for one in yaml.safe_load(problem.read_text())["workloads"]}
+    services = {one["name"]: one for one in read_workloads(problem)}
     begin = time.time() + 1
     name = plan.stem
     part = folder / f"{name}.part"
@@ -37,6 +36,12 @@ def main(problem: Path, plan: Path, folder: Path, seconds: float) -> None:
     writer = csv.DictWriter(sys.stdout, FIELDS)
     writer.writeheader()
     writer.writerows(rows(services, json.loads(plan.read_text()), folder, name))
+
+
+def read_workloads(problem: Path) -> list[dict[str, Any]]:
+    """Returns the services of a problem file."""
+    workloads: list[dict[str, Any]] = yaml.safe_load(problem.read_text())["workloads"]
+    return workloads
 
 
 def rows(services: dict[str, Any], plan: dict[str, Any], folder: Path, name: str) -> list[dict[str, Any]]:
@@ -52,7 +57,7 @@ def rows(services: dict[str, Any], plan: dict[str, Any], folder: Path, name: str
         median, p99 = np.quantile(ms, [0.5, 0.99])
         values = (
             *(asked["name"], asked["model"], asked["rate_rps"], asked["slo_ms"]),
-            *(round(partition["sm_percent"] * 132 / 100), about["sms"], served["batch"]),
+            *(round(partition["sm_percent"], 4), about["sms"], served["batch"]),
             *(round(served["latency_ms"], 3), round(about["batches"][str(served["batch"])][1], 3), len(ms)),
             *(round(median, 2), round(p99, 2), round(100 * float((ms > asked["slo_ms"]).mean()), 3)),
         )
