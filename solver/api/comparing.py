@@ -53,12 +53,11 @@ def compare(
     chosen = [registry.planner_named(name) for name in dict.fromkeys(planners or planners_for(problem))]
     task = task_of(problem, profiles, time_limit_s, source, gap)
     rows = _rows(task, chosen, search_s, on_row)
-    by_the_rules = [row for row in rows if isinstance(row, Plan)]
+    comparable = [row for row in rows if isinstance(row, Plan)]
     if problem.settings.mps_rules != "free":
         own = {planner.name for planner in chosen if planner.own_batches}
-        keeping = [row for row in by_the_rules if row.planner not in own]
-        by_the_rules = [row for row in keeping if carries_the_parts(task.resolved, row)]
-    disputed = disputes(by_the_rules)
+        comparable = [row for row in comparable if row.planner not in own and carries_the_parts(task.resolved, row)]
+    disputed = disputes(comparable)
     stand = [_as_it_stands(row, disputed) for row in rows]
     plans = [row for row in stand if isinstance(row, Plan)]
     not_run = tuple(planner.name for planner in chosen[len(rows) :])

@@ -18,20 +18,20 @@ def carries_the_parts(resolved: ResolvedProblem, plan: Plan) -> bool:
     """
     Tells whether the partitions under MPS of every service carry what iGniter's rules ask of each.
 
-    They do if the k-th greatest capacity is at least the k-th greatest part, for every k. A service with one partition
-    under MPS, or with some that are not under MPS, is taken to.
+    They do if the k-th greatest rate that one carries is at least the k-th greatest part, for every k. A service with
+    one partition under MPS, or with some that are not under MPS, is taken to.
     """
-    capacities: dict[tuple[str, str], list[float]] = {}
+    rates: dict[tuple[str, str], list[float]] = {}
     elsewhere = set()
     for gpu in plan.gpus:
         for partition in gpu.partitions:
             for served in partition.serves:
                 if gpu.sharing == "mps":
-                    capacities.setdefault((served.workload, gpu.gpu), []).append(served.capacity_rps)
+                    rates.setdefault((served.workload, gpu.gpu), []).append(served.carries_rps)
                 else:
                     elsewhere.add(served.workload)
     number = {workload.name: w for w, workload in enumerate(resolved.problem.workloads)}
-    for (name, gpu_type), carried in capacities.items():
+    for (name, gpu_type), carried in rates.items():
         if len(carried) == 1 or name in elsewhere:
             continue
         asked = demands(resolved, resolved.mps[gpu_type], [number[name]])
