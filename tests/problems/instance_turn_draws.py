@@ -115,3 +115,13 @@ def beside_neighbours(seed):
         )
         slowed.append(profile.model_copy(update={"points": points, "neighbours": model}))
     return problem.model_copy(update={"workloads": problem.workloads[:2]}), slowed
+
+
+def small_services(**settings):
+    """Twelve services that need a part of a partition each."""
+    workloads = [
+        {"model": model, "rate_rps": rate, "slo_ms": slo_ms}
+        for model in ("resnet50", "vgg16", "mobilenetv2")
+        for rate, slo_ms in ((3, 200), (12, 250), (30, 400), (45, 150))
+    ]
+    return problem_of(workloads, **{"turns": "fixed", **settings})

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 from oracles.turns_with_spares import fewest_with_spares
-from problems.instance_turn_draws import ON_INSTANCES, WITH_SHARES, turning_on_instances
+from problems.instance_turn_draws import ON_INSTANCES, WITH_SHARES, small_services, turning_on_instances
 from problems.instances import problem_of
 
 from sliceplan.solver.api import SimulationSettings, check, simulate, solve
@@ -45,15 +45,6 @@ def test_no_plan_that_keeps_enough_free_costs_less_than_the_bound_and_no_plan_le
             assert plan.status is not Status.INFEASIBLE, seed
             assert (plan.bound.gpus or 0) <= best, seed
     assert proven >= 2
-
-
-def small_services(**settings):
-    workloads = [
-        {"model": model, "rate_rps": rate, "slo_ms": slo_ms}
-        for model in ("resnet50", "vgg16", "mobilenetv2")
-        for rate, slo_ms in ((3, 200), (12, 250), (30, 400), (45, 150))
-    ]
-    return problem_of(workloads, **{"turns": "fixed", **settings})
 
 
 def test_rounds_of_a_lost_gpu_have_partitions_elsewhere_and_that_is_one_gpu_more_at_least():

@@ -1,12 +1,11 @@
 """Services that take turns on partitions that are packed by prices, planned with a bound of all plans."""
 
-from functools import cache
 from math import inf
 
 import numpy as np
 import pytest
 from oracles.turns_on_instances import fewest_gpus
-from problems.instance_turn_draws import ON_INSTANCES, WITH_SHARES, turning_on_instances
+from problems.instance_turn_draws import ON_INSTANCES, WITH_SHARES, small_services, turning_on_instances
 from problems.instances import problem_of
 
 from sliceplan.solver.allocation.assembly import without_plan
@@ -22,17 +21,6 @@ from sliceplan.solver.planners.exact_plans import cheapest_rounds
 from sliceplan.solver.planners.exact_plans.of_rounds import plan_rounds
 
 MOST = 4
-
-
-@cache
-def small_services(**settings):
-    """Twelve services that need a part of a partition each."""
-    workloads = [
-        {"model": model, "rate_rps": rate, "slo_ms": slo_ms}
-        for model in ("resnet50", "vgg16", "mobilenetv2")
-        for rate, slo_ms in ((3, 200), (12, 250), (30, 400), (45, 150))
-    ]
-    return problem_of(workloads, **{"turns": "fixed", **settings})
 
 
 @pytest.mark.parametrize("limited", [False, True])
