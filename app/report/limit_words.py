@@ -56,6 +56,11 @@ REASONS = (
         "The services would cost this much even if each had its share of a GPU to itself, which turns cannot beat.",
     ),
     (
+        "least share of a partition's time that each service needs",
+        "Each service needs a part of the time of a partition, however services take turns there, and each kind of "
+        "partition has a price such that no way to divide a GPU is worth more than the GPU.",
+    ),
+    (
         "integer program over all divisions and contents of shares",
         f"Of all ways to divide the GPUs and to fill what they are divided into, {NOT_RULED_OUT}",
     ),

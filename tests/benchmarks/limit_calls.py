@@ -218,6 +218,8 @@ def fits(command: str, family: str) -> bool:
 
     if command.startswith("inss:") or family == "inss":
         return command.startswith("inss:") and family == "inss"
+    if family.startswith("turns"):
+        return command == "solve:exact-turns"
     if command == "replan":
         return family in ON_MIG
     if command == "price":

@@ -11,6 +11,8 @@ Families, random but seeded (growth.py has the first three):
     few-mig     mig, with two thirds of the GPUs that it needs
     few-mps     mps, with half of the GPUs that it needs
     infeasible  mig, with a tenth of the GPUs that it needs
+    turns       services of 1 to 50 requests/s that take turns on A100s cut by MIG (many_turns.py)
+    turns-mps   such services on V100s under MPS, which slow each other by iGniter's model
     inss        models like the six of the shipped InSS problem on 0.3 GPUs each (at most 1,000 models; `inss` alone)
 """
 
@@ -19,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from growth import repeated_table
+from many_turns import services
 from problems.igniter_instances import FLEET, V100, random_mps_problem
 from problems.inss_instances import alike
 from problems.instances import problem_of, random_problem
@@ -71,6 +74,8 @@ FAMILIES: dict[str, Callable[[int, int], Any]] = {
     "few-mig": lambda count, seed: few(random_problem(count, seed), "A100-80GB", 0.28),
     "few-mps": lambda count, seed: few(random_mps_problem(count, seed), V100, 0.15),
     "infeasible": lambda count, seed: few(random_problem(count, seed), "A100-80GB", 0.04),
+    "turns": lambda count, seed: services(count, seed, 1, 50, sharing="mig", turns="fixed"),
+    "turns-mps": lambda count, seed: services(count, seed, 1, 50, sharing="igniter", turns="fixed"),
     "inss": of_inss,
 }
 

@@ -14,6 +14,7 @@ from oracles.mps_oracle import STRICT, Oracle, TooLargeError
 from problems.instance_turn_draws import WITH_SHARES, turning_on_instances
 from problems.mig_draws import small_problem
 from problems.mps_draws import drawn, small_gpus
+from problems.slowed_turn_draws import slowed_turns
 from problems.turn_draws import turning_problem
 from support.clock import time_for
 
@@ -56,6 +57,7 @@ KINDS = {
     "mps": (drawn, Exact(), least_by_mps),
     "turns": (turning_problem, ExactTurns(), unknown),
     "turns-beside-instances": (lambda seed: turning_on_instances(seed, kinds=WITH_SHARES), ExactTurns(), unknown),
+    "turns-beside-neighbours": (lambda seed: slowed_turns(seed)[:2], ExactTurns(), unknown),
 }
 
 
@@ -94,8 +96,9 @@ def test_whenever_time_runs_out_nothing_false_is_said_and_the_search_ends(kind):
     assert planned >= 10
 
 
-@pytest.mark.parametrize("kind", ["mig", "mps"])
+@pytest.mark.parametrize("kind", ["mig", "mps", "turns-beside-neighbours"])
 def test_what_is_at_hand_ends_too_whenever_time_runs_out(kind):
+    """With turns, the plans are of the problem in which nobody takes any."""
     draw, planner, least = KINDS[kind]
     with small_gpus():
         for seed in range(6):

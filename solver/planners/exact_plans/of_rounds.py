@@ -50,6 +50,9 @@ MOST_ALIKE = 4
 SURROUNDINGS = 2
 """How often shares are packed as in the surroundings on the GPUs that were dealt before."""
 
+MOST_FOR_DIVISIONS = 50
+"""Services that slow each other of which a program looks at divisions of GPUs: of more the bound by crowds is above."""
+
 PARTS_OF_EVEN = 0.5, 0.75, 1.0, 1.25, 1.5
 """Sizes of shares on which rounds are looked for, as parts of what each has if they are alike."""
 
@@ -65,7 +68,8 @@ def plan_rounds(resolved: ResolvedProblem, planner: str, *, time_limit_s: float)
     least = np.array([one.min_replicas for one in resolved.problem.workloads])
     most = np.array([float(one.max_replicas or inf) for one in resolved.problem.workloads])
     lattice, asked = cost_lattice(resolved), Asked.at(slots, rate_rps, rule, most)
-    bound, slot_usd = asked.bound(cuts, partitions.divided)
+    many_beside = partitions.are_all_divided and len(rate_rps) > MOST_FOR_DIVISIONS
+    bound, slot_usd = (0.0, partitions.by_units()) if many_beside else asked.bound(cuts, partitions.divided)
     bound = lattice.next_cost(bound)
     if partitions.divided:
         crowds = [crowds_of(resolved, entry, rule) for entry in resolved.fleet if is_slowed_by_igniter(resolved, entry)]

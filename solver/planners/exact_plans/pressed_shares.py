@@ -17,6 +17,8 @@ import numpy as np
 
 from ...model.interference import NeighbourModel
 from ...performance.interference.solo_tables import SoloPoint, SoloTable
+from ...performance.resolve import ResolvedProblem
+from .slowed_shares import is_slowed_by_igniter
 
 LEVELS = 4
 """Pressures that are told apart, besides none at all."""
@@ -31,6 +33,14 @@ class Pressed:
     """Pressure that no service on it exceeds; -inf: none of which anything is known."""
     bears: float = -inf
     """Pressure that no neighbour exceeds."""
+
+
+def slowing_models(resolved: ResolvedProblem) -> list[NeighbourModel]:
+    """Returns gpu-lets' models by which services slow each other; empty: nobody is slowed."""
+    shared = {entry.gpu.name for entry in resolved.fleet if "mps" in entry.sharing}
+    shared -= {entry.gpu.name for entry in resolved.fleet if is_slowed_by_igniter(resolved, entry)}
+    known = [table.neighbours for (_, gpu), table in resolved.tables.items() if gpu in shared]
+    return list({one.model_dump_json(): one for one in known if one is not None}.values())
 
 
 def pressure(model: NeighbourModel, point: SoloPoint) -> float:

@@ -48,6 +48,18 @@ class TurningPartitions:
     divided: tuple[UnitShares, ...] = ()
     """GPU types whose shares iGniter's model says how neighbours slow: any whole units, latencies as if alone."""
 
+    @property
+    def are_all_divided(self) -> bool:
+        """Whether there are no others."""
+        return sum(len(one.slots) for one in self.divided) == len(self.slots)
+
+    def by_units(self) -> Floats:
+        """Returns prices of shares by their units, USD per hour, shape (slots,); 0: of partitions of other kinds."""
+        usd = np.zeros(len(self.slots))
+        for one in self.divided:
+            usd[list(one.slots)] = one.usd * np.arange(1, len(one.slots) + 1) / len(one.slots)
+        return usd
+
     def beside_divided(self, shares: Floats, slot_usd: Floats) -> tuple[Floats, float]:
         """
         Returns what each service pays at least on partitions of other kinds, and the greatest worth of their GPUs.
@@ -142,7 +154,8 @@ def measured_shares(resolved: ResolvedProblem, entry: FleetType) -> tuple[float,
     return tuple(sorted({share for table in tables for share in table.shares if share <= room}))
 
 
-def _of_instances(resolved: ResolvedProblem, k: int, rule: TurnRule) -> Slots:
+def points_of_instances(resolved: ResolvedProblem, k: int) -> Sequence[Points]:
+    """Returns what all workloads achieve in one process on the partitions of a size, `k`: its index."""
     size = resolved.sizes[k]
 
     def points(w: int) -> Points:
@@ -154,11 +167,16 @@ def _of_instances(resolved: ResolvedProblem, k: int, rule: TurnRule) -> Slots:
         memory = usable.memory_mib if own is None else np.full(usable.batch.size, own)
         return usable.batch, usable.latency_ms, memory
 
+    return _looked_up(resolved, points)
+
+
+def _of_instances(resolved: ResolvedProblem, k: int, rule: TurnRule) -> Slots:
+    size = resolved.sizes[k]
     memory_mib = size.mig.memory_mib if size.mig else resolved.fleet_by_name[size.gpu].facts.memory_mib
     return slots_of(
         size.gpu,
         size.name,
-        _looked_up(resolved, points),
+        points_of_instances(resolved, k),
         alone_rps=resolved.capacity_rps[:, k],
         rate_rps=resolved.required_rps,
         rule=rule,
@@ -166,7 +184,9 @@ def _of_instances(resolved: ResolvedProblem, k: int, rule: TurnRule) -> Slots:
     )
 
 
-def _of_share(resolved: ResolvedProblem, entry: FleetType, share: float, rule: TurnRule) -> Slots:
+def points_of_share(resolved: ResolvedProblem, entry: FleetType, share: float) -> Sequence[Points]:
+    """Returns what all workloads achieve alone on a share at which models were measured."""
+
     def points(w: int) -> Points:
         workload = resolved.problem.workloads[w]
         table = resolved.tables.get((workload.model, entry.gpu.name))
@@ -177,11 +197,15 @@ def _of_share(resolved: ResolvedProblem, entry: FleetType, share: float, rule: T
         own = np.nan if workload.memory_mib is None else workload.memory_mib
         return batch.astype(np.int64), latency_ms.astype(np.float64), np.full(len(known), own)
 
+    return _looked_up(resolved, points)
+
+
+def _of_share(resolved: ResolvedProblem, entry: FleetType, share: float, rule: TurnRule) -> Slots:
     none = np.zeros(len(resolved.required_rps))
     return slots_of(
         entry.gpu.name,
         f"{share:g} %",
-        _looked_up(resolved, points),
+        points_of_share(resolved, entry, share),
         alone_rps=none,
         rate_rps=resolved.required_rps,
         rule=rule,

@@ -8,13 +8,15 @@ nothing is proven yet, and the cheaper plan is kept. What it proves holds of pla
 over.
 """
 
-from dataclasses import replace
+from time import monotonic
 
 from ...model.plan import Plan, Status
 from ...performance.resolve import ResolvedProblem
 from ...runtime.interruption import unheard
 from ..exact import Exact
 from .answers import with_bound
+from .of_rounds import plan_rounds
+from .turns_at_hand import is_planned_without_turns
 
 FOR_ROUNDS = 0.75
 """Part of the time that the search for rounds may take."""
@@ -23,10 +25,19 @@ OF_THE_REST = 0.8
 """Part of what is left then that the search without turns may take: some ends a little later, and its plan counts."""
 
 
+def plan_rounds_or_none(resolved: ResolvedProblem, planner: str, *, time_limit_s: float) -> Plan:
+    """Returns the cheapest plan that was found with turns or without, with a bound of all plans."""
+    begun = monotonic()
+    plan = plan_rounds(resolved, planner, time_limit_s=FOR_ROUNDS * time_limit_s)
+    left_s = time_limit_s - (monotonic() - begun)
+    if plan.status in (Status.OPTIMAL, Status.INFEASIBLE) or left_s <= 0:
+        return plan
+    return cheaper_of(plan, planned_without_turns(resolved, left_s))
+
+
 def planned_without_turns(resolved: ResolvedProblem, time_limit_s: float) -> Plan | None:
     """Returns the cheapest plan without turns that was found; None: there is none, or `exact` plans none."""
-    settings = resolved.problem.settings.model_copy(update={"turns": "none"})
-    if Exact().refuses(replace(resolved, problem=resolved.problem.model_copy(update={"settings": settings}))):
+    if not is_planned_without_turns(resolved):
         return None
     # What it names on the way has a bound of its own: it is not to be shown as a plan with turns.
     with unheard():

@@ -7,7 +7,8 @@ from sliceplan.solver.exact.capacity import answer as capacity_answer
 from sliceplan.solver.exact.fleet import decomposition, fleet_by_prices, fleet_by_sets, fleet_by_surroundings
 from sliceplan.solver.exact.fleet import spare_fleet as spares
 from sliceplan.solver.exact.shared_capacity import answer as shared_answer
-from sliceplan.solver.planners import exact_pulp, exact_turns, migserving
+from sliceplan.solver.planners import exact_pulp, migserving
+from sliceplan.solver.planners.exact_plans import of_contents, of_rounds, turns_at_hand
 
 METHODS = (
     *(decomposition.PRICES, decomposition.WHOLE, fleet_by_prices.PRICES),
@@ -18,8 +19,12 @@ METHODS = (
         capacity_answer.METHOD,
         shared_answer.METHOD,
         exact_pulp.METHOD,
-        exact_turns.METHOD,
-        exact_turns.ALL_CONTENTS,
+        of_contents.METHOD,
+        of_contents.ALL_CONTENTS,
+        turns_at_hand.PARTS,
+        of_rounds.METHOD,
+        of_rounds.METHOD_WITH_FREE,
+        of_rounds.METHOD_BESIDE,
         migserving.PAPER_BOUND,
     ),
 )

@@ -16,6 +16,7 @@ from sliceplan.solver.model.stop_reason import StopReason
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.turns.turn_rule import TurnRule
 from sliceplan.solver.planners import exact_turns
+from sliceplan.solver.planners.exact_plans import of_contents
 from sliceplan.solver.planners.exact_plans.turning_partitions import _of_share, divisions, measured_shares
 
 OTHERS = ("sbp", "sbp-half", "gpulets", "self-tuning")
@@ -200,7 +201,7 @@ def test_a_service_takes_turns_on_shares_of_gpus_that_it_may_use(gpus, rounds):
 
 def test_a_search_that_is_given_up_says_its_bound(monkeypatch):
     offers = []
-    monkeypatch.setattr(exact_turns, "offer", offers.append)
+    monkeypatch.setattr(of_contents, "offer", offers.append)
     problem = a100_problem((2400, 0, 0, 0, 2400))
     found = exact_turns.ExactTurns().plan(resolve(problem, a100_profiles()), time_limit_s=20)
     given_up = offers[0](StopReason.INTERRUPTED)

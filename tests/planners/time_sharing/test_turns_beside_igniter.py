@@ -12,13 +12,16 @@ from problems.slowed_turn_draws import slowed_turns
 
 from sliceplan.solver.allocation.assembly import without_plan
 from sliceplan.solver.api import check, solve
+from sliceplan.solver.api.finishing import finish_plan
 from sliceplan.solver.exact.turns.columns.crowds import Crowds, bound_of_crowds
 from sliceplan.solver.exact.turns.columns.unit_shares import UnitShares
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.plan import Bound, Search, Status
 from sliceplan.solver.model.stop_reason import StopReason
-from sliceplan.solver.planners import exact_turns
+from sliceplan.solver.performance.resolve import resolve
+from sliceplan.solver.planners.exact_plans import without_turns
 from sliceplan.solver.planners.exact_plans.without_turns import cheaper_of
+from sliceplan.solver.planners.exact_turns import ExactTurns
 
 MOST = 2
 
@@ -80,17 +83,18 @@ def test_a_plan_without_turns_is_kept_where_the_search_for_rounds_has_none(turns
     bound = Bound(cost_per_hour=1.0, gpus=None, method="of all plans")
     ended = Search(stopped=StopReason.TIME_LIMIT, time_limit_s=1, solver="rounds")
     monkeypatch.setattr(
-        exact_turns, "plan_rounds", lambda resolved, name, **_: without_plan(
+        without_turns, "plan_rounds", lambda resolved, name, **_: without_plan(
             resolved, (), planner=name, search=ended, bound=bound
         )
     )  # fmt: skip
-    problem = problem_of(workloads, fleet=[V100], turns=turns)
-    plan = solve(problem, "exact-turns", time_limit_s=10)
+    problem, profiles = problem_of(workloads, fleet=[V100], turns=turns), shipped_profiles()
+    found = ExactTurns().plan(resolve(problem, profiles), time_limit_s=10)
+    plan = finish_plan(problem, found, profiles)
     alone = solve(problem_of(workloads, fleet=[V100]), "exact", time_limit_s=10)
     assert (plan.planner, plan.status, plan.search.solver) == ("exact-turns", Status.FEASIBLE, "rounds")
     assert (plan.cost_per_hour, plan.bound, plan.prices) == (alone.cost_per_hour, bound, None)
     assert plan.gap == pytest.approx(alone.cost_per_hour - 1)
-    assert not check(problem, plan, shipped_profiles())
+    assert not check(problem, plan, profiles)
 
 
 @pytest.mark.parametrize(

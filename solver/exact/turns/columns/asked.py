@@ -9,7 +9,7 @@ import numpy as np
 from ....performance.interference.prediction import Floats, Ints
 from ....performance.turns.turn_rule import TurnRule
 from .slots import Slots
-from .time_shares import Cut, MostReplicas, cost_bound, greatest_parts, slot_prices, time_shares
+from .time_shares import Cut, MostReplicas, cost_bound, greatest_parts, time_shares
 from .unit_shares import UnitShares, dearest_of, is_worth_more
 
 ROUNDS = 3
@@ -44,6 +44,8 @@ class Asked:
 
         `divided`: GPU types beside the cuts, whose divisions are added as prices ask for them.
         """
+        from .slot_prices import slot_prices  # loading its solver takes longer than a short time limit
+
         known = [*cuts, *(cut for one in divided for cut in one.alike())]
         best, prices = -inf, np.zeros(len(self.shares))
         for _ in range(ROUNDS if divided else 1):
