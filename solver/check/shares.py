@@ -22,6 +22,7 @@ from ..performance.interference.residents import Resident, predict_each
 from .basis import basis_beside
 from .latency import OnPartitions, execution_may_take_ms, held_ms, promise_in_words, promised_rps
 from .shares_in_turn import are_judged_here, wrong_shares_in_turn
+from .smallest_share import below_the_smallest
 from .violation import NOT_AT_ANY_RATE, RELATIVE, Violation, close
 
 FAR_TOO_LARGE = 10**9
@@ -167,6 +168,8 @@ def _wrong_partition(
             f"has a share of {partition.sm_percent:g} %; shares of a {gpu.gpu} are multiples of {unit:g} % "
             f"(2 of its {facts.sm_count.value:g} SMs)",
         )
+    else:
+        yield from below_the_smallest(where, partition.sm_percent, facts)
     if len(partition.serves) > 1:
         yield Violation(where, "serves several workloads; without a duty cycle a share serves one")
     owner = workloads.get(served.workload)

@@ -21,6 +21,7 @@ from ..performance.interference.residents import Resident, predict_each
 from ..performance.interference.solo_tables import SoloTable, alpha
 from .basis import basis_beside
 from .latency import execution_may_take_ms
+from .smallest_share import below_the_smallest
 from .turns import wrong_operation, wrong_round
 from .violation import RELATIVE, Violation, close
 
@@ -64,6 +65,8 @@ def wrong_shares_in_turn(
         found = [Violation(gpu.id, f"has {choices} choices of who runs at once; at most {MOST_CHOICES} are judged")]
     if not found and _all_by_igniter(workloads, gpu, profiles):
         found = list(_not_in_whole_units(gpu, facts))
+    if not found:
+        found = list(_below_the_smallest(gpu, facts))
     yield from found
     if found:
         return
@@ -131,6 +134,12 @@ def _not_in_whole_units(gpu: PlannedGpu, facts: Gpu) -> Iterator[Violation]:
         if abs(units - round(units)) > RELATIVE * max(units, 1.0):
             message = f"has a share of {partition.sm_percent:g} %; shares of a {gpu.gpu} are multiples of {unit:g} %"
             yield Violation(gpu.id, message)
+
+
+def _below_the_smallest(gpu: PlannedGpu, facts: Gpu) -> Iterator[Violation]:
+    for partition in gpu.partitions:
+        where = f"{gpu.id} {', '.join(served.workload for served in partition.serves)}"
+        yield from below_the_smallest(where, partition.sm_percent or 0.0, facts)
 
 
 def _memory_mib(owner: Workload, profile: Profile) -> float | None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from operator import attrgetter
 
-from ..model.catalogue import load_catalogue
 from ..model.interference import Interference
 from ..model.plan import Partition, Plan, PlannedGpu, Served
 from ..model.problem import Problem, Sharing
@@ -20,11 +19,9 @@ class CaveatKind(IntEnum):
     """The profile was carried over from another GPU type."""
     UNDISTURBED = 1
     """Services share a GPU by MPS, and how they disturb each other is not known."""
-    MORE_THAN_ITS_SHARE = 2
-    """The hardware gives a client of MPS more than its share."""
-    EXTRAPOLATED = 3
+    EXTRAPOLATED = 2
     """The operating point lies outside of what was measured."""
-    PLANNED_WITHOUT = 4
+    PLANNED_WITHOUT = 3
     """The fleet allows a kind of sharing of which nothing is known for a model."""
 
 
@@ -38,9 +35,8 @@ class Caveat:
 
 def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[Caveat]:
     """
-    Returns one for each service on a GPU whose prediction extrapolates, one for each GPU that has shares smaller than
-    its hardware gives, one for each estimated profile, and one for each kind of sharing that the fleet allows and
-    nothing is known of; in order of gravity.
+    Returns one for each service on a GPU whose prediction extrapolates, one for each estimated profile, and one for
+    each kind of sharing that the fleet allows and nothing is known of; in order of gravity.
 
     Parameters
     ----------
@@ -60,7 +56,6 @@ def caveats(problem: Problem, plan: Plan, profiles: Iterable[Profile]) -> list[C
     return [
         *(Caveat(CaveatKind.ESTIMATED, text) for text in _estimated(problem, plan, by_key)),
         *(Caveat(CaveatKind.UNDISTURBED, text) for text in _undisturbed(problem, plan, by_key)),
-        *(Caveat(CaveatKind.MORE_THAN_ITS_SHARE, text) for text in _more_than_their_shares(plan)),
         *beyond_measured,
         *(Caveat(CaveatKind.PLANNED_WITHOUT, text) for text in _planned_without(problem, by_key)),
     ]
@@ -104,30 +99,6 @@ def _estimated(problem: Problem, plan: Plan, by_key: Mapping[tuple[str, str], Pr
         f"{f', {margin:.0%} added to its times' if margin else ''}; it was not measured there"
         for model, on, measured_on, margin in found
     ]
-
-
-def _more_than_their_shares(plan: Plan) -> Iterator[str]:
-    """Yields each GPU on which some clients of MPS get more SMs than their shares, and how much that is together."""
-    catalogue = load_catalogue()
-    for gpu in plan.gpus:
-        facts = catalogue.get(gpu.gpu)
-        if gpu.sharing != "mps" or facts is None or facts.mps_least_sms is None:
-            continue
-        least = 100 * facts.mps_least_sms.value / facts.sm_count.value
-        shares = [part.sm_percent or 0.0 for part in gpu.partitions]
-        small = {
-            served.workload: None
-            for part, share in zip(gpu.partitions, shares, strict=True)
-            for served in part.serves
-            if share < least * (1 - 1e-9)
-        }
-        if small:
-            together = sum(max(share, least) for share in shares)
-            sms = f"{facts.mps_least_sms.value:g} SMs of this GPU, {least:.3g} %"
-            yield (
-                f"{', '.join(small)} on {gpu.id}: a client of MPS gets at least {sms}; with that its shares are "
-                f"{together:.4g} %"
-            )
 
 
 def _planned_without(problem: Problem, by_key: Mapping[tuple[str, str], Profile]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """GPUs as the catalogue describes them: sizes and MIG geometry, each with its source."""
 
-from math import floor
+from math import ceil, floor
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -137,6 +137,21 @@ class Gpu(Record):
         An active thread percentage is rounded down to whole units (active_threads.py).
         """
         return 100 / (self.sm_count.value // 2)
+
+    @property
+    def mps_least_units(self) -> int:
+        """
+        Units of the smallest share that a GPU has: the fewest that are as many SMs as any client gets.
+
+        A client of a smaller one would have these SMs all the same (docs/explanation/on-a-gpu.md), and shares that add
+        up to a GPU would be more than it. 1 where the figure is not known.
+        """
+        return 1 if self.mps_least_sms is None else ceil(self.mps_least_sms.value / 2)
+
+    @property
+    def mps_least_percent(self) -> float:
+        """The smallest share in percent; 0 where the figure is not known: then a measured share may be any."""
+        return 0.0 if self.mps_least_sms is None else min(100.0, self.mps_least_units * self.mps_unit_percent)
 
     def mps_process_percent(self, share_percent: float, processes: int) -> float:
         """

@@ -24,10 +24,12 @@ MOST_PREDICTED = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class EveryShare:
-    """One kind of workload alone on a GPU of one type. Arrays have shape (batch size, share of 1 unit and up)."""
+    """One kind of workload alone on a GPU of one type. Arrays have shape (batch size, share)."""
 
     batch: Ints
     """Shape (batch size,), ascending."""
+    units: Ints
+    """Shape (share,), ascending: of every share that the GPU type has."""
     latency_ms: Floats
     throughput_rps: Floats
 
@@ -64,7 +66,7 @@ class Alone:
 def at_every_share(mps: MpsType, workload: int) -> EveryShare:
     """Returns what a workload achieves alone on a GPU with each of its batch sizes and each share."""
     batch = mps.batches[workload]
-    percent = mps.percent(np.arange(1, mps.capacity_units + 1))
+    percent = mps.percent(mps.shares)
     latency, throughput = np.empty((len(batch), len(percent))), np.empty((len(batch), len(percent)))
     step = max(MOST_PREDICTED // max(len(percent), 1), 1)
     for begin in range(0, len(batch), step):
@@ -77,7 +79,7 @@ def at_every_share(mps: MpsType, workload: int) -> EveryShare:
         )
         latency[begin : begin + step] = figures.latency_ms[..., 0]
         throughput[begin : begin + step] = figures.throughput_rps[..., 0]
-    return EveryShare(batch, latency, throughput)
+    return EveryShare(batch, mps.shares, latency, throughput)
 
 
 def each_kind(mps: MpsType) -> Iterator[tuple[Ints, EveryShare]]:
@@ -101,7 +103,7 @@ def alone_on(mps: MpsType, limit_ms: Floats) -> Alone:
         greatest[rows] = _greatest(mps, rows, alone, limit_ms[rows])
         at, share = np.unravel_index(np.argmin(alone.latency_ms), alone.latency_ms.shape)
         fastest[rows] = alone.latency_ms[at, share]
-        batch[rows], units[rows] = alone.batch[at], share + 1
+        batch[rows], units[rows] = alone.batch[at], alone.units[share]
     return Alone(greatest, fastest, batch, mps.percent(units))
 
 

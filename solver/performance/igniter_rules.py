@@ -27,7 +27,6 @@ import numpy as np
 
 from ..model.plan import Unserved
 from .alone import EveryShare, at_every_share
-from .interference.least_shares import least_shares
 from .interference.prediction import Floats, Ints
 from .latency_rules.execution import in_tenths, least_slo_ms, within
 from .mps_sharing import MpsType
@@ -161,15 +160,7 @@ def alone_units(
     mps: MpsType, workload: Ints, batch: Ints, limit_ms: Floats, required_rps: Floats
 ) -> tuple[Ints, np.ndarray]:
     """Returns the units that each workload needs alone on a GPU, and whether a GPU is enough; shape (workload,)."""
-    units, fits = least_shares(
-        mps.model,
-        workload[:, None],
-        batch[:, None],
-        limit_ms[:, None],
-        required_rps[:, None],
-        unit_percent=mps.unit_percent,
-        capacity_units=mps.capacity_units,
-    )
+    units, fits = mps.least_shares(workload[:, None], batch[:, None], limit_ms[:, None], required_rps[:, None])
     return units[:, 0], fits & mps.usable[workload] & (mps.demand_mib[workload] <= mps.memory_mib)
 
 
@@ -200,14 +191,14 @@ def _dedicated(mps: MpsType, whole: Demand) -> Demand | None:
         return _dedicated_to_a_promise(mps, whole, alone)
     fast = within(alone.latency_ms, whole.limit_ms)
     if fast[:, -1].any():
-        at, units = int(np.flatnonzero(fast[:, -1])[-1]), mps.capacity_units
+        at, share = int(np.flatnonzero(fast[:, -1])[-1]), fast.shape[1] - 1
     elif fast.any():
         at = int(np.flatnonzero(fast.any(axis=1))[-1])
-        units = int(np.argmin(alone.latency_ms[at])) + 1
+        share = int(np.argmin(alone.latency_ms[at]))
     else:
         return None
-    counted = DEDICATED_PART * float(alone.throughput_rps[at, units - 1])
-    return replace(whole, batch=int(alone.batch[at]), required_rps=counted, least_units=units)
+    counted = DEDICATED_PART * float(alone.throughput_rps[at, share])
+    return replace(whole, batch=int(alone.batch[at]), required_rps=counted, least_units=int(alone.units[share]))
 
 
 def _dedicated_to_a_promise(mps: MpsType, whole: Demand, alone: EveryShare) -> Demand | None:
@@ -220,7 +211,7 @@ def _dedicated_to_a_promise(mps: MpsType, whole: Demand, alone: EveryShare) -> D
         return None
     at, share = divmod(int(best[0]), alone.latency_ms.shape[1])
     counted = DEDICATED_PART * float(carried[0])
-    return replace(whole, batch=int(alone.batch[at]), required_rps=counted, least_units=share + 1)
+    return replace(whole, batch=int(alone.batch[at]), required_rps=counted, least_units=int(alone.units[share]))
 
 
 def _reason(resolved: ResolvedProblem, mps: MpsType, one: Demand) -> str:

@@ -12,6 +12,7 @@ from ..model.problem import Problem, Workload
 from ..model.profile import Profile
 from .interference.beside_neighbours import Promise, PromisingModel
 from .interference.igniter import IgniterModel
+from .interference.least_shares import TOLERANCE, TOO_MUCH, least_shares
 from .interference.prediction import Floats, Ints, MonotoneModel
 
 NOTHING = ModelCoefficients(
@@ -53,6 +54,40 @@ class MpsType:
     """Equal for workloads with the same coefficients and batch sizes."""
     promise: Promise | None = None
     """What is promised of requests that wait, which `model` keeps; None: the rule is that of execution."""
+    least_units: int = 1
+    """Units of the smallest share that a resident may have: the hardware gives none less (`Gpu.mps_least_units`)."""
+
+    @property
+    def shares(self) -> Ints:
+        """Units of every share that a resident may have, ascending."""
+        return np.arange(self.least_units, self.capacity_units + 1)
+
+    def units_for(self, percent: Floats) -> Floats:
+        """Returns the units, in whole numbers, of the smallest shares that are so many percent at least."""
+        units = np.ceil(np.clip(percent / self.unit_percent, 0.0, TOO_MUCH) - TOLERANCE)
+        return np.maximum(units, float(self.least_units))
+
+    def least_shares(
+        self,
+        workload: Ints,
+        batch: Ints,
+        latency_ms: Floats,
+        required_rps: Floats,
+        *,
+        start: Ints | None = None,
+    ) -> tuple[Ints, np.ndarray]:
+        """Returns the least shares of sets of residents, and which sets fit (interference/least_shares.py)."""
+        return least_shares(
+            self.model,
+            workload,
+            batch,
+            latency_ms,
+            required_rps,
+            unit_percent=self.unit_percent,
+            capacity_units=self.capacity_units,
+            least_units=self.least_units,
+            start=start,
+        )
 
     def promising(self, promise: Promise | None) -> "MpsType":
         """Returns the type with residents that keep a promise; None: with those that only execute in time."""
@@ -122,10 +157,11 @@ def shared_type(
         clients=gpu.mps_client_limit(None) // standby,
         memory_mib=gpu.memory_mib,
         model=IgniterModel.of(common, [one.model if one else NOTHING for one in known]),
-        usable=np.array([len(allowed) > 0 and units > 0 for allowed in batches]),
+        usable=np.array([len(allowed) > 0 and units >= gpu.mps_least_units for allowed in batches]),
         demand_mib=np.array([standby * _memory(w, one) for w, one in zip(problem.workloads, known, strict=True)]),
         batches=batches,
         kind=np.array(kind, dtype=np.int64),
+        least_units=gpu.mps_least_units,
     )
 
 

@@ -213,11 +213,17 @@ def resolve(problem: Problem, profiles: Iterable[Profile], source: str | None = 
 def _tables(
     problem: Problem, fleet: Sequence[FleetType], profiles: Mapping[tuple[str, str], Profile]
 ) -> dict[tuple[str, str], SoloTable]:
-    """Returns the tables of models on GPU types that may be shared by MPS, if services may take turns."""
+    """
+    Returns the tables of models on GPU types that may be shared by MPS, if services may take turns.
+
+    Without shares so small that the hardware gives more, which was measured there too.
+    """
     if problem.settings.turns == "none":
         return {}
-    shared = {entry.gpu.name for entry in fleet if "mps" in entry.sharing}
-    found = {key: SoloTable.of(profile) for key, profile in profiles.items() if key[1] in shared}
+    least = {entry.gpu.name: entry.facts.mps_least_percent for entry in fleet if "mps" in entry.sharing}
+    found = {
+        key: SoloTable.of(profile).from_share(least[key[1]]) for key, profile in profiles.items() if key[1] in least
+    }
     return {key: table for key, table in found.items() if table.shares}
 
 

@@ -12,7 +12,8 @@ Only the newcomer is checked, by a linear model: its plans may break SLOs by the
 
 The published table holds corrupt throughputs at 10 and 100 % (formats/gpulets.py), which are left out. The knees
 are those of the published port all the same (50, 60, 40 and 50 %). A leftover of 100 - knee that was not measured is
-used at the next smaller measured share.
+used at the next smaller measured share. Where the hardware gives no share so small as a knee, a gpu-let is as large as
+the smallest that it gives, and a smaller leftover is left.
 
 What is to be kept free for standby processes (`shadow_percent`) is no part of a GPU here; gpu-lets knows none.
 """
@@ -76,7 +77,8 @@ def _place(resolved: ResolvedProblem, entry: FleetType) -> Placed:
         return missing
     known = [resolved.profiles[workload.model, gpu] for workload in resolved.problem.workloads]
     tables = NeighbourTables(known, next(p.neighbours for p in known if p.neighbours is not None))
-    knees = {model: knee_percent(profile) for model, profile in {p.model: p for p in known}.items()}
+    smallest = mps.percent_of(mps.least_units)
+    knees = {model: max(knee_percent(profile), smallest) for model, profile in {p.model: p for p in known}.items()}
     packing = _Packing(resolved, mps, tables)
     for w in sorted(range(len(known)), key=lambda w: -resolved.required_rps[w]):
         if not packing.serve(w, knees[known[w].model]):
@@ -202,8 +204,8 @@ def _curvature(points: Sequence[tuple[float, float]]) -> float:
 
 
 def _expressible(mps: MpsType, percent: float) -> float:
-    """Returns the share in whole units of the GPU, no greater than given."""
-    return mps.percent_of(max(int(percent / mps.unit_percent + 1e-9), 1))
+    """Returns the share in whole units of the GPU, no greater than given unless that is smaller than any is."""
+    return mps.percent_of(max(int(percent / mps.unit_percent + 1e-9), mps.least_units))
 
 
 PLANNERS = (GpuletsIgniter(),)

@@ -12,7 +12,7 @@ are tuned together: with S the latency limit, l the latency, R the rate and h th
 in 5 rounds of up to 5 batch steps and a share step, then up to 5 batch steps more. What the GPU shows comes from the
 full interference model (the published runs measured a real one). No workload knows of the others, so
 their shares may exceed the GPU: the plan then says so. Mended: a residual of exactly 0 does not set the share to 1 %
-(published port); shares are rounded up to the GPU's granularity.
+(published port); shares are rounded up to the GPU's granularity, and to the smallest that its hardware gives.
 """
 
 from collections.abc import Sequence
@@ -104,7 +104,7 @@ def _tuned(
                 break
         if round_number < ROUNDS:
             percent = _share_step(mps, workload, batch, percent, limit, required)
-    units = np.minimum(np.ceil(percent / mps.unit_percent - 1e-9), round(100 / mps.unit_percent))
+    units = np.where(here, np.minimum(mps.units_for(percent), round(100 / mps.unit_percent)), 0)
     allowed = np.array(
         [
             [_allowed(mps, int(w), int(b)) for w, b in zip(*row, strict=True)]

@@ -36,7 +36,6 @@ from ..model.problem import Sharing
 from ..performance.alone import alone_on
 from ..performance.fleet_types import FleetType
 from ..performance.igniter_rules import BatchRule, Demand, appropriate_batches, demands, least_share_batches
-from ..performance.interference.least_shares import least_shares
 from ..performance.interference.prediction import Ints
 from ..performance.mps_sharing import MpsType
 from ..performance.resolve import ResolvedProblem
@@ -174,14 +173,11 @@ class _Kinds:
         last = residents[:, None] == np.arange(width)
         chosen = np.where(last, kind, contents.kind[slots, :width])
         here = chosen >= 0
-        return least_shares(
-            self.mps.model,
+        return self.mps.least_shares(
             np.where(here, self._workload[chosen], -1),
             self._batch[chosen],
             self._limit[chosen],
             self._required[chosen],
-            unit_percent=self.mps.unit_percent,
-            capacity_units=self.mps.capacity_units,
             start=np.where(last, self.units[kind], contents.units[slots, :width]),
         )
 

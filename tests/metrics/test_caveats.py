@@ -41,25 +41,3 @@ def test_estimates_are_graver_than_extrapolations_and_these_than_what_was_left_o
     assert share.text.startswith("images on T4/0: a share of 0.5 % extrapolates; measured were ")
     assert batch.text.startswith("images on T4/0: a batch of 9999 extrapolates; measured were ")
     assert without.text == "nothing is known of bert on T4 used whole: planned without"
-
-
-def test_a_share_that_the_hardware_does_not_give_so_small_is_named_with_what_all_shares_are_then():
-    service = {"model": "resnet50", "rate_rps": 20, "slo_ms": 200}
-    problem = problem_of(
-        [{**service, "name": "a"}, {**service, "name": "b"}], fleet=[{"gpu": "H200-141GB", "sharing": ["mps"]}]
-    )
-    plan = solve(problem)
-    data = plan.model_dump(mode="json")
-    for percent, part in zip((200 / 132, 8 * 100 / 132), data["gpus"][0]["partitions"], strict=True):
-        part["sm_percent"] = percent
-    first, second = (part["serves"][0]["workload"] for part in data["gpus"][0]["partitions"])
-    kinds = {one.kind: one.text for one in caveats(problem, Plan.model_validate(data), shipped_profiles())}
-    assert kinds[CaveatKind.MORE_THAN_ITS_SHARE] == (
-        f"{first} on H200-141GB/0: a client of MPS gets at least 8 SMs of this GPU, 6.06 %; with that its shares are "
-        "12.12 %"
-    )
-    assert second not in kinds[CaveatKind.MORE_THAN_ITS_SHARE].split(" on ")[0]
-    data["gpus"][0]["partitions"][0]["sm_percent"] = 800 / 132
-    assert CaveatKind.MORE_THAN_ITS_SHARE not in {
-        one.kind for one in caveats(problem, Plan.model_validate(data), shipped_profiles())
-    }

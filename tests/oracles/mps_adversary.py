@@ -2,7 +2,7 @@
 Judges what planners say of random MPS problems (mps_draws.py) by an oracle of its own (mps_oracle.py).
 
     PYTHONPATH=tests .venv/bin/python -m oracles.mps_adversary --problems 2000 [--first 0] [--time-limit 2] [--planner
-    exact]
+    exact] [--least-sms 5]
 
 Prints every false claim and every traceback with the seed that gives it, and at the end how many there were.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from problems.mps_draws import FAMILIES, drawn, small_gpus
 
-from oracles.mps_oracle import LOOSE, STRICT, Oracle, TooLargeError, wrong
+from oracles.mps_oracle import LOOSE, STRICT, Oracle, TooLargeError, too_small, wrong
 from sliceplan.solver.api import planners_for, solve
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Status
@@ -58,6 +58,7 @@ def judged(seed, family="small", planners=None, time_limit_s=2.0):
             verdict.false.append((name, traceback.format_exc()))
     for name, plan in plans.items():
         verdict.answers.append((name, str(plan.status), plan.cost_per_hour))
+        verdict.false += [(name, what) for what in too_small(problem, profiles, plan)]
         if plan.status in HOLDS:
             verdict.false += [(name, f"the plan does not hold: {what}") for what in wrong(problem, profiles, plan)]
     _judge_costs(problem, profiles, plans, verdict, tries=family in TRIED)
@@ -119,10 +120,11 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="seed of the first")
     parser.add_argument("--time-limit", type=float, default=2.0, help="seconds for a solver")
     parser.add_argument("--planner", action="append", help="planner to judge; repeatable; default: all")
+    parser.add_argument("--least-sms", type=int, help="SMs that any client of MPS gets on the small GPU types")
     parser.add_argument("--notes", action="store_true", help="also print what is weaker than it could be")
     arguments = parser.parse_args()
     counted = Counter()
-    with small_gpus():
+    with small_gpus(arguments.least_sms):
         for seed in range(arguments.first, arguments.first + arguments.problems):
             verdict = judged(seed, arguments.family, arguments.planner, arguments.time_limit)
             counted["problems"] += 1

@@ -124,6 +124,14 @@ class Oracle:
         free = 100 - self.problem.settings.shadow_percent
         return math.floor(free * number / 100 + 1e-9), number
 
+    def least(self, gpu):
+        """Returns the units of the smallest share: 2 SMs each, as many as the hardware gives any client."""
+        given = load_catalogue()[gpu].mps_least_sms
+        units = 1
+        while given is not None and 2 * units < given.value:
+            units += 1
+        return units
+
     def interference(self, w, gpu):
         workload = self.problem.workloads[w]
         if workload.gpus is not None and gpu not in workload.gpus:
@@ -168,7 +176,7 @@ class Oracle:
             if known is None or self.memory_mib(task.workload, gpu) > memory_mib:
                 continue
             allowed = self.batches(task.workload, gpu) if task.batch is None else [task.batch]
-            for batch, own in product(allowed, range(1, units + 1)):
+            for batch, own in product(allowed, range(self.least(gpu), units + 1)):
                 limits = self.limit[task.workload], task.required_rps * (1 - self.over)
                 choice = Resident.of(known, t, batch, own, 100 * own / number, limits)
                 if self.carried([choice], known.gpu) is not None:
@@ -346,14 +354,15 @@ class Oracle:
         known = self.interference(w, gpu)
         sizes = self.batches(w, gpu)
         units, number = self.units(gpu)
-        if known is None or not sizes or units < 1 or self.memory_mib(w, gpu) > load_catalogue()[gpu].memory_mib:
+        least = self.least(gpu)
+        if known is None or not sizes or units < least or self.memory_mib(w, gpu) > load_catalogue()[gpu].memory_mib:
             return None
         if self.enough(gpu, whole := self.resident(w, gpu, self.required[w])):
             return [whole]
         at = {
             batch: [
                 igniter_scalar.predict(known.gpu, [(known.model, batch, 100 * own / number)])[0]
-                for own in range(1, units + 1)
+                for own in range(least, units + 1)
             ]
             for batch in sizes
         }
@@ -430,6 +439,16 @@ def best_carried(options, required):
     return [clipped[one] for one in kept]
 
 
+def too_small(problem, profiles, plan):
+    """Yields the shares of a plan, whether it holds or not, that are smaller than their hardware gives."""
+    oracle = Oracle(problem, profiles, LOOSE)
+    for gpu in plan.gpus:
+        whole = oracle.units(gpu.gpu)[1] if gpu.sharing == "mps" else 0
+        for partition in gpu.partitions if gpu.sharing == "mps" else ():
+            if partition.sm_percent * whole / 100 < oracle.least(gpu.gpu) - 1e-6:
+                yield f"a share of {partition.sm_percent} % on {gpu.id}"
+
+
 def wrong(problem, profiles, plan):
     """Yields what is wrong with the GPUs under MPS and with the rates of a plan that is said to hold."""
     oracle = Oracle(problem, profiles, 1e-5)
@@ -465,8 +484,9 @@ def _wrong_shares(oracle, number, gpu):
     served = [partition.serves[0] for partition in gpu.partitions]
     own = [number[one.workload] for one in served]
     shares = [partition.sm_percent * whole / 100 for partition in gpu.partitions]
-    if any(abs(share - round(share)) > 1e-6 or round(share) < 1 for share in shares) or round(sum(shares)) > units:
-        yield f"shares of {shares} units; there are {units}"
+    least = oracle.least(gpu.gpu)
+    if any(abs(share - round(share)) > 1e-6 or round(share) < least for share in shares) or round(sum(shares)) > units:
+        yield f"shares of {shares} units of at least {least}; there are {units}"
     if any(partition.sm_percent > 100 for partition in gpu.partitions):
         yield "a share above 100 %"
     if sum(oracle.memory_mib(w, gpu.gpu) for w in own) > facts.memory_mib * (1 + 1e-6):

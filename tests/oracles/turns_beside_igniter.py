@@ -12,15 +12,19 @@ from oracles import igniter_scalar
 from oracles.turns_on_instances import undominated
 
 
-def fewest_slowed(problem, profiles, units, clients, most):
-    """Returns how many GPUs carry all by the rule of execution, at most `most`; None: more are needed."""
+def fewest_slowed(problem, profiles, units, clients, most, least=1):
+    """
+    Returns how many GPUs carry all by the rule of execution, at most `most`; None: more are needed.
+
+    `least`: units of the smallest share.
+    """
     known = {profile.model: profile.interference for profile in profiles}
     settings = problem.settings
     needed = tuple(one.rate_rps * (1 + settings.headroom) for one in problem.workloads)
     found = {tuple(0.0 for _ in needed)}
     contents = list(_contents(problem, known))
     for number in range(1, min(units, clients) + 1):
-        for shares in combinations_with_replacement(range(1, units + 1), number):
+        for shares in combinations_with_replacement(range(least, units + 1), number):
             if sum(shares) <= units:
                 for chosen in product(contents, repeat=number):
                     carried = _carried(problem, known, [100 * own / units for own in shares], chosen)

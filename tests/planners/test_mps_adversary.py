@@ -26,6 +26,16 @@ def test_no_claim_on_strange_problems_is_false(family, seeds):
         assert not verdict.false, (family, seed, verdict.false)
 
 
+@pytest.mark.parametrize("least_sms", [3, 5])
+@pytest.mark.parametrize(("family", "seeds"), [("small", 14), ("absurd", 4), ("many-replicas", 3), ("mixed", 4)])
+def test_no_claim_is_false_where_the_hardware_gives_no_small_shares(family, seeds, least_sms):
+    """Property: as above, the oracle trying no smaller ones; and no planner has any, in no plan whatever it misses."""
+    with small_gpus(least_sms):
+        for seed in range(100, 100 + seeds):
+            verdict = judged(seed, family)
+            assert not verdict.false, (family, seed, verdict.false)
+
+
 def test_a_share_that_falls_without_end_with_its_coefficient_is_none():
     """A k4 of 1e300 makes the share that is needed a number below all whole ones."""
     verdict = judged(60060, "absurd")

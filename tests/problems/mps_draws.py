@@ -28,8 +28,12 @@ def small_gpu(units):
 
 
 @contextmanager
-def small_gpus():
-    """Adds the small GPU types to the catalogue for a while."""
+def small_gpus(least_sms=None):
+    """
+    Adds the small GPU types to the catalogue for a while.
+
+    `least_sms`: what their hardware gives any client of MPS, of those that have so many at all; None: not known.
+    """
     catalogue = load_catalogue()
     like = catalogue["V100-SXM2-16GB"].model_dump(mode="json")
     small = {}
@@ -38,8 +42,11 @@ def small_gpus():
         facts = {**like, "name": small_gpu(units)}
         facts["sm_count"] = {**like["sm_count"], "value": 2 * units}
         facts["mps_max_clients"] = {**like["mps_max_clients"], "value": clients}
+        if least_sms is not None and least_sms <= 2 * units:
+            facts["mps_least_sms"] = {"value": least_sms, "source": "drawn"}
         small[small_gpu(units)] = (f"small-{units}.json", json.dumps(facts))
-    with mock.patch.dict(catalogue._text, small):
+    parsed = {name: one for name, one in catalogue._parsed.items() if name not in small}
+    with mock.patch.dict(catalogue._text, small), mock.patch.dict(catalogue._parsed, parsed, clear=True):
         yield
 
 

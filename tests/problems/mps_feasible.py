@@ -33,21 +33,21 @@ class Drawn:
     gpus: tuple
 
 
-def drawn(seed, guests=6, gpus=12, capacity=20, usual=False):
+def drawn(seed, guests=6, gpus=12, capacity=20, usual=False, least=1):
     """
     Returns guests whose SLOs are what they achieve on some of the GPUs drawn, so that these GPUs hold.
 
-    `usual`: with coefficients as published.
+    `usual`: with coefficients as published; `least`: units of the smallest share.
     """
     draw = random.Random(seed)
     while True:
         try:
-            return _drawn(draw, guests, gpus, capacity, usual)
+            return _drawn(draw, guests, gpus, capacity, usual, least)
         except ValueError:  # refused, so not of what is accepted
             continue
 
 
-def _drawn(draw, guests, gpus, capacity, usual):
+def _drawn(draw, guests, gpus, capacity, usual, least):
     gpu = GpuCoefficients.model_validate(gpu_coefficients(random.Random(1) if usual else draw))
     kinds = [ModelCoefficients.model_validate(model_coefficients(draw)) for _ in range(2)]
     models = [draw.choice(kinds) for _ in range(guests)]
@@ -58,8 +58,8 @@ def _drawn(draw, guests, gpus, capacity, usual):
     drafts = []
     for _ in range(gpus):
         members = draw.sample(range(guests), k=draw.randint(1, min(guests, 4)))
-        units = [1] * len(members)
-        for _ in range(draw.randint(0, capacity - len(members))):
+        units = [least] * len(members)
+        for _ in range(draw.randint(0, capacity - least * len(members))):
             units[draw.randrange(len(units))] += 1
         batches = [draw.choice((1, 2, 4)) for _ in members]
         drafts.append((members, batches, units))
@@ -103,6 +103,7 @@ def _drawn(draw, guests, gpus, capacity, usual):
         np.zeros(guests),
         batches,
         np.arange(guests),
+        least_units=least,
     )
     return Drawn(mps, items, tuple(held))
 

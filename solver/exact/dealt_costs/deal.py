@@ -127,7 +127,7 @@ class DealSearch:
         number = np.add.reduceat(asking.number, self._sampled)
         self._sample = replace(asking.of(self._sampled), number=number)
         residents, self._typical = _typical(mps, asking, self._kind_of, self._first_of)
-        boxes = first_boxes(min(mps.capacity_units, mps.clients), residents, self._typical)
+        boxes = first_boxes(min(mps.capacity_units // mps.least_units, mps.clients), residents, self._typical)
         things = len(self._typical)
         weights = np.array([*FIRST_WEIGHTS, *[(1 - sum(FIRST_WEIGHTS)) / max(things, 1)] * things])
         points = [resident_points(mps, w, boxes) for w in self._first_of]

@@ -77,13 +77,13 @@ def resident_points(mps: MpsType, workload: int, boxes: Boxes) -> ResidentPoints
         totals=tuple(np.maximum(low, asked)),
         residents=np.broadcast_to(boxes.fewest[:, None, None], shape),
     )
-    too_much = (asked > high * ROUNDING).any(axis=0)
+    nowhere = (asked > high * ROUNDING).any(axis=0) | (np.arange(1, units + 1) < mps.least_units)
     features = np.zeros((*shape, 2 + things))
     features[..., 0] = np.arange(1, units + 1) / units
     features[..., 1] = 1 / boxes.most[:, None, None]
     limited = np.isfinite(high) & (high > 0)
     features[..., 2:] = np.moveaxis(np.where(limited, asked / np.where(limited, high, 1.0), 0.0), 0, -1)
-    return ResidentPoints(np.where(too_much, np.inf, latency), np.where(too_much, 0.0, throughput), features)
+    return ResidentPoints(np.where(nowhere, np.inf, latency), np.where(nowhere, 0.0, throughput), features)
 
 
 def dealt(points: ResidentPoints, weights: Floats) -> Floats:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...allocation.allocated import MpsGpu
-from ...performance.interference.least_shares import TOO_MUCH, least_shares
+from ...performance.interference.least_shares import TOO_MUCH
 from ...performance.interference.prediction import Channels, Floats, Ints
 from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
@@ -133,14 +133,11 @@ class ItemTable:
         return units, fits, batches
 
     def _least(self, sets: Ints, batches: Ints, start: Ints) -> tuple[Ints, np.ndarray]:
-        return least_shares(
-            self.mps.model,
+        return self.mps.least_shares(
             self._workload[sets],
             batches,
             self._limit[sets],
             self._required[sets],
-            unit_percent=self.mps.unit_percent,
-            capacity_units=self.mps.capacity_units,
             start=start,
         )
 
@@ -179,9 +176,9 @@ class ItemTable:
             surroundings=tuple(met[..., None] for met in self.mps.model.surroundings(demands)),
             residents=np.full((*sets.shape, 1), sets.shape[1]),
         )
-        needed = np.ceil(np.clip(percent / self.mps.unit_percent, 0.0, TOO_MUCH) - 1e-9)
+        needed = self.mps.units_for(percent)
         usable = (batch > 0) & (needed <= self.mps.capacity_units)
-        return np.where(usable, np.maximum(needed, 1), TOO_MUCH).astype(np.int64)
+        return np.where(usable, needed, TOO_MUCH).astype(np.int64)
 
     def _ability(self, sets: Ints, needed: Ints) -> Floats:
         """Returns the ability at the units needed with each batch size; 0 where none are enough."""

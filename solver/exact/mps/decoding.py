@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...allocation.allocated import MpsGpu, Resident
-from ...performance.interference.least_shares import least_shares
 from ...performance.resolve import ResolvedProblem
 from .items import Item
 from .program import MpsAnswer
@@ -42,15 +41,7 @@ def _with_least_shares(
         for c, (item, w, size) in enumerate(row):
             workload[r, c], batch[r, c] = w, size
             limit[r, c], required[r, c] = items[item].limit_ms, items[item].required_rps
-    units, fits = least_shares(
-        mps.model,
-        workload,
-        batch,
-        limit,
-        required,
-        unit_percent=mps.unit_percent,
-        capacity_units=mps.capacity_units,
-    )
+    units, fits = mps.least_shares(workload, batch, limit, required)
     if not fits.all():
         raise RuntimeError("a set of residents does not fit; subsets of feasible sets must")
     return [

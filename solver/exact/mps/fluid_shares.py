@@ -83,7 +83,7 @@ def _of_type(resolved: ResolvedProblem, mps: MpsType) -> tuple[Floats, Floats]:
             own = rows[begin : begin + step]
             carried = _carried(mps, own, alone, resolved.limit_ms[own])
             part = np.minimum(carried / resolved.required_rps[own][:, None], 1.0)
-            units = np.arange(1, mps.capacity_units + 1)
+            units = alone.units
             with np.errstate(divide="ignore", over="ignore"):
                 taken = np.min(units / part, axis=1)
             all_of_it = np.where(part >= 1 - 1e-9, units, np.inf).min(axis=1)

@@ -24,7 +24,6 @@ import numpy as np
 from ...allocation.allocated import AllocatedGpu, MpsGpu, Resident, renumbered
 from ...performance.alone import alone_on
 from ...performance.igniter_rules import Demand, IgniterDemands, alone_units, demands, least_share_batches
-from ...performance.interference.least_shares import least_shares
 from ...performance.interference.prediction import Floats, Ints
 from ...performance.mps_sharing import MpsType
 from ...performance.resolve import ResolvedProblem
@@ -170,14 +169,11 @@ class _Room:
             start[row, : len(members)] = [*gpu.units, self.asked[members[-1]].least_units]
         here = chosen >= 0
         workload, batch, limit, required = self.columns
-        return least_shares(
-            self.mps.model,
+        return self.mps.least_shares(
             np.where(here, workload[chosen], -1),
             batch[chosen],
             limit[chosen],
             required[chosen],
-            unit_percent=self.mps.unit_percent,
-            capacity_units=self.mps.capacity_units,
             start=start,
         )
 

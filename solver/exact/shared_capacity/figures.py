@@ -89,9 +89,7 @@ class Figures:
         """What a resident may be at all: those that alone are in time and carry what they have to."""
         mps = self.mps
         parts = [
-            np.stack(np.meshgrid([w], np.arange(1, mps.capacity_units + 1), mps.batches[w], indexing="ij")).reshape(
-                3, -1
-            )
+            np.stack(np.meshgrid([w], mps.shares, mps.batches[w], indexing="ij")).reshape(3, -1)
             for w in np.flatnonzero(mps.usable & (mps.demand_mib <= mps.memory_mib)).tolist()
         ]
         workload, units, batch = np.concatenate([np.zeros((3, 0), dtype=np.int64), *parts], axis=1)

@@ -41,7 +41,7 @@ def _changes(figures: Figures, content: Content) -> Iterator[tuple[Resident, ...
         sizes = batches[max(here - BATCHES, 0) : here + BATCHES + 1].tolist()
         for give in (-1, *range(len(residents))):
             for number in (0, 1, 2, 5) if give == -1 else (1, 2, 5):
-                left = rest if give == -1 else units[give] - 1
+                left = rest if give == -1 else units[give] - mps.least_units
                 if give == to or number > left:
                     continue
                 for size in sizes:

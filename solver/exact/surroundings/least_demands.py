@@ -138,8 +138,8 @@ def _least_of(
     """The least over the batch sizes, which are the last axis."""
     mps = guests.mps
     percent = mps.model.percent_needed_among(workload, batch, budget_ms, totals=tuple(totals), residents=residents)
-    units = np.ceil(np.clip(percent / mps.unit_percent, 0.0, TOO_MUCH) - TOLERANCE)
-    units = np.where(units <= mps.capacity_units, np.maximum(units, 1), TOO_MUCH)
+    units = mps.units_for(percent)
+    units = np.where(units <= mps.capacity_units, units, TOO_MUCH)
     here = units < TOO_MUCH
     with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers counts as 0, which is no more
         ability = mps.model.ability_rps(workload, batch, np.minimum(units * mps.unit_percent, 100.0))

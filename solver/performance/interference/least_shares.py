@@ -32,6 +32,7 @@ def least_shares(
     *,
     unit_percent: float,
     capacity_units: int,
+    least_units: int = 1,
     start: Ints | None = None,
 ) -> tuple[Ints, np.ndarray]:
     """
@@ -45,8 +46,10 @@ def least_shares(
         Granularity of shares.
     capacity_units
         Units that a GPU has to give.
+    least_units
+        Units that every share has: no feasible allocation goes below them.
     start
-        Shares that are known to be no greater than the least ones, in units; None: one unit.
+        Shares that are known to be no greater than the least ones, in units; None: `least_units`.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def least_shares(
     """
     here = workload >= 0
     kind = np.where(here, workload, 0)
-    units = np.where(here, 1 if start is None else np.maximum(start, 1), 0).astype(np.int64)
+    units = np.where(here, least_units if start is None else np.maximum(start, least_units), 0).astype(np.int64)
     fits = np.ones(len(units), dtype=bool)
     open_sets = np.arange(len(units))
     while open_sets.size:

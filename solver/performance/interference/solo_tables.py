@@ -8,11 +8,14 @@ Beside others a batch takes alpha times as long, the greatest slowdown by any of
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...model.interference import NeighbourModel
 from ...model.profile import MeasuredPoint, Profile, Quality
+
+ROUNDING = 1e-9
+"""Part of a share by which it may be off."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class SoloTable:
                 found.setdefault(point.sm_percent, []).append(point)
         by_batch = {share: tuple(sorted(points, key=lambda one: one.batch)) for share, points in found.items()}
         return cls(by_batch, profile.neighbours, profile.share_estimate is not None)
+
+    def from_share(self, percent: float) -> "SoloTable":
+        """Returns the table without smaller shares."""
+        kept = {share: points for share, points in self.by_share.items() if share >= percent * (1 - ROUNDING)}
+        return self if len(kept) == len(self.by_share) else replace(self, by_share=kept)
 
     @cached_property
     def shares(self) -> tuple[float, ...]:

@@ -150,10 +150,12 @@ class _Ways:
         usd, batches = self.usd.copy(), dict[int, Ints]()
         for one in self.partitions.divided:
             own, units = around.get(one.gpu, ALONE), len(one.slots)
-            shares = shares_in(self.resolved, self.resolved.mps[one.gpu], self.rule, own)
+            mps = self.resolved.mps[one.gpu]
+            shares = shares_in(self.resolved, mps, self.rule, own)
             slots[one.slots[0] : one.slots[-1] + 1] = shares.slots
             batches |= dict(zip(one.slots, shares.batch, strict=True))
-            looked = {max(1, round(units / own.shares * part)) for part in (PARTS_OF_EVEN if own.shares > 1 else (1,))}
+            parts = PARTS_OF_EVEN if own.shares > 1 else (1,)
+            looked = {max(mps.least_units, round(units / own.shares * part)) for part in parts}
             sizes = [k for k in sizes if k not in one.slots or k - one.slots[0] + 1 in looked]
             # Of small shares there would be many on a GPU, who slow each other more than is counted here.
             every = np.arange(1, units + 1)

@@ -59,6 +59,7 @@ def slowed_gpus(resolved: ResolvedProblem, rule: TurnRule) -> dict[str, SlowedGp
             mps.demand_mib,
             resolved.limit_ms,
             rule,
+            mps.least_units,
         )
         for entry in resolved.fleet
         if is_slowed_by_igniter(resolved, entry)
@@ -68,7 +69,7 @@ def slowed_gpus(resolved: ResolvedProblem, rule: TurnRule) -> dict[str, SlowedGp
 
 def crowded(mps: MpsType, number: int) -> Surroundings:
     """Returns the surroundings on a GPU with so many like shares of services that ask neither much nor little."""
-    percent = mps.percent(np.array([max(1, mps.capacity_units // number)]))
+    percent = mps.percent(np.array([max(mps.least_units, mps.capacity_units // number)]))
     asked = []
     for rows, alone in each_kind(mps):
         at = rows[:1], alone.batch, percent
@@ -85,7 +86,11 @@ def surroundings_of(gpus: SlowedGpus, dealt: Sequence[tuple[Placed, ...]]) -> Su
 
 @dataclass(frozen=True, eq=False)
 class AtBest:
-    """What services achieve at best on shares of 1, 2, ... units, on a GPU with a number of shares or more."""
+    """
+    What services achieve at best on shares of 1, 2, ... units, on a GPU with a number of shares or more.
+
+    On fewer units than the smallest share has: nothing.
+    """
 
     alone_rps: Floats
     """Shape (unit, service)."""
@@ -106,25 +111,25 @@ class AtBest:
 
 def at_best(resolved: ResolvedProblem, mps: MpsType, number: int) -> AtBest:
     """Returns it for GPUs with so many shares, of which the others ask what any service asks at least on any share."""
-    percent = mps.percent(np.arange(1, mps.capacity_units + 1))
+    percent, first = mps.percent(mps.shares), mps.least_units - 1
     least = _least_demands(mps, percent)
     services, options = len(resolved.required_rps), max((len(one) for one in mps.batches), default=0)
-    alone_rps, batch = np.zeros((percent.size, services)), np.ones((services, options), dtype=np.int64)
-    every_ms = np.full((percent.size, services, options), np.inf)
+    alone_rps, batch = np.zeros((mps.capacity_units, services)), np.ones((services, options), dtype=np.int64)
+    every_ms = np.full((mps.capacity_units, services, options), np.inf)
     for rows, alone in each_kind(mps):
         at = rows[:1, None], alone.batch[:, None], percent[None]
         own = mps.model.demands_at(at[0], mps.model.ability_rps(*at))
         totals = tuple(one + (number - 1) * other for one, other in zip(own, least, strict=True))
         latency, throughput = mps.model.among(*at, totals=totals, residents=np.array(number))
         batch[rows, : alone.batch.size] = alone.batch
-        every_ms[:, rows, : alone.batch.size] = latency.T[:, None, :]
+        every_ms[first:, rows, : alone.batch.size] = latency.T[:, None, :]
         for k in range(percent.size):
             if mps.promise is None:
-                alone_rps[k, rows] = greatest_within(latency[:, k], throughput[:, k], resolved.limit_ms[rows])
+                alone_rps[first + k, rows] = greatest_within(latency[:, k], throughput[:, k], resolved.limit_ms[rows])
             else:
                 points = replace(alone, latency_ms=latency, throughput_rps=throughput).of_share(k)
                 [(_, carried)] = mps.promise.rule.best_of([(points, mps.promise.asked.of(rows))])
-                alone_rps[k, rows] = carried
+                alone_rps[first + k, rows] = carried
     return AtBest(alone_rps, batch, every_ms)
 
 
@@ -141,11 +146,12 @@ def _least_demands(mps: MpsType, percent: Floats) -> list[float]:
 def crowds_of(resolved: ResolvedProblem, entry: FleetType, rule: TurnRule) -> Crowds:
     """Returns what services need at least of the shares of a GPU type, by how many a GPU has."""
     mps = resolved.mps[entry.gpu.name]
-    most = min(MOST_SHARES if mps.promise is None else 1, mps.capacity_units, mps.clients)
+    most = min(MOST_SHARES if mps.promise is None else 1, mps.capacity_units // mps.least_units, mps.clients)
     shares = np.full((most, mps.capacity_units, len(resolved.required_rps)), np.inf)
     for n in range(most):
         best = at_best(resolved, mps, n + 1).shares(mps, resolved.required_rps, rule)
-        shares[n, : mps.capacity_units - n] = best[: mps.capacity_units - n]
+        left = mps.capacity_units - n * mps.least_units
+        shares[n, :left] = best[:left]
     return Crowds(entry.price_per_hour, shares)
 
 
@@ -170,10 +176,10 @@ def shares_in(resolved: ResolvedProblem, mps: MpsType, rule: TurnRule, around: S
     What all of a GPU ask for is taken to be asked in proportion to shares: of the others so much of it as is left. Back
     to back by the rule of execution alone, as of a percentile nothing is promised so on a GPU with rounds.
     """
-    units = np.arange(1, mps.capacity_units + 1)
+    units, first = mps.shares, mps.least_units - 1
     percent, left = mps.percent(units), 1 - units / mps.capacity_units
     shares = np.where(left > 0, 1 + np.ceil((around.shares - 1) * left), 1).astype(np.int64)
-    alone_rps = np.zeros((units.size, len(resolved.required_rps)))
+    alone_rps = np.zeros((mps.capacity_units, len(resolved.required_rps)))
     batch = np.ones(alone_rps.shape, dtype=np.int64)
     latencies: dict[int, Floats] = {}
     for rows, alone in each_kind(mps):
@@ -185,7 +191,8 @@ def shares_in(resolved: ResolvedProblem, mps: MpsType, rule: TurnRule, around: S
         for k in range(units.size) if mps.promise is None else ():
             in_time = latency[:, k] <= resolved.limit_ms[rows, None]
             carried = np.where(in_time, throughput[:, k], 0.0)
-            alone_rps[k, rows], batch[k, rows] = carried.max(axis=1), alone.batch[carried.argmax(axis=1)]
+            sizes = alone.batch[carried.argmax(axis=1)]
+            alone_rps[first + k, rows], batch[first + k, rows] = carried.max(axis=1), sizes
     return SharesIn(_shares(resolved, mps, rule, alone_rps, lambda w, _: latencies[w]), batch)
 
 
@@ -198,8 +205,8 @@ def _shares(
         slowed = latency_ms(int(rows[0]), alone)
         for w in rows.tolist():
             memory = np.full(alone.batch.shape, mps.demand_mib[w])
-            for k in range(mps.capacity_units):
-                points[k][w] = alone.batch, slowed[:, k], memory
+            for k, units in enumerate(mps.shares.tolist()):
+                points[units - 1][w] = alone.batch, slowed[:, k], memory
     return [
         slots_of(
             mps.gpu,

@@ -85,7 +85,8 @@ def turning_partitions(resolved: ResolvedProblem, rule: TurnRule) -> TurningPart
         if is_slowed_by_igniter(resolved, entry):
             mps = resolved.mps[entry.gpu.name]
             own = shares_alone(resolved, mps, rule)
-            divided.append(UnitShares(mps.gpu, entry.price_per_hour, tuple(range(len(slots), len(slots) + len(own)))))
+            indices = tuple(range(len(slots), len(slots) + len(own)))
+            divided.append(UnitShares(mps.gpu, entry.price_per_hour, indices, mps.least_units))
             slots += own
             percent += [mps.percent_of(units) for units in range(1, len(own) + 1)]
     for entry in (entry for entry in resolved.fleet if "mps" in entry.sharing):

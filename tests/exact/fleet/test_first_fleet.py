@@ -20,12 +20,12 @@ from sliceplan.solver.exact.fleet.fleet_answer import price_of
 from sliceplan.solver.exact.fleet.fleet_by_prices import fleet_prices
 from sliceplan.solver.exact.fleet.kept_limits import keeps_limits
 from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
-from sliceplan.solver.exact.mps import packed_residents
 from sliceplan.solver.exact.mps.packed_residents import packed_on_each
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Search
 from sliceplan.solver.performance.igniter_rules import IgniterDemands, demands
+from sliceplan.solver.performance.mps_sharing import MpsType
 from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.performance.unservable import unservable
 from sliceplan.solver.planners.exact_plans.answers import of_known
@@ -168,8 +168,8 @@ def test_counts_that_it_does_not_keep_leave_no_first_plan():
 def test_the_shares_of_all_gpus_are_found_at_once(monkeypatch):
     """The work is in rounds over all GPUs, not in steps of one service: 600 services take a few dozen of them."""
     calls = []
-    real = packed_residents.least_shares
-    monkeypatch.setattr(packed_residents, "least_shares", lambda *a, **k: calls.append(a[0]) or real(*a, **k))
+    real = MpsType.least_shares
+    monkeypatch.setattr(MpsType, "least_shares", lambda *a, **k: calls.append(a[0]) or real(*a, **k))
     packed_on_each(resolve(random_mps_problem(600, 0), shipped_profiles()))
     assert len(calls) < 100
 

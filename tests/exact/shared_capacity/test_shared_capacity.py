@@ -45,7 +45,7 @@ def counted(seed):
     return problem.model_copy(update={"fleet": fleet, "settings": settings, "workloads": workloads}), profiles
 
 
-def judged(seed):
+def judged(seed, least_percent=0.0):
     """Returns how a plan of a drawn problem compares with all that there is."""
     problem, profiles = counted(seed)
     ones = np.ones(len(problem.workloads))
@@ -53,6 +53,7 @@ def judged(seed):
     loose = most_capacity(problem, profiles, ones, LOOSE)
     plan = solve(problem, profiles=profiles)
     assert check(problem, plan, profiles) == []
+    assert all(part.sm_percent >= least_percent for gpu in plan.gpus for part in gpu.partitions), seed
     if plan.status is Status.INFEASIBLE:
         assert strict is None, seed
         return "infeasible"
@@ -79,6 +80,15 @@ def test_no_limit_is_below_a_plan_that_is_possible_and_no_plan_above(monkeypatch
     ends = Counter(judged(seed) for seed in SEEDS)
     assert ends["infeasible"] >= 3, ends
     assert ends["most"] + ends["near"] + ends["less"] >= 5, ends
+
+
+def test_so_it_is_where_the_hardware_gives_no_shares_of_one_unit(monkeypatch):
+    monkeypatch.setattr(answer, "ROUNDS", 3)
+    monkeypatch.setattr(answer, "CELLS", 30)
+    monkeypatch.setattr(answer, "MOST_CELLS", 60)
+    with small_gpus(least_sms=3):
+        ends = Counter(judged(seed, least_percent=100 * 2 / 40 - 1e-9) for seed in SEEDS)
+    assert ends["most"] + ends["near"] + ends["less"] >= 4, ends
 
 
 @pytest.mark.parametrize("seed", [2, 6, 18, 32])

@@ -28,22 +28,25 @@ MOST = 2
 V100 = {"gpu": "V100-SXM2-16GB", "sharing": ["mps"]}
 
 
-def test_no_plan_that_there_is_costs_less_than_the_bound_and_no_plan_less_than_the_best():
-    """Property: beside the fewest GPUs that were found by trying everything."""
-    at_best = 0
-    with small_gpus():
-        for seed in range(16):
+@pytest.mark.parametrize(("least_sms", "seeds"), [(None, 16), (3, 12)])
+def test_no_plan_that_there_is_costs_less_than_the_bound_and_no_plan_less_than_the_best(least_sms, seeds):
+    """Property: beside the fewest GPUs that were found by trying everything, of 3 SMs shares of 2 units and more."""
+    at_best, least = 0, 1 if least_sms is None else 2
+    with small_gpus(least_sms):
+        for seed in range(seeds):
             problem, profiles, units = slowed_turns(seed)
-            best = fewest_slowed(problem, profiles, units, 4, MOST)
+            best = fewest_slowed(problem, profiles, units, 4, MOST, least)
             plan = solve(problem, "exact-turns", profiles=profiles, time_limit_s=2)
             if plan.gpus:
                 assert not check(problem, plan, profiles), seed
                 assert plan.gpus_used >= (MOST + 1 if best is None else best), seed
                 at_best += plan.gpus_used == best
+                shares = [part.sm_percent for gpu in plan.gpus for part in gpu.partitions]
+                assert min(shares) >= 100 * least / units - 1e-9, seed
             if best is not None:
                 assert plan.status is not Status.INFEASIBLE, seed
                 assert plan.bound.gpus <= best, seed
-    assert at_best >= 8
+    assert at_best >= seeds / 2
 
 
 @pytest.mark.parametrize("turns", ["fixed", "any"])

@@ -61,8 +61,8 @@ class _Share:
         self.asks = model.demands_at(self.services, model.ability_rps(*at))
         self.asks_most: tuple[list[float], ...] = tuple(one.max(axis=0).tolist() for one in self.asks)
         self.memory_mib = float(memory_mib[who].sum())
-        self.least = 1
-        """Units that it needs alone on a GPU."""
+        self.least = 0
+        """Units that it needs alone on a GPU; 0: not looked for yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +90,14 @@ class SlowedGpus:
     limit_ms: Floats
     """Shape (service,): what a batch may take of a service back to back."""
     rule: TurnRule
+    least_units: int = 1
+    """Of the smallest share that there is."""
 
     def deal(self, rounds: Sequence[Wanted]) -> list[tuple[Placed, ...]] | None:
         """Returns GPUs with all rounds; None: one of them fits no GPU."""
         shares = [_Share(one, self.model, self.percent, self.demand_mib) for one in rounds]
         for one in shares:
-            alone = self._with((one,), (1,))
+            alone = self._with((one,), (self.least_units,))
             if alone is None:
                 return None
             one.least = alone.units[0]

@@ -25,6 +25,8 @@ class UnitShares:
     usd: float
     slots: tuple[int, ...]
     """Indices of the Slots of 1, 2, ... units, up to all of a GPU."""
+    least_units: int = 1
+    """Of the smallest share that there is: on slots of fewer nobody is served, whatever they are worth."""
 
     def dearest(self, slot_usd: Floats) -> Cut:
         """Returns a division that no other one is worth more than; `slot_usd`: prices of partitions, shape (slots,)."""
@@ -44,7 +46,9 @@ class UnitShares:
     def alike(self) -> list[Cut]:
         """Returns the divisions into shares of one size."""
         return [
-            Cut(self.gpu, self.usd, {slot: len(self.slots) // units}) for units, slot in enumerate(self.slots, start=1)
+            Cut(self.gpu, self.usd, {slot: len(self.slots) // units})
+            for units, slot in enumerate(self.slots, start=1)
+            if units >= self.least_units
         ]
 
 
