@@ -137,7 +137,7 @@ def capacity(
         )
     _write_outcome(found.problem, found.plan, problem_output, output)
     if json_file is not None:
-        write_json(found.report.model_dump(mode="json"), json_file)
+        write_json(found.report.model_dump(mode="json"), json_file, parsed.labels)
     seen = as_shown(found.report, shown_names(parsed))
     if found.plan.status is Status.INFEASIBLE:
         say("Proven: these GPUs do not carry the rates; `sliceplan headroom` says by how much, `shed` whom to drop.")

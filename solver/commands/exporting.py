@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..api.exporting import export_formats, values_by_name
+from ..api.exporting import by_service, export_formats, values_by_name
 from ..formats.exports.target import Gpus, Options
 from ..model.errors import Finding, InputError
 from ..model.host_cores import HostCores
@@ -80,7 +80,8 @@ def export(
         list[str] | None,
         typer.Option(
             metavar="[WORKLOAD=]IMAGE",
-            help="deployments, dra, docker-cores, kubernetes-cores: container image; repeatable.",
+            help="deployments, dra, docker-cores, kubernetes-cores: container image, of all or of a service by its "
+            "name or label; repeatable.",
         ),
     ] = None,
     lscpu: Annotated[
@@ -93,7 +94,9 @@ def export(
     ] = None,
     memory: Annotated[
         list[str] | None,
-        typer.Option(metavar="[WORKLOAD=]SIZE", help="kubernetes-cores: memory of a pod, as 2Gi; repeatable."),
+        typer.Option(
+            metavar="[WORKLOAD=]SIZE", help="kubernetes-cores: memory of a pod, as 2Gi, likewise; repeatable."
+        ),
     ] = None,
     profiles: ProfilesOption = None,
 ) -> None:
@@ -106,17 +109,18 @@ def export(
         raise InputError([Finding("--format", target, f"is no format of plans. {closest(target, formats)}")])
     answer = read_plan(plan)
     listed, driver_names = _listed_gpus(answer, uuids or [])
+    answered = None if problem is None else _problem_of(answer, plan, problem, profiles)
+    called = answer if answered is None else answer.called(answered.labels)
     options = Options(
         source=str(plan),
-        problem=None if problem is None else _problem_of(answer, plan, problem, profiles),
+        problem=answered,
         uuids=listed,
         driver_names=driver_names,
         rest=rest.value,
-        images=values_by_name(image or [], "--image"),
+        images=by_service(values_by_name(image or [], "--image"), called, "--image"),
         hosts=_hosts(answer, lscpu or []),
-        memory=values_by_name(memory or [], "--memory"),
+        memory=by_service(values_by_name(memory or [], "--memory"), called, "--memory"),
     )
-    called = answer if options.problem is None else answer.called(options.problem.labels)
     made = formats[target].export(called, options)
     if folder is not None:
         write_texts(folder, made.files)

@@ -58,7 +58,7 @@ def follow(
             parsed, arrivals, periods, chosen, planner=planner, profiles=known, time_limit_s=time_limit, gap=gap
         )
     if json_file is not None:
-        write_json(found.model_dump(mode="json"), json_file)
+        write_json(found.model_dump(mode="json"), json_file, parsed.labels)
     if not is_stdout(json_file) and found.policies:
         display(_table(as_shown(found, shown_names(parsed))))
     for line in _lines(found):

@@ -7,14 +7,18 @@ could steer a terminal (escape sequences, changes of direction) is shown by its 
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
+from types import MappingProxyType
 from typing import Any
 
 from ..model.errors import printable
+
+NOBODY: Mapping[str, str] = MappingProxyType({})
+"""No service has a label."""
 
 MOST_LINES = 10
 """Lines of a list that are printed before the rest is only counted."""
@@ -42,8 +46,11 @@ def is_stdout(path: Path | None) -> bool:
     return str(path) == "-"
 
 
-def write_json(data: Any, path: Path) -> None:
-    """Writes data to a file, or to stdout if it is `-`."""
+def write_json(data: Any, path: Path, labels: Mapping[str, str] = NOBODY) -> None:
+    """Writes data to a file, or to stdout if it is `-`; beside names of services their labels, by name."""
+    from ..formats.labelled import labelled
+
+    data = labelled(data, labels) if labels else data
     write_out(json.dumps(data, indent=1, ensure_ascii=False) + "\n", path)
 
 

@@ -130,7 +130,7 @@ def compare(
         data = {"problem": parsed.name, **comparison.as_data()}
         if simulations is not None:
             data["simulations"] = {name: report.model_dump(mode="json") for name, report in simulations.items()}
-        write_json(data, json_file)
+        write_json(data, json_file, parsed.labels)
     if not is_stdout(json_file):
         display(compare_table(comparison))
         if simulations is not None:

@@ -51,7 +51,7 @@ def price(
             **known_costs,
             "services_error": None if report else NO_TIME_FOR_SERVICES,
         }
-        write_json(data, json_file)
+        write_json(data, json_file, parsed.labels)
     if not is_stdout(json_file):
         display(price_table(plan.prices))
         if report is not None:

@@ -38,7 +38,7 @@ def compare_routers(
             problem, profiles=profiles, time_limit_s=time_limit_s, gap=gap, on_plan=show_progress, source=source
         )
     if json_file is not None:
-        write_json({"problem": problem.name, **found.as_data()}, json_file)
+        write_json({"problem": problem.name, **found.as_data()}, json_file, problem.labels)
     if not is_stdout(json_file):
         display(routers_table(found))
     for line in router_savings(found.planned_for, [(row.dispatch, row.plan) for row in found.rows]):

@@ -151,7 +151,7 @@ def simulate(
 
         write_out(simulation_csv(report), csv_file)
     if json_file is not None:
-        write_json(report.model_dump(mode="json"), json_file)
+        write_json(report.model_dump(mode="json"), json_file, parsed.labels)
     if not (is_stdout(csv_file) or is_stdout(json_file)) and report.services:
         display(simulation_table(seen))
     for line in verdict_lines(seen):

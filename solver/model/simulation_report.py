@@ -56,6 +56,11 @@ class SimulatedService(Record):
     """One service, request by request."""
 
     workload: ServiceName
+    label: str | None = Field(
+        default=None,
+        exclude_if=lambda label: label is None,
+        description="the service's label, for people; absent: it has none",
+    )
     slo_ms: float = Field(gt=0)
     rate_rps: float = Field(ge=0, description="rate that was simulated, on average")
     arrivals: str = Field(description="how its requests came, as on the command line")

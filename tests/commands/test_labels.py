@@ -9,10 +9,14 @@ from rich.cells import cell_len
 from rich.console import Console
 from support.command_line import sliceplan
 
+from sliceplan.solver.api.exporting import by_service
 from sliceplan.solver.commands.terminal import AXIS_WIDTH, draw_plan
 from sliceplan.solver.formats.problem_files import write_problem
+from sliceplan.solver.model.errors import InputError
+from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.wording.shown_names import as_shown, shown_names
 
+NAMES = tuple(one.name for one in shop().workloads)
 LABELS = ("写真 検索", "chat encoder, old", "поиск", "ไทย")
 
 
@@ -39,6 +43,36 @@ def test_prices_are_told_by_label_and_written_by_name(file, tmp_path):
     assert all(label in done.stdout for label in LABELS)
     written = (tmp_path / "prices.json").read_text()
     assert {one["workload"] for one in json.loads(written)["services"]} == {one.name for one in shop().workloads}
+
+
+def test_reports_have_labels_beside_names(file, tmp_path):
+    """Only of services that have one; what a report says of others, and of the first without it, is as ever."""
+    plan, out, rates = (tmp_path / name for name in ("plan.json", "out.json", "rates.csv"))
+    plan.write_text(shop_plan().model_dump_json())
+    rates.write_text("seconds,service,rate_rps\n" + "".join(f"0,{name},1\n70,{name},1\n" for name in NAMES))
+    for words in (
+        ("price", file()),
+        ("compare", file(), "--planner", "exact", "--simulate"),
+        ("simulate", file(), plan, "--requests", "200"),
+        ("follow", file(), rates, "--policy", "fixed"),
+    ):
+        done = sliceplan(*words, "--json", out)
+        assert done.returncode in (0, 1, 3), done.stderr
+        seen = [record for record in records(json.loads(out.read_text())) if "workload" in record]
+        assert {one["workload"]: one.get("label") for one in seen} == {**dict.fromkeys(NAMES), **called().labels}
+        assert all("label" in one for one in seen if one["workload"] in called().labels)
+        assert not any("label" in one for one in seen if one["workload"] not in called().labels)
+        if words[0] == "simulate":
+            report = SimulationReport.model_validate_json(out.read_text())
+            assert report.model_dump(mode="json") == json.loads(out.read_text())
+
+
+def records(data):
+    """Yields every record in some data."""
+    if isinstance(data, dict):
+        yield data
+    for one in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from records(one)
 
 
 def test_why_there_is_no_plan_is_told_by_label(file, tmp_path):
@@ -112,6 +146,48 @@ def test_options_take_a_service_by_its_label(file, tmp_path):
     twice = [part for written in ("search-embedding", "写真 検索") for part in ("--arrivals", f"{written}=even")]
     done = sliceplan("simulate", file(), path, "--requests", "300", *twice)
     assert "a second time" in done.stderr
+
+
+def claims(folder, plan, *words):
+    """Returns what is exported with an image for all and further words, and what is said."""
+    done = sliceplan("export", plan, "--format", "dra", "--image", "all:1", *words, "-o", folder)
+    return "".join(one.read_text() for one in sorted(folder.glob("*"))), done.stderr
+
+
+def test_an_image_is_of_a_service_by_its_name_or_its_label(tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text(shop_plan().called(called().labels).model_dump_json())
+    by_name, said = claims(tmp_path / "name", path, "--image", "search-embedding=own:1")
+    assert "own:1" in by_name, said
+    by_label, _ = claims(tmp_path / "label", path, "--image", "写真 検索=own:1")
+    assert by_label == by_name
+
+
+def test_labels_of_the_problem_count_where_it_is_given(file, tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text(shop_plan().model_dump_json())
+    words = ("--image", "写真 検索=own:1")
+    made, said = claims(tmp_path / "with", path, *words, "--problem", file())
+    assert "own:1" in made, said
+    _, said = claims(tmp_path / "without", path, *words)
+    assert "写真 検索 is no workload of the plan" in said
+
+
+def test_a_label_that_is_another_services_name_is_that_service():
+    first, second, *_ = NAMES
+    plan = shop_plan().called({first: second, second: "поиск"})
+    assert by_service({second: "a", first: "b", "": "c"}, plan, "--image") == {second: "a", first: "b", "": "c"}
+    assert by_service({"поиск": "a"}, plan, "--image") == {second: "a"}
+
+
+def test_values_of_services_that_are_unknown_or_come_twice_are_refused():
+    plan = shop_plan().called(called().labels)
+    with pytest.raises(
+        InputError, match=r"--memory: xx is no workload of the plan\. Known: .*search-embedding.*写真 検索"
+    ):
+        by_service({"xx": "1Gi"}, plan, "--memory")
+    with pytest.raises(InputError, match="写真 検索 is given twice for search-embedding"):
+        by_service({"search-embedding": "1Gi", "写真 検索": "2Gi"}, plan, "--memory")
 
 
 def test_who_is_in_the_way_of_replanning_is_told_by_label(file, tmp_path):

@@ -13,7 +13,7 @@ import streamlit as st
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.leading import FILES_OPEN
 from sliceplan.app.session.session import Session
-from sliceplan.solver.api.exporting import export_formats, values_by_name
+from sliceplan.solver.api.exporting import by_service, export_formats, values_by_name
 from sliceplan.solver.formats.exports.assign import assign, parse_supply
 from sliceplan.solver.formats.exports.target import Export, Gpus, Options, Rest
 from sliceplan.solver.formats.gpu_uuids import parse_driver_names, parse_uuids
@@ -248,13 +248,14 @@ def _made(
         placed = _placed(plan, nodes)
         lines = [line.strip() for line in images.splitlines() if line.strip()]
         listed, driver_names = _listed_gpus(placed, uuids)
+        called = placed.called(problem.labels)
         options = Options(
             source="the plan",
             problem=problem,
             uuids=listed,
             driver_names=driver_names,
             rest=rest,
-            images=values_by_name(lines, "--image"),
+            images=by_service(values_by_name(lines, "--image"), called, "--image"),
         )
         return export_formats()[name].export(placed, options)
     except InputError as error:
