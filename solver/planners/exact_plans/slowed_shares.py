@@ -35,7 +35,7 @@ class Surroundings:
     totals: Channels
 
 
-MOST_SHARES = 8
+MOST_SHARES = 16
 """Shares of a GPU that a bound tells apart: more count as so many. Of a percentile all count as one, to be quick."""
 
 ALONE = Surroundings(1, (np.zeros(()), np.zeros(())))
