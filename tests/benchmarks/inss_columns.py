@@ -2,6 +2,7 @@
 How near the limit a decision comes where models are too many for all their sets (solver/inss/exact/columns.py).
 
     .venv/bin/python tests/benchmarks/inss_columns.py [--sizes 24:4 100:15 1000:150] [--seeds 2] [--seconds 20] [--cpu]
+        [--wide]
 
 A size is models:GPUs of each of two types. Models are like the six of the shipped problem, each a little other, and
 carry 1.1 times their rates. `--cpu` counts CPU seconds, which other programs do not change. Prints Markdown.
@@ -16,7 +17,7 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from problems.inss_instances import alike
+from problems.inss_instances import alike, widely_alike
 from ran_on import say_what_it_ran_on
 
 from sliceplan.solver.inss.exact import effort
@@ -31,6 +32,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--cpu", action="store_true", help="count CPU seconds")
+    parser.add_argument("--wide", action="store_true", help="models that differ more")
     asked = parser.parse_args()
     clock = time.process_time if asked.cpu else time.monotonic
     say_what_it_ran_on("models like those of six-models-reconstructed (tests/problems/inss_instances.py)")
@@ -39,7 +41,7 @@ def main() -> None:
     for size in asked.sizes:
         models, gpus = map(int, size.split(":"))
         for seed in range(asked.seeds):
-            latencies = latencies_of(alike(models, (gpus, gpus), seed))
+            latencies = latencies_of((widely_alike if asked.wide else alike)(models, (gpus, gpus), seed))
             begun, used = time.monotonic(), time.process_time()
             with mock.patch.object(effort, "time", SimpleNamespace(monotonic=clock)):
                 found = by_columns(latencies, latencies.rates_rps, effort.Effort(asked.seconds), spare=1.1)

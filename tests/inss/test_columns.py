@@ -2,6 +2,7 @@
 
 import random
 from itertools import combinations
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,12 +10,16 @@ from oracles.inss_decisions import best_of_all, best_on
 from problems.inss_instances import alike, random_inss_problem
 
 from sliceplan.solver.inss.decision import judged
+from sliceplan.solver.inss.exact import alike_models
+from sliceplan.solver.inss.exact.alike_models import some_of
+from sliceplan.solver.inss.exact.cell_prices import prices_in_cells
 from sliceplan.solver.inss.exact.columns import by_columns
 from sliceplan.solver.inss.exact.effort import Effort
 from sliceplan.solver.inss.exact.good_sets import dealt_best
 from sliceplan.solver.inss.exact.partition import best_partition
 from sliceplan.solver.inss.exact.set_prices import SetPrices
-from sliceplan.solver.inss.exact.set_values import Asked
+from sliceplan.solver.inss.exact.set_values import Asked, alone
+from sliceplan.solver.inss.exact.unit_prices import unit_prices
 from sliceplan.solver.inss.latency import latencies_of
 
 FEW = Effort(1e9, tries=60, turns=2)
@@ -42,6 +47,79 @@ def test_no_set_is_worth_more_at_prices_than_is_said(rounds):
                 assert found.bound >= most * (1 - 1e-12), (seed, kind)
                 above += found.bound > 1.01 * most
     assert above < 120
+
+
+def test_prices_in_cells_prove_a_limit_at_any_moment():
+    """
+    No decision has more, however far the cells are halved, and where a part of the models told the multipliers.
+
+    The questions go on from these cells, which still have all sets in them.
+    """
+    nearest, halved = np.inf, 0
+    for seed in range(30):
+        problem, draw = random_inss_problem(seed), random.Random(seed)
+        latencies, expected = latencies_of(problem), best_of_all(problem, 1.0)
+        asked = Asked(latencies, latencies.rates_rps, np.ones(3), 1.0)
+        counts = np.bincount(latencies.type_of_gpu)
+        questions = [SetPrices(asked, kind) for kind in range(len(counts))]
+        own = [alone(asked, kind) for kind in range(len(counts))]
+        of_unit, begin, by_units = unit_prices(own, counts)
+        looks = draw.choice([1, 9, 1000])
+        with mock.patch.object(alike_models.some_of, "__defaults__", (draw.choice([2, 125]),)):
+            members = [one.members for one in questions]
+            found = prices_in_cells(members, counts, of_unit, begin, is_over_after(looks))
+        if expected is not None:
+            assert by_units >= expected * (1 - 1e-12), seed
+        if found is None:
+            continue
+        total = found.prices.sum()
+        for kind, (question, cells) in enumerate(zip(questions, found.cells, strict=True)):
+            halved += len(cells) > len(question.cells)
+            question.cells = cells
+            values = [
+                (models, value)
+                for size in (1, 2, 3)
+                for models in combinations(range(3), size)
+                if (value := best_on(problem, problem.gpus[kind], models, 1.0)) is not None
+            ]
+            most = max([0.0, *(value - found.prices[list(models)].sum() for models, value in values)])
+            priced = question.priced(found.prices, 0.0, rounds=1)
+            assert priced.bound >= most * (1 - 1e-12), (seed, kind)
+            total += counts[kind] * priced.bound
+        if expected is not None:
+            assert found.limit >= expected * (1 - 1e-12), seed
+            assert total >= expected * (1 - 1e-9), seed
+            nearest = min(nearest, found.limit / expected)
+    assert halved > 5
+    assert nearest < 1.2
+
+
+def is_over_after(looks):
+    """Returns what tells that time is over once it was asked so often."""
+    asked = iter(range(looks))
+    return lambda: next(asked, None) is None
+
+
+def test_of_many_models_some_stand_for_all_in_their_order():
+    like = np.random.default_rng(0).random(1000)
+    like[7] = -np.inf
+    some = some_of(like, 50)
+    assert len(set(some)) == 50
+    assert (np.diff(some) > 0).all()
+    finite = np.delete(like, 7)
+    assert like[some[some != 7]].mean() == pytest.approx(finite.mean(), rel=0.03)
+    assert some_of(like, 1000).tolist() == list(range(1000))
+
+
+def test_sixty_models_come_nearer_by_cells_than_by_units():
+    latencies = latencies_of(alike(60, (9, 9), seed=0))
+    asked = Asked(latencies, latencies.rates_rps, np.ones(60), 1.1)
+    counts = np.array([9, 9])
+    of_unit, begin, by_units = unit_prices([alone(asked, kind) for kind in (0, 1)], counts)
+    members = [SetPrices(asked, kind).members for kind in (0, 1)]
+    first = prices_in_cells(members, counts, of_unit, begin, is_over_after(8)).limit
+    later = prices_in_cells(members, counts, of_unit, begin, is_over_after(30)).limit
+    assert later < 0.985 * first < 0.96 * by_units
 
 
 def test_limits_hold_for_all_decisions_and_what_is_found_is_one():

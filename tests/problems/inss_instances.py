@@ -98,3 +98,21 @@ def alike(count, gpus, seed):
             )
         )
     return problem.model_copy(update={"models": tuple(models)})
+
+
+def widely_alike(count, gpus, seed):
+    """Returns such a problem whose models differ more in what they take of what GPUs have."""
+    draw = random.Random(1000 + seed)
+    problem = alike(count, gpus, seed)
+    models = [
+        one.model_copy(
+            update={
+                "rate_rps": one.rate_rps * 2 ** draw.uniform(-2, 1),
+                "cache_sensitivity": one.cache_sensitivity * draw.uniform(0, 4),
+                "memory_mib": one.memory_mib * draw.uniform(0.5, 3),
+                "kernels": int(one.kernels * draw.uniform(0, 2)),
+            }
+        )
+        for one in problem.models
+    ]
+    return problem.model_copy(update={"models": tuple(models)})

@@ -7,15 +7,16 @@ For any prices pi, of any sign, no decision has more than
 
     sum of pi_i + sum over g of N_g V_g,        V_g >= max(0, max over S of v(g, S) - sum over S of pi_i)
 
-as each model is in one set, and a GPU is worth V_g at most beyond its models' prices (set_prices.py). Prices are those
-of the linear program over the sets that are known; they move a part of the way from the most promising ones. What is
+as each model is in one set, and a GPU is worth V_g at most beyond its models' prices (set_prices.py). The first prices
+are those of parts of cells of sets (cell_prices.py), which prove a limit of their own. Further ones are those of the
+linear program over the sets that are known; they move a part of the way from the most promising ones. What is
 promising: the same sum with the known sets' V_g, which may be too low to be a limit. The last question is asked there,
 and longer.
 
 That no decision keeps all limits is said where a model has no number of units that is enough, or where the least
 numbers are more than there are; elsewhere nothing is proven if none was found.
 
-The first decision places models by what they would take at one price of units a type (unit_prices.py), and then moves
+The first decision places models by what they would take at the first prices, and then moves
 them (good_sets.py), longer where some set stays impossible. Another begins with the sets of the linear program.
 """
 
@@ -23,25 +24,28 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csc_array, eye_array, hstack
 
 from ...performance.interference.prediction import Floats
 from ...runtime.progress import report
 from ..decision import Decision
 from ..latency import Ints, Latencies
-from .effort import Effort, IsOver, never_over
+from .cell_prices import prices_in_cells
+from .effort import Effort, IsOver
 from .good_sets import GoodSets, Key, Placing
 from .partition import Exact
 from .set_prices import SetPrices
+from .set_program import SetProgram
 from .set_values import NEVER, Asked, alone
-from .unit_prices import first_members, scale_of, unit_prices
+from .unit_prices import first_members, scale_of, unit_prices, wishes
 
 SEED = 1
-MOVED, PRICED, MIXED = 0.25, 0.6, 0.75
-"""When the first decision, the prices and the second decision end, as parts of the time."""
+IN_CELLS, MOVED, PRICED, MIXED = 0.3, 0.5, 0.65, 0.98
+"""When the first prices, the first decision, all prices and the second decision end, as parts of the time."""
 
-ROUNDS, LAST_ROUNDS = 3, 9
+MANY = 400
+"""Models from which on no further prices are asked for: what sets of so many are worth takes longer than it tells."""
+
+ROUNDS, LAST_ROUNDS = 2, 9
 """How often cells are halved, and at the prices that are kept."""
 
 WAY = 0.4
@@ -50,8 +54,11 @@ WAY = 0.4
 PLACES = 40
 """GPUs on which a model that is left is tried."""
 
-COLUMNS = 8_000
-"""Sets in the linear program, those that are worth most at the last prices."""
+COLUMNS, MIXED_SETS = 8_000, 3_000
+"""Sets in the linear program, and in that of whole sets: those that are worth most at the prices."""
+
+WHOLE = 0.15
+"""Part of the time for whole sets of the program."""
 
 
 def by_columns(
@@ -67,22 +74,22 @@ def by_columns(
     spare
         Capacity is at least so many times each rate.
     """
-    moved, priced, mixed, ended = effort.parts(MOVED, PRICED, MIXED, 1.0)
+    in_cells, moved, priced, mixed, ended = effort.parts(IN_CELLS, MOVED, PRICED, MIXED, 1.0)
     count = len(rates_rps)
     asked = Asked(latencies, rates_rps, np.ones(count) if weights is None else weights, spare)
     search = _Search(asked, effort.seconds)
     if search.is_hopeless:
         return None
-    first = search.placed()
-    first.improve(effort.tries, moved)
+    search.price_in_cells(in_cells)
+    best = first = search.placed()
+    first.improve(effort.tries, moved if count <= MANY else ended)
     if first.value == NEVER:  # some decision is worth more than prices
         first.improve(effort.tries, mixed)
-    for _ in range(effort.turns):
+    for _ in range(effort.turns if count <= MANY else 0):
         if priced() or not search.price(priced):
             break
-    best = first
     if not mixed():
-        second = search.mixed(mixed)
+        second = search.mixed(mixed, WHOLE * effort.seconds)
         second.improve(effort.tries, mixed)
         best = max(first, second, key=lambda one: one.value)
     search.sharpen(ended)
@@ -101,9 +108,10 @@ class _Search:
         self._counts = np.bincount(kinds, minlength=len(asked.latencies.types))
         self._questions = [SetPrices(asked, kind) for kind in range(len(self._counts))]
         self._own = [alone(asked, kind) for kind in range(len(self._counts))]
-        self._sets = GoodSets(asked, [one.most for one in self._questions])
+        self._sets = GoodSets(asked, [one.members.most for one in self._questions])
         self._draw = np.random.default_rng(SEED)
         self._by_unit, self._prices, self.limit = unit_prices(self._own, self._counts, seconds)
+        self._worth, self._wish = wishes(self._own, self._by_unit)
         self._likely = inf
         self._shares: dict[Key, float] = {}
 
@@ -115,16 +123,36 @@ class _Search:
         return float(np.min(least, axis=0).sum()) > float(units @ self._counts)
 
     def placed(self) -> Placing:
-        """Returns a first placement, in which some sets may be impossible."""
-        return Placing(self._sets, self._kinds, first_members(self._asked, self._own, self._by_unit), self._draw)
+        """Returns a first placement, in which some sets may be impossible, fewest of those by either prices."""
+        wishes_so_far = [(self._worth, self._wish), wishes(self._own, self._by_unit)]
+        found = []
+        for worth, wish in wishes_so_far:
+            members = first_members(self._asked, self._own, self._by_unit, worth, wish)
+            found.append(Placing(self._sets, self._kinds, members, self._draw, self._prices))
+        return max(found, key=lambda one: (-len(one.impossible()), one.value))
+
+    def price_in_cells(self, is_over: IsOver) -> None:
+        """Takes the prices of parts of cells: a limit, and where the questions begin."""
+        members = [one.members for one in self._questions]
+        found = prices_in_cells(members, self._counts, self._by_unit, self._prices, is_over)
+        if found is None:
+            return
+        if found.limit < self.limit:
+            self.limit, self._prices = found.limit, found.prices
+        self._worth, self._wish = found.worth, found.units
+        for question, cells in zip(self._questions, found.cells, strict=True):
+            question.cells = cells
 
     def price(self, is_over: IsOver) -> bool:
         """Asks what sets are worth at better prices; False: there are none."""
+        before, known = self._likely, len(self._sets.known)
+        if before == inf:
+            self._ask(self._prices, 1, is_over)
+            return True
         goal = self._solved()
         if goal is None:
             return False
-        before, known = self._likely, len(self._sets.known)
-        self._ask(goal if self._likely == inf else self._prices + WAY * (goal - self._prices), ROUNDS, is_over)
+        self._ask(self._prices + WAY * (goal - self._prices), ROUNDS, is_over)
         return self._likely < before or len(self._sets.known) > known
 
     def sharpen(self, is_over: IsOver) -> None:
@@ -158,52 +186,50 @@ class _Search:
 
     def _solved(self) -> Floats | None:
         """Returns the models' prices in the linear program over known sets, and keeps its solution."""
-        known = [(key, one.value) for key, one in self._sets.known.items() if key[1] and one.value > NEVER]
-        if not known:
+        program = self._program(COLUMNS)
+        if program is None:
             return None
-        known.sort(key=lambda one: sum(self._prices[i] for i in one[0][1]) - one[1])
-        keys, values = [key for key, _ in known[:COLUMNS]], np.array([value for _, value in known[:COLUMNS]])
-        count = len(self._asked.rates_rps)
-        column = np.repeat(np.arange(len(keys)), [len(who) for _, who in keys])
-        member = np.array([i for _, who in keys for i in who])
-        once = csc_array((np.ones(len(member)), (member, column)), shape=(count, len(keys)))
-        of_type = csc_array(
-            (np.ones(len(keys)), ([kind for kind, _ in keys], np.arange(len(keys)))),
-            shape=(len(self._counts), len(keys)),
-        )
-        # A model may be left out, for more than it could ever be worth: so there always is a solution.
-        scale = scale_of(self._own)
-        found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
-            np.concatenate([-values / scale, np.full(count, 10.0)]),
-            A_eq=hstack([once, eye_array(count)]),
-            b_eq=np.ones(count),
-            A_ub=hstack([of_type, csc_array((len(self._counts), count))]),
-            b_ub=self._counts.astype(float),
-            method="highs-ds",
-        )
+        keys, found = program.keys, program.solved()
         if found.x is None:
             return None
         self._shares = dict(zip(keys, found.x[: len(keys)].tolist(), strict=True))
-        prices: Floats = -np.asarray(found.eqlin.marginals) * scale
+        prices: Floats = -np.asarray(found.eqlin.marginals) * program.scale
         return prices
 
-    def mixed(self, is_over: IsOver = never_over) -> Placing:
+    def mixed(self, is_over: IsOver, seconds: float) -> Placing:
         """
-        Returns a placement of sets that the linear program uses most; who is left goes where most is gained.
+        Returns a placement of whole sets of the linear program; who is left goes where most is gained.
 
-        When time is over they go anywhere.
+        They are those that the program uses most, or the best ones as far as these are found in so many seconds,
+        whichever are worth more. When time is over models go anywhere.
         """
+        used = [key for key, share in sorted(self._shares.items(), key=lambda one: -one[1]) if share > 0]
+        placed = self._placed(used, is_over)
+        program = self._program(MIXED_SETS) if seconds > 0 and not is_over() else None
+        whole = program.whole(seconds) if program is not None else []
+        return max(placed, self._placed(whole, is_over), key=lambda one: one.value) if whole else placed
+
+    def _placed(self, keys: Sequence[Key], is_over: IsOver) -> Placing:
         members = [frozenset[int]() for _ in self._kinds]
         free = {kind: [k for k, own in enumerate(self._kinds) if own == kind] for kind in set(self._kinds)}
         left = set(range(len(self._asked.rates_rps)))
-        for (kind, who), share in sorted(self._shares.items(), key=lambda one: -one[1]):
-            if share > 0 and free[kind] and left >= set(who):
+        for kind, who in keys:
+            if free[kind] and left >= set(who):
                 members[free[kind].pop(0)] = frozenset(who)
                 left -= set(who)
         for i in sorted(left, key=lambda one: -self._prices[one]):
             place = int(self._draw.integers(len(members))) if is_over() else self._best_place(members, i)
             members[place] |= {i}
-        return Placing(self._sets, self._kinds, members, self._draw)
+        return Placing(self._sets, self._kinds, members, self._draw, self._prices)
+
+    def _program(self, most: int) -> SetProgram | None:
+        """Returns the program over so many of the known sets at most, those that are worth most at the prices."""
+        known = [(key, one.value) for key, one in self._sets.known.items() if key[1] and one.value > NEVER]
+        if not known:
+            return None
+        known.sort(key=lambda one: sum(self._prices[i] for i in one[0][1]) - one[1])
+        keys, values = zip(*known[:most], strict=True)
+        return SetProgram(keys, np.array(values), len(self._asked.rates_rps), self._counts, scale_of(self._own))
 
     def _best_place(self, members: Sequence[frozenset[int]], model: int) -> int:
         tried = list(range(len(members)))

@@ -1,11 +1,9 @@
 """
 What any set of models is worth at most on one GPU where each has a price: W(g, pi) = max over S of v(g, S) - sum of pi.
 
-Sets are too many beyond some dozen models. They are divided into cells: sets of n models whose L2 use, all together, is
-from L0 to L1. In a cell a model i on u units is disturbed by max(L0 - l_i(u), 0) at least and its kernels wait as among
-n, so c_i(u, b), the w_i h_i of that (-inf where a limit is not kept), is an upper bound of what it counts. A set of the
-cell has n members, from L0 to L1 of L2 use, and not more memory than the GPU's M. Hence for any theta >= 0 and any mu
-and nu
+Sets are too many beyond some dozen models. They are divided into cells (set_cells.py), with the number n of members,
+the limits L0 and L1 of their L2 use l, and upper bounds c of what they count there. The GPU has U units and M memory.
+Hence for any theta >= 0 and any mu and nu
 
     v(g, S) - sum of pi_i  <=  max over units, at most U in all, of sum of (most over b of c_i(u_i, b) - theta m_i(b))
                                + mu l_i(u_i) + nu - pi_i
@@ -16,7 +14,7 @@ multipliers are moved by Polyak's steps towards the least right-hand side; whate
 are worth more than what is known are halved. What the knapsacks choose are sets worth looking at.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,10 +25,8 @@ from ...performance.interference.prediction import Floats
 from ..decision import ROUNDING
 from ..latency import Ints
 from .effort import IsOver, never_over
-from .set_values import NEVER, Asked, alone
-
-PARTS = 3
-"""Into which the L2 use of sets of n models is cut at first."""
+from .set_cells import Cell, Members
+from .set_values import NEVER, Asked
 
 STEPS = 6
 """Of the multipliers, for each size of the cells."""
@@ -49,17 +45,17 @@ Chosen = tuple[tuple[int, int], ...]
 
 
 @dataclass(eq=False)
-class _Cell:
-    """Sets of `number` models with L2 use from `low` to `high`, percent."""
+class _Open:
+    """A cell that is not decided, its multipliers, and what follows from that of memory."""
 
-    number: int
-    low: float
-    high: float
+    cell: Cell
+    of_l2: float
+    of_number: float
+    of_memory: float
     worth: Floats
-    """c, shape (model, units, batch)."""
-    of_l2: float = 0.0
-    of_number: float = 0.0
-    of_memory: float = 0.0
+    """Most over b of c - theta m, shape (model, units)."""
+    used: Floats
+    """Memory of that batch, shape (model, units), MiB."""
     bound: float = np.inf
 
 
@@ -77,45 +73,9 @@ class SetPrices:
 
     def __init__(self, asked: Asked, kind: int) -> None:
         """Finds who can run there at all, and how many together."""
-        tables = asked.latencies.types[kind]
-        own = alone(asked, kind)
-        self.asked, self.kind = asked, kind
-        self.can: Ints = np.flatnonzero((own > NEVER).any(axis=1))
-        self.room = asked.latencies.problem.gpus[kind].memory_mib * (1 + ROUNDING)
-        self.l2 = tables.l2[self.can]
-        self.memory = asked.memory(self.can)
-        least = np.sort((own[self.can] > NEVER).argmax(axis=1) + 1)
-        of_memory = np.sort(self.memory[:, 0])
-        self.most = min(
-            int((np.cumsum(one) <= most).sum()) for one, most in ((least, tables.units), (of_memory, self.room))
-        )
-        """Members of a set."""
-
-    def _cells(self) -> Iterator[_Cell]:
-        """Yields cells that have all sets in them."""
-        if not len(self.can):
-            return
-        units = np.arange(1, self.l2.shape[1] + 1)
-        slope = float(np.diff(self.l2, axis=1).max(initial=0.0))
-        base = float((self.l2 - slope * units).max())
-        first = np.sort(self.l2[:, 0])
-        for n in range(1, self.most + 1):
-            low, high = float(first[:n].sum()), slope * len(units) + n * max(base, 0.0)
-            edges = np.linspace(low, max(high, low), PARTS + 1)
-            for part in range(PARTS):
-                yield self._cell(n, float(edges[part]) * (1 - ROUNDING), float(edges[part + 1]) * (1 + ROUNDING))
-
-    def _cell(self, number: int, low: float, high: float) -> _Cell:
-        latencies = self.asked.latencies
-        tables = latencies.types[self.kind]
-        who = self.can
-        slower = 1 + latencies.sensitivity[who, None] * np.maximum(low - self.l2, 0.0)
-        fixed = latencies.scheduling[who] + tables.crowd[min(number, len(tables.crowd) - 1)] * latencies.kernels[who]
-        ms = tables.running[who] * slower[:, :, None] + tables.transfer[who][:, None, :] + fixed[:, None, None]
-        ms *= 1 - 1e-12  # sums in another order must not end on the other side of a limit
-        room = np.full(len(who), self.room)
-        worth = self.asked.worth_within(who, ms.swapaxes(0, 1), room).swapaxes(0, 1)
-        return _Cell(number, low, high, worth)
+        self.members = Members.of(asked, kind)
+        self.cells: Sequence[Cell] = tuple(self.members.cells())
+        """Where the search begins; they have all sets in them."""
 
     def priced(self, prices: Floats, known: float, *, rounds: int, is_over: IsOver = never_over) -> Priced | None:
         """
@@ -123,13 +83,13 @@ class SetPrices:
 
         `known`: what some set is worth; cells that cannot exceed it are not looked at again.
         """
-        own = prices[self.can]
+        own = prices[self.members.who]
         best, sets = max(known, 0.0), list[Chosen]()
         cells = []
-        for cell in self._cells():
+        for cell in self.cells:
             if is_over():
                 return None
-            cells.append(cell)
+            cells.append(self._opened(cell, 0.0))
         for turn in range(rounds):
             for step in range(STEPS):
                 if (turn or step) and is_over():
@@ -142,49 +102,59 @@ class SetPrices:
         bound = max([best * (1 + ENOUGH), *(one.bound for one in cells)])
         return Priced(bound + ROUNDING * float(np.abs(prices).sum()), tuple(dict.fromkeys(sets)))
 
-    def _halves(self, cell: _Cell) -> Iterator[_Cell]:
-        middle = (cell.low + cell.high) / 2
-        lower = _Cell(cell.number, cell.low, middle, cell.worth)
-        for half in (lower, self._cell(cell.number, middle, cell.high)):
-            half.of_l2, half.of_number, half.of_memory = cell.of_l2, cell.of_number, cell.of_memory
-            half.bound = cell.bound
-            yield half
+    def _opened(self, cell: Cell, of_memory: float) -> _Open:
+        worth, used = self._within(cell, of_memory)
+        return _Open(cell, cell.of_l2, cell.of_number, of_memory, worth, used)
 
-    def _step(self, cells: list[_Cell], prices: Floats, target: float) -> list[Chosen]:
+    def _within(self, cell: Cell, of_memory: float) -> tuple[Floats, Floats]:
+        """Returns what is worth most where memory has a price, and its memory, shape (model, units) each."""
+        worth = self.members.worth(cell)
+        if of_memory:
+            worth = worth - of_memory * self.members.memory[:, None, :]
+        batch = worth.argmax(axis=2)
+        most: Floats = np.take_along_axis(worth, batch[:, :, None], axis=2)[:, :, 0]
+        return most, np.take_along_axis(self.members.memory, batch, axis=1)
+
+    def _halves(self, one: _Open) -> Iterator[_Open]:
+        lower, upper = one.cell.halves()
+        worth, used = self._within(upper, one.of_memory)
+        multipliers = one.of_l2, one.of_number, one.of_memory
+        yield _Open(lower, *multipliers, one.worth, one.used, one.bound)
+        yield _Open(upper, *multipliers, worth, used, one.bound)
+
+    def _step(self, cells: list[_Open], prices: Floats, target: float) -> list[Chosen]:
         """Bounds every cell at its multipliers, and moves these; returns what the knapsacks chose."""
-        batch = np.stack([(one.worth - one.of_memory * self.memory[:, None, :]).argmax(axis=2) for one in cells])
-        value = np.empty(batch.shape)
-        rows, columns = np.ogrid[: batch.shape[1], : batch.shape[2]]
-        for at, one in enumerate(cells):
-            used = self.memory[rows, batch[at]]
-            value[at] = one.worth[rows, columns, batch[at]] - one.of_memory * used
-            value[at] += one.of_l2 * self.l2 + one.of_number - prices[:, None]
+        members = self.members
+        value = np.stack([one.worth + one.of_l2 * members.l2 + one.of_number for one in cells]) - prices[:, None]
         found = []
-        for at, (most, chosen) in enumerate(_knapsacks(value)):
-            one = cells[at]
-            edge = one.low if one.of_l2 >= 0 else one.high
-            bound = most + one.of_memory * self.room - one.of_number * one.number - one.of_l2 * edge
-            l2 = sum(float(self.l2[i, u]) for i, u in chosen)
-            memory = sum(float(self.memory[i, batch[at, i, u]]) for i, u in chosen)
+        for one, (most, chosen) in zip(cells, _knapsacks(value), strict=True):
+            edge = one.cell.low if one.of_l2 >= 0 else one.cell.high
+            bound = most + one.of_memory * members.room - one.of_number * one.cell.number - one.of_l2 * edge
+            l2 = sum(float(members.l2[i, u]) for i, u in chosen)
+            memory = sum(float(one.used[i, u]) for i, u in chosen)
             one.bound = min(one.bound, bound)
             self._move(one, bound - target, l2, len(chosen), memory)
             if chosen:
-                found.append(tuple((int(self.can[i]), u + 1) for i, u in chosen))
+                found.append(tuple((int(members.who[i]), u + 1) for i, u in chosen))
         return found
 
-    def _move(self, cell: _Cell, above: float, l2: float, number: int, memory: float) -> None:
+    def _move(self, one: _Open, above: float, l2: float, number: int, memory: float) -> None:
         """One step of Polyak's, each multiplier counted by how much of its kind there is."""
+        cell, room = one.cell, self.members.room
         off_l2 = min(l2 - cell.low, 0.0) + max(l2 - cell.high, 0.0)
-        slope = np.array([off_l2 / USUAL_L2, (number - cell.number) / USUAL_NUMBER, (self.room - memory) / self.room])
-        if cell.of_memory == 0.0 and slope[2] > 0:
+        slope = np.array([off_l2 / USUAL_L2, (number - cell.number) / USUAL_NUMBER, (room - memory) / room])
+        if one.of_memory == 0.0 and slope[2] > 0:
             slope[2] = 0.0
         size = float(slope @ slope)
         if size < 1e-12 or above <= 0:
             return
         step = SHORTER * above / size
-        cell.of_l2 -= step * slope[0] / USUAL_L2
-        cell.of_number -= step * slope[1] / USUAL_NUMBER
-        cell.of_memory = max(cell.of_memory - step * slope[2] / self.room, 0.0)
+        one.of_l2 -= step * slope[0] / USUAL_L2
+        one.of_number -= step * slope[1] / USUAL_NUMBER
+        of_memory = max(one.of_memory - step * slope[2] / room, 0.0)
+        if of_memory != one.of_memory:
+            one.of_memory = of_memory
+            one.worth, one.used = self._within(cell, of_memory)
 
 
 def _knapsacks(value: Floats) -> list[tuple[float, list[tuple[int, int]]]]:

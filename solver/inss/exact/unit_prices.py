@@ -5,7 +5,7 @@ Prices of units alone: a limit without interference at any size, what models tak
 
 is at least what any decision has, whatever p, if o_ig(u) is at least what model i counts on u units of a GPU of type g:
 each GPU has U_g units, and interference only lowers what is carried. The least is reached by the dual of the linear
-program in which each model takes parts of choices (g, u).
+program in which each model takes parts of choices (g, u); of many models some are in it, which tell p well enough.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from scipy.sparse import csc_array
 
 from ...performance.interference.prediction import Floats
 from ..latency import Ints
+from .alike_models import some_of
 from .set_values import NEVER, Asked
 
 
@@ -33,16 +34,18 @@ def unit_prices(own: Sequence[Floats], counts: Ints, time_limit_s: float = np.in
         Of the linear program, without whose solution a price of 0 proves the limit.
     """
     units = np.array([one.shape[1] for one in own])
-    choices = [np.argwhere(one > NEVER) for one in own]
+    some = some_of(np.max([one.max(axis=1) for one in own], axis=0))
+    few, gpus = [one[some] for one in own], counts * (len(some) / len(own[0]))
+    choices = [np.argwhere(one > NEVER) for one in few]
     model = np.concatenate([one[:, 0] for one in choices])
     kind = np.concatenate([np.full(len(one), k) for k, one in enumerate(choices)])
     used = np.concatenate([one[:, 1] + 1.0 for one in choices])
-    worth = np.concatenate([one[at[:, 0], at[:, 1]] for one, at in zip(own, choices, strict=True)])
-    scale, count, numbers = scale_of(own), len(own[0]), np.arange(len(model))
+    worth = np.concatenate([one[at[:, 0], at[:, 1]] for one, at in zip(few, choices, strict=True)])
+    scale, count, numbers = scale_of(own), len(some), np.arange(len(model))
     found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
         -worth / scale,
         A_ub=csc_array((used, (kind, numbers)), shape=(len(units), len(model))),
-        b_ub=(units * counts).astype(float),
+        b_ub=units * gpus,
         A_eq=csc_array((np.ones(len(model)), (model, numbers)), shape=(count, len(model))),
         b_eq=np.ones(count),
         method="highs",
@@ -62,17 +65,22 @@ def scale_of(own: Sequence[Floats]) -> float:
     return max(float(one[one > NEVER].max(initial=0.0)) for one in own) or 1.0
 
 
-def first_members(asked: Asked, own: Sequence[Floats], price: Floats) -> list[frozenset[int]]:
-    """
-    Returns the models of each GPU: the ones that would take most units at a price first, where most units are left.
+def wishes(own: Sequence[Floats], price: Floats) -> tuple[Floats, Ints]:
+    """Returns what models are worth at most beyond the price of their units, and these, shape (type, model) each."""
+    left = [one - p * np.arange(1, one.shape[1] + 1) for one, p in zip(own, price, strict=True)]
+    return np.array([one.max(axis=1) for one in left]), np.array([one.argmax(axis=1) + 1 for one in left])
 
-    Sets may be impossible; `own`, `price`: as above.
+
+def first_members(
+    asked: Asked, own: Sequence[Floats], price: Floats, worth: Floats, wish: Ints
+) -> list[frozenset[int]]:
+    """
+    Returns the models of each GPU: the ones that would take most units first, where most units are left.
+
+    Sets may be impossible; `own`, `price`, `worth` and `wish`: as above.
     """
     latencies = asked.latencies
     kinds = np.array(latencies.type_of_gpu)
-    left = [one - p * np.arange(1, one.shape[1] + 1) for one, p in zip(own, price, strict=True)]
-    wish = np.array([one.argmax(axis=1) + 1 for one in left])
-    worth = np.array([one.max(axis=1) for one in left])
     usual = latencies.base_memory + latencies.item_memory * latencies.most_batch / 2
     free = np.array([one.shape[1] for one in own], dtype=np.float64)[kinds]
     memory = np.array([one.memory_mib for one in latencies.problem.gpus])[kinds]
