@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 from problems.shop import mixed
-from support.browser_walk import edit_first_rate, go, load_problem, look, photograph, press
+from support.browser_walk import edit_first_rate, go, hover_until, load_problem, look, photograph, press
 from support.for_everyone import assert_for_everyone
 
 from sliceplan.solver.model.transition import Transition
@@ -30,8 +30,7 @@ def test_the_way_to_a_plan_for_another_rate_is_shown_to_everyone_and_taken_away(
     expect(page.get_by_role("heading", name="Side by side")).to_be_visible()
     expect(page.get_by_text("proven fewest").first).to_be_visible()
     bar = page.locator(".js-plotly-plot").nth(1).locator(".bars path").last
-    bar.hover(force=True)
-    expect(page.locator(".hoverlayer text").first).to_contain_text("waits for", timeout=5_000)
+    hover_until(bar, "waits for")
     with page.expect_download() as steps:
         press(page, "Download transition")
     steps.value.save_as(tmp_path / "transition.json")

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 from problems.instances import random_problem
 from problems.shop import shop
-from support.browser_walk import go, load_problem, look, press
+from support.browser_walk import go, hover_until, load_problem, look, press
 
 from sliceplan.app.charts.alike_fleet import alike
 from sliceplan.app.charts.fleet_blocks import blocks_of
@@ -69,8 +69,7 @@ def test_a_fleet_of_hundreds_of_gpus_is_one_readable_picture(page):
     expect(bars).to_have_count(len(blocks_of(plan, problem, kinds[0].gpus)))
     choose(page, f"GPUs, of {plan.gpus_used}", "All, one by one")
     expect(bars).to_have_count(len(blocks_of(plan, problem)))
-    bars.nth(100).locator("path").hover(force=True)
-    expect(page.locator(".hoverlayer text").first).to_contain_text("latency")
+    hover_until(bars.nth(100).locator("path"), "latency")
     look(page, "22-hundreds-of-gpus")
     view(page, "Latency budgets")
     expect(page.locator(".ytick")).to_have_count(10)

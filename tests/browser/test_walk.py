@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 from problems.instances import ROOT
-from support.browser_walk import edit_first_rate, go, load_example, look, press, select_first_rate
+from support.browser_walk import edit_first_rate, go, hover_until, load_example, look, press, select_first_rate
 
 from sliceplan.solver.formats.plan_files import read_plan
 from sliceplan.solver.formats.problem_files import parse_problem, read_problem
@@ -20,9 +20,7 @@ def test_solving_the_demo_draws_the_plan_and_offers_it(page, tmp_path):
     expect(page.get_by_role("heading", name="4 GPUs, $13.72 per hour: proven cheapest")).to_be_visible(timeout=20_000)
     expect(page.locator(".js-plotly-plot .bars path").first).to_be_visible()
     look(page, "2-plan")
-    bar = page.locator(".js-plotly-plot .bars path").first
-    bar.hover(force=True)
-    expect(page.locator(".hoverlayer text").first).to_contain_text("latency", timeout=5_000)
+    hover_until(page.locator(".js-plotly-plot .bars path").first, "latency")
     page.locator(".js-plotly-plot .bars .point path").nth(3).click(force=True)
     expect(page.get_by_text("Its part of the GPU")).to_be_visible()
     with page.expect_download() as plan:
@@ -85,8 +83,7 @@ def test_a_mixed_fleet_shows_shares_beside_slices_and_causes_on_hover(page):
     expect(page.get_by_role("heading", name="3 GPUs, $9.92 per hour: proven cheapest")).to_be_visible(timeout=20_000)
     expect(page.locator(".js-plotly-plot").get_by_text("MPS, ").first).to_be_visible()
     share = page.locator(".js-plotly-plot .bars .point").filter(has_text="checkout-camera").locator("path").first
-    share.hover(force=True)
-    expect(page.locator(".hoverlayer text").first).to_contain_text("cache contention", timeout=5_000)
+    hover_until(share, "cache contention")
     look(page, "8-mixed")
     go(page, "Fragmentation")
     look(page, "9-mixed-fragmentation")

@@ -22,6 +22,9 @@ MOMENT_MS = 700
 """Within which the page's script begins to run, if it does."""
 
 
+HOVERS, HOVER_MS = 10, 3_000
+"""How often a bar is pointed at, and how long its text is waited for each time."""
+
 COUNT_RUNS = """() => {
   const app = document.querySelector("[data-test-script-state]");
   if (window.runs === undefined) {
@@ -43,6 +46,19 @@ def click(element: Locator) -> None:
     before = runs_begun(element.page)
     element.click()
     settle(element.page, before)
+
+
+def hover_until(element: Locator, text: str) -> None:
+    """Points at a bar of a picture until its text is there; a picture that is drawn anew loses who points at it."""
+    label = element.page.locator(".hoverlayer text").first
+    for _ in range(HOVERS):
+        element.hover(force=True)
+        with suppress(AssertionError):
+            expect(label).to_contain_text(text, timeout=HOVER_MS)
+            return
+        element.page.mouse.move(0, 0)
+    element.hover(force=True)
+    expect(label).to_contain_text(text, timeout=HOVER_MS)
 
 
 def runs_begun(page: Page) -> int:
