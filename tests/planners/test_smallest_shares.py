@@ -158,8 +158,10 @@ def test_bounds_count_no_smaller_shares_and_others_as_before():
         after = resolve(problem, shipped_profiles())
     rule = turn_rule(problem)
     usual, small = (crowds_of(one, one.fleet[0], rule).shares for one in (before, after))
-    assert usual.shape == small.shape == (8, 40, 12)
-    for n in range(8):
+    assert usual.shape[1:] == small.shape[1:] == (40, 12)
+    # A GPU of 40 units has at most 13 shares of 3; only so many are told apart then.
+    assert len(small) == 13 < len(usual)
+    for n in range(13):
         left = 40 - 3 * n
         assert (small[n, 2:left] >= usual[n, 2:left] * (1 - 1e-9)).all()  # neighbours with more ask more
         assert np.isinf(small[n, :2]).all()
