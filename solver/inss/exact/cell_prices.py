@@ -101,7 +101,7 @@ class _Parts:
         most = max(one.units for one in members)
         worth = np.full((len(cells), len(models), most), NEVER)
         l2 = np.zeros((len(members), len(models), most))
-        among = [Members.of(one.asked, one.kind, models) for one in members]
+        among = [one.among(models) for one in members]
         rows = [np.searchsorted(models, one.who) for one in among]
         for kind, one in enumerate(among):
             l2[kind, rows[kind], : one.units] = one.l2
@@ -173,7 +173,7 @@ def prices_in_cells(
     """
     count, some = len(begin), some_of(begin)
     cells = [(kind, cell) for kind, one in enumerate(members) for cell in one.cells()]
-    if not cells:
+    if not cells or is_over():
         return None
     multipliers = _Multipliers(
         np.array([float(of_unit[kind]) for kind, _ in cells]), np.zeros(len(cells)), np.zeros(len(cells))

@@ -60,6 +60,9 @@ COLUMNS, MIXED_SETS = 8_000, 3_000
 WHOLE = 0.15
 """Part of the time for whole sets of the program."""
 
+MOST_WHOLE_S = 10.0
+"""Nobody can interrupt it."""
+
 
 def by_columns(
     latencies: Latencies, rates_rps: Floats, effort: Effort, *, weights: Floats | None = None, spare: float = 1.0
@@ -89,7 +92,7 @@ def by_columns(
         if priced() or not search.price(priced):
             break
     if not mixed():
-        second = search.mixed(mixed, WHOLE * effort.seconds)
+        second = search.mixed(mixed, min(WHOLE * effort.seconds, MOST_WHOLE_S))
         second.improve(effort.tries, mixed)
         best = max(first, second, key=lambda one: one.value)
     search.sharpen(ended)

@@ -57,11 +57,10 @@ class Members:
     """Members of a set."""
 
     @classmethod
-    def of(cls, asked: Asked, kind: int, among: Ints | None = None) -> "Members":
-        """Finds who of these, default all, can run there at all."""
+    def of(cls, asked: Asked, kind: int) -> "Members":
+        """Finds who can run there at all."""
         tables, own = asked.latencies.types[kind], alone(asked, kind)
-        can = np.asarray((own > NEVER).any(axis=1))
-        who = np.flatnonzero(can) if among is None else among[can[among]]
+        who = np.flatnonzero((own > NEVER).any(axis=1))
         room = asked.latencies.problem.gpus[kind].memory_mib * (1 + ROUNDING)
         memory = asked.memory(who)
         least = np.sort((own[who] > NEVER).argmax(axis=1) + 1)
@@ -69,6 +68,11 @@ class Members:
             int((np.cumsum(one) <= most).sum()) for one, most in ((least, tables.units), (np.sort(memory[:, 0]), room))
         )
         return cls(asked, kind, who, tables.l2[who], memory, room, most)
+
+    def among(self, models: Ints) -> "Members":
+        """Returns those who are among these models, which are ascending; sets may have as many members as before."""
+        here = np.isin(self.who, models)
+        return replace(self, who=self.who[here], l2=self.l2[here], memory=self.memory[here])
 
     @property
     def units(self) -> int:
