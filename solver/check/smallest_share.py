@@ -19,7 +19,8 @@ def below_the_smallest(where: str, percent: float, facts: Gpu) -> Iterator[Viola
     if 2 * floor(percent / unit * (1 + RELATIVE)) < least:
         units = ceil(least / 2)
         message = (
-            f"has a share of {percent:g} %; MPS gives a client at least {least:g} of the {facts.sm_count.value:g} SMs "
-            f"of a {facts.name}, however small its share: expected {units * unit:.6g} % or more ({2 * units} SMs)"
+            f"has a share of {percent:g} %; MPS gives a client of {facts.name} at least {least:g} of its "
+            f"{facts.sm_count.value:g} SMs, however small its share: expected {units * unit:.6g} % or more "
+            f"({2 * units} SMs)"
         )
         yield Violation(where, message)

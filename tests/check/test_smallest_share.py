@@ -27,7 +27,7 @@ def found(percent, settings=None, planner="exact"):
 def test_a_share_below_8_sms_of_an_h200_is_named_with_the_least_that_would_do(settings, planner):
     for units in (1, 2, 3):
         assert any(
-            f"has a share of {units * UNIT:g} %; MPS gives a client at least 8 of the 132 SMs of a H200-141GB, however "
+            f"has a share of {units * UNIT:g} %; MPS gives a client of H200-141GB at least 8 of its 132 SMs, however "
             "small its share: expected 6.06061 % or more (8 SMs)" in one
             for one in found(units * UNIT, settings, planner)
         )
