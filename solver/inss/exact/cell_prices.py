@@ -185,7 +185,9 @@ def prices_in_cells(
             break
         used = search.run(is_over)
         multipliers = search.best
-        report(f"parts of models in {len(cells)} cells; at most {search.limit * count / len(some):,.0f} requests/s")
+        # Of some models it is an estimate: only a look at all of them proves a limit.
+        most = "at most" if len(some) == count else "a limit of about"
+        report(f"parts of models in {len(cells)} cells; {most} {search.limit * count / len(some):,.0f} requests/s")
         halved = set(np.flatnonzero(used & (search.parts.number > 1)).tolist())
         if is_over() or not halved or len(cells) + len(halved) > MOST_CELLS:
             break
