@@ -154,6 +154,7 @@ def test_twelve_models_come_near_the_optimum():
 def test_models_that_no_units_are_enough_for_are_proven():
     latencies = latencies_of(alike(14, (1, 0), seed=0))
     assert by_columns(latencies, latencies.rates_rps * 5, FEW) is None
+    assert by_columns(latencies, latencies.rates_rps * 1e6, FEW) is None  # not for one of them
 
 
 def test_units_are_dealt_for_the_most():

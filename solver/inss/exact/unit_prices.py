@@ -42,18 +42,19 @@ def unit_prices(own: Sequence[Floats], counts: Ints, time_limit_s: float = np.in
     used = np.concatenate([one[:, 1] + 1.0 for one in choices])
     worth = np.concatenate([one[at[:, 0], at[:, 1]] for one, at in zip(few, choices, strict=True)])
     scale, count, numbers = scale_of(own), len(some), np.arange(len(model))
-    found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
-        -worth / scale,
-        A_ub=csc_array((used, (kind, numbers)), shape=(len(units), len(model))),
-        b_ub=units * gpus,
-        A_eq=csc_array((np.ones(len(model)), (model, numbers)), shape=(count, len(model))),
-        b_eq=np.ones(count),
-        method="highs",
-        options={"time_limit": time_limit_s},
-    )
     price = np.zeros(len(units))
-    if found.x is not None:
-        price = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0) * scale
+    if len(model):
+        found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
+            -worth / scale,
+            A_ub=csc_array((used, (kind, numbers)), shape=(len(units), len(model))),
+            b_ub=units * gpus,
+            A_eq=csc_array((np.ones(len(model)), (model, numbers)), shape=(count, len(model))),
+            b_eq=np.ones(count),
+            method="highs",
+            options={"time_limit": time_limit_s},
+        )
+        if found.x is not None:
+            price = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0) * scale
     left = [one - p * np.arange(1, n + 1) for one, p, n in zip(own, price, units, strict=True)]
     prices: Floats = np.max([one.max(axis=1) for one in left], axis=0)
     limit = float(prices.sum() + (price * units) @ counts)
