@@ -2,7 +2,6 @@
 
 import random
 from itertools import combinations
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from oracles.inss_decisions import best_of_all, best_on
 from problems.inss_instances import alike, random_inss_problem
 
 from sliceplan.solver.inss.decision import judged
-from sliceplan.solver.inss.exact import alike_models
 from sliceplan.solver.inss.exact.alike_models import some_of
 from sliceplan.solver.inss.exact.cell_prices import prices_in_cells
 from sliceplan.solver.inss.exact.columns import by_columns
@@ -65,9 +63,8 @@ def test_prices_in_cells_prove_a_limit_at_any_moment():
         own = [alone(asked, kind) for kind in range(len(counts))]
         of_unit, begin, by_units = unit_prices(own, counts)
         looks = draw.choice([2, 1000, 1000])
-        with mock.patch.object(alike_models.some_of, "__defaults__", (draw.choice([2, 125]),)):
-            members = [one.members for one in questions]
-            found = prices_in_cells(members, counts, of_unit, begin, is_over_after(looks))
+        members, some = [one.members for one in questions], draw.choice([2, 125])
+        found = prices_in_cells(members, counts, of_unit, begin, is_over_after(looks), some)
         if expected is not None:
             assert by_units >= expected * (1 - 1e-12), seed
         if found is None:

@@ -36,10 +36,11 @@ from ...performance.interference.prediction import Floats
 from ...runtime.progress import report
 from ..decision import ROUNDING
 from ..latency import Ints
-from .alike_models import some_of
+from .alike_models import SOME, some_of
 from .effort import IsOver
 from .set_cells import Cell, Members
 from .set_values import NEVER
+from .unit_prices import LEFT_OUT
 
 MOST_CELLS = 240
 
@@ -54,9 +55,6 @@ STEPS = 12
 
 ENOUGH = 5e-4
 """Part of the limit: no more than that is looked for with the same cells."""
-
-LEFT_OUT = 5.0
-"""What a model costs that has no place, in what the best counts at most: there always is a solution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +153,7 @@ class CellPrices:
 
 
 def prices_in_cells(
-    members: Sequence[Members], counts: Ints, of_unit: Floats, begin: Floats, is_over: IsOver
+    members: Sequence[Members], counts: Ints, of_unit: Floats, begin: Floats, is_over: IsOver, most: int = SOME
 ) -> CellPrices | None:
     """
     Returns prices at which sets of models are worth little beyond these; None: there was no time, or a model has none.
@@ -170,8 +168,10 @@ def prices_in_cells(
         Shape (type,): prices of units to begin with.
     begin
         Shape (model,): prices of models that follow from these; what is alike has nearly the same.
+    most
+        Models that tell the multipliers.
     """
-    count, some = len(begin), some_of(begin)
+    count, some = len(begin), some_of(begin, most)
     cells = [(kind, cell) for kind, one in enumerate(members) for cell in one.cells()]
     if not cells or is_over():
         return None
@@ -186,8 +186,8 @@ def prices_in_cells(
         used = search.run(is_over)
         multipliers = search.best
         # Of some models it is an estimate: only a look at all of them proves a limit.
-        most = "at most" if len(some) == count else "a limit of about"
-        report(f"parts of models in {len(cells)} cells; {most} {search.limit * count / len(some):,.0f} requests/s")
+        said = "at most" if len(some) == count else "a limit of about"
+        report(f"parts of models in {len(cells)} cells; {said} {search.limit * count / len(some):,.0f} requests/s")
         halved = set(np.flatnonzero(used & (search.parts.number > 1)).tolist())
         if is_over() or not halved or len(cells) + len(halved) > MOST_CELLS:
             break

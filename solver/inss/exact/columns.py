@@ -127,9 +127,8 @@ class _Search:
 
     def placed(self) -> Placing:
         """Returns a first placement, in which some sets may be impossible, fewest of those by either prices."""
-        wishes_so_far = [(self._worth, self._wish), wishes(self._own, self._by_unit)]
         found = []
-        for worth, wish in wishes_so_far:
+        for worth, wish in ((self._worth, self._wish), wishes(self._own, self._by_unit)):
             members = first_members(self._asked, self._own, self._by_unit, worth, wish)
             found.append(Placing(self._sets, self._kinds, members, self._draw, self._prices))
         return max(found, key=lambda one: (-len(one.impossible()), one.value))

@@ -12,9 +12,7 @@ from scipy.sparse import csc_array, eye_array, hstack
 from ...performance.interference.prediction import Floats
 from ..latency import Ints
 from .good_sets import Key
-
-LEFT_OUT = 10.0
-"""What a model costs that is in no set, in what the best counts at most: so there always is a solution."""
+from .unit_prices import LEFT_OUT
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,12 @@ from ..latency import Ints
 from .alike_models import some_of
 from .set_values import NEVER, Asked
 
+LEFT_OUT = 10.0
+"""
+What a model costs that has no place in a linear program, in what the best counts at most (scale_of): so that there
+always is a solution.
+"""
+
 
 def unit_prices(own: Sequence[Floats], counts: Ints, time_limit_s: float = np.inf) -> tuple[Floats, Floats, float]:
     """
