@@ -275,11 +275,12 @@ SMALL_FLEET = {
 
 
 def test_headroom_writes_the_plan_and_the_problem_that_it_answers(file, tmp_path):
-    plan, grown = tmp_path / "plan.json", tmp_path / "grown.yaml"
-    done = sliceplan("headroom", file(SMALL_FLEET), "-o", plan, "--problem-output", grown)
+    plan, grown, answer = tmp_path / "plan.json", tmp_path / "grown.yaml", tmp_path / "answer.json"
+    done = sliceplan("headroom", file(SMALL_FLEET), "-o", plan, "--problem-output", grown, "--json", answer)
     assert done.returncode == 0, done.stderr
-    assert "The GPUs are too few: 0." in done.stdout
-    assert "times is too much" in done.stderr
+    written = json.loads(answer.read_text())
+    assert f"The GPUs are too few: {written['factor']:.5f} times" in done.stdout
+    assert f"Proven: {written['factor_limit']:.5f} times is too much" in done.stderr
     assert sliceplan("check", grown, plan).returncode == 0
     assert_refused(sliceplan("headroom", file(GOOD)), "fleet[0].count is missing")
 
@@ -289,6 +290,10 @@ def test_shed_names_what_to_leave_out_and_what_it_is_worth(file):
     assert done.returncode == 0, done.stderr
     assert done.stdout == "leave out a, value 1\n"
     assert "Value lost: 1; proven: no choice loses less." in done.stderr
+    done = sliceplan("shed", file(SMALL_FLEET), "--json", "-")
+    lost = {"value_lost": 1, "least_value_lost": 1, "shed": [{"workload": "a", "value": 1}]}
+    assert json.loads(done.stdout) == lost
+    assert "leave out a, value 1" in done.stderr
     assert "Nothing need be left out" in sliceplan("shed", DEMO).stdout
 
 

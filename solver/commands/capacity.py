@@ -1,5 +1,6 @@
 """The commands for fleets of fixed size: how far rates can grow, what they could carry at most, what to leave out."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,6 +17,7 @@ from .output import display, is_stdout, say, write_json
 from .searching import searching
 
 if TYPE_CHECKING:
+    from ..model.capacity_report import HeadroomReport, ShedReport
     from ..model.problem import Problem
 
 PlanOutputOption = Annotated[
@@ -23,6 +25,10 @@ PlanOutputOption = Annotated[
 ]
 ProblemOutputOption = Annotated[
     Path | None, typer.Option("--problem-output", help="Problem file to write, which that plan answers.")
+]
+
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", help="Write the report as JSON; `-`: to stdout instead of the text.")
 ]
 
 CLOSE = 1 + 2e-5
@@ -37,6 +43,7 @@ def headroom(
     prices: PricesOption = None,
     output: PlanOutputOption = None,
     problem_output: ProblemOutputOption = None,
+    json_file: JsonOption = None,
 ) -> None:
     """Show by which factor all rates can grow on the GPUs that there are."""
     from .. import api
@@ -48,16 +55,17 @@ def headroom(
     with searching("looking for the greatest factor that fits"):
         found = api.headroom(parsed, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)
+    tell = _written(found.report, parsed, json_file)
     report = as_shown(found.report, shown_names(parsed))
     if report.factor is None and report.factor_limit is not None and report.factor_limit <= SMALLEST:
-        display("Nothing fits, at any rate.")
+        tell("Nothing fits, at any rate.")
         raise typer.Exit(Exit.NO_PLAN)
     if report.factor is None:
-        display("No factor was found that fits; allow more time.")
+        tell("No factor was found that fits; allow more time.")
     elif report.factor >= 1:
-        display(f"All rates can grow to {report.factor:.5f} times what they are.")
+        tell(f"All rates can grow to {report.factor:.5f} times what they are.")
     else:
-        display(f"The GPUs are too few: {report.factor:.5f} times the rates can be served.")
+        tell(f"The GPUs are too few: {report.factor:.5f} times the rates can be served.")
     if report.factor_limit is None:
         say("Nothing is proven about more; allow more time.")
     else:
@@ -79,6 +87,7 @@ def shed(
     prices: PricesOption = None,
     output: PlanOutputOption = None,
     problem_output: ProblemOutputOption = None,
+    json_file: JsonOption = None,
 ) -> None:
     """Show which services to leave out, at least value, so that the rest fits on the GPUs that there are."""
     from .. import api
@@ -89,15 +98,16 @@ def shed(
     with searching("looking for the least valuable services to leave out"):
         found = api.shed(parsed, profiles=known, time_limit_s=time_limit, gap=gap, source=str(problem))
     _write_outcome(found.problem, found.plan, problem_output, output)
+    tell = _written(found.report, parsed, json_file)
     report = as_shown(found.report, shown_names(parsed))
     is_least = report.value_lost <= report.least_value_lost + 1e-9
     if found.plan is None and not is_least:
-        display("No services were found that fit together; allow more time.")
+        tell("No services were found that fit together; allow more time.")
         raise typer.Exit(Exit.NO_ANSWER)
     if not report.shed:
-        display("Nothing need be left out: all services fit.")
+        tell("Nothing need be left out: all services fit.")
     for one in report.shed:
-        display(f"leave out {one.workload}, value {one.value:g}")
+        tell(f"leave out {one.workload}, value {one.value:g}")
     if report.shed:
         least = "no choice loses less" if is_least else f"no choice loses less than {report.least_value_lost:g}"
         say(f"Value lost: {report.value_lost:g}; proven: {least}.")
@@ -121,9 +131,7 @@ def capacity(
     prices: PricesOption = None,
     output: PlanOutputOption = None,
     problem_output: ProblemOutputOption = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write the report as JSON; `-`: to stdout instead of the table.")
-    ] = None,
+    json_file: JsonOption = None,
 ) -> None:
     """Show the most requests/s that the GPUs that there are could carry beyond the rates, which are kept."""
     from .. import api
@@ -150,6 +158,15 @@ def capacity(
     for line in capacity_lines(seen):
         say(line)
     raise typer.Exit(exit_code(found.plan))
+
+
+def _written(
+    report: "HeadroomReport | ShedReport", problem: "Problem", json_file: Path | None
+) -> Callable[[str], object]:
+    """Writes a report as JSON if that is asked for; returns what tells people the answer: beside JSON on stderr."""
+    if json_file is not None:
+        write_json(report.model_dump(mode="json"), json_file, problem.labels)
+    return say if is_stdout(json_file) else display
 
 
 def _is_interrupted(plan: Plan | None) -> bool:
