@@ -39,6 +39,8 @@ class Customers:
 
     wanted: Floats
     """How many there are of each, shape (customer,)."""
+    model: Ints
+    """The model that each serves, by a number; shape (customer,)."""
     types: tuple[OnType, ...]
 
 
@@ -56,7 +58,7 @@ def restricted_to(customers: Customers, left: Ints) -> tuple[Customers, list[Int
         guests.append(here)
         fewer = OnType(one.gpu, one.guests.of(here), number[one.customer[here]], one.item[here], one.usd_per_hour)
         types.append(fewer)
-    return Customers(left[left > 0].astype(np.float64), tuple(types)), guests
+    return Customers(left[left > 0].astype(np.float64), customers.model[left > 0], tuple(types)), guests
 
 
 def customers_of(resolved: ResolvedProblem, shared: MpsItems) -> Customers | None:
@@ -81,7 +83,9 @@ def customers_of(resolved: ResolvedProblem, shared: MpsItems) -> Customers | Non
     served = {customer for one in types for customer in one.customer.tolist()}
     if len(served) < len(shared.classes):
         return None
-    return Customers(np.array([float(len(one.members)) for one in shared.classes]), tuple(types))
+    served_by = [resolved.problem.workloads[one.members[0]].model for one in shared.classes]
+    model: Ints = np.unique(served_by, return_inverse=True)[1]
+    return Customers(np.array([float(len(one.members)) for one in shared.classes]), model, tuple(types))
 
 
 def _on_type(resolved: ResolvedProblem, shared: MpsItems, gpu: str, rows: Sequence[tuple[int, int]]) -> OnType | None:

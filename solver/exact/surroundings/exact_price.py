@@ -27,7 +27,10 @@ from .listed_sets import list_sets
 from .possible_sets import TestedSets
 
 NEAR = 0.02
-"""Part of V by which the upper limit of a cell may be above it and the cell is listed before it is halved."""
+"""Part of V by which the upper limit of a cell may be above it and the cell is listed before it is halved, at most."""
+
+FEW_LISTED, NEARER, FARTHER = 0.3, 0.5, 1.5
+"""Part of a batch of cells that has to be listed, not given up, for that part to grow; how it gets less and grows."""
 
 ABOVE = 1e-4
 """Part of V above which upper limits of cells matter: what is proven is no further than this from exact."""
@@ -99,6 +102,8 @@ class TypePrices:
         self._worth_of: list[float] = self._price.tolist()
         """The same prices, quicker to sum a few of."""
         self._met: list[Ints] = []
+        self._near = NEAR
+        """NEAR as it is now: where most cells have too many sets to be listed, more are halved first."""
         self._narrow = np.zeros(len(cells), dtype=bool)
         """Cells that cannot be halved."""
         self._stuck = self._narrow.copy()
@@ -111,7 +116,7 @@ class TypePrices:
         """How many cells there are."""
         return len(self._cells)
 
-    def price(self, price: Floats, effort: Effort, deadline: float) -> Priced:
+    def price(self, price: Floats, effort: Effort, deadline: float, useless: float = np.inf) -> Priced:
         """
         Returns V at some prices, or, where time or effort end before it is known, an upper limit of it.
 
@@ -121,6 +126,8 @@ class TypePrices:
             Shape (guest,).
         deadline
             As time.monotonic() has it.
+        useless
+            Of no more use is V if it is so much: once a possible set is worth it, nothing more is looked for.
         """
         self._carry_over(price)
         found: dict[tuple[int, ...], None] = {}
@@ -129,11 +136,11 @@ class TypePrices:
         self._stuck[:] = self._new[:] = False
         for _ in range(effort.batches):
             open_ = np.flatnonzero((self._most > max(threshold, best * (1 + ABOVE))) & ~self._stuck)
-            if not open_.size or time.monotonic() > deadline:
+            if not open_.size or best >= useless or time.monotonic() > deadline:
                 break
             open_ = open_[np.argsort(-self._most[open_], kind="stable")[:BATCH]]
             far = (
-                (self._most[open_] > best * (1 + NEAR)) & ~self._narrow[open_] & ~self._new[open_]
+                (self._most[open_] > best * (1 + self._near)) & ~self._narrow[open_] & ~self._new[open_]
             ) | self._cells.more[open_]
             if far.any():
                 self._halve(open_[far], best)
@@ -149,6 +156,8 @@ class TypePrices:
             best = max(best, max(map(self._worth, passed), default=0.0))
             done = np.ones(len(open_), dtype=bool)
             done[listed.given_up] = False
+            if not narrow[0]:
+                self._near = min(self._near * (NEARER if done.mean() < FEW_LISTED else FARTHER), NEAR)
             self._most[open_[done]] = np.minimum(self._most[open_[done]], max(threshold, best))
             threshold = best * (1 + ABOVE / 2)
             self._stuck[open_[~done]] = narrow[0]

@@ -123,6 +123,23 @@ def least_demands(guests: Guests, residents: Ints, totals: Floats) -> LeastDeman
     return LeastDemands(units, asked)
 
 
+def least_percent(guests: Guests, residents: Ints, totals: Floats) -> Floats:
+    """
+    Returns the least share of each guest in cells before it is rounded to units, in percent of a GPU and at most 100.
+
+    Parameters as of `least_demands`; shape (cell, guest).
+    """
+    percent = guests.mps.model.percent_needed_among(
+        guests.workload[:, None],
+        guests.batch,
+        guests.budget_ms,
+        totals=tuple(totals[:, :, None, None]),
+        residents=residents[:, None, None],
+    )
+    least: Floats = np.minimum(percent, 100.0).min(axis=-1)
+    return least
+
+
 def least_in(guests: Guests, sets: Ints, totals: Floats) -> LeastDemands:
     """Returns what the residents of sets take at least if each set's surroundings are at least `totals`: (set, ...)."""
     residents = np.full((len(sets), 1, 1), sets.shape[1])

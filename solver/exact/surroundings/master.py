@@ -7,7 +7,7 @@ n_i: how many there are of customer i; c_S: the price of the GPU that S stands o
 known the program knows too few sets to say anything, so it may go only so far. Its duals say how many GPUs hold each
 set. Of many sets those join that a solution violates, until none does.
 
-Prices may be asked to be in a linear space (smooth_prices.py), which leaves the program few variables.
+Prices may be asked to be in a linear space (smooth_prices.py), which leaves the program few variables, each in a range.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
 
 from ...performance.interference.prediction import Floats, Ints
+from .smooth_prices import PriceSpace
 
 FIRST, JOINING = 1_000, 1_500
 """Sets in the program at first, and that join at a time."""
@@ -51,8 +52,8 @@ class Master:
         self._used = np.zeros(0)
         self._last: Floats | None = None
         """The last solution."""
-        self.space: Floats | None = None
-        """Prices are sums of its columns, shape (customer, dimension); None: any."""
+        self.space: PriceSpace | None = None
+        """The prices that may be; None: any."""
 
     def __len__(self) -> int:
         return len(self._seen)
@@ -104,11 +105,12 @@ class Master:
         centre
             Shape (customer,), USD per hour.
         box
-            Part of its price by which that of a customer may differ.
+            Part of its price by which that of a customer may differ; those of a space have ranges of its own.
         """
         costs = self.costs()
         inside = self._first(centre, box)
-        bounds = np.stack([centre * (1 - box), centre * (1 + box)], axis=1)
+        space = self.space
+        bounds = np.stack([centre * (1 - box), centre * (1 + box)], axis=1) if space is None else space.ranges(centre)
         price, used = centre, np.zeros(len(costs))
         for _ in range(MOST_TURNS):
             own: Ints = np.flatnonzero(inside)
@@ -139,22 +141,17 @@ class Master:
         self, rows: csr_array, costs: Floats, bounds: Floats, time_limit_s: float
     ) -> tuple[Floats, Floats] | None:
         """Returns the prices and the GPUs of each set of the program over some sets."""
-        weight, limits, within = -self._wanted, costs, bounds
-        matrix: csr_array | Floats = rows
-        if self.space is not None:
-            # The bounds of prices are rows here, as many as there are customers on either side.
-            matrix = np.concatenate([np.asarray(rows @ self.space), self.space, -self.space])
-            limits = np.concatenate([costs, bounds[:, 1], -bounds[:, 0]])
-            weight, within = weight @ self.space, np.tile([-np.inf, np.inf], (self.space.shape[1], 1))
+        space = self.space
+        weight, matrix = (self._wanted, rows) if space is None else (self._wanted @ space.basis, rows @ space.basis)
         found = linprog(  # type: ignore[call-overload]  # its stubs know no sparse arrays, which it takes
-            weight,
+            -weight,
             A_ub=matrix,
-            b_ub=limits,
-            bounds=within,
+            b_ub=costs,
+            bounds=bounds,
             method="highs",
             options={"time_limit": max(time_limit_s, 0.1)},
         )
         if found.status != 0 or found.x is None:
             return None
-        price = np.asarray(found.x) if self.space is None else self.space @ found.x
-        return price, -found.ineqlin.marginals[: len(costs)]
+        price = np.asarray(found.x) if space is None else space.prices(found.x)
+        return price, -found.ineqlin.marginals

@@ -34,6 +34,9 @@ from .smooth_prices import price_space
 
 EFFORT = Effort(distance=0.0005, partial=2_000, batches=20)
 
+FEWER_PARTIAL = 500
+"""Partial sets of a cell while prices are smooth, which many sets are worth as much at."""
+
 MORE, MOST_BATCHES = 1.5, 120
 """How many times as many batches of cells are looked at after a round that raised no bound, and how many at most."""
 
@@ -48,19 +51,19 @@ MORE_RESIDENTS = 2
 BOX, LEAST_BOX = 0.08, 0.015
 """Part of its price by which a service's price may differ from the best so far in the linear program."""
 
-WAY, LEAST_WAY, SHORTER = 0.5, 0.2, 0.75
+WAY, LEAST_WAY, SHORTER = 0.4, 0.2, 0.75
 """Part of the way to the program's solution that prices go, and by how much it is shortened."""
 
 MOST_SETS = 100_000
 """Sets of the linear program."""
 
-INNER = 2
+INNER = 4
 """Times that sets that are worth too much at the program's solution join it before prices go towards that."""
 
 MANY = 500
 """Customers from which on prices are smooth at first."""
 
-SMOOTHEST = 0.01
+SMOOTHEST = 0.006
 """Part of the bound by which smooth prices may make it greater when they need be smooth no longer."""
 
 LEAST_PRICE = 1e-3
@@ -94,7 +97,7 @@ class PriceSearch:
         self.bound = 0.0
         """USD per hour."""
         self._way, self._box = WAY, BOX
-        self._effort = EFFORT
+        self._effort = replace(EFFORT, partial=FEWER_PARTIAL) if smooth else EFFORT
         self.limit = np.inf
         """The bound is no greater than this with the sets met so far, near the best prices."""
 
@@ -132,9 +135,10 @@ class PriceSearch:
         """Returns the best bound after one round more; `deadline` as time.monotonic() has it."""
         most = 0.0
         sets: list[Met] = []
+        useless = float(self.customers.wanted @ self._price) / self.bound * SAFE if self.bound else np.inf
         for number, (one, prices) in enumerate(zip(self.customers.types, self.types, strict=True)):
             of_guests = self._price[one.customer] / one.usd_per_hour
-            priced = prices.price(of_guests, self._effort, deadline)
+            priced = prices.price(of_guests, self._effort, deadline, useless)
             most = max(most, priced.most)
             sets += [(number, tuple(one.customer[list(members)].tolist())) for members in priced.sets]
         self._take(float(self.customers.wanted @ self._price) / most * SAFE, most)
@@ -164,6 +168,7 @@ class PriceSearch:
             self._price = self.centre + self._way * (found[0] - self.centre)
         if self._master.space is not None and (found is None or self.limit < self.bound * (1 + SMOOTHEST)):
             self._master.space, self._box, self._way = None, BOX, WAY
+            self._effort = replace(self._effort, partial=EFFORT.partial)
 
     def _dear_sets(self, price: Floats) -> list[Met]:
         """Returns some sets that are worth more than their GPU costs at some prices."""
@@ -175,10 +180,9 @@ class PriceSearch:
 
     def _smooth(self) -> None:
         """Makes the first prices smooth, and the next ones."""
-        typical = [one.typical for one in self.types]
-        space = price_space(len(self._price), self.customers.types, typical)
+        space = price_space(self.customers, [one.typical for one in self.types])
         self._master.space = space
-        self._price = np.maximum(space @ (self._price @ space), LEAST_PRICE * self._price.mean())
+        self._price = np.maximum(space.prices(space.coordinates(self._price)), LEAST_PRICE * self._price.mean())
 
 
 @dataclass(frozen=True, eq=False)

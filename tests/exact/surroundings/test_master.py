@@ -5,9 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from scipy.sparse import csr_array
 
 from sliceplan.solver.exact.surroundings import master as module
+from sliceplan.solver.exact.surroundings import smooth_prices
 from sliceplan.solver.exact.surroundings.master import Master
+from sliceplan.solver.exact.surroundings.smooth_prices import PriceSpace
 
 
 def sets_of(draw, customers, number):
@@ -43,27 +46,29 @@ def test_prices_are_worth_most_of_those_in_the_box_at_which_no_set_is_worth_more
 
 @pytest.mark.parametrize("seed", range(6))
 def test_prices_of_a_space_are_worth_most_of_those_in_it(monkeypatch, seed):
-    """Property: prices that are sums of two columns, in the box, at which no set is worth more than its GPU."""
+    """Property: prices that are sums of two columns, in their ranges, at which no set is worth more than its GPU."""
     monkeypatch.setattr(module, "FIRST", 2)
     monkeypatch.setattr(module, "JOINING", 3)
     monkeypatch.setattr(module, "MOST_TURNS", 50)
     draw = np.random.default_rng(seed)
     wanted, usd = draw.integers(1, 4, 5).astype(float), np.array([1.0, 1.7])
-    space = draw.uniform(0.1, 1, (5, 2))
-    centre = space @ draw.uniform(0.1, 0.5, 2)
+    monkeypatch.setattr(smooth_prices, "RANGE", 0.9)
+    basis = draw.uniform(0.1, 1, (5, 2))
+    own = draw.uniform(0.1, 0.5, 2)
+    centre = basis @ own
     master = Master(wanted, usd)
     master.add(sets_of(draw, 5, 18))
-    master.space = space
-    price, used = master.best_prices(centre, 0.9, 60.0)
+    master.space = PriceSpace(csr_array(basis))
+    price, used = master.best_prices(centre, 0.1, 60.0)
     rows = np.array([[float(customer in members) for customer in range(5)] for _, members in master.sets])
     costs = usd[[kind for kind, _ in master.sets]]
     whole = linprog(
         np.append(-wanted, [0, 0]),
         A_ub=np.hstack([rows, np.zeros((18, 2))]),
         b_ub=costs,
-        A_eq=np.hstack([np.eye(5), -space]),
+        A_eq=np.hstack([np.eye(5), -basis]),
         b_eq=np.zeros(5),
-        bounds=[*zip(0.1 * centre, 1.9 * centre, strict=True), (None, None), (None, None)],
+        bounds=[(None, None)] * 5 + [*zip(0.1 * own, 1.9 * own, strict=True)],
     )
     assert wanted @ price == pytest.approx(-whole.fun, rel=1e-6)
     assert (rows @ price <= costs * (1 + 1e-6)).all()

@@ -50,10 +50,23 @@ def test_no_gpu_collects_more_than_is_said_however_little_is_done(first):
         prices = TypePrices(guests, np.arange(len(guests)), cells, typical)
         price = draw.uniform(0.05, 0.6, len(guests))
         for effort in EFFORTS:
-            priced = prices.price(price, effort, NEVER)
+            priced = prices.price(price, effort, NEVER, draw.choice([np.inf, 0.7]))
             for gpu in case.gpus:
                 assert price[list(gpu.members)].sum() <= priced.most * (1 + 1e-9), (seed, gpu, effort)
             price = price * draw.uniform(0.8, 1.2, len(guests)) * draw.choice([0, 1], len(guests), p=[0.1, 0.9])
+
+
+def test_a_value_that_is_of_no_use_is_not_looked_for_to_its_end():
+    case = drawn(3, guests=7, usual=True)
+    guests = guests_of(case.mps, case.items)
+    cells, typical = cells_for(case, guests)
+    sizes = []
+    for useless in (np.inf, 0.0):
+        prices = TypePrices(guests, np.arange(7), cells, typical)
+        found = prices.price(np.linspace(0.2, 0.5, 7), Effort(0.0, 3, 40), NEVER, useless)
+        assert found.sets
+        sizes.append(prices.size)
+    assert sizes[0] > sizes[1] == len(cells)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -190,9 +203,9 @@ def test_where_services_differ_the_bound_is_near_the_plan():
 
 def test_smooth_prices_come_near_too_and_are_let_go_when_they_do(monkeypatch):
     monkeypatch.setattr(price_search, "MANY", 1)
-    monkeypatch.setattr(smooth_prices, "DIMENSIONS", 6)
+    monkeypatch.setattr(smooth_prices, "QUANTILES", 6)
     search = search_for(random_mps_problem(40, 0))
-    assert search._master.space.shape == (40, 6)
+    assert search._master.space.basis.shape == (40, 6)
     bounds = []
     while search._master.space is not None and len(bounds) < 40:
         bounds.append(search.next_round(NEVER))
