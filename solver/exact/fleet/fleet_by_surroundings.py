@@ -64,7 +64,7 @@ FEW = 150
 MOST_TO_DIVE = 2_000
 """Services up to which they do: with more, a dive takes longer than most have."""
 
-DIVES_APART = 4.0
+DIVES_APART = 2.0
 """How many times as long as the last dive took the bound is raised before the next, while it can be proven to rise to
 another cost: the first dive finds most of what dives find."""
 

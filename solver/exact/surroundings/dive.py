@@ -6,7 +6,8 @@ are taken (plan_builder.py) is of no matter to the bound, but it is to the servi
 while there is much to choose from leaves those that do not go together. New prices make such services dear, and they
 are placed next, with others that suit them, instead of last, on GPUs that stay half empty.
 
-Prices of fewer services are quicker to find: cells, sets and upper limits are those of before (price_search.py).
+Prices of fewer services are quicker to find: cells, sets and upper limits are those of before (price_search.py), and
+nothing is proven at them.
 """
 
 import time
@@ -42,6 +43,7 @@ def dive(search: PriceSearch, tables: Sequence[ItemTable], deadline: float, numb
     columns: list[Column] = []
     part = PLACED[number % len(PLACED)]
     building = placed = 0.0
+    price = search.centre
     while True:
         builder = PlanBuilder(search.customers, search.types, tables)
         if search.customers.wanted.sum() <= LAST:
@@ -49,9 +51,7 @@ def dive(search: PriceSearch, tables: Sequence[ItemTable], deadline: float, numb
             return None if last is None else columns + last
         started = time.monotonic()
         rest = building * (1 - placed) / placed if placed else 0.0
-        built = builder.build(
-            search.centre, search.met, deadline, least_left=1 - part if started + rest < deadline else 0.0
-        )
+        built = builder.build(price, search.met, deadline, least_left=1 - part if started + rest < deadline else 0.0)
         if built is None:
             return None
         columns += built.columns
@@ -60,7 +60,7 @@ def dive(search: PriceSearch, tables: Sequence[ItemTable], deadline: float, numb
         building += time.monotonic() - started
         placed += part * (1 - placed)
         search = search.restricted_to(built.left)
-        search.next_round(deadline - building * (1 - placed) / placed)
+        price = search.to_build_at(deadline - building * (1 - placed) / placed)
 
 
 def _best_of_some(builder: PlanBuilder, search: PriceSearch, deadline: float) -> list[Column] | None:

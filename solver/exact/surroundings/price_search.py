@@ -12,8 +12,9 @@ a part of a service collects nothing here. Such problems have the fluid's bound 
 Prices begin with what each service takes in the surroundings that a known plan has on average. Then, in turn: V at the
 present prices, which gives a bound and sets that are worth as much; and the linear program over all sets met
 (master.py) in a box about the prices with the best bound, which dear sets at its solution join. The next prices are
-part of the way to its solution; the way and the box become shorter when a bound is no better. Where services are many,
-prices are smooth (smooth_prices.py) until these are about as good as such can be.
+part of the way to its solution; the way and the box become shorter when a bound is no better, or by less than a part
+of what the program lets expect. V is looked for only until it is so much that the bound can be no better. Where
+services are many, prices are smooth (smooth_prices.py) until these are about as good as such can be.
 """
 
 import time
@@ -40,6 +41,9 @@ FEWER_PARTIAL = 500
 MORE, MOST_BATCHES = 1.5, 120
 """How many times as many batches of cells are looked at after a round that raised no bound, and how many at most."""
 
+SERIOUS = 0.15
+"""Part of the rise that the program lets expect below which a bound rose too little for as long a way."""
+
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 1.0)
 """Of what a plan's GPUs are asked: there the ranges of the first cells meet, and at WIDER times the greatest."""
 
@@ -59,6 +63,9 @@ MOST_SETS = 100_000
 
 INNER = 4
 """Times that sets that are worth too much at the program's solution join it before prices go towards that."""
+
+INNER_TO_BUILD, WAY_TO_BUILD = 2, 0.6
+"""The same, and the part of the way to that, for prices that a plan is built at."""
 
 MANY = 500
 """Customers from which on prices are smooth at first."""
@@ -133,33 +140,56 @@ class PriceSearch:
 
     def next_round(self, deadline: float) -> float:
         """Returns the best bound after one round more; `deadline` as time.monotonic() has it."""
-        most = 0.0
-        sets: list[Met] = []
         useless = float(self.customers.wanted @ self._price) / self.bound * SAFE if self.bound else np.inf
-        for number, (one, prices) in enumerate(zip(self.customers.types, self.types, strict=True)):
-            of_guests = self._price[one.customer] / one.usd_per_hour
-            priced = prices.price(of_guests, self._effort, deadline, useless)
-            most = max(most, priced.most)
-            sets += [(number, tuple(one.customer[list(members)].tolist())) for members in priced.sets]
+        most, sets = self._priced(self._effort, useless, deadline)
         self._take(float(self.customers.wanted @ self._price) / most * SAFE, most)
-        self._step(sets, deadline)
+        self._step(sets, INNER, deadline)
         return self.bound
 
+    def to_build_at(self, deadline: float) -> Floats:
+        """
+        Returns prices to build a plan at, shape (customer,), USD per hour; the search goes on from them.
+
+        They are on the way to those of the program over the sets that knapsacks and the program itself show. Nothing
+        is proven at them.
+        """
+        most, sets = self._priced(replace(self._effort, batches=0), np.inf, deadline)
+        self.centre, self._way = self._price / most, WAY_TO_BUILD
+        self._step(sets, INNER_TO_BUILD, deadline)
+        self.centre = self._price
+        return self._price
+
+    def _priced(self, effort: Effort, useless: float, deadline: float) -> tuple[float, list[Met]]:
+        """Returns an upper limit of what a GPU collects of its price, and sets that are worth nearly so much."""
+        most = 0.0
+        sets: list[Met] = []
+        for number, (one, prices) in enumerate(zip(self.customers.types, self.types, strict=True)):
+            of_guests = self._price[one.customer] / one.usd_per_hour
+            priced = prices.price(of_guests, effort, deadline, useless)
+            most = max(most, priced.most)
+            sets += [(number, tuple(one.customer[list(members)].tolist())) for members in priced.sets]
+        return most, sets
+
     def _take(self, bound: float, most: float) -> None:
-        if bound > self.bound:
+        """Takes a bound if it is better; way and box get shorter where it rises by little of what could be expected."""
+        expected = self._way * (self.limit - self.bound) if np.isfinite(self.limit) else 0.0
+        rise = bound - self.bound
+        if rise > 0:
             self.bound, self.centre = bound, self._price / most
+        if rise > SERIOUS * expected:
             self._way = min(self._way / SHORTER, WAY)
         else:
             self._way = max(self._way * SHORTER, LEAST_WAY)
             self._box = max(self._box * SHORTER, LEAST_BOX)
+        if rise <= 0:
             batches = min(round(MORE * self._effort.batches), MOST_BATCHES)
             self._effort = replace(self._effort, batches=batches)
 
-    def _step(self, sets: list[Met], deadline: float) -> None:
+    def _step(self, sets: list[Met], inner: int, deadline: float) -> None:
         self._master.add(sets)
         self._master.keep(self.centre, MOST_SETS)
         found = self._master.best_prices(self.centre, self._box, deadline - time.monotonic())
-        for _ in range(INNER):
+        for _ in range(inner):
             if found is None or time.monotonic() > deadline or not self._master.add(self._dear_sets(found[0])):
                 break
             found = self._master.best_prices(self.centre, self._box, deadline - time.monotonic())

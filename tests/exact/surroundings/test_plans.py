@@ -199,7 +199,12 @@ def test_a_dive_without_time_has_no_plan_and_one_with_little_time_has_one(monkey
     clock = iter(range(10**9))
     monkeypatch.setattr(dive_module.time, "monotonic", lambda: float(next(clock)))
     asked = []
-    monkeypatch.setattr(PriceSearch, "next_round", lambda _, deadline: asked.append(deadline))
+
+    def to_build_at(search, deadline):
+        asked.append(deadline)
+        return search.centre
+
+    monkeypatch.setattr(PriceSearch, "to_build_at", to_build_at)
     columns = dive(search, item_tables(resolved, shared), 100_000.0)
     assert sorted(item for column in columns for item in column.items) == list(range(len(shared.items)))
     assert asked
