@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import lsqr
 
 from ...performance.interference.prediction import Floats, Ints
 from .customers import Customers
@@ -41,6 +42,10 @@ LEAST = 0.02
 """Part of the average price that counts as such a price at least."""
 
 
+EXACT = 1e-9
+"""Part of prices to which their coordinates are known."""
+
+
 @dataclass(frozen=True, eq=False)
 class PriceSpace:
     """Prices by few coordinates."""
@@ -50,7 +55,7 @@ class PriceSpace:
 
     def coordinates(self, price: Floats) -> Floats:
         """Returns those of the prices in the space that are nearest to some, shape (customer,)."""
-        found: Floats = np.linalg.lstsq(self.basis.toarray(), price, rcond=None)[0]
+        found: Floats = lsqr(self.basis, price, atol=EXACT, btol=EXACT)[0]
         return found
 
     def prices(self, coordinates: Floats) -> Floats:

@@ -180,6 +180,24 @@ def test_a_dive_places_every_service_once_and_is_near_the_bound(monkeypatch, num
     assert (search.bound, search.met) == at_first[1:]
 
 
+def test_prices_to_build_at_are_new_for_those_that_are_left():
+    """Property: no set that was met is worth more than its GPU, and prices differ, not in scale alone."""
+    resolved = resolve(random_mps_problem(60, 1), shipped_profiles())
+    shared = mps_items(resolved, parts=False)
+    whole_search = after_rounds(resolved, shared, 4)
+    draw = np.random.default_rng(1)
+    for _ in range(4):
+        left = (draw.random(len(whole_search.centre)) < 0.5).astype(np.int64)
+        search = whole_search.restricted_to(left)
+        before = search.centre
+        price = search.to_build_at(NEVER)
+        assert search._master.worth(price).max() <= 1 + 1e-6
+        assert (search.centre == price).all()
+        assert search.bound == 0
+        ratio = price / before
+        assert ratio.max() > 1.01 * ratio.min()
+
+
 def test_a_dive_places_alike_services_as_often_as_there_are(monkeypatch):
     monkeypatch.setattr(dive_module, "LAST", 6)
     resolved = resolve(whole(table_3(3)), shipped_profiles())
