@@ -22,8 +22,9 @@ def predict(gpu, residents):
         share = r + k4 if r + k4 > 1e-9 else 1e-9  # next to none where k4 is below 0
         k_act = (k1 * b * b + k2 * b + k3) / share + k5  # (11)
         active.append(k_act)
-        power.append(max(0.0, c.power_slope * 1000 * b / k_act + c.power_offset_w))
-        cache.append(max(0.0, c.cache_slope * 1000 * b / k_act + c.cache_offset))
+        ability = 1000 * b / k_act if k_act else 0.0  # a fit may have no time left at a batch size
+        power.append(max(0.0, c.power_slope * ability + c.power_offset_w))
+        cache.append(max(0.0, c.cache_slope * ability + c.cache_offset))
     demand = gpu.idle_power_w + sum(power)  # (10)
     frequency = gpu.max_frequency_mhz  # (9)
     if demand > gpu.max_power_w:

@@ -333,8 +333,8 @@ class IgniterModel:
         return contention
 
     def _demands(self, workload: Ints, sizes: Floats, active: Floats, here: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Returns power and cache use of each resident, 0 where none is."""
-        ability = np.divide(1000.0 * sizes, active, out=np.zeros_like(active), where=here)
+        """Returns power and cache use of each resident: none where it is not, or a fit has no active time left."""
+        ability = np.divide(1000.0 * sizes, active, out=np.zeros_like(active), where=here & (active != 0))
         power, cache = self.demands_at(workload, ability)
         return np.where(here, power, 0.0), np.where(here, cache, 0.0)
 

@@ -37,6 +37,7 @@ def test_the_vectorised_model_equals_the_equations_one_by_one(members):
 @given(
     st.integers(0, 10**6), st.lists(st.tuples(st.integers(0, 2), st.integers(1, 32), st.integers(1, 40)), min_size=1)
 )
+@example(106188, [(0, 5, 2)])  # an active time of 0
 def test_it_equals_them_for_all_coefficients_that_are_accepted(seed, members):
     """Property: steep and flat slopes, tiny and huge figures, a clock below 1 MHz."""
     draw = random.Random(seed)
