@@ -26,16 +26,18 @@ class Clock:
 def time_for(readings):
     """Has all of sliceplan read such a clock for a while, and yields it."""
     clock, real = Clock(readings), time.monotonic
-    own = [
-        module
-        for name, module in list(sys.modules.items())
-        if name.startswith("sliceplan.") and getattr(module, "monotonic", None) is real
-    ]
     with mock.patch.object(time, "monotonic", clock):
-        for module in own:
-            module.monotonic = clock
+        _exchange(real, clock)
         try:
             yield clock
         finally:
-            for module in own:
-                module.monotonic = real
+            # Also in modules that were first loaded meanwhile.
+            _exchange(clock, real)
+
+
+def _exchange(clock, other):
+    """Has the modules that took one clock by its name read another."""
+    # A copy, since searches that were given up may still be loading some.
+    for name, module in sys.modules.copy().items():
+        if name.startswith("sliceplan.") and getattr(module, "monotonic", None) is clock:
+            module.monotonic = other
