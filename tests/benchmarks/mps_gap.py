@@ -80,6 +80,8 @@ def row_of(family, size, seeds, time_limit_s, split):
         plan = solve(problem, profiles=profiles, time_limit_s=time_limit_s)
         seconds.append(time.process_time() - started)
         proven += plan.status == "optimal"
+        if plan.cost_per_hour is None:
+            continue
         gaps.append(max(plan.cost_per_hour / plan.bound.cost_per_hour - 1, 0.0))
         gpus.append(plan.gpus_used)
         published = solve(problem, planner="igniter", profiles=profiles)
@@ -88,9 +90,9 @@ def row_of(family, size, seeds, time_limit_s, split):
     return [
         family,
         str(size),
-        f"{proven} of {seeds}",
-        f"{statistics.median(gaps):.1%}, {max(gaps):.1%}",
-        f"{statistics.median(gpus):g}",
+        f"{proven} of {seeds}" + (f", {seeds - len(gaps)} without a plan" if len(gaps) < seeds else ""),
+        f"{statistics.median(gaps):.1%}, {max(gaps):.1%}" if gaps else "-",
+        f"{statistics.median(gpus):g}" if gpus else "-",
         f"{statistics.median(held):g}" if held else "-",
         f"{statistics.median(seconds):.1f}, {max(seconds):.1f}",
     ]
