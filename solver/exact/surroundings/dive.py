@@ -43,7 +43,6 @@ def dive(search: PriceSearch, tables: Sequence[ItemTable], deadline: float, numb
     columns: list[Column] = []
     part = PLACED[number % len(PLACED)]
     building = placed = 0.0
-    price = search.centre
     while True:
         builder = PlanBuilder(search.customers, search.types, tables)
         if search.customers.wanted.sum() <= LAST:
@@ -51,7 +50,9 @@ def dive(search: PriceSearch, tables: Sequence[ItemTable], deadline: float, numb
             return None if last is None else columns + last
         started = time.monotonic()
         rest = building * (1 - placed) / placed if placed else 0.0
-        built = builder.build(price, search.met, deadline, least_left=1 - part if started + rest < deadline else 0.0)
+        built = builder.build(
+            search.centre, search.met, deadline, least_left=1 - part if started + rest < deadline else 0.0
+        )
         if built is None:
             return None
         columns += built.columns
@@ -60,7 +61,7 @@ def dive(search: PriceSearch, tables: Sequence[ItemTable], deadline: float, numb
         building += time.monotonic() - started
         placed += part * (1 - placed)
         search = search.restricted_to(built.left)
-        price = search.to_build_at(deadline - building * (1 - placed) / placed)
+        search.go_to_build(deadline - building * (1 - placed) / placed)
 
 
 def _best_of_some(builder: PlanBuilder, search: PriceSearch, deadline: float) -> list[Column] | None:

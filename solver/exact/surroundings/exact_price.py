@@ -30,7 +30,7 @@ NEAR = 0.02
 """Part of V by which the upper limit of a cell may be above it and the cell is listed before it is halved, at most."""
 
 FEW_LISTED, NEARER, FARTHER = 0.3, 0.5, 1.5
-"""Part of a batch of cells that has to be listed, not given up, for that part to grow; how it gets less and grows."""
+"""NEAR is divided by two where less than this part of a batch of cells could be listed, and grows again where not."""
 
 ABOVE = 1e-4
 """Part of V above which upper limits of cells matter: what is proven is no further than this from exact."""

@@ -146,18 +146,16 @@ class PriceSearch:
         self._step(sets, INNER, deadline)
         return self.bound
 
-    def to_build_at(self, deadline: float) -> Floats:
+    def go_to_build(self, deadline: float) -> None:
         """
-        Returns prices to build a plan at, shape (customer,), USD per hour; the search goes on from them.
+        Takes as the centre better prices to build a plan at, of which nothing is proven.
 
-        They are on the way to those of the program over the sets that knapsacks and the program itself show. Nothing
-        is proven at them.
+        They are on the way to those of the program over the sets that knapsacks and the program itself show.
         """
         most, sets = self._priced(replace(self._effort, batches=0), np.inf, deadline)
         self.centre, self._way = self._price / most, WAY_TO_BUILD
         self._step(sets, INNER_TO_BUILD, deadline)
         self.centre = self._price
-        return self._price
 
     def _priced(self, effort: Effort, useless: float, deadline: float) -> tuple[float, list[Met]]:
         """Returns an upper limit of what a GPU collects of its price, and sets that are worth nearly so much."""

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 from scipy.sparse.linalg import lsqr
 
 from ...performance.interference.prediction import Floats, Ints
@@ -40,7 +40,6 @@ RANGE = 0.15
 
 LEAST = 0.02
 """Part of the average price that counts as such a price at least."""
-
 
 EXACT = 1e-9
 """Part of prices to which their coordinates are known."""
@@ -80,7 +79,7 @@ def price_space(customers: Customers, typical: Sequence[Floats]) -> PriceSpace:
         What the residents of a GPU of each type typically ask together, shape (thing shared,).
     """
     groups = _groups(customers.model)
-    columns: list[Floats] = []
+    parts: list[csr_array] = []
     for one, usual in zip(customers.types, typical, strict=True):
         first = np.unique(one.customer, return_index=True)[1]
         who = one.customer[first]
@@ -88,10 +87,13 @@ def price_space(customers: Customers, typical: Sequence[Floats]) -> PriceSpace:
         for group in np.unique(groups[who]):
             own = np.flatnonzero(groups[who] == group)
             nodes = np.unique(np.quantile(percent[own], np.linspace(0, 1, QUANTILES)))
-            functions = np.zeros((len(customers.wanted), len(nodes)))
-            functions[who[own]] = np.stack([np.interp(percent[own], nodes, one) for one in np.eye(len(nodes))], axis=1)
-            columns.append(functions)
-    return PriceSpace(csr_array(np.concatenate(columns, axis=1)))
+            at = np.interp(percent[own], nodes, np.arange(len(nodes)))
+            below = np.minimum(at.astype(np.int64), max(len(nodes) - 2, 0))
+            above = np.minimum(below + 1, len(nodes) - 1)
+            weights = np.concatenate([1 - (at - below), at - below])
+            where = (np.concatenate([who[own], who[own]]), np.concatenate([below, above]))
+            parts.append(csr_array((weights, where), shape=(len(customers.wanted), len(nodes))))
+    return PriceSpace(csr_array(hstack(parts)))
 
 
 def _groups(model: Ints) -> Ints:
