@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import repeat
-from operator import setitem
+from operator import attrgetter, setitem
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler
@@ -109,10 +109,9 @@ def compact(records: Sequence[RecordT]) -> None:
     values = list(map(dict.copy, repeat(_blank(type(records[0])), len(records))))
     deque(map(dict.update, values, map(vars, records)), maxlen=0)
     deque(map(_set_values, records, values), maxlen=0)
+    given = list(map(_set_of, records))
     sets: dict[frozenset[str], set[str]] = {}
-    for record in records:
-        given = record.model_fields_set
-        _set_names(record, sets.setdefault(frozenset(given), given))
+    deque(map(_set_names, records, map(sets.setdefault, map(frozenset, given), given)), maxlen=0)
 
 
 @cache
@@ -134,6 +133,8 @@ def _blank(record: type[Record]) -> dict[str, Any]:
             setattr(fields, name, None)
     return vars(fields)
 
+
+_set_of = attrgetter("__pydantic_fields_set__")
 
 _set_values, _set_names, _set_extra, _set_private = (
     vars(BaseModel)[name].__set__

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
 from .cover_groups import CoverGroups, cover_groups, grouped_sets
-from .covers import cheapest_covers, ranges
+from .covers import Covers, cheapest_covers, ranges
 from .demands import Demands
 
 APART = 32
@@ -83,19 +83,15 @@ def listed_covers(demands: Demands, price: Floats, slack: Floats) -> ListedCover
     if len(places) > MOST_OF_ALL * workloads:
         covers = cheapest_covers(demands, price, slack)
         return _alone_where_unlisted(demands, cover_groups(covers), covers.unlisted)
-    number: list[Ints] = []
-    counts: list[Ints] = []
     unlisted: list[Ints] = []
     known = np.zeros(0, dtype=np.int64)
+    alike: CoverGroups | None = None
     while True:
         rows = order[places]
         covers = cheapest_covers(demands.of(rows), price, slack[rows])
-        number.append(np.bincount(covers.workload, minlength=len(rows)))
-        counts.append(covers.counts)
         unlisted.append(places[covers.unlisted])
         known = np.append(known, places)
-        of_set = np.concatenate(number)
-        alike = grouped_sets(np.vstack(counts), np.cumsum(of_set) - of_set, of_set, np.arange(len(of_set)))
+        alike = _with_sets(alike, covers)
         by_place = np.argsort(known)
         place, group = known[by_place], alike.group[by_place]
         alone = np.isin(place, np.concatenate(unlisted))
@@ -109,6 +105,20 @@ def listed_covers(demands: Demands, price: Floats, slack: Floats) -> ListedCover
     of_workload[order] = of_place
     covers_of = CoverGroups(of_workload, alike.counts, alike.first, alike.number)
     return _alone_where_unlisted(demands, covers_of, np.sort(order[np.concatenate(unlisted)]))
+
+
+def _with_sets(known: CoverGroups | None, covers: Covers) -> CoverGroups:
+    """Returns the groups of workloads known and of others behind them; only one set of each known group is compared."""
+    first = covers.first()
+    number = np.diff(np.append(first, len(covers.workload)))
+    if known is None:
+        return grouped_sets(covers.counts, first, number, np.arange(len(first)))
+    return grouped_sets(
+        np.vstack([known.counts, covers.counts]),
+        np.concatenate([known.first, len(known.counts) + first]),
+        np.concatenate([known.number, number]),
+        np.concatenate([known.group, len(known.first) + np.arange(len(first))]),
+    )
 
 
 def _in_runs(demands: Demands, slack: Floats) -> tuple[Ints, Ints]:

@@ -201,7 +201,14 @@ class _Search:
             near = steps + NEAR_ENOUGH * int(proven.prices.gpu_cost.min())
             if counted.plan is None and (whole is None or whole.steps > near) and time.monotonic() < self._deadline:
                 steps = max(steps, counted.least_steps)
-                whole = whole_plan(self.demands, self._supply, proven, at_least=steps, deadline=self._deadline)
+                whole = whole_plan(
+                    self.demands,
+                    self._supply,
+                    proven,
+                    at_least=steps,
+                    found_before=whole is not None and whole.steps == steps,
+                    deadline=self._deadline,
+                )
                 self._take(self._chosen(whole), as_cheap=True)
 
     def _filled(self, fleet: Supply, proven: ProvenCovers, steps: int) -> ChosenCovers | None:

@@ -84,7 +84,7 @@ class MixedDemand:
 
 
 def mixed_demands(
-    supply: Supply, proven: ProvenCovers, at_least: int, *, hasty: bool = False
+    supply: Supply, proven: ProvenCovers, at_least: int, *, hasty: bool = False, found_before: bool = False
 ) -> tuple[MixedDemand, ...]:
     """
     Returns the cheapest whole GPUs, of `at_least` steps, with mixtures of covers that they carry.
@@ -95,6 +95,8 @@ def mixed_demands(
     ----------
     hasty
         Whether a better way comes next where these are not within NEAR_ENOUGH: others will do then.
+    found_before
+        Whether GPUs of `at_least` steps were found in haste, so that only fewer partitions are wanted.
     """
     rounds = 1 if hasty else ROUNDS
     directions = _Directions(proven)
@@ -109,6 +111,9 @@ def mixed_demands(
             least, scarcity = _scarcity(supply, directions)
             if least <= at_least * (1 + AS_GOOD) or not directions.add(scarcity, dearer):
                 break
+        if found_before:
+            fewest = _whole(supply, directions, at_least, fewest_partitions=True)
+            return () if fewest is None or fewest.steps > at_least else (fewest,)
         found = _whole(supply, directions, at_least, hasty=hasty)
         if found is not None and (best is None or found.steps < best.steps):
             best = found

@@ -95,6 +95,7 @@ def whole_plan(
     *,
     at_least: int,
     hasty: bool = False,
+    found_before: bool = False,
     wider: bool = True,
     deadline: float,
 ) -> WholePlan | None:
@@ -109,16 +110,18 @@ def whole_plan(
         Steps that the plan is to cost at least: below there is none, or none was found.
     hasty
         Whether any plan will do for now, because a better way comes next.
+    found_before
+        Whether a plan of `at_least` steps was found in haste, so that only one with fewer partitions is wanted.
     wider
         Whether more covers are listed where whole GPUs carry no mixture of those listed, too. They hardly ever carry
         one of more then.
     deadline
         As time.monotonic() has it.
     """
-    mixtures = mixed_demands(supply, proven, at_least, hasty=hasty)
+    mixtures = mixed_demands(supply, proven, at_least, hasty=hasty, found_before=found_before)
     found = _of_mixtures(mixtures, supply, proven, shortest=SHORTEST[:1], deadline=deadline)
-    if not mixtures and not wider:
-        return None
+    if found_before or (not mixtures and not wider):
+        return found
     if (found is not None and (hasty or found.steps <= at_least)) or time.monotonic() > deadline:
         return found
     listed = covers_for_programs(demands, proven.prices.in_steps, most_each=MOST_COVERS)

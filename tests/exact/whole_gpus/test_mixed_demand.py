@@ -53,6 +53,12 @@ def test_in_haste_the_fewest_partitions_are_looked_for_only_near_the_least_cost(
     assert [(one.steps, one.taken.tolist()) for one in mixtures] == [(one.steps, one.taken.tolist()) for one in found]
 
 
+@pytest.mark.parametrize(("fewest", "found"), [(FEWER, [FEWER]), (DEARER, []), (None, [])])
+def test_where_its_cost_was_found_before_only_fewer_partitions_are_looked_for(monkeypatch, fewest, found):
+    of_programs(monkeypatch, None, fewest)
+    assert list(mixed_demands(None, PROVEN, 20, found_before=True)) == found
+
+
 def of_programs(monkeypatch, best, fewest):
     """Lets the programs find these mixtures."""
 
