@@ -57,6 +57,31 @@ def test_no_content_of_a_cell_is_worth_more_than_its_limit_at_any_multipliers(un
     assert more > 5
 
 
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_a_cell_is_limited_by_the_best_of_its_contents_where_they_have_one_number_of_residents(fewer):
+    """Property: and of several numbers, which are not looked at one by one, no content is worth more."""
+    exact = 0
+    for seed in range(30):
+        asked = looked_at(seed, 2)
+        if asked is None:
+            continue
+        figures, choices, price, charge, cell = asked
+        cell = replace(cell, residents=(2 - fewer, 2), low=tuple(0.4 * one for one in cell.low))
+        carried = figures.carried_among(choices, cell.low, cell.residents[0])
+        choices = choices.of(price[choices.workload] * carried > charge[choices.workload])
+        most = most_of(figures, choices, price, charge, cell) if len(choices) else None
+        if most is None:
+            continue
+        search = _Search(figures, price, charge)
+        found = search.limited(cell, [0.0] * len(search.scale), choices)
+        assert -found.negative_limit >= most * (1 - 1e-9), seed
+        if not fewer:
+            # What is worth no more than a content that is known, of this cell or of another, is not told apart.
+            assert -found.negative_limit <= max(most, search.best) * (1 + 1e-6), seed
+            exact += most > 0
+    assert exact > 5 or fewer, exact
+
+
 def test_without_multipliers_the_limit_is_what_shares_that_fit_are_worth_at_the_lower_end_of_the_cell(monkeypatch):
     """Property: against every choice of up to so many residents, whatever they ask for."""
     monkeypatch.setattr(module, "best_content", lambda *_: None)
