@@ -72,6 +72,14 @@ def test_a_cover_has_the_cost_that_is_said_and_carries_the_rate_but_for_rounding
             assert found.times[0] * steps.rate_rps[chosen].sum() >= RATE * (1 - len(chosen) / LEVELS)
 
 
+def test_a_cover_of_residents_of_one_level_each_has_as_many_as_there_are_levels():
+    """Each carries hardly more than a level, so that as a fluid they would cost a little less."""
+    found = covers_of([((1 + 5e-7) / LEVELS, 0.01)])
+    assert found.cost[0, LEVELS] == pytest.approx(0.01 * LEVELS)
+    assert found.points[0].tolist() == [0] * LEVELS
+    assert found.times[0] == 1
+
+
 def test_a_rate_of_many_residents_costs_no_less_than_as_a_fluid():
     """Each carries a thousandth of the rate: far less than a level."""
     found = covers_of([(0.001, 0.002), (0.002, 0.0045)])

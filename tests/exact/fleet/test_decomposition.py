@@ -240,6 +240,19 @@ def test_that_there_is_no_plan_is_said_where_the_whole_program_proves_it_and_now
         assert (answer.cost_bound, answer.patterns, method) == (2.0, None, decomposition.PRICES)
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_what_is_said_on_the_way_is_the_bound_and_then_plans_and_none_says_that_the_search_has_ended(seed):
+    """Whoever is interrupted has the last of them: it says that time ran out, for nothing else is known."""
+    heard = []
+    resolved = resolve(random_problem(30, seed), BOTH_TYPES)
+    last = solve_by_prices(resolved, on_answer=lambda one: heard.append(one.answer), time_limit_s=20).answer
+    assert heard[0].patterns is None
+    assert all(one.patterns is not None for one in heard[1:])
+    assert {one.stopped for one in heard} == {StopReason.TIME_LIMIT}
+    assert heard[0].cost_bound == pytest.approx(last.cost_bound, rel=0.05)
+    assert all(one.cost_bound <= last.cost_bound for one in heard)
+
+
 @pytest.mark.parametrize(("services", "any_plan", "small"), [(2, False, True), (3, False, False), (2, True, False)])
 def test_plans_of_few_services_alone_are_searched_for_fewest_slices(monkeypatch, services, any_plan, small):
     monkeypatch.setattr(decomposition, "MOST_FOR_SLICES", 2)

@@ -191,5 +191,7 @@ def test_bound_and_first_plan_come_before_anything_that_takes_long(problem):
         solve_mixed_fleet(resolved, known=slow(), on_answer=heard.append, time_limit_s=60)
     bound, plan = heard
     assert bound.gpus is None
+    # Whoever is interrupted has the last of them: time ran out, and nothing else is known.
+    assert bound.stopped == plan.stopped == "time_limit"
     assert 0 < bound.cost_bound == plan.cost_bound <= price_of(resolved, plan.gpus)
     assert_holds(resolved, plan.gpus, shipped_profiles())

@@ -163,3 +163,17 @@ def test_one_service_alone_is_tried_where_nothing_is_known_to_fit(monkeypatch):
     resolved = resolved_with(problem_of(services), 1)
     choices = list(most_valuable_module._first_choices(resolved, None, iter(()), 2.0, 20.0))
     assert max(len(one.served) for one in choices) == 1
+
+
+@pytest.mark.parametrize("known", [[], [0]])
+def test_of_very_many_services_the_large_program_is_asked_only_where_nothing_else_is_served(monkeypatch, known):
+    resolved = resolved_with(problem_of([{"model": "bert", "rate_rps": 500, "slo_ms": 300} for _ in range(2)]), 1)
+    first = most_valuable_module.MostValuable(known, 2.0)
+    monkeypatch.setattr(most_valuable_module, "MOST_FOR_PROGRAM", 1)
+    monkeypatch.setattr(most_valuable_module, "_first_choices", lambda *_: iter([first]))
+    asked, program = [], most_valuable_module.most_served
+    monkeypatch.setattr(most_valuable_module, "most_served", lambda *a, **k: asked.append(a) or program(*a, **k))
+    found = most_valuable(resolved, on_answer=lambda _: None, time_limit_s=10)
+    assert len(found.served) == 1
+    assert bool(asked) == (not known)
+    assert found.most == (2.0 if known else 1.0)

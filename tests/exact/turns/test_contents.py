@@ -86,6 +86,14 @@ def test_prices_that_nobody_pays_bound_nothing():
     assert cost_bound(np.array([1.0, 0.0]), np.array([25.0, 1.0]), alone, {"g": ((100,),)}, {"g": 3.0}) == 7.5
 
 
+@pytest.mark.parametrize("times", [1e-6, 1e3])
+def test_prices_in_any_unit_prove_the_same(times):
+    alone = {"g": {100: np.array([10.0, 20.0])}}
+    prices, rate_rps = times * np.array([1.0, 0.7]), np.array([25.0, 10.0])
+    found = cost_bound(prices, rate_rps, alone, {"g": ((100,),)}, {"g": 3.0})
+    assert found == pytest.approx((25 + 0.7 * 10) / (0.7 * 20 / 3.0))
+
+
 def test_what_nothing_earns_costs_nothing_that_is_proven():
     divisions, usd = {"g": ((100,),)}, {"g": 2.0}
     alone = {"g": {100: np.array([0.0, 50.0])}}

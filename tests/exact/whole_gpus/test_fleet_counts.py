@@ -49,6 +49,8 @@ def test_the_cheapest_counts_that_keep_cuts_are_those_of_trying_all(data, types,
         assert tuple(found) in every
         least = min(np.dot(one, cost) for one in every)
         assert found @ cost == least
+        # What costs just as much is not below it.
+        assert not least or cheapest_counts(cuts, cost, available, below=least, without=without) is None
         if near is not None:
             apart = [np.abs(one - near).sum() for one in every if np.dot(one, cost) == least]
             assert np.abs(found - near).sum() == min(apart)

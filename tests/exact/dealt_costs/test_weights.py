@@ -1,0 +1,82 @@
+"""Covers that were met, and the weights with which most is dealt to them, by plain loops and by other weights."""
+
+import numpy as np
+import pytest
+
+from sliceplan.solver.exact.dealt_costs.weights import MetCovers, best_weights, fair
+
+WEIGHTS = 3
+
+
+def drawn(draw, boxes, services=3):
+    """Returns covers as (service, [(box, features), ...]), one of each service at least."""
+    owners = [*range(services), *draw.integers(0, services, int(draw.integers(0, 5))).tolist()]
+    return [
+        (w, [(int(draw.integers(boxes)), draw.uniform(0, 1, WEIGHTS)) for _ in range(int(draw.integers(1, 4)))])
+        for w in owners
+    ]
+
+
+def met(covers):
+    """Returns covers in flat arrays."""
+    flat = [(c, box, features) for c, (_, residents) in enumerate(covers) for box, features in residents]
+    return MetCovers(
+        np.array([w for w, _ in covers], dtype=np.int64),
+        np.array([c for c, _, _ in flat], dtype=np.int64),
+        np.array([box for _, box, _ in flat], dtype=np.int64),
+        np.array([features for _, _, features in flat]).reshape(len(flat), WEIGHTS),
+    )
+
+
+def assert_same(found, covers):
+    expected = met(covers)
+    for name in ("service", "cover", "box", "features"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_covers_stay_that_have_no_resident_in_a_box_that_is_gone(seed):
+    """Property: one such resident is enough to lose a cover, however many others it has."""
+    draw = np.random.default_rng(seed)
+    covers, others = drawn(draw, 5), drawn(draw, 5)
+    assert_same(met(covers).and_also(met(others)), [*covers, *others])
+    number = np.where(draw.random(5) < 0.3, -1, draw.permutation(5))
+    stay = [
+        (w, [(int(number[box]), features) for box, features in residents])
+        for w, residents in covers
+        if all(number[box] >= 0 for box, _ in residents)
+    ]
+    assert_same(met(covers).in_boxes(number), stay)
+
+
+def dealt_by(covers, weights, services):
+    """Returns the least that a cover of each service is dealt."""
+    least = [np.inf] * services
+    for w, residents in covers:
+        least[w] = min(least[w], sum(float(features @ weights[box]) for box, features in residents))
+    return np.array(least)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_weights_near_the_centre_deal_more(seed):
+    """Property: against weights at random; what each service is said to be dealt is the least of its covers."""
+    draw = np.random.default_rng(seed)
+    boxes, services, distance = 2, 3, float(draw.choice([0.1, 0.5]))
+    covers = drawn(draw, boxes)
+    number = draw.integers(1, 4, services).astype(float)
+    enough = np.where(draw.random(services) < 0.3, 0.4, np.inf)
+    centre = draw.dirichlet(np.ones(WEIGHTS), boxes)
+    found = best_weights(met(covers), number, enough, centre, distance, 10.0)
+    assert (found.weights >= 0).all()
+    assert found.weights.sum(axis=1) == pytest.approx(1)
+    assert (np.abs(found.weights - centre) <= distance + 1e-9).all()
+    assert found.most == pytest.approx(np.minimum(dealt_by(covers, found.weights, services), enough))
+    for weights in draw.dirichlet(np.ones(WEIGHTS), (300, boxes)):
+        other = centre + (weights - centre) * distance  # sums to 1, too, and is no farther away
+        assert number @ np.minimum(dealt_by(covers, other, services), enough) <= number @ found.most * (1 + 1e-9)
+
+
+def test_fair_weights_are_none_below_0_and_no_more_than_1_together():
+    assert fair(np.array([[0.5, -0.1, 0.2], [1.0, 1.0, 2.0]])) == pytest.approx(
+        np.array([[0.5, 0, 0.2], [0.25, 0.25, 0.5]])
+    )
