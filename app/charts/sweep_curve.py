@@ -6,6 +6,7 @@ from sliceplan.solver.model.objective import COST, Objective, Sense
 from sliceplan.solver.model.sweep_report import Axis, CostStep, SweepPoint
 from sliceplan.solver.model.words import short_status
 from sliceplan.solver.what_if.steps import description
+from sliceplan.solver.wording.axis_words import axis_in_words
 
 from .colours import PALETTE
 from .legends import legend_on_top, room_px
@@ -21,19 +22,10 @@ NOTE_LENGTH = 34
 LEFT_END = 0.3
 """Part of the axis in which a reason would not fit to the left of its step."""
 
-UNITS = {
-    "rate": ("rate of all services, factor", "rate of {}, requests/s"),
-    "slo": ("SLO of all services, factor", "SLO of {}, ms"),
-    "headroom": ("headroom of all services", "headroom of {}"),
-    "price": ("price", "price of {}, USD per hour"),
-    "count": ("count", "number of {}"),
-}
-
 
 def axis_title(axis: Axis) -> str:
     """Returns what an axis varies, with its unit."""
-    of_all, of_one = UNITS[axis.kind]
-    return of_all if axis.of is None else of_one.format(in_chart(axis.of))
+    return axis_in_words(axis.kind, None if axis.of is None else in_chart(axis.of))
 
 
 def sweep_chart(

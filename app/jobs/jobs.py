@@ -29,6 +29,7 @@ from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.what_if.points import Sweep, used_profiles
 from sliceplan.solver.what_if.steps import explained, rising
 from sliceplan.solver.what_if.sweeping import sweep_report, swept
+from sliceplan.solver.wording.axis_words import axis_in_words
 from sliceplan.solver.workers.executors import CLUSTER, Workers, cluster_workers
 from sliceplan.solver.workers.pool import WorkerPool, cores
 
@@ -116,9 +117,7 @@ class Jobs:
 
     def submit_sweep(self, user: str, sweep: Sweep, *, explain: bool = True) -> str:
         """Returns the id of a job whose result is the SweepReport; `points` has what there is of it earlier."""
-        job = self._new(
-            user, "sweep", f"{sweep.problem.name}: {', '.join(axis.name for axis in sweep.axes)}", sweep.points
-        )
+        job = self._new(user, "sweep", f"{sweep.problem.name}: {_varied(sweep)}", sweep.points)
         stop = threading.Event()
         job.cancel = stop.set
         job.result = []
@@ -293,3 +292,9 @@ def _shared_jobs() -> Jobs:
     pool = WorkerPool(max(LEAST_WORKERS, cores() + KEPT_FREE), kept_free=KEPT_FREE, at_once=1)
     atexit.register(pool.kill)
     return Jobs(pool)
+
+
+def _varied(sweep: Sweep) -> str:
+    """Returns what a sweep varies, with services as people call them."""
+    called = sweep.problem.labels
+    return "; ".join(axis_in_words(one.kind, one.of and called.get(one.of, one.of)) for one in sweep.axes)

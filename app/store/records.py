@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ...solver.model.sweep_report import AxisKind
 from .tables import DocumentRow, PlanRow, SweepRow, VersionRow
 
 
@@ -82,8 +83,8 @@ class SavedSweep:
 
     id: int
     problem: VersionKey
-    axes: tuple[str, ...]
-    """What it varies, as `rate` and `price:A100-80GB`."""
+    axes: tuple[tuple[AxisKind, str | None], ...]
+    """What it varies: kind, and the service (by its label, if it has one) or GPU type; None: all services."""
     points: int
     missing: int
     """Points that were not solved because the sweep was ended."""
@@ -137,7 +138,7 @@ def sweep_of(row: SweepRow) -> SavedSweep:
     return SavedSweep(
         id=row.id,
         problem=key_of(row.version),
-        axes=tuple(_axis_name(axis) for axis in row.parameters["axes"]),
+        axes=_axes_of(row.parameters),
         points=row.parameters["points"],
         missing=row.parameters["missing"],
         author=row.author,
@@ -152,8 +153,9 @@ def key_of(row: VersionRow) -> VersionKey:
     return VersionKey(row.document.name, row.number)
 
 
-def _axis_name(axis: dict[str, Any]) -> str:
-    return str(axis["kind"]) if axis["of"] is None else f"{axis['kind']}:{axis['of']}"
+def _axes_of(parameters: dict[str, Any]) -> tuple[tuple[AxisKind, str | None], ...]:
+    called = parameters.get("labels", {})
+    return tuple((axis["kind"], called.get(axis["of"], axis["of"])) for axis in parameters["axes"])
 
 
 def _archived(row: DocumentRow | PlanRow | SweepRow) -> Archived | None:

@@ -36,6 +36,8 @@ def save_sweep(store: Engine, report: SweepReport, *, problem: VersionKey, autho
         raise InputError([Finding("<sweep>", "problem.sha256", message)])
     content = report.model_dump(mode="json")
     parameters = {"axes": content["axes"], "points": len(report.points), "missing": report.missing}
+    if report.labels:
+        parameters["labels"] = content["labels"]
     row = SweepRow(parameters=parameters, results=content, author=author, note=note)
     with writing(store) as session:
         open_document_row(session, problem.document)

@@ -10,6 +10,7 @@ from sliceplan.solver.differences.change import Change
 from sliceplan.solver.differences.merging import Contest
 from sliceplan.solver.differences.plans import PlanDifference
 from sliceplan.solver.differences.wording import places, shown
+from sliceplan.solver.wording.axis_words import axis_in_words
 
 SAVED = "saved (UTC)"
 
@@ -70,7 +71,7 @@ def sweeps_table(sweeps: Iterable[SavedSweep]) -> pd.DataFrame:
         {
             "sweep": one.id,
             "version": one.problem.number,
-            "varies": ", ".join(one.axes),
+            "varies": varied(one),
             "points": one.points,
             "missing": one.missing,
             "by": one.author,
@@ -80,6 +81,11 @@ def sweeps_table(sweeps: Iterable[SavedSweep]) -> pd.DataFrame:
         for one in sweeps
     ]
     return pd.DataFrame(rows, columns=["sweep", "version", "varies", "points", "missing", "by", SAVED, "note"])
+
+
+def varied(sweep: SavedSweep) -> str:
+    """Returns what a sweep varies, in words."""
+    return "; ".join(axis_in_words(kind, of) for kind, of in sweep.axes)
 
 
 def changes_table(changes: Iterable[Change]) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from sliceplan.solver.model.problem import FleetEntry, Problem, Sharing
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sweep_report import FleetMix, SweepReport
 from sliceplan.solver.what_if.steps import description
+from sliceplan.solver.wording.axis_words import axis_in_words
 
 
 def moved_table(moved: Sequence[Move]) -> pd.DataFrame:
@@ -39,8 +40,8 @@ def step_table(report: SweepReport) -> pd.DataFrame:
     for step in report.steps:
         before, after = values[step.cheaper], values[step.dearer]
         gpus, _, because = description(step).partition(": ")
-        row = {f"{first.name} from": before[0], "to": after[0]}
-        row |= {axis.name: value for axis, value in zip(others, after[1:], strict=True)}
+        row = {f"{axis_in_words(first.kind, first.of)}: from": before[0], "to": after[0]}
+        row |= {axis_in_words(one.kind, one.of): value for one, value in zip(others, after[1:], strict=True)}
         rows.append(row | {"adds per hour": step.added_per_hour, "GPUs": gpus, "forced by": because})
     return pd.DataFrame(rows)
 

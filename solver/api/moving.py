@@ -10,6 +10,7 @@ from ..analysis.replanning.what_runs import in_the_fleet
 from ..formats.profile_files import shipped_profiles
 from ..model.counted import require_cost
 from ..model.errors import Finding, InputError, NoPlanError, NoTimeError
+from ..model.labels import labels_of_both
 from ..model.plan import Plan
 from ..model.problem import Problem
 from ..model.profile import Profile
@@ -161,7 +162,8 @@ def replan(
         plan, report = best_so_far(partial(_fewer_moves, running, *undealt), lambda _: undealt, deadline=deadline)
     search = plan.search.model_copy(update={"time_limit_s": limit_s})
     runtime_s = round(time.monotonic() - started, 6)
-    return finish_plan(problem, plan.model_copy(update={"search": search, "runtime_s": runtime_s}), known), report
+    finished = finish_plan(problem, plan.model_copy(update={"search": search, "runtime_s": runtime_s}), known)
+    return finished, report.model_copy(update={"labels": labels_of_both(running, problem)})
 
 
 def _fewer_moves(running: Plan, plan: Plan, report: ReplanReport) -> tuple[Plan, ReplanReport]:

@@ -2,7 +2,8 @@
 
 from pydantic import Field
 
-from .base import Record, ServiceName
+from .base import Name, Record, ServiceName
+from .problem import Label
 
 
 class ReplanReport(Record):
@@ -21,3 +22,8 @@ class ReplanReport(Record):
         ge=0, description="proven: nothing is below it; null: nothing was proven"
     )
     proven: bool = Field(description="no plan has a lower total under the same limit on moves")
+    labels: dict[Name, Label] = Field(
+        default_factory=dict,
+        exclude_if=lambda labels: not labels,
+        description="service -> what people call it, where that is not its name; absent: none has a label",
+    )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..model.labels import labels_of_both
 from ..model.plan import Plan
 from ..model.transition import Disturbance, Durations, Strategy, Transition
 from .assigned_plan import assigned_plan
@@ -121,6 +122,7 @@ def plan_transition(
         durations=durations,
         gpus=gpu_records(world, wanted, places, assigned),
         steps=records,
+        labels=labels_of_both(old, new),
     )
     return PlannedTransition(transition, assigned, world, tuple(steps), tuple(times))
 

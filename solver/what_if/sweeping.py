@@ -62,4 +62,5 @@ def sweep_report(sweep: Sweep, points: Sequence[SweepPoint], steps: Sequence[Cos
         missing=sweep.points - len(points),
         gpu_prices=prices_of(sweep.problem),
         weights=weights_of(sweep.problem),
+        labels=sweep.problem.labels,
     )

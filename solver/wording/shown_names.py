@@ -28,6 +28,9 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 from ..model.base import OfServices, Record
 from ..model.plan import Plan
 from ..model.problem import Problem, Workload
+from ..model.replan_report import ReplanReport
+from ..model.sweep_report import SweepReport
+from ..model.transition import Transition
 
 ShownT = TypeVar("ShownT")
 
@@ -98,7 +101,7 @@ def _shown(value: Any, ways: Mapping[bool, Renaming]) -> Any:
             changed[name] = said
     if isinstance(value, Workload) and value.label is not None:
         changed["label"] = None
-    if isinstance(value, Plan) and value.labels:
+    if isinstance(value, Plan | Transition | SweepReport | ReplanReport) and value.labels:
         changed["labels"] = {}
     if not changed:
         return value

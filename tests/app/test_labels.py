@@ -11,6 +11,7 @@ from google.protobuf import text_format
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
+from sliceplan.app.jobs.jobs import shared_jobs
 from sliceplan.app.report.report import plan_report
 from sliceplan.app.session.deep_link import opened_session
 from sliceplan.app.session.drafts import Draft, opened, text_of
@@ -23,6 +24,8 @@ from sliceplan.solver.api import solve
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import dump_problem, parse_problem
 from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.what_if.axes import parse_axes
+from sliceplan.solver.what_if.points import Sweep
 
 LABELS = ("写真", "chat encoder", '<b>bold</b> & "q"\'s', "поиск $x$ *y* [z](w)", "été", "한국어 검색", "🙂 ok", "ไทย")
 
@@ -153,11 +156,41 @@ def test_the_way_to_another_plan_says_labels_and_its_files_say_names():
     assert markup_in(page) == []
     assert "写真" in labels_in(page)
     moves = session.results["transition"].value
-    assert "infiles0" in moves.json_text
+    steps = json.loads(moves.json_text)
+    assert steps.pop("labels") == called().labels
+    assert "infiles0" in json.dumps(steps)
     assigned = json.loads(moves.assigned_text)
     assert assigned.pop("labels")["infiles0"] == "写真"
-    texts = moves.json_text + json.dumps(assigned, ensure_ascii=False)
+    texts = json.dumps(steps, ensure_ascii=False) + json.dumps(assigned, ensure_ascii=False)
     assert not any(label in texts for label in LABELS)
+
+
+def test_a_sweep_says_labels_and_its_file_says_names():
+    page = press(screen("what_if", session_with(called())), "solve")
+    session = page.session_state["session"]
+    session.choices["what_if.view"] = "Sweep"
+    session.editor += 1
+    page.run()
+    page.selectbox(key=f"sweep0_{session.editor}_of_rate").set_value("infiles1").run()
+    page.number_input(key=f"sweep0_{session.editor}_Step_rate_infiles1").set_value(900.0).run()
+    press(page, "sweep")
+    assert not page.exception
+    report = session.results["sweep"].value
+    assert report.steps, "nothing forces a step: the test shows nothing"
+    assert names_in(page) == []
+    assert markup_in(page) == []
+    assert "chat encoder" in labels_in(page)
+    assert report.labels == called().labels
+    assert [axis.of for axis in report.axes] == ["infiles1"]
+    assert not any(label in report.model_copy(update={"labels": {}}).model_dump_json() for label in LABELS)
+
+
+def test_a_sweep_under_way_says_labels():
+    sweep = Sweep(called(), (), parse_axes(["rate:infiles0=110:990:440"], called()))
+    jobs = shared_jobs()
+    job = jobs.submit_sweep("local", sweep)
+    assert jobs.status(job).title == f"{called().name}: rate of 写真, requests/s"
+    jobs.cancel(job)
 
 
 def test_a_changed_label_is_shown_at_once_and_makes_no_plan_outdated():

@@ -108,11 +108,34 @@ def test_simulated_services_are_told_by_label_and_written_by_name(file, tmp_path
 
 
 @pytest.mark.parametrize("written", ["product-photos", "chat encoder, old"])
-def test_who_forces_a_step_is_told_by_label(file, written):
-    done = sliceplan("sweep", file(), "--axis", f"rate:{written}=1170:4680:1170")
+def test_who_forces_a_step_is_told_by_label(file, written, tmp_path):
+    out = tmp_path / "sweep.json"
+    done = sliceplan("sweep", file(), "--axis", f"rate:{written}=1170:4680:1170", "--json", out)
     assert done.returncode in (0, 3), done.stderr
     assert "chat encoder, old" in done.stdout + done.stderr
     assert "product-photos" not in done.stdout + done.stderr
+    report = json.loads(out.read_text())
+    assert report.pop("labels") == called().labels
+    assert {name for step in report["steps"] for name in step["services"]} == {"product-photos"}
+    assert not any(label in json.dumps(report, ensure_ascii=False) for label in LABELS)
+
+
+def test_who_moves_is_written_by_name_with_labels_beside(tmp_path):
+    problem, plan, out = (tmp_path / name for name in ("grown.yaml", "plan.json", "moves.json"))
+    write_problem(grown(), problem)
+    plan.write_text(shop_plan().model_dump_json())
+    done = sliceplan("replan", problem, "--running", plan, "--move-price", "0", "--json", out)
+    assert done.returncode in (0, 3), done.stderr
+    report = json.loads(out.read_text())
+    assert report["labels"] == called().labels
+    assert report["moved"]
+    assert {*report["moved"]} <= {*NAMES}
+
+
+def grown():
+    """Three times the requests."""
+    more = (one.model_copy(update={"rate_rps": 3 * one.rate_rps}) for one in called().workloads)
+    return called().model_copy(update={"workloads": tuple(more)})
 
 
 def test_a_plan_that_is_alone_is_told_by_label(file, tmp_path):
@@ -121,15 +144,14 @@ def test_a_plan_that_is_alone_is_told_by_label(file, tmp_path):
     shown = sliceplan("show", plan)
     assert "写真" in shown.stdout
     assert not any(one.name in shown.stdout for one, _ in zip(shop().workloads, LABELS, strict=False))
-    grown = called().model_copy(
-        update={"workloads": tuple(one.model_copy(update={"rate_rps": 3 * one.rate_rps}) for one in called().workloads)}
-    )
-    write_problem(grown, problem)
+    write_problem(grown(), problem)
     assert sliceplan("solve", problem, "-o", more).returncode == 0
     done = sliceplan("transition", plan, more, "--json", tmp_path / "way.json", "-o", tmp_path / "new.json")
     assert "写真 検索" in done.stdout
     assert "search-embedding" not in done.stdout
-    assert "写真" not in (tmp_path / "way.json").read_text()
+    way = json.loads((tmp_path / "way.json").read_text())
+    assert way.pop("labels") == called().labels
+    assert "写真" not in json.dumps(way, ensure_ascii=False)
     assert json.loads((tmp_path / "new.json").read_text())["labels"]["search-embedding"] == "写真 検索"
 
 

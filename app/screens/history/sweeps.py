@@ -5,7 +5,7 @@ from sliceplan.app.session.session import Result, Session
 from sliceplan.app.store.records import SavedSweep
 from sliceplan.app.store.shared import problem_at, shared_store
 from sliceplan.app.store.sweeps import load_sweep, sweeps
-from sliceplan.app.tables.history import sweeps_table
+from sliceplan.app.tables.history import sweeps_table, varied
 
 from .choosing import say
 from .saved import Act, Kind, show_saved
@@ -27,7 +27,7 @@ def show(session: Session, name: str) -> None:
 def sweep_words(sweep: SavedSweep) -> str:
     """Returns a sweep in a line."""
     note = f": {sweep.note}" if sweep.note else ""
-    return f"{sweep.id} — of version {sweep.problem.number}, {', '.join(sweep.axes)}, {sweep.points} points{note}"
+    return f"{sweep.id} — of version {sweep.problem.number}, {varied(sweep)}, {sweep.points} points{note}"
 
 
 def _show_again(session: Session, sweep: SavedSweep) -> None:

@@ -122,7 +122,13 @@ def test_two_axes_are_drawn_as_a_map_with_holes():
 def test_steps_as_a_table():
     report = SweepReport(version=1, problem=reference(DEMO), axes=(RATE,), points=CURVE, steps=(STEP,), missing=0)
     (row,) = step_table(report).to_dict("records")
-    assert row == {"rate from": 1.0, "to": 1.5, "adds per hour": 2.0, "GPUs": "+1 T4", "forced by": "search"}
+    assert row == {
+        "rate of all services, factor: from": 1.0,
+        "to": 1.5,
+        "adds per hour": 2.0,
+        "GPUs": "+1 T4",
+        "forced by": "search",
+    }
 
 
 def test_the_mix_stands_beside_types_that_can_serve_all_alone():

@@ -38,8 +38,20 @@ def test_a_sweep_is_loaded_as_it_was_saved_and_listed_with_what_it_varies(store,
     again = saved.save_sweep(store, REPORT, problem=demo, author="cleo")
     assert saved.load_sweep(store, record.id) == REPORT
     assert saved.sweeps(store, "demo") == (again, record)
-    assert (record.axes, record.points, record.missing) == (("rate", "price:A100-80GB"), 1, 1)
+    assert (record.axes, record.points, record.missing) == ((("rate", None), ("price", "A100-80GB")), 1, 1)
     assert (record.problem, record.author, record.note) == (demo, "ben", "the price of growth")
+
+
+def test_a_sweep_of_one_service_is_listed_by_its_label(store, demo):
+    first = DEMO.workloads[0].name
+    axes = [{"kind": "slo", "of": first, "values": [100.0]}]
+    point = POINT | {"index": [0], "values": [100.0]}
+    report = SweepReport.model_validate({**REPORT.model_dump(), "axes": axes, "points": [point]})
+    record = saved.save_sweep(store, report.model_copy(update={"labels": {first: "写真"}}), problem=demo, author="ben")
+    assert record.axes == (("slo", "写真"),)
+    assert saved.load_sweep(store, record.id).axes[0].of == first
+    unlabelled = saved.save_sweep(store, report, problem=demo, author="ben")
+    assert unlabelled.axes == (("slo", first),)
 
 
 def test_the_sweep_of_another_problem_is_refused(store, demo):
