@@ -16,6 +16,12 @@ def test_a_stranger_sees_an_answer_and_has_a_plan_of_their_own_in_four_steps(pag
     expect(page.get_by_role("heading", name="An example, solved: 8 services on")).to_be_visible()
     expect(page.get_by_text("Without sharing", exact=True)).to_be_visible()
     expect(page.locator(".js-plotly-plot .bars path").first).to_be_visible()
+    doors = [page.get_by_role("button", name=name) for name in ("Plan my services", "Another example", "What if?")]
+    for width, height in ((1280, 800), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        for door in doors:
+            expect(door).to_be_in_viewport(ratio=1)
+    page.set_viewport_size({"width": 1280, "height": 1400})
     press(page, "Plan my services")
     dialog = page.get_by_role("dialog")
     cells = dialog.get_by_role("textbox", name="Cells of a spreadsheet")
@@ -35,10 +41,12 @@ def test_a_stranger_sees_an_answer_and_has_a_plan_of_their_own_in_four_steps(pag
 
 def test_the_doors_lead_to_an_example_and_to_what_if(page, address):
     page.goto(address)
+    page.get_by_role("button", name="What if?").click()
     page.get_by_role("button", name="Twice the traffic?").click()
     expect(page.get_by_role("heading", name="What-if", level=1)).to_be_visible()
     expect(page.get_by_text("What if: rate x 2", exact=True)).to_be_visible()
     go(page, "Start", heading="sliceplan")
+    page.get_by_role("button", name="Another example").click()
     page.get_by_role("button", name="V100s shared by MPS").click()
     expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
     settle(page)

@@ -2,13 +2,16 @@
 
 import streamlit as st
 
+from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.boards import show_boards
+from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.metrics.capacity_report import capacity_report
 from sliceplan.solver.model.judged import Judged, judged
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.words import boards_in_words
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH, in_plain_words
 from sliceplan.solver.wording.summary import adjustment_in_words
 
@@ -28,9 +31,24 @@ def show_worth(problem: Problem, plan: Plan, goes_on: bool) -> None:
     lines = [("What to rent", words.bought), ("What it costs", words.cost), ("How good that is", words.proof)]
     lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
     lines += _extras(plan)
+    lines += [] if goes_on or plan.capacity is not None else [("What sharing saves", _saved(problem, plan))]
     st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
     if plan.capacity is not None:
         show_services(capacity_report(problem, plan))
+
+
+def _saved(problem: Problem, plan: Plan) -> str:
+    """Returns how much less it costs than a whole GPU, or several, for each service; empty: it does not."""
+    alone = made_once("plan.alone", (problem,), lambda: without_sharing(problem))
+    if alone is None or not alone.cost_per_hour or plan.cost_per_hour is None:
+        return ""
+    less = alone.cost_per_hour - plan.cost_per_hour
+    if less < 0.005:
+        return ""
+    return (
+        f"${less:,.2f} per hour, ${less * HOURS_A_MONTH:,.0f} per month: with whole GPUs for each service it would be "
+        f"{boards_in_words(alone.gpus)}, ${alone.cost_per_hour:,.2f} per hour."
+    )
 
 
 def _show_capacity(plan: Plan, own: Judged) -> None:
@@ -38,14 +56,14 @@ def _show_capacity(plan: Plan, own: Judged) -> None:
     carries, gpus, most, gap = st.columns(4)
     hourly = plan.cost_per_hour
     carries.metric(
-        "Could carry",
-        "unknown" if own.value is None else own.objective.shown(own.value),
+        f"Could carry, {own.objective.unit}",
+        "unknown" if own.value is None else own.objective.figure(own.value),
         help="what all partitions could carry within the SLOs, together. It is not what they are asked to serve.",
     )
     show_boards(gpus, plan.gpus, help_text="unknown" if hourly is None else f"${hourly:,.2f} per hour: {COST_HELP}")
     most.metric(
-        "Proven most",
-        "unknown" if own.bound is None else own.objective.shown(own.bound),
+        f"Proven most, {own.objective.unit}",
+        "unknown" if own.bound is None else own.objective.figure(own.bound),
         help="No plan at all could carry more on these GPUs. The limit follows from the problem alone.",
     )
     gap.metric(

@@ -1,6 +1,7 @@
-"""Start: what sliceplan does, shown on an answer, and three doors to go on by."""
+"""Start: what sliceplan does, three doors to go on by, and an answer that shows it."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from sliceplan.app.charts.fleet import fleet_chart
 from sliceplan.app.session.deep_link import WHAT_IF
@@ -13,6 +14,7 @@ from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.texts import literal
 from sliceplan.app.widgets.words import meaning
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.judged import judged
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.what_if import WhatIf
@@ -32,7 +34,7 @@ EXAMPLES = {
     "demo": "A100s cut by MIG",
     "igniter": "V100s shared by MPS",
     "mixed": "Three GPU types, mixed",
-    "parvagpu-s6": "High rates",
+    "capacity": "Most requests on 4 A100s",
 }
 """Four that differ, and what each is."""
 
@@ -50,22 +52,21 @@ def show(session: Session) -> None:
     """Draws the screen."""
     st.markdown(SENTENCE)
     answer = session.answer
+    _show_doors(session, answer)
     with st.container(border=True):
         if answer is None or not answer.plan.gpus:
             st.markdown("The plan of the example is on its way." if session.open_jobs else _without_plan(answer))
         else:
             _show_answer(session, answer)
-    own, example, changed = st.columns(3)
-    with own.container(border=True, height="stretch"):
-        st.header("My services")
-        st.markdown("Paste rows from a spreadsheet, upload a file, or type one.")
-        if st.button("Plan my services", key="door_own", type="primary", width="stretch"):
-            ask_for_services(session)
-        st.button(
-            "Fill in the tables", key="door_tables", width="stretch", on_click=lead_to, args=(session, "workloads")
-        )
-    with example.container(border=True, height="stretch"):
-        st.header("An example")
+
+
+def _show_doors(session: Session, answer: Answer | None) -> None:
+    """Draws the ways on, above the answer: a small window shows no more than both."""
+    own, example, changed = st.container(key="beside_doors").columns(3)
+    meaning_of_own = "Paste rows from a spreadsheet, upload a file, or type one."
+    if own.button("Plan my services", key="door_own", type="primary", width="stretch", help=meaning_of_own):
+        ask_for_services(session)
+    with example.popover("Another example", width="stretch"):
         for name, what in EXAMPLES.items():
             problem = _examples()[name]
             st.button(
@@ -75,9 +76,8 @@ def show(session: Session) -> None:
                 on_click=open_and_solve,
                 args=(session, problem),
             )
-    with changed.container(border=True, height="stretch"):
-        st.header("What if")
-        st.markdown("Change one thing of what is shown above and see the new plan at once.")
+    with changed.popover("What if?", width="stretch"):
+        st.markdown("Change one thing of what is shown and see the new plan at once.")
         can_change = answer is not None and bool(answer.plan.gpus) and not session.is_outdated(answer.problem)
         for what, changes in CHANGES.items():
             st.button(
@@ -92,7 +92,7 @@ def show(session: Session) -> None:
 
 def _without_plan(answer: Answer | None) -> str:
     if answer is None:
-        return "Press *Solve* for the plan of what the tables state, or choose one of these:"
+        return "Press *Solve* for the plan of what the tables state, or choose another example above."
     return literal(plan_summary(answer.plan, answer.plan.gap))
 
 
@@ -102,25 +102,12 @@ def _show_answer(session: Session, answer: Answer) -> None:
     alone = made_once("start.alone", (problem,), lambda: without_sharing(problem))
     demo = "An example, solved: " if problem == _examples().get(problem.name) else ""
     st.header(literal(_headline(demo, problem, plan, alone)))
-    cost, simple, saved = st.columns(3)
+    cost, second, third = st.columns(3)
     cost.metric("It costs", _usd(hourly), _monthly(hourly), delta_color="off", delta_arrow="off")
-    if alone is not None and alone.cost_per_hour and hourly is not None:
-        simple.metric(
-            "Without sharing",
-            _usd(alone.cost_per_hour),
-            _monthly(alone.cost_per_hour),
-            delta_color="off",
-            delta_arrow="off",
-            help="a whole GPU, or several, for each service",
-        )
-        less = alone.cost_per_hour - hourly
-        saved.metric(
-            "Sharing saves", f"{less / alone.cost_per_hour:.0%}", _monthly(less), delta_color="off", delta_arrow="off"
-        )
+    if plan.capacity is None:
+        _show_saved(second, third, hourly, None if alone is None else alone.cost_per_hour)
     else:
-        simple.metric(
-            "Without sharing", "no plan", help="none with whole GPUs for each service was found on this fleet"
-        )
+        _show_capacity(second, third, plan)
     st.markdown(f"**How good that is:** {literal(in_plain_words(problem, plan).proof)}", help=meaning("proven least"))
     st.markdown(f"**What is promised:** {literal(promise_in_words(plan.promise))}.", help=meaning("promise"))
     seen, called = shown(session, problem, plan), shown(session, problem, problem)
@@ -131,7 +118,35 @@ def _show_answer(session: Session, answer: Answer) -> None:
         "Each bar is a GPU, each colour a service, to scale. Point at a part for its batch, latency and load."
         + (f" {left:,} more GPUs are on the screen Plan." if left else "")
     )
-    st.button("See all of this plan", key="door_plan", on_click=lead_to, args=(session, "plan"))
+    with st.container(horizontal=True):
+        st.button("See all of this plan", key="door_plan", on_click=lead_to, args=(session, "plan"))
+        st.button("Change its services and GPUs", key="door_tables", on_click=lead_to, args=(session, "workloads"))
+
+
+def _show_saved(second: DeltaGenerator, third: DeltaGenerator, hourly: float | None, alone: float | None) -> None:
+    """Draws what a whole GPU for each service would cost, and how much less this is; `alone`: USD, None: no plan."""
+    if not alone or hourly is None:
+        second.metric(
+            "Without sharing", "no plan", help="none with whole GPUs for each service was found on this fleet"
+        )
+        return
+    second.metric(
+        "Without sharing",
+        _usd(alone),
+        _monthly(alone),
+        delta_color="off",
+        delta_arrow="off",
+        help="a whole GPU, or several, for each service",
+    )
+    less = alone - hourly
+    third.metric("Sharing saves", f"{less / alone:.0%}", _monthly(less), delta_color="off", delta_arrow="off")
+
+
+def _show_capacity(second: DeltaGenerator, third: DeltaGenerator, plan: Plan) -> None:
+    """Draws what the GPUs could carry, and what is proven of that."""
+    own = judged(plan)
+    for place, title, figure in ((second, "Could carry", own.value), (third, "Proven most", own.bound)):
+        place.metric(f"{title}, {own.objective.unit}", "unknown" if figure is None else own.objective.figure(figure))
 
 
 def _headline(which: str, problem: Problem, plan: Plan, alone: Plan | None) -> str:

@@ -10,6 +10,7 @@ from sliceplan.solver.model.errors import Finding, InputError
 from sliceplan.solver.model.problem import Problem
 
 SHOWS = {
+    "capacity": "The demo's services on four A100s that are there anyway: as many requests as these can carry.",
     "cpus": "Eight services on A100s and on CPUs that are there anyway; the CPU measurements are made up.",
     "demo": "Eight services of a shop front on A100s cut by MIG: where to begin.",
     "igniter": "Twelve services that share V100s by MPS, with interference between them, as in iGniter's paper.",

@@ -1,9 +1,11 @@
 """The first screen: what it says of the answer, and what the way to one's own services asks for."""
 
 import pandas as pd
-from support.app_screens import screen, session_with, texts
+from support.app_screens import press, screen, session_with, texts
 
+from sliceplan.app.screens.start.screen import EXAMPLES
 from sliceplan.app.screens.start.unknown_models import LEFT_OUT, nearest, unknown_in, with_known
+from sliceplan.solver.formats.problem_files import example_problems
 
 
 def asked(cells, **chosen):
@@ -55,3 +57,24 @@ def test_names_that_are_like_no_other_have_no_nearest():
         "name": ["a", "b"],
         "model": ["resnet50", "bert"],
     }
+
+
+def test_four_examples_differ_in_what_they_show():
+    problems = [example_problems()[name] for name in EXAMPLES]
+    ways = [frozenset(way for entry in one.fleet for way in entry.sharing) for one in problems]
+    aims = [one.settings.objective for one in problems]
+    assert len(set(zip(ways, aims, strict=True))) == len(EXAMPLES) == 4
+    assert {"mig"} in ways
+    assert {"mps"} in ways
+    assert "capacity" in aims
+    page = screen("start", session_with("demo"))
+    assert {f"door_{name}" for name in EXAMPLES} <= {button.key for button in page.button}
+
+
+def test_what_gpus_could_carry_stands_beside_what_they_cost():
+    page = press(screen("start", session_with("capacity")), "solve")
+    assert not page.exception
+    metrics = {one.label: one.value for one in page.metric}
+    assert metrics["It costs"] == "$13.72 / hour"
+    assert metrics["Could carry, requests/s"] == metrics["Proven most, requests/s"] == "12,563.5"
+    assert "Without sharing" not in metrics
