@@ -1,6 +1,6 @@
 """What was changed in an editor, applied to the table that it began with."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,21 +8,24 @@ import pandas as pd
 from .problem import typed
 
 
-def with_edits(start: pd.DataFrame, edits: Mapping[str, Any]) -> pd.DataFrame:
+def with_edits(start: pd.DataFrame, edits: Mapping[str, Any], seen: Sequence[int] | None = None) -> pd.DataFrame:
     """
     Returns a table after the edits of a data editor.
 
     Parameters
     ----------
+    seen
+        The rows of the table that the editor has, in its order; None: all. New rows come at the end of the table.
     edits
-        All since the editor began: `edited_rows`, by row of the table and column; `added_rows`; `deleted_rows`. Empty
+        All since the editor began: `edited_rows`, by row of the editor and column; `added_rows`; `deleted_rows`. Empty
         rows at the end are no part of the table until something is in them.
     """
     rows = start.to_dict("records")
+    seen = range(len(rows)) if seen is None else seen
     for row, cells in edits.get("edited_rows", {}).items():
-        if int(row) < len(rows):
-            rows[int(row)].update(cells)
-    gone = {int(row) for row in edits.get("deleted_rows", ())}
+        if int(row) < len(seen):
+            rows[seen[int(row)]].update(cells)
+    gone = {seen[int(row)] for row in edits.get("deleted_rows", ()) if int(row) < len(seen)}
     rows = [row for i, row in enumerate(rows) if i not in gone]
     added = [{column: row.get(column) for column in start.columns} for row in edits.get("added_rows", ())]
     # The line end after the last row of a spreadsheet's cells adds a row of nothing; so does the button for a new row.

@@ -19,11 +19,13 @@ import pandas as pd
 import streamlit as st
 from pydantic.fields import FieldInfo
 
+from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import redo, state, undo
 from sliceplan.app.session.session import Session, Tables
 from sliceplan.app.tables.edits import with_edits
 from sliceplan.app.tables.labels import LABELS
+from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.names import IN_FILES, called_otherwise, told
 from sliceplan.app.tables.pasted import Table
 from sliceplan.app.tables.problem import INTEGERS
@@ -38,6 +40,13 @@ NAME: FieldInfo = get_args(Name)[1]
 
 LEAST = 1e-6
 """The least that a cell takes where the model wants more than 0."""
+
+
+FILTER = Kept[tuple[str, str]]("workloads.filter")
+"""The problem's name, and what is looked for among its services."""
+
+MANY = 10
+"""Services from which on one looks for some of them."""
 
 
 def edit_name(session: Session) -> None:
@@ -83,16 +92,17 @@ def edit_table(session: Session, name: Table) -> None:
     number = session.editor
     key = f"{name}_{number}"
     frame: pd.DataFrame = getattr(start_of(session), name)
+    seen = matching(frame, looked_for(session)) if name == "workloads" else None
 
     def note() -> None:
         # Called before the script runs, so that all of the page shows what the tables state now, at once.
         note_edit(session, number, **{name: edited()})
 
     def edited() -> pd.DataFrame:
-        return with_edits(frame, st.session_state[key])
+        return with_edits(frame, st.session_state[key], seen)
 
     st.data_editor(
-        frame,
+        frame if seen is None or len(seen) == len(frame) else frame.iloc[seen].reset_index(drop=True),
         key=key,
         num_rows="dynamic",
         column_config=columns_of(session, name) | {IN_FILES: None},
@@ -103,6 +113,39 @@ def edit_table(session: Session, name: Table) -> None:
     )
     if name == "workloads" and (typed_now := _typed_now(frame, edited())):
         st.info(literal(sentence(told(typed_now))))
+
+
+def ask_for_filter(session: Session) -> None:
+    """
+    Draws the field for what is looked for among many services; the table then has those alone.
+
+    Which rows these are is asked of the table as the editors began with it, so a row that is changed stays in sight.
+    """
+    kept, count = looked_for(session), len(start_of(session).workloads)
+    if count < MANY and not kept:
+        return
+    key = f"workloads_filter_{session.editor}"
+
+    def note() -> None:
+        FILTER.keep(session, (session.tables.name, st.session_state[key]))
+        session.editor += 1
+
+    st.text_input(
+        "Only services with",
+        kept,
+        key=key,
+        on_change=note,
+        placeholder="A part of a name, model or GPU type; Enter",
+    )
+    if kept:
+        found = len(matching(start_of(session).workloads, kept))
+        st.caption(f"{found:,} of {count:,} services. The others stay in the problem.")
+
+
+def looked_for(session: Session) -> str:
+    """Returns what is looked for among the services of this problem; empty: all are shown."""
+    of, text = FILTER.of(session, ("", ""))
+    return text if of == session.tables.name else ""
 
 
 def _typed_now(start: pd.DataFrame, now: pd.DataFrame) -> dict[str, str]:

@@ -11,6 +11,7 @@ from sliceplan.app.session.own_profiles import profiles_of
 from sliceplan.app.session.problem_state import findings_of
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.labels import in_words
+from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.names import IN_FILES
 from sliceplan.app.tables.pasted import Table, csv_text
 from sliceplan.app.tables.problem import elsewhere, marks_in
@@ -24,7 +25,7 @@ from sliceplan.solver.formats.problem_files import dump_problem
 from .beginning import choose_beginning
 from .changing import change_row
 from .choosing import add_gpus, add_service
-from .editors import columns_of, edit_name, edit_prices, edit_table
+from .editors import ask_for_filter, columns_of, edit_name, edit_prices, edit_table, looked_for
 from .marks import show_marks
 from .pasting import paste_table
 from .settings import edit_settings
@@ -97,11 +98,14 @@ def _show_table(
         st.info(when_empty)
     else:
         st.caption(note)
+    if name == "workloads":
+        ask_for_filter(session)
     with st.container(key=f"grid_{name}"):
         edit_table(session, name)
     if not table.empty:
+        cards = table.iloc[matching(table, looked_for(session))] if name == "workloads" else table
         with st.container(key=f"cards_{name}"):
-            show_cards(table.drop(columns=IN_FILES, errors="ignore"), columns_of(session, name))
+            show_cards(cards.drop(columns=IN_FILES, errors="ignore"), columns_of(session, name))
     show_marks(table, marks_in(findings_of(session), name, table), "cannot be used", name, name)
     adding, pasting, changing, download = st.container(key=f"beside_{name}").columns(4)
     label, ask = add

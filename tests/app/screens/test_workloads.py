@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from problems.instances import ROOT
-from support.app_screens import screen, session_with, settled, texts
+from support.app_screens import screen, session_with, settled, switch, texts
 
 from sliceplan.app.screens.workloads.beginning import SHOWS
 from sliceplan.app.screens.workloads.editors import note_edit
@@ -16,6 +16,7 @@ from sliceplan.app.session.uploaded import uploaded_problem
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.tables.catalogue import catalogue_table, free_name, model_facts, models_table, on_fleet
 from sliceplan.app.tables.edits import with_edits
+from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.problem import MARK
 from sliceplan.app.widgets.actions import ask, solve_now
 from sliceplan.solver.formats.problem_files import example_problems
@@ -46,6 +47,52 @@ def test_edited_added_and_deleted_rows_keep_the_types_of_the_columns():
     assert frame.loc[0, "name"] == DEMO.workloads.loc[1, "name"]
     assert (frame.loc[6, "name"], frame.loc[6, "rate_rps"], frame.loc[6, "min_replicas"]) == ("new", 5.0, 2)
     assert pd.isna(frame.loc[6, "slo_ms"])
+
+
+def test_edits_of_some_rows_are_made_in_the_whole_table():
+    """The oracle makes the same edits by name, in a table of all rows."""
+    some = [1, 4, 6]
+    names = list(DEMO.workloads["name"])
+    changes = edits(edited_rows={0: {"rate_rps": 7}, 2: {"name": "new"}}, deleted_rows=[1], added_rows=[{"name": "x"}])
+    found = with_edits(DEMO.workloads, changes, some)
+    assert list(found["name"]) == [*names[:4], names[5], "new", names[7], "x"]
+    rates = dict(zip(DEMO.workloads["name"], DEMO.workloads["rate_rps"], strict=True))
+    expected = rates | {names[1]: 7.0, "new": rates[names[6]]}
+    assert all(row["rate_rps"] == expected[row["name"]] for row in found.iloc[:-1].to_dict("records"))
+    late = edits(edited_rows={3: {"rate_rps": 1}}, deleted_rows=[5])
+    assert with_edits(DEMO.workloads, late, some).equals(DEMO.workloads)
+
+
+def test_services_are_found_by_parts_of_name_model_and_gpu_type():
+    services = pd.DataFrame(
+        {"name": ["Suche", "ÉTÉ", None], "model": ["bert", "resnet50", "bert"], "gpus": [None, "A100-80GB, T4", ""]}
+    )
+    for text, rows in (("", [0, 1, 2]), ("BERT", [0, 2]), ("été t4", [1]), ("suche bert", [0]), ("vgg", [])):
+        assert matching(services, text) == rows
+
+
+def test_some_services_can_be_looked_for_and_stay_looked_for():
+    problem = example_problems()["parvagpu-s6"]
+    page = screen("workloads", session_with(problem))
+    session = page.session_state["session"]
+    page.text_input(key=f"workloads_filter_{session.editor}").set_value("resnet").run()
+    assert not page.exception
+    models = [one.model for one in problem.workloads]
+    wanted = [number for number, model in enumerate(models) if "resnet" in model]
+    assert f"{len(wanted)} of {len(models)} services" in texts(page.caption)
+    (shown,) = [one.value for one in page.dataframe if "model" in one.value.columns]
+    assert list(shown["model"]) == [models[number] for number in wanted]
+    switch(page, "plan")
+    switch(page, "workloads")
+    assert page.text_input(key=f"workloads_filter_{session.editor}").value == "resnet"
+    open_problem(session, example_problems()["parvagpu-s5"])
+    page.run()
+    assert page.text_input(key=f"workloads_filter_{session.editor}").value == ""
+
+
+def test_few_services_are_not_looked_for():
+    page = screen("workloads", session_with("demo"))
+    assert not [one for one in page.text_input if str(one.key).startswith("workloads_filter")]
 
 
 def test_empty_rows_at_the_end_are_no_services_yet():
