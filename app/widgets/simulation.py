@@ -1,15 +1,38 @@
-"""Which plan the last simulation was of, for all screens that show it."""
+"""The last simulation, for all screens that ask for it or show it: which plan it was of, and what came of it."""
 
-from sliceplan.app.jobs.simulating import Simulated, Traffic
+import streamlit as st
+
+from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
+from sliceplan.app.jobs.simulating import Simulated, Traffic, simulated
 from sliceplan.app.session.kept import Kept
-from sliceplan.app.session.session import Session
+from sliceplan.app.session.session import Answer, Session
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.simulation_report import SimulationReport
+
+from .job_progress import begin
+from .texts import literal
+from .traffic import words_of
 
 PURPOSE = "simulate"
 
 ASKED = Kept[tuple[Plan, Traffic]]("will_it_hold.asked")
 """Where the session keeps the plan and the traffic of the simulation that was begun last."""
+
+
+def begin_simulation(session: Session, answer: Answer, traffic: Traffic) -> bool:
+    """Begins to carry a plan out and draws the page anew; False: too much is under way, which is said."""
+    title = f"{answer.problem.name}: {words_of(traffic)}"
+    try:
+        job = shared_jobs().submit(session.user, PURPOSE, title, simulated, answer.problem, answer.plan, traffic)
+    except TooManyJobsError as error:
+        st.error(literal(str(error)))
+        return False
+    if asked_of(session, answer.plan) is None:
+        session.results.pop(PURPOSE, None)
+    ASKED.keep(session, (answer.plan, traffic))
+    begin(session, PURPOSE, job, answer.problem)
+    st.rerun()
+    return True
 
 
 def asked_of(session: Session, plan: Plan) -> Traffic | None:

@@ -26,6 +26,7 @@ from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.comparison.rows import Comparison
 from sliceplan.solver.differences.plans import PlanDifference, difference
+from sliceplan.solver.formats.labelled import labelled
 from sliceplan.solver.metrics.cost_breakdown import CostBreakdown, cost_breakdown
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Plan
@@ -155,7 +156,7 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
     _one_planner(session, problem, compared, differences, facts, chosen)
     offer_file(
         "Download comparison (JSON)",
-        lambda: json.dumps({"problem": problem.name, **compared.as_data()}, indent=1, ensure_ascii=False) + "\n",
+        lambda: _json_text(problem, compared),
         problem.name,
         "comparison.json",
         key="comparison_json",
@@ -173,6 +174,11 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
             "the SLO allows leaves of a partition's best throughput. **Fragmentation**: room of used GPUs in no "
             "partition. Each costs its part of its GPU's price; together they are the plan's cost."
         )
+
+
+def _json_text(problem: Problem, compared: Comparison) -> str:
+    data = labelled({"problem": problem.name, **compared.as_data()}, problem.labels)
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def _show_broken(compared: Comparison) -> None:

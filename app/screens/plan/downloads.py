@@ -71,7 +71,7 @@ def offer_plan(session: Session) -> None:
     )
     if plan.gpus:
         if simulation_of(session, plan) is None:
-            st.caption("The report says whether the plan holds once it was simulated (page *Will it hold?*).")
+            st.caption("The report says whether the plan holds once that was asked: *Will it hold?*, above.")
         _offer_steps(session, answer, steps, trouble)
         offer_exports(session, problem, plan)
 

@@ -99,4 +99,4 @@ def _show_each(
     )
     blocks = made_once("plan.blocks", of, lambda: blocks_of(plan, problem, drawn))
     figures = made_once("plan.figures", (problem, plan), lambda: service_figures(problem, plan))
-    show_part(session, problem, blocks, figures, clicked)
+    show_part(session, problem, plan, blocks, figures, clicked)

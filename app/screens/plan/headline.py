@@ -16,7 +16,7 @@ from sliceplan.solver.wording.reasons import reasons
 from sliceplan.solver.wording.summary import misses, plan_result, whose_prices
 
 from .estimating import offer_estimates
-from .remedying import offer_remedies
+from .remedying import offer_remedies, show_taken
 
 EXCESS = {"excess": st.column_config.NumberColumn("above the limit", format="%.1f %%")}
 
@@ -51,6 +51,7 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     if said := [text for text in (whose_prices(plan), " ".join(line.strip() for line in promised(plan))) if text]:
         st.caption(literal(" ".join(map(sentence, said))))
     if is_answer:
+        show_taken(session)
         _show_change(session, names, plan)
     if is_answer and session.answer is not None:
         offer_remedies(session, session.answer)

@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from sliceplan.app.charts.percentiles import percentile_chart
 from sliceplan.app.jobs.leaving_out import one_gpu_less
 from sliceplan.app.jobs.remedy import Remedy
 from sliceplan.app.jobs.room_to_grow import most_carried, room_to_grow
@@ -12,11 +13,15 @@ from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import shown
+from sliceplan.app.tables.simulation import worst_first
+from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.plan_question import PlanQuestion
-from sliceplan.app.widgets.simulation import simulation_of
+from sliceplan.app.widgets.simulation import PURPOSE as SIMULATE
+from sliceplan.app.widgets.simulation import asked_of, begin_simulation, simulation_of
 from sliceplan.app.widgets.texts import literal
+from sliceplan.app.widgets.traffic import usual_traffic
 from sliceplan.solver.model.capacity_report import HeadroomReport
-from sliceplan.solver.model.simulation_report import Verdict
+from sliceplan.solver.model.simulation_report import SimulationReport, Verdict
 from sliceplan.solver.what_if.points import used_profiles
 
 from .most_carried import show_most_carried, why_not_known
@@ -24,6 +29,9 @@ from .remedying import offer_ways
 
 ROOM, MOST, LESS = (PlanQuestion(purpose) for purpose in ("room_to_grow", "most_carried", "one_gpu_less"))
 """Questions that a search answers."""
+
+MOST_NEAREST = 8
+"""Services whose percentiles are drawn here; the screen "Will it hold?" has all."""
 
 ANSWERS: dict[Verdict, str] = {
     "yes": "Yes, every service does",
@@ -36,7 +44,7 @@ ANSWERS: dict[Verdict, str] = {
 def show_next_questions(session: Session, answer: Answer) -> None:
     """Draws the questions, and the answers that there are."""
     with st.container(horizontal=True, key="beside_questions"):
-        _lead(session, "Will it hold?", "will-it-hold", "Carries the plan out request by request.")
+        _ask_whether_it_holds(session, answer)
         _lead(session, "What if?", "what-if", "Changes rates, SLOs and prices by sliders, and plans again.")
         kept = "every GPU may be used where most requests are the aim" if answer.plan.capacity else None
         less = "Whom to leave out so that the plan takes one GPU less?"
@@ -46,8 +54,7 @@ def show_next_questions(session: Session, answer: Answer) -> None:
         _ask(session, answer, MOST, "Most they can carry?", most, most_carried, why_not_known(answer.problem))
     report = simulation_of(session, answer.plan)
     if report is not None:
-        promise = f"{100 * report.quantile:g} % of requests within the SLO, as simulated last"
-        st.markdown(f"**Will it hold?** {ANSWERS[report.holds]}: {promise}.")
+        _show_percentiles(session, shown(session, answer.problem, report))
     if (room := ROOM.found(session, answer.plan)) is not None:
         st.markdown(f"**Room to grow:** {literal(in_words(room))}")
     if (most := MOST.found(session, answer.plan)) is not None:
@@ -56,18 +63,39 @@ def show_next_questions(session: Session, answer: Answer) -> None:
         _show_less(session, ways)
 
 
+def _ask_whether_it_holds(session: Session, answer: Answer) -> None:
+    """Draws the question that a simulation of the plan answers."""
+    meaning = "Carries the plan out request by request: how long users wait, and who keeps the SLO."
+    is_open = SIMULATE in session.open_jobs
+    known = simulation_of(session, answer.plan) is not None
+    if st.button("Will it hold?", key="ask_will_it_hold", help=meaning, disabled=is_open or known):
+        begin_simulation(session, answer, asked_of(session, answer.plan) or usual_traffic(answer.problem))
+
+
+def _show_percentiles(session: Session, report: SimulationReport) -> None:
+    """Draws whether the services keep their SLOs, and how near those come to it that are nearest."""
+    promise = f"{100 * report.quantile:g} % of requests within the SLO, as simulated last"
+    st.markdown(f"**Will it hold?** {ANSWERS[report.holds]}: {promise}.")
+    nearest = worst_first(report.services)[:MOST_NEAREST]
+    if nearest:
+        show_picture(session, percentile_chart(nearest, report.quantile), "percentiles")
+    of_many = f"The {len(nearest)} of {len(report.services):,} services that come nearest to their SLO. "
+    st.caption(of_many * (len(nearest) < len(report.services)) + "P50, P95 and the promised percentile of each.")
+    _lead(session, "More load, bursts, other routers", "will-it-hold", "The same with other traffic, and each service.")
+
+
 def _show_less(session: Session, ways: Sequence[Remedy]) -> None:
     """Draws whom to leave out, each with a button that does it."""
     if not ways:
         st.markdown("**One GPU less:** no service can be left out for it that makes the plan cheaper.")
         return
-    st.markdown("**One GPU less**, each planned; a press makes it the problem, and Undo takes it back:")
+    st.markdown("**One GPU less**, each planned; a press makes it the problem, and can be taken back:")
     offer_ways(session, ways, "less")
 
 
 def _lead(session: Session, question: str, path: str, meaning: str) -> None:
     """Draws a question that another screen answers."""
-    key = f"ask_{path.replace('-', '_')}"
+    key = f"lead_to_{path.replace('-', '_')}"
     st.button(question, key=key, help=meaning, on_click=lead_to, args=(session, path))
 
 

@@ -6,10 +6,17 @@ from html import unescape
 import streamlit as st
 
 from sliceplan.app.charts.fleet_blocks import Block
+from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.app.session.shown import shown
+from sliceplan.app.tables.why_here import why_here
+from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.texts import literal
+from sliceplan.app.widgets.words import meaning
+from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.metrics.service_figures import ServiceFigures
+from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.prices import usd_per_hour_of
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
@@ -21,7 +28,12 @@ CLICKED = Kept[tuple[int, ...]]("plan.clicked")
 
 
 def show_part(
-    session: Session, problem: Problem, blocks: Sequence[Block], figures: Sequence[ServiceFigures], clicked: list[int]
+    session: Session,
+    problem: Problem,
+    plan: Plan,
+    blocks: Sequence[Block],
+    figures: Sequence[ServiceFigures],
+    clicked: list[int],
 ) -> None:
     """Draws the list to choose from, and what there is to say of the chosen one; `clicked`: numbers of blocks."""
     parts = {(block.gpu_id, block.start): block for block in blocks if block.is_partition}
@@ -49,6 +61,7 @@ def show_part(
     PICKED.keep(session, chosen)
     with st.container(border=True):
         _show(problem, parts[chosen], [one for one in blocks if one.gpu_id == chosen[0]], figures)
+        _say_why(session, plan, parts[chosen].workloads)
 
 
 def _show(problem: Problem, block: Block, beside: Sequence[Block], figures: Sequence[ServiceFigures]) -> None:
@@ -74,6 +87,20 @@ def _show(problem: Problem, block: Block, beside: Sequence[Block], figures: Sequ
             )
     others = list(dict.fromkeys(name for one in beside if one is not block for name in one.workloads))
     st.caption(literal(f"On the same GPU: {', '.join(others)}." if others else "Alone on its GPU."))
+
+
+def _say_why(session: Session, plan: Plan, names: Sequence[str]) -> None:
+    """Says of each service on a part why it has its partitions; nothing where the plan has no prices."""
+    answer = session.answer
+    if answer is None or shown(session, answer.problem, answer.plan) is not plan:
+        return
+    problem, found = answer.problem, answer.plan
+    report = made_once("compare.prices", (found,), lambda: price_report(problem, found, known_profiles()))
+    report = shown(session, problem, report)
+    for cost in report.services if report else ():
+        if cost.workload in names:
+            whose = f"Why {cost.workload} has these" if len(names) > 1 else "Why here"
+            st.markdown(f"**{literal(whose)}:** {literal(why_here(cost, plan))}", help=meaning("proven least"))
 
 
 def _lines(hover: str) -> list[str]:

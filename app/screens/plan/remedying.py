@@ -1,12 +1,15 @@
 """One-click ways out where there is no plan: tried by a worker before they are offered."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
 from sliceplan.app.jobs.remedies import remedies
 from sliceplan.app.jobs.remedy import Remedy
 from sliceplan.app.profiles.known import known_profiles
+from sliceplan.app.session.kept import Kept
+from sliceplan.app.session.problem_state import undo
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.session.shown import names_shown
 from sliceplan.app.widgets.actions import ask, solve_now
@@ -20,6 +23,20 @@ from sliceplan.solver.model.words import boards_in_words
 from sliceplan.solver.what_if.points import used_profiles
 
 REMEDIES = PlanQuestion("what_would_help")
+
+TAKEN = Kept["Taken"]("plan.taken")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A way out that was pressed."""
+
+    words: str
+    problem: Problem
+    """As it is with it."""
+    before: Result
+    """The answer that it led out of."""
+
 
 LONGER = 5
 """Times as long, where a search has ended at its limit."""
@@ -45,7 +62,7 @@ def offer_remedies(session: Session, answer: Answer) -> None:
     if not ways:
         st.info("No single change that was tried gives a plan: SLOs up to ten times as long, or more of these GPUs.")
         return
-    st.markdown("**What would help**, each tried; a press makes it the problem, and Undo takes it back:")
+    st.markdown("**What would help**, each tried; a press makes it the problem, and can be taken back:")
     offer_ways(session, ways, "remedy")
 
 
@@ -54,11 +71,12 @@ def offer_ways(session: Session, ways: Sequence[Remedy], key: str) -> None:
     answer = session.answer
     called = str if answer is None else names_shown(session, answer.problem)
     for number, way in enumerate(ways):
+        words = naming(way.sentence, [called(name) for name in way.named])
         st.button(
-            literal(f"{naming(way.sentence, [called(name) for name in way.named])}: {_cost(way.plan)}"),
+            literal(f"{words}: {_cost(way.plan)}"),
             key=f"{key}_{number}",
             on_click=_take,
-            args=(session, way),
+            args=(session, way, words),
             type="primary" if number == 0 else "secondary",
         )
 
@@ -68,10 +86,27 @@ def _cost(plan: Plan) -> str:
     return gpus if plan.cost_per_hour is None else f"{gpus}, {COST.shown(plan.cost_per_hour)}"
 
 
-def _take(session: Session, way: Remedy) -> None:
+def _take(session: Session, way: Remedy, words: str) -> None:
     """Makes a remedy the problem, with its plan."""
+    TAKEN.keep(session, Taken(words, way.problem, session.results["solve"]))
     open_problem(session, way.problem, session.saved_as)
     session.results["solve"] = Result(way.problem, way.plan)
+
+
+def show_taken(session: Session) -> None:
+    """Says which way out was taken while its plan is the one that is shown, and lets it be taken back."""
+    taken, answer = TAKEN.of(session), session.answer
+    if taken is None or answer is None or answer.problem is not taken.problem or session.is_outdated(taken.problem):
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**Changed in the problem:** {literal(taken.words)}.", width="content")
+        st.button("Take it back", key="take_back", on_click=_take_back, args=(session, taken))
+
+
+def _take_back(session: Session, taken: Taken) -> None:
+    TAKEN.forget(session)
+    undo(session)
+    session.results["solve"] = taken.before
 
 
 def _search_longer(session: Session, problem: Problem, limit_s: float) -> None:

@@ -10,11 +10,10 @@ from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.widgets.job_progress import begin, show_failure
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal, sentence
+from sliceplan.app.widgets.traffic import DISPATCHES
 from sliceplan.solver.model.words import boards_in_cell
 from sliceplan.solver.what_if.points import used_profiles
 from sliceplan.solver.wording.routers import router_savings
-
-from .traffic import DISPATCHES
 
 PURPOSE = "routers"
 

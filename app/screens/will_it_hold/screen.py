@@ -6,20 +6,21 @@ import streamlit as st
 
 from sliceplan.app.charts.latency_histogram import latency_histogram
 from sliceplan.app.charts.percentiles import percentile_chart
-from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
-from sliceplan.app.jobs.simulating import Simulated, Traffic, simulated
+from sliceplan.app.jobs.simulating import Simulated
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.simulation import simulation_table, worst_first
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one
 from sliceplan.app.widgets.files import offer_file
-from sliceplan.app.widgets.job_progress import begin, show_failure
+from sliceplan.app.widgets.job_progress import show_failure
 from sliceplan.app.widgets.outdated import warn_if_outdated
 from sliceplan.app.widgets.pictures import show_picture
-from sliceplan.app.widgets.simulation import ASKED, PURPOSE, asked_of
+from sliceplan.app.widgets.simulation import PURPOSE, asked_of, begin_simulation
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal, sentence
+from sliceplan.app.widgets.traffic import words_of
+from sliceplan.solver.formats.labelled import labelled
 from sliceplan.solver.metrics.service_figures import service_figures
 from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.simulation_report import SimulatedService, SimulationReport, Verdict
@@ -28,7 +29,7 @@ from sliceplan.solver.wording.promise import other_router_in_words, promised
 
 from .replanning import offer_to_make_it_hold
 from .routers import offer_routers
-from .traffic import asked_traffic, words_of
+from .traffic import asked_traffic
 
 IN_A_LINE: dict[Verdict, str] = {
     "yes": "It holds for every service.",
@@ -62,7 +63,7 @@ def show(session: Session) -> None:
     )
     in_a_line = st.container(key="result_on_a_phone")
     traffic = asked_traffic(session, answer.problem)
-    if traffic != asked_of(session, answer.plan) and not _begin(session, answer, traffic):
+    if traffic != asked_of(session, answer.plan) and not begin_simulation(session, answer, traffic):
         st.button("Simulate", type="primary", key="simulate")  # the run that it begins tries again
         return
     found = session.results.get(PURPOSE)
@@ -81,22 +82,6 @@ def _say_what_is_known(plan: Plan) -> None:
     """Says what the plan promises by its rule, while it is carried out for the first time."""
     said = " ".join(sentence(line.strip()) for line in promised(plan))
     st.info(literal(f"{said} Whether each service keeps its SLO is being simulated, request by request.".strip()))
-
-
-def _begin(session: Session, answer: Answer, traffic: Traffic) -> bool:
-    """Begins the simulation and draws the page anew; False: too much is under way, which is said."""
-    title = f"{answer.problem.name}: {words_of(traffic)}"
-    try:
-        job = shared_jobs().submit(session.user, PURPOSE, title, simulated, answer.problem, answer.plan, traffic)
-    except TooManyJobsError as error:
-        st.error(literal(str(error)))
-        return False
-    if asked_of(session, answer.plan) is None:
-        session.results.pop(PURPOSE, None)
-    ASKED.keep(session, (answer.plan, traffic))
-    begin(session, PURPOSE, job, answer.problem)
-    st.rerun()
-    return True
 
 
 def _show(session: Session, answer: Answer, found: Simulated) -> None:
@@ -216,10 +201,15 @@ NEIGHBOURS = ("cache contention", "scheduling contention", "throttling", "neighb
 def _offer(answer: Answer, report: SimulationReport) -> None:
     offer_file(
         "Everything as JSON",
-        lambda: json.dumps(report.model_dump(mode="json"), indent=2) + "\n",
+        lambda: _json_text(answer, report),
         answer.problem.name,
         "simulation.json",
         key="take_simulation",
         width="content",
         help_text="What `sliceplan simulate --json` writes: percentiles with intervals, histograms, partitions.",
     )
+
+
+def _json_text(answer: Answer, report: SimulationReport) -> str:
+    data = labelled(report.model_dump(mode="json"), answer.problem.labels)
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

@@ -6,36 +6,11 @@ from sliceplan.app.jobs.simulating import Traffic
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
 from sliceplan.app.widgets.choosing import choose_one
+from sliceplan.app.widgets.traffic import BURSTINESS, DISPATCHES, offered_quantiles, offered_requests
 from sliceplan.solver.model.problem import Problem
 
 LOAD = Kept[float]("will_it_hold.load")
 ARRIVALS = Kept[str]("will_it_hold.arrivals")
-
-BURSTINESS: dict[str, str] = {
-    "evenly spaced": "even",
-    "half as uneven": "gamma:0.5",
-    "at random (Poisson)": "poisson",
-    "bursts, variation 2": "gamma:2",
-    "bursts, variation 4": "gamma:4",
-}
-"""What it is called, and how it is asked for."""
-
-DISPATCHES: dict[str, str] = {
-    "weighted_round_robin": "weighted round robin",
-    "random": "at random",
-    "least_loaded": "least loaded",
-    "least_expected": "least expected completion",
-    "central": "one central queue",
-}
-
-QUANTILES = (0.99, 0.95, 0.9, 0.999)
-REQUESTS = (2_000, 20_000, 100_000, 1_000_000)
-
-AT_ONCE = 2_000_000
-"""Of all services together: about a second of one core, which the screen spends unasked when it is opened."""
-
-MOST_REQUESTS = 20_000_000
-"""Of all services together: some ten seconds of one core."""
 
 
 def asked_traffic(session: Session, problem: Problem) -> Traffic:
@@ -57,8 +32,9 @@ def asked_traffic(session: Session, problem: Problem) -> Traffic:
         ways = sorted(DISPATCHES, key=lambda one: one != own)
         dealing = choose_one(session, "will_it_hold.dispatch", "Dealt to partitions", ways, lambda one: DISPATCHES[one])
     with promise:
+        quantiles = offered_quantiles(problem)
         quantile = choose_one(
-            session, "will_it_hold.quantile", "Must be in time", QUANTILES, lambda share: f"{100 * share:g} %"
+            session, "will_it_hold.quantile", "Must be in time", quantiles, lambda share: f"{100 * share:g} %"
         )
     with requests:
         offered = offered_requests(len(problem.workloads))
@@ -66,16 +42,3 @@ def asked_traffic(session: Session, problem: Problem) -> Traffic:
             session, "will_it_hold.requests", "Requests per service", offered, lambda number: f"{number:,}"
         )
     return Traffic(round(factor, 2), BURSTINESS[name], dealing, quantile, count)
-
-
-def offered_requests(services: int) -> list[int]:
-    """Returns how many requests of each service can be asked for; first how many come when the screen is opened."""
-    offered = [count for count in REQUESTS if count * services <= MOST_REQUESTS] or [REQUESTS[0]]
-    at_once = max((count for count in REQUESTS[:-1] if count * services <= AT_ONCE), default=offered[0])
-    return sorted(offered, key=lambda count: (count != at_once, count))
-
-
-def words_of(traffic: Traffic) -> str:
-    """Returns what was asked for in words."""
-    arrivals = next(name for name, kind in BURSTINESS.items() if kind == traffic.arrivals)
-    return f"{traffic.load:g} times the rates, {arrivals}, dealt by {DISPATCHES[traffic.dispatch]}"

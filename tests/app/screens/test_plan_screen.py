@@ -1,14 +1,20 @@
 """The screen of the plan, run by Streamlit's own test driver."""
 
+from collections import Counter
+
 import pytest
 from problems.instances import problem_of, random_problem
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
-from sliceplan.app.session.session import Result
+from sliceplan.app.session.session import Result, open_problem
 from sliceplan.app.tables.verdict import uncovered
+from sliceplan.app.tables.why_here import why_here
+from sliceplan.app.widgets.traffic import QUANTILES, offered_quantiles, usual_traffic
+from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.problem import FleetEntry
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.what_if.changes import applied
@@ -155,6 +161,71 @@ def test_a_problem_without_a_plan_says_so_and_offers_ways_out_that_work():
     assert not page.session_state["session"].is_outdated(page.session_state["session"].answer.problem)
 
 
+def test_a_way_out_that_was_taken_is_said_and_can_be_taken_back_where_it_was():
+    few = applied(shop(), WhatIf(counts={"A100-80GB": 2}))
+    page = settled(press(screen("plan", session_with(few)), "solve"))
+    session = page.session_state["session"]
+    offered = page.button(key="remedy_0").label
+    page.button(key="remedy_0").click().run()
+    words = texts(page.markdown).partition("Changed in the problem:** ")[2].partition(".")[0]
+    assert words
+    assert offered.startswith(words)
+    switch(switch(page, "workloads"), "plan")
+    assert "Changed in the problem:" in texts(page.markdown)
+    page.button(key="take_back").click().run()
+    assert not page.exception
+    assert "No plan exists" in texts(page.markdown)
+    assert "Changed in the problem:" not in texts(page.markdown)
+    assert session.problem == few
+    assert not session.is_outdated(session.answer.problem)
+    settled(page)
+    assert page.button(key="remedy_0").label == offered
+
+
+def test_what_was_taken_is_no_longer_said_of_another_problem():
+    few = applied(shop(), WhatIf(counts={"A100-80GB": 2}))
+    page = settled(press(screen("plan", session_with(few)), "solve"))
+    page.button(key="remedy_0").click().run()
+    open_problem(page.session_state["session"], shop())
+    page.run()
+    assert "Changed in the problem:" not in texts(page.markdown)
+    assert not [button for button in page.button if button.key == "take_back"]
+
+
+def test_percentiles_are_shown_where_the_plan_is():
+    page = press(screen("plan", session_with("demo")), "solve")
+    assert not [one for one in page._tree if one.type == "plotly_chart" and "P95" in one.proto.spec]
+    press(page, "ask_will_it_hold")
+    assert not page.exception
+    session = page.session_state["session"]
+    found = session.results["simulate"].value
+    assert found.traffic.quantile == shop().settings.quantile
+    assert found.traffic.dispatch == shop().settings.dispatch
+    assert "Will it hold?** Yes, every service does: 99 % of requests" in texts(page.markdown)
+    assert [one for one in page._tree if one.type == "plotly_chart" and "P95" in one.proto.spec]
+    assert page.button(key="ask_will_it_hold").disabled
+    before = found.report
+    switch(page, "will_it_hold")
+    settled(page)
+    assert session.results["simulate"].value.report is before, "the screen asks for the same, so it asks no more"
+
+
+def test_the_promise_of_the_problem_is_what_is_asked_first():
+    settings = shop().settings.model_copy(update={"latency": "percentile", "quantile": 0.97})
+    traffic = usual_traffic(shop().model_copy(update={"settings": settings}))
+    assert traffic.quantile == 0.97
+    assert offered_quantiles(shop().model_copy(update={"settings": settings}))[1:] == list(QUANTILES)
+    assert usual_traffic(example_problems()["igniter"]).quantile == 0.99
+
+
+def test_what_sharing_saves_is_said_of_a_plan_that_costs_less_than_whole_gpus():
+    page = press(screen("plan", session_with("demo")), "solve")
+    saved = texts(page.markdown).partition("What sharing saves:** ")[2]
+    assert saved.startswith("$13.72 per hour, $10,018 per month: with whole GPUs for each service it would be 8 GPUs")
+    alone = solve(shop(), "whole-gpu")
+    assert "What sharing saves" not in texts(shown(shop(), alone).markdown)
+
+
 def test_a_gpu_type_that_no_profile_covers_is_left_out_aloud():
     problem = shop()
     more = problem.model_copy(update={"fleet": (*problem.fleet, FleetEntry(gpu="L4", sharing=("mps",)))})
@@ -195,6 +266,33 @@ def test_a_part_that_is_chosen_is_explained():
     assert chooser.options[0].startswith(f"{gpu.id}: ")
     assert "Its part of the GPU" in texts(page.markdown)
     assert "requests/s within" in texts(page.markdown)
+    assert "Why here:" in texts(page.markdown)
+
+
+def test_why_a_service_is_where_it_is_rests_on_the_prices_of_the_proof():
+    """The oracle counts the plan's partitions at the plan's own prices."""
+    problem = example_problems()["demo"]
+    plan = solve(problem)
+    report = price_report(problem, plan, shipped_profiles())
+    prices = {one.mig_profile: one.usd_per_hour for one in plan.prices.sizes}
+    for cost in report.services:
+        said = why_here(cost, plan)
+        kinds = [
+            partition.mig_profile
+            for gpu in plan.gpus
+            for partition in gpu.partitions
+            if cost.workload in {served.workload for served in partition.serves}
+        ]
+        paid = sum(prices[kind] for kind in kinds)
+        assert f"are ${cost.marginal_usd_per_hour:,.2f} per hour" in said
+        assert cost.marginal_usd_per_hour <= paid + 1e-6
+        if "It has the next best" in said:
+            assert cost.move_to == Counter(f"A100-80GB {kind}" for kind in kinds)
+            assert paid == pytest.approx(cost.marginal_usd_per_hour + cost.move_usd_per_hour, abs=1e-6)
+    assert any(
+        "The next best, 2 x A100-80GB 2g.20gb, are $0.49 more." in why_here(one, plan) for one in report.services
+    )
+    assert any("No others were found" in why_here(one, plan) for one in report.services)
 
 
 def test_what_the_gpus_could_carry_at_most_is_asked_where_the_plan_is():

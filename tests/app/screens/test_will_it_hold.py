@@ -12,12 +12,12 @@ from sliceplan.app.charts.latency_histogram import latency_histogram
 from sliceplan.app.charts.percentiles import FARTHEST, percentile_chart
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.jobs.simulating import Traffic, simulated
-from sliceplan.app.screens.will_it_hold import screen as will_it_hold
 from sliceplan.app.screens.will_it_hold.replanning import promising
-from sliceplan.app.screens.will_it_hold.traffic import BURSTINESS, DISPATCHES, QUANTILES, offered_requests, words_of
 from sliceplan.app.session.session import Result
 from sliceplan.app.tables.simulation import WORDS, simulation_table, worst_first
+from sliceplan.app.widgets import simulation
 from sliceplan.app.widgets.job_progress import begin
+from sliceplan.app.widgets.traffic import BURSTINESS, DISPATCHES, QUANTILES, offered_requests, words_of
 from sliceplan.solver.api import simulate, solve
 from sliceplan.solver.model.simulation_report import SimulationReport
 from sliceplan.solver.simulation.asking import arrivals_of, dispatch_of
@@ -132,7 +132,7 @@ def test_another_plan_is_not_shown_with_the_figures_of_the_one_before(opened):
 
 
 def test_what_the_plan_promises_is_said_until_it_is_simulated(plan, monkeypatch):
-    monkeypatch.setattr(will_it_hold, "begin", partial(begin, wait_s=0.0))
+    monkeypatch.setattr(simulation, "begin", partial(begin, wait_s=0.0))
     session = session_with(FULL)
     session.results["solve"] = Result(FULL, plan)
     said = texts(screen("will_it_hold", session).info)
