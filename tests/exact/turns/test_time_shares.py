@@ -1,0 +1,117 @@
+"""How much of a partition's time services need at least, against rounds of every length, and the bound by it."""
+
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from problems.turn_slots import drawn_slots, drawn_turns
+from scipy.optimize import linprog
+
+from sliceplan.solver.exact.turns.columns.asked import Asked
+from sliceplan.solver.exact.turns.columns.time_shares import Cut, MostReplicas, cost_bound, greatest_parts, time_shares
+
+CUTS = [Cut("g", 2.0, {0: 3}), Cut("g", 2.0, {0: 1, 1: 1})]
+
+
+def drawn(seed, services=4, *, busier=1.0, slots_kept=True):
+    """Returns partitions of two sizes, rates and their rule."""
+    rng = random.Random(seed)
+    rule, rate_rps = drawn_turns(rng, services, slots_kept=slots_kept)
+    rate_rps = rate_rps * busier
+    return drawn_slots(rng, rule, rate_rps, (1, 3)), rate_rps, rule
+
+
+def ways(slots, rate_rps, rule, w):
+    """Yields which part of its rate a service carries and what it takes of a partition: alone, or in some round."""
+    if slots.alone_rps[w] > 0:
+        yield min(1.0, slots.alone_rps[w] / rate_rps[w]), 1.0
+    for batch, own_ms in zip(slots.batch[w].tolist(), slots.latency_ms[w].tolist(), strict=True):
+        late = rule.slo_ms[w] - own_ms if rule.slots_kept else rule.slo_ms[w] / 2
+        lengths = [own_ms, late, 1000.0 * batch / rate_rps[w], *np.linspace(own_ms, max(late, own_ms), 50).tolist()]
+        for round_ms in lengths:
+            if own_ms <= round_ms <= late:
+                yield min(1.0, 1000.0 * batch / round_ms / rate_rps[w]), own_ms / round_ms
+
+
+@pytest.mark.parametrize("slots_kept", [True, False])
+@pytest.mark.parametrize("busier", [1.0, 10.0, 60.0])
+def test_no_way_to_be_served_takes_less_of_a_partition_for_what_it_carries(busier, slots_kept):
+    """Property: and some way takes no more; nobody carries more of a rate than is said."""
+    several = 0
+    for seed in range(8):
+        two, rate_rps, rule = drawn(seed, busier=busier, slots_kept=slots_kept)
+        for slots in two:
+            shares, parts = time_shares(slots, rate_rps, rule), greatest_parts(slots, rate_rps, rule)
+            for w in range(len(rate_rps)):
+                found = list(ways(slots, rate_rps, rule, w))
+                assert shares[w] == pytest.approx(min((u / y for y, u in found), default=math.inf), rel=1e-6), (seed, w)
+                assert parts[w] == pytest.approx(max((y for y, _ in found), default=0.0), rel=1e-6), (seed, w)
+                several += 1 < shares[w] < math.inf
+    assert several > 5 or busier < 60
+
+
+def test_who_carries_more_alone_than_in_any_round_needs_as_many_partitions_as_its_rate_is():
+    """The best operating point carries twice what rounds do; half of it, and a rate of two and a half."""
+    (slots, _), rate_rps, rule = drawn(1)
+    most = 2 * slots.alone_rps
+    for times in (0.5, 2.5):
+        slots = replace(slots, alone_rps=most, latency_ms=np.full_like(slots.latency_ms, np.inf))
+        assert time_shares(slots, times * most, rule) == pytest.approx(np.full(len(most), max(times, 1.0)))
+        assert greatest_parts(slots, times * most, rule) == pytest.approx(np.full(len(most), min(1.0, 1 / times)))
+    nobody = replace(slots, alone_rps=np.zeros_like(most))
+    assert np.isinf(time_shares(nobody, rate_rps, rule)).all()
+
+
+def in_fractions(shares, cuts, replicas):
+    """Returns the least cost of the module's program: shares of time on cut GPUs, and replicas; inf: none."""
+    sizes, services = shares.shape
+    can = np.isfinite(shares)
+    cost = np.concatenate([np.zeros(sizes * services), [cut.usd for cut in cuts]])
+    time = np.zeros((sizes, len(cost)))
+    carried, number = np.zeros((services, len(cost))), np.zeros((services, len(cost)))
+    for k in range(sizes):
+        for w in np.flatnonzero(can[k]):
+            time[k, k * services + w] = shares[k, w]
+            carried[w, k * services + w] = -1
+            number[w, k * services + w] = 1 / replicas.parts[k, w]
+        time[k, sizes * services :] = [-cut.counts.get(k, 0) for cut in cuts]
+    limited = np.isfinite(replicas.most)
+    found = linprog(
+        cost,
+        A_ub=np.vstack([time, carried, number[limited]]),
+        b_ub=np.concatenate([np.zeros(sizes), -np.ones(services), replicas.most[limited]]),
+        bounds=[(0, None if one else 0) for one in can.ravel()] + [(0, None)] * len(cuts),
+    )
+    return found.fun if found.status == 0 else math.inf
+
+
+@pytest.mark.parametrize("busier", [5.0, 25.0])
+def test_any_prices_prove_no_more_than_the_program_and_its_own_as_much(busier):
+    """Property: whatever unit prices have; with replicas that are limited, too."""
+    draw, limits = np.random.default_rng(2), 0
+    for seed in range(10):
+        slots, rate_rps, rule = drawn(seed, busier=busier)
+        most = draw.choice([np.inf, 1.0, 2.0, 4.0], len(rate_rps))
+        asked = Asked.at(slots, rate_rps, rule, most)
+        least = in_fractions(asked.shares, CUTS, asked.replicas)
+        if least == math.inf:
+            continue
+        assert asked.bound(CUTS)[0] == pytest.approx(least, rel=1e-6), seed
+        free = in_fractions(asked.shares, CUTS, MostReplicas(np.full(len(most), np.inf), asked.replicas.parts))
+        limits += least > free * (1 + 1e-6)
+        for unit in (1e-6, 1.0, 1e6):
+            slot_usd, replica_usd = unit * draw.uniform(0, 1, 2), unit * draw.uniform(0, 0.1, len(most))
+            assert cost_bound(slot_usd, asked.shares, CUTS, asked.replicas, replica_usd) <= least * (1 + 1e-9)
+            by_hand = (slot_usd[:, None] * asked.shares).min(axis=0).sum() / max(
+                3 * slot_usd[0] / 2.0, (slot_usd[0] + slot_usd[1]) / 2.0
+            )
+            assert cost_bound(slot_usd, asked.shares, CUTS) == pytest.approx(by_hand)
+    assert limits >= 1 or busier < 25
+
+
+def test_prices_of_nothing_prove_nothing():
+    shares = np.array([[0.5, 0.2]])
+    assert cost_bound(np.zeros(1), shares, [Cut("g", 2.0, {0: 1})]) == 0.0
+    assert cost_bound(np.ones(1), shares, []) == 0.0
