@@ -65,3 +65,21 @@ def test_rounds_go_on_while_services_are_short_and_there_is_time(left_s, carried
     search = Rounds(left_s, carried, done_after)
     search.plan_by_kind()
     assert search.solved == solved
+
+
+@pytest.mark.parametrize(
+    ("cost", "bound", "gap", "any_plan", "done"),
+    [
+        (2.0, 2.0, 0.0, False, True),
+        (2.2, 2.0, 0.0, False, False),
+        (2.2, 2.0, 0.2, False, True),
+        (2.2, None, 0.2, False, False),
+        (2.2, None, 0.0, True, True),
+        (None, 2.0, 1.0, True, False),
+    ],
+)
+def test_it_is_done_with_a_plan_within_the_gap_or_with_any_where_any_will_do(cost, bound, gap, any_plan, done):
+    search = object.__new__(_Search)
+    search._cost, search._bound, search._any_plan = cost, bound, any_plan
+    search._resolved = SimpleNamespace(gap=gap)
+    assert search._is_done() == done
