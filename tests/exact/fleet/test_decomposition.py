@@ -4,6 +4,7 @@ import math
 import time
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -257,4 +258,21 @@ def test_what_is_said_on_the_way_is_the_bound_and_then_plans_and_none_says_that_
 def test_plans_of_few_services_alone_are_searched_for_fewest_slices(monkeypatch, services, any_plan, small):
     monkeypatch.setattr(decomposition, "MOST_FOR_SLICES", 2)
     resolved = resolve(random_problem(services, 1), BOTH_TYPES)
-    assert decomposition._Search(resolved, None, any_plan, lambda _: None, time.monotonic() + 9)._small == small
+    search = decomposition._Search(resolved, None, any_plan, lambda _: None, time.monotonic() + 9)
+    assert search._small == small
+    # The programs look for fewer slices where few services have a plan that is proven: no other search need go on.
+    assert search.find_prices()
+    assert not search.is_done()
+    search.best = SimpleNamespace(cost=search.bound)
+    assert search.is_done() == (not small)
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.3])
+def test_a_plan_that_is_proven_or_near_enough_is_left_as_it_is(monkeypatch, gap):
+    """The whole program would find it again, in all the time that there is."""
+    asked = []
+    monkeypatch.setattr(decomposition, "solve_cutting_stock", lambda *_, **__: asked.append(1))
+    resolved = replace(resolve(random_problem(6, 1), BOTH_TYPES), gap=gap)
+    answer = solve_by_prices(resolved, time_limit_s=20).answer
+    assert answer.stopped in ("proved", "gap_reached")
+    assert not asked
