@@ -11,6 +11,7 @@ from problems.igniter_instances import COEFFICIENTS, FLEET, GPU, MODELS, V100
 from problems.instances import problem_of
 
 from sliceplan.solver.api import solve
+from sliceplan.solver.exact.dealt_costs.deal import DealSearch
 from sliceplan.solver.exact.dealt_costs.dealing import Dealing, can_deal
 from sliceplan.solver.exact.fleet.fleet_by_dealt_costs import DEALT, with_dealt_bound
 from sliceplan.solver.exact.fleet.fleet_by_prices import fleet_prices
@@ -71,6 +72,17 @@ def test_no_gpu_deals_more_than_it_costs(first):
                 nearest = max(nearest, dealt)
             search.run(time.monotonic() + 60)
     assert nearest > 0.9
+
+
+def test_whole_services_that_no_resident_carries_are_dealt_nothing_on_a_type():
+    """No cover is met, so there are no weights to look for."""
+    resolved = resolve(planted(1)[0], PROFILES)
+    search = next(own[1] for own in Dealing(resolved)._types)
+    asking = replace(search._asking, rate_rps=1e9 * search._asking.rate_rps, whole=np.ones_like(search._asking.whole))
+    (mps,) = resolved.mps.values()
+    unmet = DealSearch(mps, asking)
+    unmet.run(time.monotonic() + 60)
+    assert np.isinf(unmet.covers().cost[:, -1]).all()
 
 
 def problem_row(problem, service):

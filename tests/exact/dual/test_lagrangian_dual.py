@@ -1,10 +1,12 @@
 """The greatest bound of prices against the linear program that it is the dual of; and what is said of an early end."""
 
 import time
+from itertools import product
 
 import numpy as np
 import pytest
 from oracles.fractional_covers import fractional_optimum, instance
+from scipy.optimize import linprog
 
 from sliceplan.solver.exact.dual import lagrangian_dual
 from sliceplan.solver.exact.dual.lagrangian_dual import best_prices
@@ -50,3 +52,24 @@ def test_a_plane_that_is_known_already_ends_the_search_where_the_program_hopes_f
     found = best_prices(demands, supply, start=None, enough=np.inf, deadline=NEVER)
     assert found.bound == pytest.approx(fractional_optimum(demands, supply), rel=1e-5)
     assert len(asked) < lagrangian_dual.MOST_ROUNDS / 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_the_prices_that_prove_as_much_they_are_the_highest(seed):
+    """Property: of all prices with these rents, by the program over all covers; what nobody wants has a price, too."""
+    demands, supply = instance(seed)
+    found = best_prices(demands, supply, start=None, enough=np.inf, deadline=NEVER)
+    workloads, sizes = demands.part.shape
+    rows, limits = [], []
+    for w, (part, least) in enumerate(zip(demands.part, demands.least, strict=True)):
+        for counts in product(range(7), repeat=sizes):
+            if sum(counts) >= least and np.dot(counts, part) >= 1:
+                rows.append([*(-np.array(counts)), *np.eye(workloads)[w]])
+                limits.append(0.0)
+    rows += [[*cut, *np.zeros(workloads)] for cut in supply.instances]
+    limits += (supply.cost + found.rent[supply.gpu_type]).tolist()
+    limited = np.isfinite(supply.available)
+    rows.append([*np.zeros(sizes), *(-np.ones(workloads))])
+    limits.append(-found.bound * (1 - 1e-6) - float(supply.available[limited] @ found.rent[limited]))
+    highest = linprog([-1.0] * sizes + [0.0] * workloads, A_ub=rows, b_ub=limits)
+    assert found.price.sum() == pytest.approx(-highest.fun, rel=1e-3)

@@ -75,6 +75,15 @@ def test_generated_columns_bound_only_what_cannot_be_served_otherwise(others, bo
     assert (generated_for(problem).cost_bound is not None) == bounded
 
 
+@pytest.mark.parametrize("times", [0.0, 0.25, 1.0, 2.0])
+def test_the_bound_is_lower_by_as_much_as_a_gpu_collects_more_than_it_costs_and_never_higher(monkeypatch, times):
+    """Where no GPU is worth what it costs, prices are not raised: the program's value is the most that they prove."""
+    (entry,) = resolve(TABLE, shipped_profiles()).fleet
+    value = generated_for(TABLE).cost_bound
+    monkeypatch.setattr(column_generation, "most_collected", lambda *_: times * entry.price_per_hour)
+    assert generated_for(TABLE).cost_bound == pytest.approx(value / max(times, 1.0), rel=1e-3)
+
+
 def test_generated_sets_keep_the_memory_of_their_gpu():
     memory = {f"{one.memory_mib:g}" for one in HEAVY.workloads}
     assert memory == {"5000"}
