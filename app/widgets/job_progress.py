@@ -7,6 +7,9 @@ import streamlit as st
 
 from sliceplan.app.jobs.job import JobStatus, State
 from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
+from sliceplan.app.jobs.leaving_out import TRIAL_S
+from sliceplan.app.jobs.remedies import ALL_S
+from sliceplan.app.jobs.room_to_grow import MOST_S
 from sliceplan.app.session.leading import draw_again, is_left
 from sliceplan.app.session.session import OpenJob, Result, Session
 from sliceplan.solver.model.problem import Problem
@@ -119,8 +122,19 @@ def value_of(session: Session, purpose: str) -> Any:
 
 def _words(status: JobStatus, purpose: str, problem: Problem) -> str:
     doing = status.progress or ("waits for its turn" if status.state is State.WAITING else "begins")
-    left = time_left(status, problem.settings.time_limit_s if purpose == "solve" else None)
+    left = time_left(status, longest_s(purpose, problem))
     return f"{status.title}: {doing} ({status.seconds:.0f} s{left})"
+
+
+def longest_s(purpose: str, problem: Problem) -> float | None:
+    """Returns the seconds that a job of a purpose may take by its own limits; None: it has none."""
+    limit_s = problem.settings.time_limit_s
+    if purpose in ("solve", "make_it_hold", "replan"):
+        return limit_s
+    if purpose in ("room_to_grow", "most_carried"):
+        return min(MOST_S, limit_s)
+    # The last trial may begin as the time ends.
+    return ALL_S + min(TRIAL_S, limit_s) if purpose == "what_would_help" else None
 
 
 def time_left(status: JobStatus, most_s: float | None) -> str:

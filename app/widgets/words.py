@@ -10,6 +10,10 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "SLO": "Service level objective: the latency, in milliseconds, that requests of a service are to be within.",
         "promise": "What a plan holds to: that 99 % (or another part) of the requests are within the SLO, waiting "
         "included; or only that the execution of a batch takes at most a part of it.",
+        "Poisson arrivals": "Requests of many people who do not know of each other: at random, now close together and "
+        "now apart.",
+        "weighted round robin": "A service's requests are dealt to its partitions in turn, to each as often as its "
+        "part of the rate in the plan.",
         "headroom": "Extra rate that is planned for beside what is stated, as 20 %.",
         "value": "What is lost when a service is left out, in any unit; 1 unless you say more.",
         "price book": "Prices of a cloud, by GPU type, with their date.",
@@ -34,6 +38,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "How good a plan is": {
         "proven least": "No plan at all costs less. It follows from the problem, and holds for plans that nobody "
         "looked at. Researchers call it a lower bound.",
+        "price of a partition": "What one more of its kind would add to the least cost. The proof that no plan is "
+        "cheaper gives it; a service pays for its partitions by it.",
         "gap": "How much dearer a plan is than the proven least, as a part of it.",
         "planner": "A method that makes plans: exact ones that prove, and published rules that are quick.",
         "capacity": "Requests per second that partitions could carry within the SLO, whatever they are asked for.",
@@ -42,6 +48,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "over-provision": "Capacity beyond the rate that is paid for, because partitions come in sizes.",
         "internal slack": "Throughput that is lost because the SLO forbids larger batches.",
         "fragmentation": "Room of rented GPUs in no partition.",
+        "a GPU's worth": "What one GPU carries of a service alone, so that requests of slow and of quick models can be "
+        "added up.",
         "P99": "The latency that 99 of 100 requests stay within; P50 and P95 likewise.",
     },
     "What predictions rest on": {
@@ -68,3 +76,12 @@ WORDS: Mapping[str, str] = {word: meaning for group in GROUPS.values() for word,
 def meaning(word: str) -> str:
     """Returns what a word means, to stand as the help of what shows it; KeyError if there is no such word."""
     return WORDS[word]
+
+
+def meanings(*words: str) -> str:
+    """Returns what several words of one sentence mean, a paragraph each; KeyError if there is no such word."""
+    return "\n\n".join(f"**{word}**: {WORDS[word]}" for word in words)
+
+
+PROMISE = meanings("promise", "SLO", "Poisson arrivals", "weighted round robin")
+"""Of the sentence that says what a plan promises."""

@@ -13,17 +13,21 @@ from support.app_screens import press, screen, session_with, settled, switch, te
 
 from sliceplan.app.jobs.jobs import shared_jobs
 from sliceplan.app.report.report import plan_report
+from sliceplan.app.screens.compare import screen as compare
+from sliceplan.app.screens.will_it_hold import screen as will_it_hold
 from sliceplan.app.session.deep_link import opened_session
 from sliceplan.app.session.drafts import Draft, opened, text_of
 from sliceplan.app.session.links import Link, query_of
 from sliceplan.app.session.problem_state import redo, state, undo
+from sliceplan.app.session.session import Answer
 from sliceplan.app.store.opening import open_store
 from sliceplan.app.store.problems import save_new_problem
 from sliceplan.app.store.shared import is_saved_as
-from sliceplan.solver.api import solve
+from sliceplan.solver.api import simulate, solve
 from sliceplan.solver.formats.plan_files import dump_plan
 from sliceplan.solver.formats.problem_files import dump_problem, parse_problem
 from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.simulation.settings import SimulationSettings
 from sliceplan.solver.what_if.axes import parse_axes
 from sliceplan.solver.what_if.points import Sweep
 
@@ -141,6 +145,25 @@ def test_questions_and_comparisons_say_labels():
     assert names_in(page) == []
     assert markup_in(page) == []
     assert "写真" in labels_in(page)
+    written = compare._json_text(*page.session_state["session"].comparison)
+    labels = {one["label"] for one in records(json.loads(written)) if "workload" in one}
+    assert labels == set(LABELS)
+
+
+def records(data):
+    """Yields every record in some data."""
+    if isinstance(data, dict):
+        yield data
+    for one in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from records(one)
+
+
+def test_a_simulation_taken_away_has_labels_beside_names():
+    answer = Answer(called(), solve(called()))
+    written = json.loads(
+        will_it_hold._json_text(answer, simulate(answer.problem, answer.plan, SimulationSettings(requests=200)))
+    )
+    assert {one["workload"]: one["label"] for one in written["services"]} == called().labels
 
 
 def test_the_way_to_another_plan_says_labels_and_its_files_say_names():

@@ -9,6 +9,7 @@ from sliceplan.app.tables.changed import since
 from sliceplan.app.tables.verdict import Colour, uncovered, verdict
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal, sentence
+from sliceplan.app.widgets.words import PROMISE
 from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.wording.promise import promised
@@ -49,7 +50,7 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
         if is_answer and session.answer is not None:
             offer_estimates(session, session.answer, without)
     if said := [text for text in (whose_prices(plan), " ".join(line.strip() for line in promised(plan))) if text]:
-        st.caption(literal(" ".join(map(sentence, said))))
+        st.caption(literal(" ".join(map(sentence, said))), help=PROMISE)
     if is_answer:
         show_taken(session)
         _show_change(session, names, plan)

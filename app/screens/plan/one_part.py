@@ -100,7 +100,7 @@ def _say_why(session: Session, plan: Plan, names: Sequence[str]) -> None:
     for cost in report.services if report else ():
         if cost.workload in names:
             whose = f"Why {cost.workload} has these" if len(names) > 1 else "Why here"
-            st.markdown(f"**{literal(whose)}:** {literal(why_here(cost, plan))}", help=meaning("proven least"))
+            st.markdown(f"**{literal(whose)}:** {literal(why_here(cost, plan))}", help=meaning("price of a partition"))
 
 
 def _lines(hover: str) -> list[str]:

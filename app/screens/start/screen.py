@@ -12,7 +12,7 @@ from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.texts import literal
-from sliceplan.app.widgets.words import meaning
+from sliceplan.app.widgets.words import PROMISE, meaning
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.model.judged import judged
 from sliceplan.solver.model.plan import Plan
@@ -109,7 +109,7 @@ def _show_answer(session: Session, answer: Answer) -> None:
     else:
         _show_capacity(second, third, plan)
     st.markdown(f"**How good that is:** {literal(in_plain_words(problem, plan).proof)}", help=meaning("proven least"))
-    st.markdown(f"**What is promised:** {literal(promise_in_words(plan.promise))}.", help=meaning("promise"))
+    st.markdown(f"**What is promised:** {literal(promise_in_words(plan.promise))}.", help=PROMISE)
     seen, called = shown(session, problem, plan), shown(session, problem, problem)
     drawn = seen.gpus[:MOST_DRAWN]
     show_picture(session, made_once("start.fleet", (seen, called), lambda: fleet_chart(seen, called, drawn)), "fleet")

@@ -3,12 +3,13 @@
 from types import SimpleNamespace
 
 import pytest
+from problems.shop import shop
 from streamlit.testing.v1 import AppTest
 
 from sliceplan.app.jobs.job import JobStatus, State
 from sliceplan.app.session.session import OpenJob
 from sliceplan.app.widgets import job_progress
-from sliceplan.app.widgets.job_progress import time_left
+from sliceplan.app.widgets.job_progress import longest_s, time_left
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,25 @@ from sliceplan.app.widgets.job_progress import time_left
 def test_the_time_left_is_told_by_parts_or_by_the_limit(state, done, of, seconds, most_s, said):
     status = JobStatus("id", "ann", "sweep", "demo: rate", state, "", done, of, seconds, None)
     assert time_left(status, most_s) == said
+
+
+@pytest.mark.parametrize(
+    ("purpose", "limit_s", "most_s"),
+    [
+        ("solve", 30.0, 30.0),
+        ("make_it_hold", 5.0, 5.0),
+        ("replan", 7.0, 7.0),
+        ("room_to_grow", 30.0, 10.0),
+        ("most_carried", 3.0, 3.0),
+        ("what_would_help", 30.0, 24.0),
+        ("what_would_help", 1.0, 21.0),
+        ("sweep", 30.0, None),
+    ],
+)
+def test_what_limits_a_job_is_known_by_its_purpose(purpose, limit_s, most_s):
+    problem = shop()
+    problem = problem.model_copy(update={"settings": problem.settings.model_copy(update={"time_limit_s": limit_s})})
+    assert longest_s(purpose, problem) == most_s
 
 
 def test_no_press_is_lost_that_arrives_as_a_job_ends(monkeypatch):
