@@ -6,6 +6,7 @@ import streamlit as st
 
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.profiles.known import known_profiles
+from sliceplan.app.profiles.left_out import left_out_in_words
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.solver.comparison.rows import Comparison
@@ -57,7 +58,9 @@ def show_actions(session: Session) -> None:
     answer = session.answer
     if answer is not None:
         outdated = " (of the problem before it was changed)" if session.is_outdated(answer.problem) else ""
-        st.caption(literal(plan_summary(answer.plan, answer.plan.gap)) + outdated)
+        without = left_out_in_words(answer.problem) if answer.plan.gpus else ""
+        said = "; ".join(filter(None, (plan_summary(answer.plan, answer.plan.gap), without)))
+        st.caption(literal(said) + outdated)
 
 
 def offer_solve(session: Session, words: str, place: str) -> None:

@@ -3,10 +3,11 @@
 import pandas as pd
 import streamlit as st
 
+from sliceplan.app.profiles.left_out import uncovered
 from sliceplan.app.session.session import Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.changed import since
-from sliceplan.app.tables.verdict import Colour, uncovered, verdict
+from sliceplan.app.tables.verdict import Colour, verdict
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal, sentence
 from sliceplan.app.widgets.words import PROMISE
@@ -39,10 +40,12 @@ def show_headline(session: Session, problem: Problem, plan: Plan, goes_on: bool)
     is_answer = not goes_on and session.answer is not None and session.answer.plan is plan
     names = problem
     problem, plan = shown(session, names, problem), shown(session, names, plan)
-    words, colour = IMPROVING if goes_on else verdict(plan)
+    without = uncovered(problem)
+    words, colour = IMPROVING if goes_on else verdict(plan, without)
     st.badge(words, color=colour, icon=ICONS[colour])
-    st.header(literal(plan_result(plan, plan.gap)))
-    if without := uncovered(problem):
+    missing = f", {' and '.join(without)} left out" if without and plan.gpus else ""
+    st.header(literal(plan_result(plan, plan.gap) + missing))
+    if without:
         st.warning(
             f"Left out of this plan: {literal(', '.join(without))}. No speed of these services' models is known there; "
             "the screen Profiles says what is."

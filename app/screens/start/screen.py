@@ -4,6 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from sliceplan.app.charts.fleet import fleet_chart
+from sliceplan.app.profiles.left_out import left_out_in_words
 from sliceplan.app.session.deep_link import WHAT_IF
 from sliceplan.app.session.leading import lead_to
 from sliceplan.app.session.session import Answer, Session
@@ -102,6 +103,8 @@ def _show_answer(session: Session, answer: Answer) -> None:
     alone = made_once("start.alone", (problem,), lambda: without_sharing(problem))
     demo = "An example, solved: " if problem == _examples().get(problem.name) else ""
     st.header(literal(_headline(demo, problem, plan, alone)))
+    if without := left_out_in_words(problem):
+        st.warning(f"{literal(without)}. The screen Plan says what their speeds could be estimated from.")
     cost, second, third = st.columns(3)
     cost.metric("It costs", _usd(hourly), _monthly(hourly), delta_color="off", delta_arrow="off")
     if plan.capacity is None:

@@ -7,14 +7,16 @@ from problems.instances import problem_of, random_problem
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
+from sliceplan.app.profiles.left_out import uncovered
 from sliceplan.app.session.session import Result, open_problem
-from sliceplan.app.tables.verdict import uncovered
+from sliceplan.app.tables.verdict import verdict
 from sliceplan.app.tables.why_here import why_here
 from sliceplan.app.widgets.traffic import QUANTILES, offered_quantiles, usual_traffic
 from sliceplan.solver.analysis.pricing import price_report
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Status
 from sliceplan.solver.model.problem import FleetEntry
 from sliceplan.solver.model.what_if import WhatIf
 from sliceplan.solver.what_if.changes import applied
@@ -231,6 +233,24 @@ def test_a_gpu_type_that_no_profile_covers_is_left_out_aloud():
     more = problem.model_copy(update={"fleet": (*problem.fleet, FleetEntry(gpu="L4", sharing=("mps",)))})
     assert uncovered(more) == ["L4"]
     assert "Left out of this plan: L4" in texts(shown(more, solve(problem)).warning)
+
+
+def test_a_type_that_is_left_out_stands_in_the_headline_and_nothing_is_green():
+    problem = shop()
+    more = problem.model_copy(update={"fleet": (*problem.fleet, FleetEntry(gpu="L4", sharing=("mps",)))})
+    plan = solve(more)
+    page = shown(more, plan)
+    assert "proven cheapest, L4 left out" in texts(page.header)
+    (badge,) = [one.value for one in page.markdown if "-badge[" in one.value]
+    assert badge.startswith(":orange-badge[")
+    assert "Proven cheapest, but L4 left out" in badge
+    assert "L4 left out, as no speed of these models is known there" in texts(page.sidebar.caption)
+    switch(page, "start")
+    assert "L4 left out" in texts(page.warning)
+    for status, colour in (("optimal", "green"), ("infeasible", "red"), ("refused", "orange"), ("timeout", "orange")):
+        for without in ((), ("L4",)):
+            seen = verdict(plan.model_copy(update={"status": Status(status)}), without)[1]
+            assert seen == ("orange" if without and colour == "green" else colour)
 
 
 def test_a_press_plans_with_estimates_for_a_type_that_was_left_out():
