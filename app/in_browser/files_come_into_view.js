@@ -1,8 +1,8 @@
 // Files come into view.
 //
-// A press that leads to a plan's files draws another screen, which begins at its top: on a phone the files are three
+// A press that leads to a plan's files may draw another screen, which begins at its top: on a phone the files are three
 // screens below. They are scrolled to, and again while pictures above them are still being drawn, until the user moves.
-// The focus goes with the view: the button that had it is gone, and the next key would begin at the top of the page.
+// The focus goes with the view: the button that had it is gone or above, where the next key would begin.
 (() => {
   if (window.filesComeIntoView) return; // the page is drawn again and again
   window.filesComeIntoView = true;
@@ -19,7 +19,10 @@
     if (files !== null) {
       if (seenAt === 0) until = (seenAt = performance.now()) + DRAWN_MS;
       files.scrollIntoView({ block: "start" });
-      if (document.activeElement === document.body) files.querySelector("summary")?.focus({ preventScroll: true });
+      const focused = document.activeElement;
+      if (focused === document.body || focused?.closest(".st-key-to_files")) {
+        files.querySelector("summary")?.focus({ preventScroll: true });
+      }
     }
     setTimeout(look, LOOKED_AT_MS);
   };

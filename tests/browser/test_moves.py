@@ -57,6 +57,11 @@ def test_who_is_led_to_a_plan_s_files_sees_them_on_a_phone_too(page):
     expect(page.get_by_role("combobox", name="What do you run?")).to_be_in_viewport()
     expect(page.locator(".st-key-files summary")).to_be_focused()
     look(page, "24-led-to-files")
+    page.get_by_role("heading", name="Plan", level=1).scroll_into_view_if_needed()
+    expect(page.get_by_role("combobox", name="What do you run?")).not_to_be_in_viewport()
+    press(page, "How do I run it?")
+    expect(page.get_by_role("combobox", name="What do you run?")).to_be_in_viewport()
+    expect(page.locator(".st-key-files summary")).to_be_focused()
 
 
 def test_profiles_show_where_the_plan_uses_and_extrapolates_them(page):

@@ -1,4 +1,4 @@
-"""What one asks next of a plan, where one reads it: will it hold, how much more fits, whom to leave out, what if."""
+"""What one asks next of a plan, where one reads it: will it hold, what if, whom to leave out, how it is run."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from sliceplan.app.jobs.leaving_out import one_gpu_less
 from sliceplan.app.jobs.remedy import Remedy
 from sliceplan.app.jobs.room_to_grow import most_carried, room_to_grow
 from sliceplan.app.profiles.known import known_profiles
-from sliceplan.app.session.leading import lead_to
+from sliceplan.app.session.leading import lead_to, lead_to_files
 from sliceplan.app.session.session import Answer, Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.simulation import worst_first
@@ -52,6 +52,9 @@ def show_next_questions(session: Session, answer: Answer) -> None:
         _ask(session, answer, ROOM, "How much more fits?", "How far can all rates grow on these GPUs?", room_to_grow)
         most = "What could these GPUs carry at most, if every service got what is left?"
         _ask(session, answer, MOST, "Most they can carry?", most, most_carried, why_not_known(answer.problem))
+        # files_come_into_view.js looks for this key, here and on the screen Transition.
+        files = "Files for Kubernetes, Docker, Triton, a router or sliceplan's agent, and how to apply them."
+        st.button("How do I run it?", key="to_files", help=files, on_click=lead_to_files, args=(session,))
     report = simulation_of(session, answer.plan)
     if report is not None:
         _show_percentiles(session, shown(session, answer.problem, report))
