@@ -114,6 +114,17 @@ def planned():
     return press(screen("plan", session_with(called())), "solve")
 
 
+def test_services_that_whole_gpus_do_not_suffice_for_are_called_anything():
+    """A whole GPU for each takes more than there are; the reasons of that plan name services, too."""
+    few = called()
+    (entry,) = few.fleet
+    few = few.model_copy(update={"fleet": (entry.model_copy(update={"nodes": None, "count": 5}),)})
+    page = press(screen("plan", session_with(few)), "solve")
+    assert not page.exception
+    assert "What sharing saves" not in texts(page.markdown)
+    assert names_in(page) == []
+
+
 @pytest.mark.parametrize("view", ["Fleet", "Latency budgets", "Rate and capacity", "Services", "GPUs"])
 def test_the_plan_says_labels(planned, view):
     planned.session_state["plan.view"] = view

@@ -10,6 +10,7 @@ from sliceplan.app.session.session import Session
 from sliceplan.app.session.shown import shown
 from sliceplan.app.tables.labels import SETTINGS
 from sliceplan.app.tables.plan import GpuFilter, gpu_table, service_table
+from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.actions import offer_solve
 from sliceplan.app.widgets.choosing import choose_one, choose_some, choose_whether
 from sliceplan.app.widgets.improving import plan_so_far, show_that_it_improves
@@ -62,11 +63,13 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
     warn_if_outdated(session, problem)
     show_headline(session, problem, plan, goes_on)
     is_answer = not goes_on and session.answer is not None and session.answer.plan is plan
+    # Planned by names: what people call services is no name.
+    alone = None if goes_on or not plan.gpus else _alone(problem)
     problem, plan = shown(session, problem, problem), shown(session, problem, plan)
     if not plan.gpus:
         st.markdown(literal(in_plain_words(problem, plan).limit))
         return
-    show_worth(problem, plan, goes_on)
+    show_worth(problem, plan, goes_on, alone)
     _show_warnings(plan)
     if is_answer and session.answer is not None:
         show_next_questions(session, session.answer)
@@ -90,6 +93,10 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
         st.caption("Files, exports and the report are here as soon as the search has ended or you have stopped it.")
     else:
         offer_plan(session)
+
+
+def _alone(problem: Problem) -> Plan | None:
+    return made_once("plan.alone", (problem,), lambda: without_sharing(problem))
 
 
 def _show_warnings(plan: Plan) -> None:

@@ -2,9 +2,7 @@
 
 import streamlit as st
 
-from sliceplan.app.tables.without_sharing import without_sharing
 from sliceplan.app.widgets.boards import show_boards
-from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.metrics.capacity_report import capacity_report
 from sliceplan.solver.model.judged import Judged, judged
@@ -20,8 +18,17 @@ from .most_carried import show_services
 COST_HELP = "the sum of the GPUs' prices, of the table of the fleet or the catalogue"
 
 
-def show_worth(problem: Problem, plan: Plan, goes_on: bool) -> None:
-    """Draws them; `goes_on`: a search is improving the plan."""
+def show_worth(problem: Problem, plan: Plan, goes_on: bool, alone: Plan | None) -> None:
+    """
+    Draws them.
+
+    Parameters
+    ----------
+    goes_on
+        A search is improving the plan.
+    alone
+        The plan with whole GPUs for each service; None: there is none, or nobody asks for it.
+    """
     own = judged(plan)
     if own.objective == COST:
         _show_cost(plan)
@@ -31,15 +38,14 @@ def show_worth(problem: Problem, plan: Plan, goes_on: bool) -> None:
     lines = [("What to rent", words.bought), ("What it costs", words.cost), ("How good that is", words.proof)]
     lines += [("What limits it", words.limit)] if words.limit and not goes_on else []
     lines += _extras(plan)
-    lines += [] if goes_on or plan.capacity is not None else [("What sharing saves", _saved(problem, plan))]
+    lines += [] if goes_on or plan.capacity is not None else [("What sharing saves", _saved(plan, alone))]
     st.markdown("\n".join(f"- **{title}:** {literal(text)}" for title, text in lines if text))
     if plan.capacity is not None:
         show_services(capacity_report(problem, plan))
 
 
-def _saved(problem: Problem, plan: Plan) -> str:
+def _saved(plan: Plan, alone: Plan | None) -> str:
     """Returns how much less it costs than a whole GPU, or several, for each service; empty: it does not."""
-    alone = made_once("plan.alone", (problem,), lambda: without_sharing(problem))
     if alone is None or not alone.cost_per_hour or plan.cost_per_hour is None:
         return ""
     less = alone.cost_per_hour - plan.cost_per_hour
