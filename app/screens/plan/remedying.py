@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from sliceplan.app.jobs.refused import taken_with
 from sliceplan.app.jobs.remedies import remedies
 from sliceplan.app.jobs.remedy import Remedy
 from sliceplan.app.profiles.known import known_profiles
@@ -23,6 +24,9 @@ from sliceplan.solver.model.words import boards_in_words
 from sliceplan.solver.what_if.points import used_profiles
 
 REMEDIES = PlanQuestion("what_would_help")
+
+HELPED = (Status.INFEASIBLE, Status.NONE_FOUND, Status.TIMEOUT)
+"""Answers without a plan where longer SLOs, or more GPUs, may give one."""
 
 TAKEN = Kept["Taken"]("plan.taken")
 
@@ -48,19 +52,23 @@ def offer_remedies(session: Session, answer: Answer) -> None:
     if plan.status is Status.TIMEOUT:
         limit = LONGER * problem.settings.time_limit_s
         st.button(f"Search for {limit:g} s", key="longer", on_click=_search_longer, args=(session, problem, limit))
-    if plan.status not in (Status.INFEASIBLE, Status.NONE_FOUND, Status.TIMEOUT) or not plan.unserved:
+    if plan.status not in (*HELPED, Status.REFUSED) or not plan.unserved:
         return
+    refused = plan.status is Status.REFUSED
     if not REMEDIES.was_asked(session, plan):
-        names = [item.workload for item in plan.unserved]
         profiles = used_profiles(problem, known_profiles())
-        if not REMEDIES.ask(session, answer, remedies, problem, names, profiles):
+        names = [item.workload for item in plan.unserved]
+        search, asked = (taken_with, (problem, profiles)) if refused else (remedies, (problem, names, profiles))
+        if not REMEDIES.ask(session, answer, search, *asked):
             return
+    tried = "other settings, or less of the fleet" if refused else "longer SLOs, more GPUs"
     if REMEDIES.is_open(session):
-        st.info("Trying what would help: longer SLOs, more GPUs. Each way out that works is offered here.")
+        st.info(f"Trying what would help: {tried}. Each way out that works is offered here.")
         return
     ways: tuple[Remedy, ...] = REMEDIES.found(session, plan) or ()
     if not ways:
-        st.info("No single change that was tried gives a plan: SLOs up to ten times as long, or more of these GPUs.")
+        limits = "" if refused else " SLOs up to ten times as long, or more of these GPUs."
+        st.info(f"No single change that was tried gives a plan{':' if limits else '.'}{limits}")
         return
     st.markdown("**What would help**, each tried; a press makes it the problem, and can be taken back:")
     offer_ways(session, ways, "remedy")

@@ -1,0 +1,70 @@
+"""What is offered where a planner refuses a problem: one change each, of which a plan comes that the check accepts."""
+
+import pytest
+from support.app_screens import press, screen, session_with, settled, texts
+
+from sliceplan.app.jobs.refused import taken_with
+from sliceplan.solver.api import check, solve
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.profile_files import shipped_profiles
+from sliceplan.solver.model.plan import Status
+from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.model.proving import proving_planner
+
+
+def refused(example, **settings):
+    problem = example_problems()[example]
+    changed = {**problem.model_dump(), "settings": {**problem.settings.model_dump(), **settings}}
+    return Problem.model_validate(changed)
+
+
+CASES = {
+    "capacity of a mixed fleet": (
+        refused("mixed", objective="capacity"),
+        ["Aim for fewest dollars", "Share no GPUs by MPS"],
+    ),
+    "kept free under MPS alone": (
+        refused("igniter", spare_services=1, spare_rate=0.5),
+        ["Keep no partitions free"],
+    ),
+    "kept free on some GPUs under MPS": (
+        refused("mixed", spare_gpu_loss=True),
+        ["Keep no partitions free", "Share no GPUs by MPS"],
+    ),
+    "most capacity in turns": (
+        refused("demo", turns="fixed", objective="capacity"),
+        ["Aim for fewest dollars", "Let no services take turns"],
+    ),
+    "kept free beside CPUs": (
+        refused("cpus", spare_services=1, spare_rate=0.5),
+        ["Keep no partitions free", "Go without the CPUs"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_change_has_a_plan_that_holds_and_is_one_change(name):
+    problem, words = CASES[name]
+    assert solve(problem, proving_planner(problem)).status is Status.REFUSED
+    ways = taken_with(problem, shipped_profiles())
+    assert [way.words for way in ways] == words
+    for way in ways:
+        assert way.plan.gpus
+        assert not check(way.problem, way.plan, shipped_profiles())
+        assert way.problem.workloads == problem.workloads
+        assert (way.problem.settings == problem.settings) != (way.problem.fleet == problem.fleet)
+
+
+def test_a_problem_that_nothing_keeps_from_being_taken_has_no_such_change():
+    assert taken_with(example_problems()["demo"], shipped_profiles()) == ()
+
+
+def test_the_page_offers_them_where_it_says_that_the_problem_was_refused():
+    problem, words = CASES["kept free under MPS alone"]
+    page = settled(press(screen("plan", session_with(problem)), "solve"))
+    assert "Not taken by this planner" in texts(page.markdown)
+    assert page.button(key="remedy_0").label.startswith(words[0])
+    page.button(key="remedy_0").click().run()
+    assert not page.exception
+    assert "per hour" in texts(page.header)
+    assert f"Changed in the problem:** {words[0]}." in texts(page.markdown)
