@@ -10,7 +10,7 @@ from problems.instances import problem_of
 
 from sliceplan.solver import api
 from sliceplan.solver.api import replan
-from sliceplan.solver.exact.cost_lattice import LARGEST_MULTIPLE, MOST_STEPS, NO_GAP, ROUNDING, lattice_of
+from sliceplan.solver.exact.cost_lattice import CHEAPEST, LARGEST_MULTIPLE, MOST_STEPS, NO_GAP, ROUNDING, lattice_of
 from sliceplan.solver.exact.fleet.decomposition import solve_by_prices
 from sliceplan.solver.exact.mig.cutting_stock import solve_cutting_stock
 from sliceplan.solver.exact.proof import ended, is_proof
@@ -86,6 +86,7 @@ def test_a_solver_is_handed_steps_where_they_are_not_too_many(prices):
     assert steps.whole == (max(float(exact(price)) / steps.step for price in prices) <= LARGEST_MULTIPLE)
     if not steps.whole:  # nothing of a bound is rounded up that the solver's tolerance may have added
         assert steps.absolute_gap is None
+        assert min(steps.coefficient.values()) == pytest.approx(CHEAPEST)
         assert steps.dual_bound(12345.678) == steps.unit * 12345.678
     assert steps.next_cost(2 * MOST_STEPS * steps.step) == 2 * MOST_STEPS * steps.step
     assert steps.cost_below(2 * MOST_STEPS * steps.step) < 2 * MOST_STEPS * steps.step

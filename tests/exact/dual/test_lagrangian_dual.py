@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 from sliceplan.solver.exact.dual import lagrangian_dual
 from sliceplan.solver.exact.dual.lagrangian_dual import best_prices
+from sliceplan.solver.exact.dual.supply import least_rent
 
 NEVER = 1e18
 
@@ -73,3 +74,27 @@ def test_of_the_prices_that_prove_as_much_they_are_the_highest(seed):
     limits.append(-found.bound * (1 - 1e-6) - float(supply.available[limited] @ found.rent[limited]))
     highest = linprog([-1.0] * sizes + [0.0] * workloads, A_ub=rows, b_ub=limits)
     assert found.price.sum() == pytest.approx(-highest.fun, rel=1e-3)
+
+
+def test_prices_of_planes_prove_by_these_what_is_hoped_and_none_in_the_box_prove_more():
+    """Property: at rents that all GPUs of a type pay whose cuts are worth more than they cost."""
+    draw, rents = np.random.default_rng(1), 0
+    for seed in range(40):
+        _, supply = instance(seed)
+        demands = [draw.integers(0, 9, 3).astype(float) for _ in range(3)]
+        low, high = draw.uniform(0.01, 0.1, 3), draw.uniform(0.4, 1.5, 3)
+        price, hoped = lagrangian_dual._master(supply, demands, low, high)
+        limited = np.isfinite(supply.available)
+
+        def proven(price, demands=demands, supply=supply, limited=limited):
+            rent = least_rent(supply, price)
+            assert (rent[~limited] <= 1e-6).all()
+            return min(one @ price for one in demands) - float(supply.available[limited] @ rent[limited])
+
+        assert proven(price) == pytest.approx(hoped, rel=1e-5, abs=1e-6), seed
+        rents += least_rent(supply, price).max() > 1e-3
+        for other in draw.uniform(low, high, (40, 3)):
+            unlimited = ~limited[supply.gpu_type]
+            if (supply.instances[unlimited] @ other <= supply.cost[unlimited]).all():
+                assert proven(other) <= hoped + 1e-6
+    assert rents >= 3, rents

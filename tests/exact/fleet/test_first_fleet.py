@@ -21,6 +21,7 @@ from sliceplan.solver.exact.fleet.fleet_by_prices import fleet_prices
 from sliceplan.solver.exact.fleet.kept_limits import keeps_limits
 from sliceplan.solver.exact.fleet.mixed_fleet import solve_mixed_fleet
 from sliceplan.solver.exact.mps.packed_residents import packed_on_each
+from sliceplan.solver.exact.primal.cheapest_ways import CUT
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.plan import Search
@@ -157,6 +158,16 @@ def test_all_on_one_type_are_tried_where_services_where_they_cost_least_have_no_
         assert gpus == known
     else:
         assert price_of(resolved, gpus) == least
+
+
+@pytest.mark.parametrize(
+    ("step", "found"), [("hosts_of", None), ("cheapest_types", np.full(6, CUT))], ids=["not hosted", "not covered"]
+)
+def test_all_on_one_type_are_tried_where_somebody_has_no_place_where_it_costs_least(monkeypatch, step, found):
+    resolved = resolve(random_mps_problem(6, 1), shipped_profiles())
+    expected = min(price_of(resolved, gpus) for gpus in packed_on_each(resolved))
+    monkeypatch.setattr(first_fleet_module, step, lambda *_: found)
+    assert price_of(resolved, first(resolved)[0]) == expected
 
 
 def test_counts_that_it_does_not_keep_leave_no_first_plan():

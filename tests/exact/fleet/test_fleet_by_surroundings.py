@@ -127,9 +127,18 @@ def test_a_plan_is_taken_if_it_is_cheaper_and_keeps_the_limits(monkeypatch, gpus
     monkeypatch.setattr(fleet_by_surroundings, "keeps_limits", lambda *_: keeps)
     search = Takes()
     assert search._take(columns(*gpus)) == (cost < 10)
-    assert search.best.cost == cost
-    assert [one.cost for one in search.heard] == ([cost] if cost < 10 else [])
-    assert search.best.bound == (4.0, "before")
+    # So is that of a program, whose bound is handed back whatever becomes of its plan.
+    by_program = Takes()
+    answer = SimpleNamespace(patterns=(), shared=columns(*gpus), cost_bound=7.0)
+    monkeypatch.setattr(by_program, "_solved", lambda *_: answer)
+    assert by_program._chosen(columns("a"), NEVER) == 7.0
+    for one in (search, by_program):
+        assert one.best.cost == cost
+        assert [heard.cost for heard in one.heard] == ([cost] if cost < 10 else [])
+        assert one.best.bound == (4.0, "before")
+    answer.patterns = None
+    assert by_program._chosen(columns("a"), NEVER) == 7.0
+    assert by_program.best.cost == cost
 
 
 def test_a_bound_is_handed_on_where_it_is_greater():

@@ -16,16 +16,17 @@ def one_program(monkeypatch):
     monkeypatch.setattr(programs, "_programs", lambda *_: iter([programs._ClassesProgram(None, 400, 0.0)]))
 
 
-def found(choose, *, seconds):
+def found(choose, *, seconds, known=None, fewest_slices=True):
     """Returns what the programs give, and the costs of the plans that were told on the way."""
     told = []
     choice = best_covers(
         None,
         None,
         choose,
+        known=known,
         target=9.0,
         gap=0.0,
-        fewest_slices=True,
+        fewest_slices=fewest_slices,
         on_better=lambda covers: told.append(covers.cost),
         deadline=time.monotonic() + seconds,
     )
@@ -76,3 +77,15 @@ def test_the_first_plan_is_the_answer_where_the_programs_give_none():
 
     choice, told = found(choose, seconds=60)
     assert (choice.covers.cost, choice.limited, told) == (10.0, True, [10.0])
+
+
+@pytest.mark.parametrize(
+    ("cost", "fewest_slices", "taken"), [(9.0, True, True), (9.5, True, True), (9.6, True, False), (9.5, False, False)]
+)
+def test_a_known_plan_gives_way_to_a_cheaper_one_and_where_slices_count_to_one_of_its_cost(cost, fewest_slices, taken):
+    known, other = plan(9.5), plan(cost)
+    choice, told = found(
+        lambda *_, **__: Choice(other, limited=False), seconds=60, known=known, fewest_slices=fewest_slices
+    )
+    assert choice.covers is (other if taken else known)
+    assert told == ([cost] if taken else [])

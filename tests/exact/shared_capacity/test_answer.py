@@ -1,0 +1,87 @@
+"""What is said while a plan of most capacity is looked for: all that may have changed, before what takes long."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sliceplan.solver.exact.shared_capacity import answer as module
+from sliceplan.solver.exact.shared_capacity.answer import most_capacity_shared
+
+ASKS = {"price_at_least_cost", "price", "sharpen"}
+
+
+@pytest.fixture
+def heard(monkeypatch):
+    """Returns a function that lists the steps of a search with 10 workloads, of which some answers are told."""
+
+    def steps(time_limit_s, *, done_after=99, **told):
+        found = []
+
+        class Told:
+            def __init__(self, *_):
+                pass
+
+            @property
+            def is_done(self):
+                return len(found) >= done_after
+
+            def answer(self, *, limited):
+                return SimpleNamespace(said=len(found), limited=limited)
+
+            def __getattr__(self, name):
+                def step(*_):
+                    found.append(name)
+                    return next(told.get(name, iter(())), False) if name in ASKS else None
+
+                return step
+
+        monkeypatch.setattr(module, "_Search", Told)
+        monkeypatch.setattr(module, "solo_capacity", lambda _: np.ones(10))
+        monkeypatch.setattr(module, "replace", lambda resolved, **_: resolved)
+        monkeypatch.setattr(
+            module, "solve_mixed_fleet", lambda *_, **__: SimpleNamespace(stopped="time_limit", gpus=None)
+        )
+        resolved = SimpleNamespace(problem=SimpleNamespace(settings=SimpleNamespace(capacity_weights="equal")))
+        last = most_capacity_shared(
+            resolved, None, (), on_answer=lambda _: found.append("said"), time_limit_s=time_limit_s
+        )
+        return found, last
+
+    return steps
+
+
+FIRST = ["begin", "said", "set_apart", "said", "carry_more", "said"]
+LAST = ["mix", "said", "carry_more"]
+
+
+@pytest.mark.parametrize(
+    ("time_limit_s", "told", "between"),
+    [
+        # With little time prices of cells; else of least cost, and of cells where there are none.
+        (2.0, {}, ["price_in_cells", "said", "price", "sharpen", "said"]),
+        (9.0, {}, ["price_at_least_cost", "price_in_cells", "said", "price", "sharpen", "said"]),
+        (9.0, {"price_at_least_cost": [True]}, ["price_at_least_cost", "said", "price", "sharpen", "said"]),
+        # As long as something is learnt.
+        (
+            2.0,
+            {"price": [True, False, False], "sharpen": [True, False]},
+            ["price_in_cells", "said", "price", "said", "price", "sharpen", "said", "price", "sharpen", "said"],
+        ),
+    ],
+)
+def test_what_every_step_finds_is_said_before_the_next_one(heard, time_limit_s, told, between):
+    steps, last = heard(time_limit_s, **{name: iter(values) for name, values in told.items()})
+    assert steps == [*FIRST, *between, *LAST]
+    assert not last.limited
+
+
+def test_a_plan_that_is_near_its_limit_needs_no_more_prices(heard):
+    steps, _ = heard(2.0, done_after=len(FIRST))
+    assert steps == [*FIRST, "price_in_cells", "said", *LAST]
+
+
+def test_without_time_the_end_says_that_time_was_short(heard):
+    steps, last = heard(-1.0)
+    assert steps[-1] == "carry_more"
+    assert last.limited
