@@ -1,0 +1,35 @@
+"""Contents that are known, and what they are worth at prices, by plain sums."""
+
+import numpy as np
+import pytest
+
+from sliceplan.solver.allocation.allocated import MpsGpu, Resident
+from sliceplan.solver.exact.shared_capacity.figures import Content
+from sliceplan.solver.exact.shared_capacity.known import KnownContents
+from sliceplan.solver.exact.shared_capacity.prices import MasterPrices
+
+
+def content(gpu, *residents):
+    """Returns a content of residents, each as workload and requests/s."""
+    return Content(MpsGpu(gpu, tuple(Resident(w, 1, 10.0) for w, _ in residents)), tuple(rps for _, rps in residents))
+
+
+def test_contents_are_there_once_and_worth_their_rates_less_their_residents():
+    weights = np.array([1.0, 2.0])
+    known = KnownContents(weights)
+    prices = MasterPrices(np.array([0.5, 0.0]), np.array([1.0, 4.0]), np.array([0.0, 1.0]))
+    assert known.worth(prices).tolist() == []
+    assert known.most(prices, ["a", "b"]) == {"a": 0.0, "b": 0.0}
+    one, two = content("a", (0, 10.0), (0, 6.0)), content("a", (0, 3.0), (1, 20.0))
+    poor, other = content("b", (1, 1.0)), content("b", (0, 7.0))
+    known.add([one, two])
+    known.add([two, poor, one])
+    assert known.all() == [one, two, poor]
+    assert len(known) == 3
+    # 1.5 and 2 a request/s; 1 and 3 a resident.
+    assert known.worth(prices) == pytest.approx([1.5 * 16 - 2, 1.5 * 3 - 1 + 2 * 20 - 3, 2 - 3])
+    assert known.most(prices, ["a", "b", "c"]) == pytest.approx({"a": 40.5, "b": 0.0, "c": 0.0})
+    known.add([other])
+    assert known.most(prices, ["a", "b"])["b"] == pytest.approx(1.5 * 7 - 1)
+    assert known.best_of("a", prices) == [two, one]
+    assert known.best_of("b", prices) == [other, poor]
