@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 from problems.small_problem import GOOD
-from support.browser_walk import click, go, press, settle
+from support.browser_walk import click, go, load_example, press, settle
 from support.for_everyone import assert_for_everyone, breaches, show_in
 from support.hostile_inputs import packed
 
@@ -35,6 +35,29 @@ def test_every_screen_and_a_links_question_are_for_everyone_at_every_width(page,
     page.goto(f"{address}/workloads?problem={packed(json.dumps(GOOD))}")
     expect(page.get_by_role("heading", name="Open this link?")).to_be_visible()
     assert_for_everyone(page, axe, "a link's question")
+
+
+def test_what_opens_after_a_press_is_for_everyone(page, axe):
+    """What the walk above has not seen: undo that can be pressed, some of many services, answers, a menu."""
+    load_example(page, "parvagpu-s6")
+    find = page.get_by_role("textbox", name="Only services with")
+    find.fill("resnet")
+    find.press("Enter")
+    expect(page.get_by_text("3 of 11 services")).to_be_visible()
+    assert_for_everyone(page, axe, "some of many services")
+    press(page, "Solve")
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    press(page, "Will it hold?")
+    expect(page.get_by_role("button", name="More load, bursts, other routers")).to_be_visible()
+    page.locator(".js-plotly-plot .bars .point path").nth(3).click(force=True)
+    expect(page.get_by_text("Why here:")).to_be_visible()
+    assert_for_everyone(page, axe, "answers on the plan")
+    go(page, "Start", heading="sliceplan")
+    page.get_by_role("button", name="Another example").click()
+    expect(page.get_by_role("button", name="Most requests on 4 A100s")).to_be_visible()
+    for scheme in ("dark", "light"):
+        show_in(page, scheme)
+        assert breaches(page, axe, scheme) == [], scheme
 
 
 def test_layers_on_cores_are_for_everyone(page, axe):
