@@ -125,7 +125,9 @@ def photograph(page: Page, name: str) -> None:
     page.set_viewport_size(seen)
     with Image.open(taken) as picture:
         height = round(picture.height * WIDTH / picture.width)
-        small = picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS).quantize(COLOURS)
+        small = picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS)
+        # By how far colours are apart, and not by how often: services keep theirs.
+        small = small.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE)
         small.save(Path(folder) / f"{name}.png", optimize=True)
 
 
