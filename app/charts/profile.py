@@ -41,6 +41,12 @@ def sizes_of(profile: Profile) -> list[str]:
     return sorted(named, key=lambda name: (int(name.partition("g")[0]), name))
 
 
+def batches_of(profile: Profile) -> list[int]:
+    """Returns the batch sizes of which something is known at shares of the GPU, ascending."""
+    most = profile.interference.measured.max_batch if profile.interference else 0
+    return sorted({*range(1, most + 1), *(point.batch for point in profile.share_points)})
+
+
 def batches_chart(profile: Profile, processes: int, figure: Figure, marks: Iterable[PredictionEvidence]) -> go.Figure:
     """Returns a line for each MIG profile over the batch size, with so many processes on the partition."""
     chart = go.Figure()

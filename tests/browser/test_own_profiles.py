@@ -32,6 +32,7 @@ def test_a_pasted_table_of_measurements_becomes_a_profile_that_plans_use(page):
     # Seconds, by the figures alone.
     expect(dialog.get_by_test_id("stSelectbox").filter(has_text="Latency is in")).to_contain_text("s")
     settle(page)
+    expect(dialog.locator(".js-plotly-plot")).to_be_visible()
     look(page, "own-profiles-table")
     dialog.get_by_role("button", name="Use 1 profile").click()
     expect(dialog).to_have_count(0)

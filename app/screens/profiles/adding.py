@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from sliceplan.app.charts.profile import batches_chart, batches_of, shares_chart, sizes_of
 from sliceplan.app.profiles.reading import Text, kind_of, of_load_test, read_profiles
 from sliceplan.app.session.own_profiles import use_profiles
 from sliceplan.app.session.session import Session
@@ -26,6 +27,7 @@ from sliceplan.app.tables.measurements import (
 from sliceplan.app.tables.profile import points_table
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.memo import made_once
+from sliceplan.app.widgets.pictures import show_picture
 from sliceplan.app.widgets.tables import show_table
 from sliceplan.app.widgets.texts import listed, literal
 from sliceplan.solver.formats.measurements.facts import Facts
@@ -66,6 +68,9 @@ LABELS: dict[Field, str] = {
 
 SHOWN = 5
 """Rows of the table as they were read."""
+
+MOST_LINES = 8
+"""Batch sizes of which a curve over shares is drawn."""
 
 MOST_SHOWN = 8
 """Things to put right that are listed."""
@@ -115,6 +120,20 @@ def _offer(session: Session, profiles: Sequence[Profile]) -> None:
     use = f"Use {counted(len(profiles), 'profile')}"
     if st.button(use, type="primary", key="use_profiles", on_click=_use, args=(session, profiles)):
         st.rerun()
+    _show_curves(session, first)
+
+
+def _show_curves(session: Session, profile: Profile) -> None:
+    """Draws how long a batch takes, over batch sizes on MIG instances or over shares of the GPU; of CPUs nothing."""
+    if sizes_of(profile):
+        counts = {curve.processes for curve in profile.curves} | {point.processes for point in profile.mig_points}
+        chart = batches_chart(profile, min(counts), "latency", ())
+    elif profile.interference is not None or profile.share_points:
+        chart = shares_chart(profile, batches_of(profile)[:MOST_LINES], "latency", ())
+    else:
+        return
+    show_picture(session, chart, "curves-to-add")
+    st.caption(literal(f"{profile.model} on {profile.gpu}."))
 
 
 def _use(session: Session, profiles: Sequence[Profile]) -> None:

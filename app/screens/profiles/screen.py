@@ -8,6 +8,7 @@ import streamlit as st
 from sliceplan.app.charts.profile import (
     Figure,
     batches_chart,
+    batches_of,
     batches_surface,
     shares_chart,
     shares_surface,
@@ -196,8 +197,7 @@ def _show_shares(session: Session, profile: Profile, marks: list[PredictionEvide
     st.header("At a share of the GPU")
     here = [mark for mark in marks if mark.sm_percent is not None]
     known = profile.interference
-    most = known.measured.max_batch if known else 0
-    options = sorted({*range(1, most + 1), *(point.batch for point in profile.share_points)})
+    options = batches_of(profile)
     used = sorted({mark.batch for mark in here if mark.batch in options})
     usual = (used or [batch for batch in BATCHES if batch in options])[:MOST_LINES]
     last = [batch for batch in BATCHES_SHOWN.of(session, []) if batch in options]
