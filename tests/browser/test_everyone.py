@@ -37,6 +37,23 @@ def test_every_screen_and_a_links_question_are_for_everyone_at_every_width(page,
     assert_for_everyone(page, axe, "a link's question")
 
 
+MOVING = """() => [...document.querySelectorAll("*")].filter(one => {
+  const style = getComputedStyle(one);
+  const longest = durations => Math.max(...durations.split(",").map(parseFloat));
+  const turns = style.animationName !== "none" && longest(style.animationDuration) > 0.001;
+  const fades = style.transitionProperty !== "none" && longest(style.transitionDuration) > 0;
+  return turns || fades;
+}).length"""
+"""Elements that move, or would when something of them changes."""
+
+
+def test_nothing_moves_for_who_asked_for_that(page):
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate(MOVING) > 0
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(MOVING) == 0
+
+
 def test_what_opens_after_a_press_is_for_everyone(page, axe):
     """What the walk above has not seen: undo that can be pressed, some of many services, answers, a menu."""
     load_example(page, "parvagpu-s6")

@@ -1,6 +1,7 @@
 """The first half minute of a stranger, step by step: an answer at once, and one's own plan without reading anything."""
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +12,12 @@ pytestmark = pytest.mark.browser
 CELLS = "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t{slo}\nphotos\tvgg16\t80\t250"
 
 
+FIRST_PLAN_S = 30.0
+"""From opening the page to a plan of one's own; what the steps below take by themselves, so nobody reads here."""
+
+
 def test_a_stranger_sees_an_answer_and_has_a_plan_of_their_own_in_four_steps(page, address):
+    began = time.monotonic()
     page.goto(address)
     expect(page.get_by_role("heading", name="An example, solved: 8 services on")).to_be_visible()
     expect(page.get_by_text("Without sharing", exact=True)).to_be_visible()
@@ -35,6 +41,7 @@ def test_a_stranger_sees_an_answer_and_has_a_plan_of_their_own_in_four_steps(pag
     # Alone: while its screen is drawn, the example's headline may still be there.
     expect(page.get_by_role("heading", name=re.compile(r"GPUs?, \$.* per hour"))).to_have_count(1)
     expect(page.get_by_role("heading", name=re.compile(r"GPUs?, \$.* per hour"))).to_be_visible()
+    assert time.monotonic() - began < FIRST_PLAN_S
     expect(page.get_by_text("promised: 99 % of requests within the SLO")).to_be_visible()
     expect(page.locator(".js-plotly-plot").get_by_text("photos").first).to_be_visible()
 

@@ -96,7 +96,7 @@ def _show_plan(session: Session, problem: Problem, plan: Plan, *, goes_on: bool 
 
 
 def _alone(problem: Problem) -> Plan | None:
-    return made_once("plan.alone", (problem,), lambda: without_sharing(problem))
+    return made_once("without_sharing", (problem,), lambda: without_sharing(problem))
 
 
 def _show_warnings(plan: Plan) -> None:

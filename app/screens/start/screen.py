@@ -100,7 +100,7 @@ def _without_plan(answer: Answer | None) -> str:
 def _show_answer(session: Session, answer: Answer) -> None:
     problem, plan = answer.problem, answer.plan
     hourly = plan.cost_per_hour
-    alone = made_once("start.alone", (problem,), lambda: without_sharing(problem))
+    alone = made_once("without_sharing", (problem,), lambda: without_sharing(problem))
     demo = "An example, solved: " if problem == _examples().get(problem.name) else ""
     st.header(literal(_headline(demo, problem, plan, alone)))
     if without := left_out_in_words(problem):
