@@ -66,6 +66,9 @@ LABELS: dict[Field, str] = {
     "memory": "Memory, MiB",
 }
 
+FORMATS = {"ms per batch": "%.2f", "requests/s": "%.1f"}
+"""Of figures that may have been converted."""
+
 SHOWN = 5
 """Rows of the table as they were read."""
 
@@ -161,7 +164,8 @@ def _of_table(session: Session, text: Text) -> list[Profile]:
         for model, gpu, point in points[:SHOWN]
     )
     st.markdown("The first rows, as they were read:")
-    show_table(table, f"adding_rows_{text.name}")
+    figures = {name: st.column_config.NumberColumn(format=form) for name, form in FORMATS.items()}
+    show_table(table, f"adding_rows_{text.name}", columns=figures)
     return profiles_of(cells, reading, text.name)
 
 

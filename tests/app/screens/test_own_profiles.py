@@ -5,6 +5,8 @@ import json
 import pytest
 from support.app_screens import screen, session_with, texts
 
+from sliceplan.app.screens.profiles.adding import FORMATS
+
 ON_MIG = "model\tmig\tbatch\tlatency (ms)\nours\t1g.10gb\t1\t4.1\nours\t1g.10gb\t8\t11.3\nours\t2g.20gb\t8\t6.0"
 ON_SHARES = "model\tshare\tbatch\tlatency (ms)\nours\t50\t1\t4.1\nours\t100\t1\t2.3\nours\t100\t8\t11.3"
 
@@ -24,6 +26,9 @@ def test_what_was_read_is_drawn_as_curves_before_it_is_used(pasted, lines):
     (drawn,) = [one for one in curves(page) if one not in before]
     assert {line["name"]: line["y"] for line in drawn if line.get("name") in lines} == lines
     assert page.session_state["session"].tables.profiles == ()
+    (rows,) = [one for one in page.dataframe if "ms per batch" in one.value.columns]
+    shown = json.loads(rows.proto.columns)
+    assert {name: shown[name]["type_config"]["format"] for name in FORMATS} == FORMATS
 
 
 def curves(page):
