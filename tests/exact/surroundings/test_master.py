@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from sliceplan.solver.exact.surroundings import master as module
 from sliceplan.solver.exact.surroundings import smooth_prices
-from sliceplan.solver.exact.surroundings.master import Master
+from sliceplan.solver.exact.surroundings.master import Master, is_left
 from sliceplan.solver.exact.surroundings.smooth_prices import PriceSpace
 
 
@@ -92,3 +92,32 @@ def test_sets_that_a_solution_uses_are_kept_and_then_those_that_are_worth_most()
     master.add(sets)
     assert master.sets == [(0, (0,)), (0, (1,)), (0, (0, 1)), (0, (2,)), (0, (3,))]
     assert master.worth(price) == pytest.approx([0.1, 0.6, 0.7, 0.3, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("members", "left", "expected"),
+    [
+        ((0, 2), [1, 0, 1], True),
+        ((0, 2), [1, 5, 0], False),
+        ((0, 2), [0, 5, 1], False),
+        ((1, 1, 2), [0, 2, 1], True),
+        ((1, 1, 2), [0, 1, 1], False),
+        ((1, 1, 2), [0, 2, 0], False),
+        ((1, 1, 1), [0, 3, 0], True),
+    ],
+)
+def test_enough_is_left_for_a_set_of_each_customer_as_often_as_it_stands_there(members, left, expected):
+    assert is_left((0, members), left) is expected
+
+
+def test_whether_sets_are_new_is_told_and_a_customer_may_stand_in_one_several_times():
+    master = Master(np.ones(3), [2.0, 4.0])
+    assert master.add([(0, (0, 0, 2)), (1, (1,))]) is True
+    assert master.add([(1, (1,))]) is False
+    assert master.add([(1, (1,)), (0, (1,))]) is True
+    assert master.costs().tolist() == [2.0, 4.0, 2.0]
+    assert master.worth(np.array([1.0, 2.0, 3.0])) == pytest.approx([2.5, 0.5, 1.0])
+    price, used = master.best_prices(np.array([0.5, 0.5, 0.5]), 0.9, 60.0)
+    # At no price in the box is the second set or the third worth its GPU; the first one's customers pay 2 together.
+    assert price == pytest.approx([0.525, 0.95, 0.95])
+    assert used == pytest.approx([0.5, 0.0, 0.0])
