@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sliceplan.solver.exact.dealt_costs.boxes import first_boxes, parted
+from sliceplan.solver.exact.dealt_costs.boxes import Boxes, first_boxes, parted
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -26,3 +26,37 @@ def test_every_surroundings_are_in_a_box_and_parts_hold_what_the_whole_does(seed
         assert np.bincount(of, minlength=1).max() <= 2
         stay = np.setdiff1d(np.arange(len(boxes)), some[np.unique(of)])
         boxes = boxes.of(stay).and_also(parts)
+
+
+def test_the_first_boxes_are_those_between_multiples_of_what_is_typical():
+    """Of 10 residents typically: from 1, 2, 6, 8, 10, 13 and 17 on; of 20 W from 0, 14, 17, 20 and 24 on."""
+    boxes = first_boxes(15, 10.0, np.array([20.0]))
+    classes = [(1, 1), (2, 5), (6, 7), (8, 9), (10, 12), (13, 15)]
+    ranges = [(0.0, 14.0), (14.0, 17.0), (17.0, 20.0), (20.0, 24.0), (24.0, np.inf)]
+    found = zip(boxes.fewest.tolist(), boxes.most.tolist(), boxes.low[:, 0], boxes.high[:, 0], strict=True)
+    assert sorted(found) == [(*own, *map(pytest.approx, ends)) for own in classes for ends in ranges]
+    assert first_boxes(17, 10.0, np.array([20.0])).most.max() == 17
+    assert (first_boxes(17, 10.0, np.array([20.0])).fewest == 17).sum() == 5
+    assert len(first_boxes(1, 10.0, np.array([0.0]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("residents", "low", "high", "parts"),
+    [
+        ((2, 9), 0.0, 4.0, [((2, 4), (0.0, 4.0)), ((5, 9), (0.0, 4.0))]),  # 7 / 3 of residents, 2 of what is asked
+        ((3, 9), 0.0, 4.0, [((3, 9), (0.0, 2.0)), ((3, 9), (2.0, 4.0))]),  # 6 / 4 and 2
+        ((2, 9), 0.0, np.inf, [((2, 9), (0.0, 2.6)), ((2, 9), (2.6, np.inf))]),  # no end is 4: from 1.3 x 2 W
+        ((1, 40), 0.0, np.inf, [((1, 2), (0.0, np.inf)), ((3, 40), (0.0, np.inf))]),  # twice the fewest at most
+        ((2, 2), 5.0, np.inf, [((2, 2), (5.0, 6.5)), ((2, 2), (6.5, np.inf))]),
+        ((2, 2), 5.0, 5.0 + 2 / 64, []),  # too narrow
+        ((2, 2), 5.0, 5.0 + 3 / 64, [((2, 2), (5.0, 5.0 + 1.5 / 64)), ((2, 2), (5.0 + 1.5 / 64, 5.0 + 3 / 64))]),
+        ((2, 3), 5.0, 5.0, [((2, 2), (5.0, 5.0)), ((3, 3), (5.0, 5.0))]),
+    ],
+)
+def test_a_box_is_parted_where_it_is_widest(residents, low, high, parts):
+    """By hand, where 2 W are typical."""
+    box = Boxes(np.array([residents[0]]), np.array([residents[1]]), np.array([[low]]), np.array([[high]]))
+    found, of = parted(box, np.array([2.0]))
+    assert of.tolist() == [0] * len(parts)
+    rows = zip(found.fewest.tolist(), found.most.tolist(), found.low[:, 0], found.high[:, 0], strict=True)
+    assert list(rows) == [(*own, *map(pytest.approx, ends)) for own, ends in parts]

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from oracles.fractional_covers import fractional_optimum, instance
 from problems.instances import random_problem, second_type, two_type_problem
 
-from sliceplan.solver.exact.covers.demands import NO_LIMIT
+from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
 from sliceplan.solver.exact.dual.lagrangian_data import lagrangian_data
 from sliceplan.solver.exact.dual.prices_at_hand import prices_at_hand
 from sliceplan.solver.exact.dual.supply import Supply
-from sliceplan.solver.exact.primal.cuts_at_hand import cuts_at_hand, greedy_cuts
+from sliceplan.solver.exact.primal.cuts_at_hand import _turns, cuts_at_hand, greedy_cuts
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 
@@ -75,3 +75,52 @@ def test_many_services_waste_little(draw, waste):
     found = prices_at_hand(demands, supply, deadline=NEVER)
     *_, cuts = cuts_at_hand(demands, supply, found.price, deadline=NEVER)
     assert cuts.times @ supply.cost <= (1 + waste) * found.bound
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_greedy_cuts_are_those_whose_wanted_partitions_are_worth_most_for_what_the_gpu_costs(seed):
+    """By one GPU after the other, with rents and counts, also of 0; whole prices, so that there are ties."""
+    draw = np.random.default_rng(seed)
+    instances = draw.integers(0, 3, (5, 3))
+    instances[:2, 2], instances[2:, :2] = 0, 0  # sizes 0 and 1 of the first type
+    supply = Supply(
+        instances,
+        np.array([0, 0, 1, 1, 1]),
+        draw.integers(1, 6, 5).astype(float),
+        np.where(draw.random(2) < 0.5, np.inf, draw.integers(0, 4, 2)),
+    )
+    wanted, price = draw.integers(0, 7, 3), draw.integers(1, 4, 3).astype(float)
+    rent = [
+        max([0.0, *(instances[q] @ price - supply.cost[q] for q in range(5) if supply.gpu_type[q] == g)])
+        for g in range(2)
+    ]
+    left, gpus, times = wanted.tolist(), supply.available.tolist(), [0] * 5
+    while True:
+        worth = [
+            sum(min(a, b) * p for a, b, p in zip(instances[q].tolist(), left, price, strict=True))
+            / (supply.cost[q] + rent[supply.gpu_type[q]])
+            if gpus[supply.gpu_type[q]] >= 1
+            else 0.0
+            for q in range(5)
+        ]
+        best = worth.index(max(worth))
+        if worth[best] <= 0:
+            break
+        # As often as all that it has of sizes that are wanted is wanted, and once in any case.
+        times[best] += 1
+        gpus[supply.gpu_type[best]] -= 1
+        left = [max(a - b, 0) for a, b in zip(left, instances[best].tolist(), strict=True)]
+    found, beyond = greedy_cuts(supply, wanted, price)
+    assert (found.tolist(), beyond.tolist()) == (times, left)
+
+
+def test_who_needs_a_type_that_is_counted_is_covered_first_and_the_others_in_turns():
+    part = np.array([[0.5, 0.5], [1.0, 0.0], [0.5, 0.5], [0.5, 1.0], [0.5, 0.3]])
+    demands = Demands(part, np.ones(5, dtype=np.int64), np.array([NO_LIMIT] * 4 + [3]))
+    cuts, cost = np.array([[2, 0], [0, 2]]), np.ones(2)
+    counted = Supply(cuts, np.array([0, 1]), cost, np.array([4.0, np.inf]))
+    # Three partitions of the other size carry 0.9 of the last one's rate.
+    assert [rows.tolist() for rows in _turns(demands, counted, 2)] == [[1, 4], [0, 3], [2]]
+    assert [rows.tolist() for rows in _turns(demands, counted, 5)] == [[1, 4], [0], [2], [3]]
+    free = Supply(cuts, np.array([0, 1]), cost, np.array([np.inf, np.inf]))
+    assert [rows.tolist() for rows in _turns(demands, free, 2)] == [[0, 2, 4], [1, 3]]

@@ -33,3 +33,15 @@ def test_every_gpu_is_cut_and_nobody_loses_a_partition(cuts, value, cut_already,
     worth = value.max(axis=0)
     assert (partitions.sum(axis=0) == np.where(worth > 0, cut @ instances, there.sum(axis=0))).all()
     assert ((value == worth)[partitions > there]).all()
+
+
+def test_gpus_that_are_not_cut_get_the_cut_that_is_worth_most_and_partitions_go_to_whom_they_are_worth_most():
+    """By hand: sizes are worth 3 and 4; 2 x 3 is less than 3 + 4 on the first type, and more than 4 on the second."""
+    instances = np.array([[2, 0], [1, 1], [0, 1], [2, 0]])
+    supply = Supply(instances, np.array([0, 0, 1, 1]), np.ones(4), np.array([3.0, 2.0]))
+    value = np.array([[3.0, 1.0], [2.0, 4.0]])
+    there = np.array([[1, 0], [0, 1]])
+    partitions, cut = filled_up(supply, value, there, np.array([1, 0, 1, 0]))
+    assert cut.tolist() == [1, 2, 1, 1]
+    assert partitions.tolist() == [[6, 0], [0, 3]]
+    assert there.tolist() == [[1, 0], [0, 1]]

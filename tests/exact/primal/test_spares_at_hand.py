@@ -30,5 +30,8 @@ def test_what_is_wanted_and_free_has_a_place_and_any_gpu_may_be_lost(cuts, wante
     assert times.sum() <= available
     assert (free >= least_free).all()
     assert (times @ instances >= wanted + free).all()
+    # No more are free than what was asked for, or what one of the GPUs has.
+    most = instances[times > 0].max(axis=0, initial=0)
+    assert (free == (np.maximum(least_free, most) if gpu_loss else least_free)).all()
     for cut in np.flatnonzero(times) if gpu_loss else ():
         assert (free >= instances[cut]).all()

@@ -5,8 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from problems.mps_draws import drawn, small_gpus
 
 from sliceplan.solver.exact.shared_capacity import alone
+from sliceplan.solver.exact.shared_capacity.figures import Figures
+from sliceplan.solver.performance.resolve import resolve
 
 
 def priced(monkeypatch, table, once, weights, required, gpus):
@@ -55,3 +58,26 @@ def test_with_neighbours_that_slow_nobody_the_limit_is_near_the_best_deal_of_all
     )
     assert best <= limit * (1 + 1e-9)
     assert limit <= best * 1.05
+
+
+@pytest.mark.parametrize("seed", [2, 6, 18])
+def test_alone_a_resident_carries_the_most_of_its_batches_that_are_in_time(seed):
+    """By the model's prediction of each batch and share; one that may have one replica carries all of its rate."""
+    carries = 0
+    with small_gpus():
+        problem, profiles = drawn(seed)
+        resolved = resolve(problem, profiles)
+        for mps in resolved.mps.values():
+            figures = Figures.of(resolved, mps)
+            found = alone.carried_alone(figures)
+            for w, units in product(range(len(problem.workloads)), range(1, mps.capacity_units + 1)):
+                most = 0.0
+                fits = mps.usable[w] and mps.demand_mib[w] <= mps.memory_mib and units in mps.shares
+                for batch in mps.batches[w].tolist() if fits else ():
+                    one = mps.model.predict(np.array([[w]]), np.array([[batch]]), np.array([[mps.percent_of(units)]]))
+                    rate = float(one.throughput_rps[0, 0])
+                    if one.latency_ms[0, 0] <= resolved.limit_ms[w] * (1 + 1e-9) and rate >= figures.least_rps[w]:
+                        most = max(most, rate)
+                assert found[w, units - 1] == pytest.approx(most)
+                carries += most > 0
+    assert carries >= 2

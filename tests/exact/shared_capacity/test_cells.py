@@ -44,8 +44,8 @@ def test_first_cells_have_every_number_of_residents_and_all_that_so_many_may_ask
             cells = first_cells(figures)
             numbers = [n for cell in cells for n in range(cell.residents[0], cell.residents[1] + 1)]
             assert numbers == list(range(1, len(numbers) + 1))
-            assert len(numbers) >= min(mps.clients, mps.capacity_units // int(figures.choices.units.min()))
+            assert len(numbers) == min(mps.clients, mps.capacity_units // int(figures.choices.units.min()))
             for cell in cells:
                 assert cell.low == (0.0,) * len(cell.low)
                 for most, own in zip(cell.high, figures.choices.demands, strict=True):
-                    assert most >= cell.residents[1] * own.max()
+                    assert most == cell.residents[1] * own.max()

@@ -142,3 +142,14 @@ def test_as_many_choices_as_check_may_try_are_put_together_and_no_more(monkeypat
         assert len(gpus.deal(pairs)) == number
     monkeypatch.setattr(module, "MOST_CHOICES", 1)
     assert gpus.deal(pairs) is None
+
+
+@pytest.mark.parametrize(
+    ("clients", "memory_mib", "number"), [(2, 8.0, 2), (3, 8.0, 2), (4, 8.0, 1), (4, 4.0, 1), (4, 3.9, 2), (4, 0.9, 0)]
+)
+def test_no_more_rounds_stand_together_than_mps_has_clients_or_memory_has_room(clients, memory_mib, number):
+    """Four that need next to nothing, a MiB each; where one has no room there is no answer."""
+    model, rule = Model([10.0] * 4, [0.0] * 4), TurnRule(np.full(4, 1e3), slots_kept=True)
+    gpus = SlowedGpus(model, np.arange(1, 11) * 10.0, clients, memory_mib, np.ones(4), np.full(4, 60.0), rule)
+    found = gpus.deal([Wanted((w,), (1,), (1.0,)) for w in range(4)])
+    assert len(found or ()) == number
