@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sliceplan.solver.exact.dual.supply import Supply
 from sliceplan.solver.exact.whole_gpus import mixed_demand
 from sliceplan.solver.exact.whole_gpus.mixed_demand import MixedDemand, _Directions, mixed_demands
 
@@ -94,3 +95,80 @@ def test_a_vertex_is_least_in_its_direction_of_all_choices_that_are_no_dearer(se
         assert owner[taken].tolist() == [0, 1, 2]
         assert (members @ counts[taken] == demand).all()
     assert not found.add(None, 0)
+
+
+def vertices(demand, gpu_cost):
+    """Returns directions in which these vertices were found, each of which takes a cover of its number."""
+    proven = SimpleNamespace(prices=SimpleNamespace(gpu_cost=np.array(gpu_cost)))
+    return SimpleNamespace(demand=list(demand), taken=[np.array([i]) for i in range(len(demand))], proven=proven)
+
+
+def carried(room, first, second):
+    """Returns from where to where the second of two vertices may be mixed in, so that there is room; None: nowhere."""
+    low, high = 0.0, 1.0
+    for there, a, b in zip(room, first, second, strict=True):
+        if b > a:
+            high = min(high, (there - a) / (b - a))
+        elif b < a:
+            low = max(low, (a - there) / (a - b))
+        elif there < a:
+            return None
+    return (low, high) if low <= high else None
+
+
+def drawn_gpus(draw):
+    cuts = np.array([[2, 0], [1, 1], [0, 2]])
+    cost = draw.integers(2, 6, 3)
+    supply = Supply(cuts, np.array([0, 0, 1]), cost.astype(float), np.array([draw.choice([2.0, np.inf]), np.inf]))
+    return supply, vertices(draw.integers(0, 9, (2, 2)), cost)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whole_gpus_carry_their_mixture_and_none_are_cheaper_or_have_fewer_partitions(seed):
+    """By all numbers of each cut, of which it is told by hand whether they carry a mixture of two vertices."""
+    supply, found = drawn_gpus(np.random.default_rng(seed))
+    of_cost = {}
+    for times in product(range(11), repeat=3):
+        if times[0] + times[1] <= supply.available[0]:
+            mixed = carried(np.array(times) @ supply.instances, *found.demand)
+            if mixed is not None:
+                number = [float(one.sum()) for one in found.demand]
+                fewest = min((1 - t) * number[0] + t * number[1] for t in mixed)
+                steps = int(np.array(times) @ found.proven.prices.gpu_cost)
+                of_cost[steps] = min(fewest, of_cost.get(steps, np.inf))
+    if not of_cost:  # too few of the type that alone has the first size
+        assert mixed_demand._whole(supply, found, 0) is None
+        assert mixed_demand._scarcity(supply, found) == (np.inf, None)
+        return
+    least = min(of_cost)
+    for at_least in (0, least, least + 1):
+        cheapest = mixed_demand._whole(supply, found, at_least)
+        assert cheapest.steps == min(steps for steps in of_cost if steps >= at_least)
+        fewest = mixed_demand._whole(supply, found, cheapest.steps, fewest_partitions=True)
+        for one in (cheapest, fewest):
+            assert one.steps == cheapest.steps == one.cuts @ found.proven.prices.gpu_cost
+            assert one.part.sum() == pytest.approx(1)
+            mixture = one.part @ np.array(found.demand)[one.taken[:, 0]]
+            assert (one.cuts @ supply.instances >= mixture - 1e-5).all()
+            assert one.cuts[:2].sum() <= supply.available[0]
+        assert mixture.sum() <= of_cost[cheapest.steps] * (1 + mixed_demand.FEW_ENOUGH) + 1e-5
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_parts_of_gpus_cost_what_scarce_sizes_say_of_every_vertex(seed):
+    """Duality: no cut is worth more than it costs, and the vertices are worth the cost at least, less rents."""
+    supply, found = drawn_gpus(np.random.default_rng(seed))
+    least, scarcity = mixed_demand._scarcity(supply, found)
+    if scarcity is None:
+        assert supply.available[0] == 2.0
+        return
+    rent = max(0.0, *(supply.instances[:2] @ scarcity - supply.cost[:2]).tolist())
+    assert (scarcity >= -1e-9).all()
+    assert supply.instances[2] @ scarcity <= supply.cost[2] + 1e-6
+    assert rent <= 1e-6 or np.isfinite(supply.available[0])
+    rents = rent * supply.available[0] if rent > 1e-6 else 0.0
+    assert min(one @ scarcity for one in found.demand) - rents == pytest.approx(least, abs=1e-5)
+    short = Supply(supply.instances[:2], np.zeros(2, dtype=np.int64), supply.cost[:2], np.array([0.0]))
+    two = vertices([np.array([1, 1]), np.array([0, 3])], [3, 3])
+    assert mixed_demand._scarcity(short, two) == (np.inf, None)
+    assert mixed_demand._whole(short, two, 0) is None
