@@ -20,7 +20,7 @@ from sliceplan.solver.allocation.allocated import MpsGpu, Resident
 from sliceplan.solver.check import check
 from sliceplan.solver.exact.covers.covers import cheapest_covers
 from sliceplan.solver.exact.covers.demands import NO_LIMIT, Demands
-from sliceplan.solver.exact.covers.shared_rates import SharedRates
+from sliceplan.solver.exact.covers.shared_rates import ROUNDING, SharedRates
 from sliceplan.solver.exact.fleet import fleet_by_prices as module
 from sliceplan.solver.exact.fleet import mixed_fleet
 from sliceplan.solver.exact.fleet.fleet_by_dealt_costs import DEALT
@@ -73,12 +73,14 @@ def least_of_residents(rest, fluid, gpu_price):
     """Each has two units or more; with some on the second type, the first carries what they leave."""
     (f, p), *others = zip(fluid, gpu_price, strict=False)
 
-    def first(part):
+    def first(part, forgiven=0.0):
         if part <= 1e-9:
             return 0.0
-        return math.inf if f == math.inf else max(math.ceil(part * f * UNITS - 1e-5), 2) / UNITS * p
+        if f == math.inf:
+            return math.inf
+        return max(math.ceil(part * f * UNITS * (1 - forgiven) - forgiven), 2) / UNITS * p
 
-    best = first(rest)
+    best = first(rest, ROUNDING)
     for f_2, p_2 in others:
         for units in range(2, int(max(3 * UNITS, 2)) + 2) if f_2 < math.inf else ():
             best = min(best, units / UNITS * p_2 + first(rest - units / UNITS / f_2))
@@ -94,6 +96,7 @@ def least_of_residents(rest, fluid, gpu_price):
     st.floats(0, 0.3),
     st.sampled_from([1, 2, NO_LIMIT]),
 )
+@example([0.0] * 3, [1.0] * 3, [2.00001, 0.5], [0.5, 2.0], 0.0, 1)  # a hundred-thousandth of a unit more than two
 def test_covers_with_residents_cost_no_more_than_brute_force_finds(part, price, fluid, gpu_price, slack, most):
     """And just as much with one type under MPS: with two the rest is a fluid on one of them."""
     least = by_brute_force(part, price, fluid, gpu_price, most)
