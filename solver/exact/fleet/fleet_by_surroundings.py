@@ -1,12 +1,11 @@
 """
 Fleets that are shared by MPS alone, of services that are whole: bound and plans by the surroundings of residents.
 
-Rounds of prices (surroundings/price_search.py) raise the bound. At the prices of the best one, plans are built: by
-diving where services are many, but not too many to have the time (surroundings/dive.py), else
-(surroundings/plan_builder.py) again and again at prices that the last plan corrects. Bound and plans have about half of
-the time each, and dives less while the bound can be proven to rise. It ends when the bound proves the best plan, or
-meets the gap that is asked for, or when time is over or nothing has become better for long. At any moment bound and
-plan are what they say.
+Rounds of prices (surroundings/price_search.py) raise the bound. At the prices of the best one, plans are built
+(surroundings/plan_builder.py) again and again, at prices that the last plan corrects. Bound and plans have about half
+of the time each; of many services plans have less while the bound can be proven to rise. It ends when the bound proves
+the best plan, or meets the gap that is asked for, or when time is over or nothing has become better for long. At any
+moment bound and plan are what they say.
 
 Where services are few and bound and plan are near, all sets are listed of which a cheaper plan would be made
 (surroundings/cheaper_sets.py), and an integer program over them finds one, or proves that there is none. Where rounds
@@ -31,9 +30,8 @@ from ..mps.program import MpsAnswer, by_columns
 from ..proof import is_within
 from ..surroundings.cheaper_sets import cheaper_sets
 from ..surroundings.customers import Customers
-from ..surroundings.dive import dive
 from ..surroundings.master import Met
-from ..surroundings.plan_builder import PlanBuilder
+from ..surroundings.plan_builder import ABOUT, PlanBuilder
 from ..surroundings.price_search import PriceSearch
 from .fleet_by_sets import ListedSets
 from .kept_limits import keeps_limits
@@ -52,21 +50,25 @@ CHEAPER = (
 NO_BETTER = 12
 """Rounds without a greater bound, or plans that are no cheaper, after which there are no more."""
 
-CLOSE, CLOSE_TO_DIVE = 0.03, 0.016
+CLOSE = 0.03
 """Part of the bound above it up to which sets that were met may make prices better, for plans to be built at them."""
 
 RISE = 2e-5
 """Part of a bound by which a greater one counts as better."""
 
 FEW = 150
-"""Services up to which a program over the sets that were met is tried, and from which on plans dive."""
+"""Services up to which a program over the sets that were met is tried; of more, cells value each a little otherwise."""
 
-MOST_TO_DIVE = 2_000
-"""Services up to which they do: with more, a dive takes longer than most have."""
+HASTY, FINE = 0.03, 0.008
+"""Part of the best by which sets may be worth less that are taken with it, of more than FEW services: of the first plan
+and where time is short, and of others. Both are as good in the end, but the latter oftener."""
 
-DIVES_APART = 2.0
-"""How many times as long as the last dive took the bound is raised before the next, while it can be proven to rise to
-another cost: the first dive finds most of what dives find."""
+TIME_TO_BE_FINE = 2.0
+"""How many times as long as the last plan took has to be left for a fine one."""
+
+PLANS_APART = 1.0
+"""How many times as long as the last plan took the bound is raised before the next one of more than FEW services, while
+it can be proven to rise to another cost."""
 
 SLACK = 4.0
 """Parts of an average service, divided by how many there are, by which the dearest cheaper plan may be above the bound
@@ -117,8 +119,9 @@ class SurroundingsSearch:
         self._builder = PlanBuilder(customers, self._search.types, sets.tables)
         self._corrected = self._search.centre
         self._built_at = 0.0
-        self._dives = 0
-        self._is_to_dive = FEW < customers.wanted.sum() <= MOST_TO_DIVE
+        self._are_many = float(customers.wanted.sum()) > FEW
+        self._built = 0
+        self._dearer = np.ones(len(customers.wanted))
         self._failed_at = np.inf
 
     def run(self, deadline: float) -> None:
@@ -129,10 +132,10 @@ class SurroundingsSearch:
             started = time.monotonic()
             if idle_bound >= NO_BETTER and idle_plans >= NO_BETTER:
                 break
-            apart = since_s >= DIVES_APART * last_s
+            apart = since_s >= PLANS_APART * last_s and started + last_s <= deadline
             plans_turn = idle_bound >= NO_BETTER or (self._is_close() and self._plans_first(on_plans < on_bound, apart))
             if plans_turn and idle_plans < NO_BETTER:
-                idle_plans = 0 if self._build(deadline) else idle_plans + 1
+                idle_plans = 0 if self._build(deadline, last_s) else idle_plans + 1
                 last_s, since_s = time.monotonic() - started, 0.0
                 on_plans += last_s
             elif idle_bound < NO_BETTER:
@@ -151,7 +154,7 @@ class SurroundingsSearch:
         return is_within(self._resolved.gap, self.best.cost, self.best.bound[0])
 
     def _is_close(self) -> bool:
-        return self._search.limit <= self._search.bound * (1 + (CLOSE_TO_DIVE if self._is_to_dive else CLOSE))
+        return self._search.limit <= self._search.bound * (1 + CLOSE)
 
     def _plans_first(self, less_time: bool, apart: bool) -> bool:
         """
@@ -162,13 +165,13 @@ class SurroundingsSearch:
         less_time
             Whether plans had less time than the bound.
         apart
-            Whether the last one is long ago enough for a dive.
+            Whether the last one is long ago, and there is time for another.
         """
         least = self._lattice.next_cost(self._search.limit)
         if self.best.cost <= least * (1 + NO_GAP):
             return False
         rises = least > self.best.bound[0] * (1 + NO_GAP)
-        return apart if self._is_to_dive and rises else less_time
+        return apart if self._are_many and rises else less_time
 
     def _raise(self, deadline: float) -> None:
         self._search.next_round(deadline)
@@ -213,18 +216,21 @@ class SurroundingsSearch:
             if bound is not None:
                 self._prove(min(bound, known), CHEAPER)
 
-    def _build(self, deadline: float) -> bool:
-        """Builds a plan; returns whether it is the best so far."""
-        if self._is_to_dive:
-            columns = dive(self._search, self._sets.tables, deadline, self._dives)
-            self._dives += 1
-            return columns is not None and self._take(columns)
+    def _build(self, deadline: float, last_s: float) -> bool:
+        """Builds a plan; returns whether it is the best so far. `last_s`: seconds that the last one took, or 0."""
         if self._search.bound > self._built_at * (1 + 1e-3):
-            self._built_at, self._corrected = self._search.bound, self._search.centre
-        built = self._builder.build(self._corrected, self._search.met, deadline)
+            self._built_at = self._search.bound
+            self._corrected = self._search.centre * (self._dearer if self._are_many else 1.0)
+        about, draw = ABOUT, None
+        if self._are_many:
+            is_fine = 0 < TIME_TO_BE_FINE * last_s < deadline - time.monotonic()
+            about, draw = FINE if is_fine else HASTY, np.random.default_rng(self._built)
+            self._built += 1
+        built = self._builder.build(self._corrected, self._search.met, deadline, about=about, draw=draw)
         if built is None:
             return False
         self._corrected = built.dearer
+        self._dearer = built.dearer / self._search.centre
         return self._take(built.columns)
 
     def _take(self, columns: Sequence[Column]) -> bool:

@@ -36,6 +36,9 @@ MOST_CLASSES = 48
 """Residents from which on a class is not parted any more."""
 
 
+SPREAD = 0.01
+"""Part by which values differ from cell to cell, as a standard deviation, where other sets are wanted of each."""
+
 ASKED_ERROR = 1 + 1e-5
 """By how much sums of lowered demands may pass the end of a range, for rounding."""
 
@@ -153,6 +156,29 @@ def collected(cells: Cells, price: Floats, capacity: int, *, target: float, step
         )
         sets[some, : own.shape[1]] = own
     return Collected(most, sets, multiplier)
+
+
+def most_valued(cells: Cells, price: Floats, capacity: int, draw: np.random.Generator | None) -> Ints:
+    """
+    Returns the set of each cell's knapsack at its multipliers, shape (cell, residents), -1 where there are fewer.
+
+    Parameters
+    ----------
+    price
+        Shape (guest,).
+    draw
+        By which values differ from cell to cell, by SPREAD; None: they do not.
+    """
+    widest = np.minimum(capacity, np.where(cells.more, capacity, cells.residents))
+    sets = np.full((len(cells), int(widest.max(initial=1))), -1, dtype=np.int64)
+    for some in _alike_in_residents(widest):
+        part = cells.of(some)
+        value = valued(part, price.astype(np.float32), part.multiplier)
+        if draw is not None:
+            value *= 1 + np.float32(SPREAD) * draw.standard_normal(value.shape, dtype=np.float32)
+        own = most_valuable(value, part.units, widest[some], capacity).sets
+        sets[some, : own.shape[1]] = own
+    return sets
 
 
 def _alike_in_residents(widest: Ints) -> Iterator[Ints]:

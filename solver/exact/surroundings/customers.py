@@ -44,23 +44,6 @@ class Customers:
     types: tuple[OnType, ...]
 
 
-def restricted_to(customers: Customers, left: Ints) -> tuple[Customers, list[Ints]]:
-    """
-    Returns the customers of whom some are left, of each as many, and their guests on each type as it had them.
-
-    `left` has shape (customer,), and is of each as many as there are at most. They are numbered anew, in their order.
-    """
-    number = np.cumsum(left > 0) - 1
-    types, guests = [], []
-    for one in customers.types:
-        rank = np.arange(len(one.customer)) - np.searchsorted(one.customer, one.customer)
-        here = np.flatnonzero(rank < left[one.customer])
-        guests.append(here)
-        fewer = OnType(one.gpu, one.guests.of(here), number[one.customer[here]], one.item[here], one.usd_per_hour)
-        types.append(fewer)
-    return Customers(left[left > 0].astype(np.float64), customers.model[left > 0], tuple(types)), guests
-
-
 def customers_of(resolved: ResolvedProblem, shared: MpsItems) -> Customers | None:
     """Returns the services as customers; None: some may be served otherwise than by one resident, or by none."""
     if resolved.capacity_rps.any() or not shared.classes:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...performance.interference.prediction import Floats, Ints
-from .cells import Cells, collected, halved, together
+from .cells import Cells, collected, halved, most_valued, together
 from .least_demands import Guests
 from .listed_sets import list_sets
 from .possible_sets import TestedSets
@@ -71,6 +71,15 @@ class Priced:
     """V: no GPU that keeps its SLOs collects more."""
     sets: list[tuple[int, ...]]
     """Possible sets of guests that are worth nearly so much, and others that were met."""
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """Cells that the best sets of some guests are of."""
+
+    rows: Ints
+    multiplier: Floats
+    """At which the most that a GPU collects there is little, shape (row, thing shared)."""
 
 
 @dataclass(frozen=True)
@@ -203,28 +212,11 @@ class TypePrices:
                 return None
             self._halve(open_[~done], threshold)
 
-    def restricted_to(self, rows: Ints, customer: Ints) -> "TypePrices":
+    def sets_of(
+        self, price: Floats, here: Ints, known: Looked | None, draw: np.random.Generator | None
+    ) -> tuple[list[tuple[int, ...]], Looked]:
         """
-        Returns the same for some of the guests, as they stand now.
-
-        What a GPU collects in a cell falls where there are fewer guests, so upper limits stay such.
-
-        Parameters
-        ----------
-        rows
-            Guests, rising.
-        customer
-            Whose each of them is, shape (guest that stays,), rising.
-        """
-        cells = replace(self._cells, units=self._cells.units[:, rows], asked=self._cells.asked[:, :, rows])
-        fewer = TypePrices(self.guests.of(rows), customer, cells, self.typical)
-        fewer._most, fewer._narrow = self._most.copy(), self._narrow.copy()
-        fewer._price = self._price[rows]
-        return fewer
-
-    def sets_of(self, price: Floats, here: Ints, rows: Ints | None) -> tuple[list[tuple[int, ...]], Ints]:
-        """
-        Returns sets of some of the guests, the best of cells, and the cells that they are of.
+        Returns sets of some of the guests, the best of cells, and what was looked at.
 
         Parameters
         ----------
@@ -232,20 +224,31 @@ class TypePrices:
             Shape (guest,).
         here
             Guests that may be in a set.
-        rows
-            Cells to look at; None: those that may matter.
+        known
+            Cells to look at once more; None: those that may matter.
+        draw
+            By which guests are worth a little more or less in each cell, so that those that are alike give other sets;
+            None: they are worth their price.
         """
-        if rows is None:
-            order = np.argsort(-self._most, kind="stable")
-            ranked = self._cells.residents[order]
-            of_each = np.concatenate([order[ranked == number][:OF_EACH] for number in np.unique(ranked)])
-            rows = np.unique(np.concatenate([order[:BATCH], of_each]))
+        if known is None:
+            known = self._looked_at(price, here)
+        cells = self._cells.of(known.rows)
+        cells = replace(cells, units=cells.units[:, here], asked=cells.asked[:, :, here])
+        cells = replace(cells, multiplier=known.multiplier)
+        sets = most_valued(cells, price[here], self._capacity, draw)
+        return [tuple(sorted(here[row[row >= 0]].tolist())) for row in sets if (row >= 0).any()], known
+
+    def _looked_at(self, price: Floats, here: Ints) -> Looked:
+        """Returns the cells that may matter to some of the guests, and multipliers for these."""
+        order = np.argsort(-self._most, kind="stable")
+        ranked = self._cells.residents[order]
+        of_each = np.concatenate([order[ranked == number][:OF_EACH] for number in np.unique(ranked)])
+        rows = np.unique(np.concatenate([order[:BATCH], of_each]))
         cells = self._cells.of(rows)
         cells = replace(cells, units=cells.units[:, here], asked=cells.asked[:, :, here])
         found = collected(cells, price[here], self._capacity, target=0.9, steps=1)
         best = np.argsort(-found.most, kind="stable")[:GROWN_FROM]
-        sets = [tuple(sorted(here[row[row >= 0]].tolist())) for row in found.sets[best]]
-        return [one for one in sets if one], rows[best]
+        return Looked(rows[best], found.multiplier[best])
 
     def dear_sets(self, price: Floats) -> list[tuple[int, ...]]:
         """

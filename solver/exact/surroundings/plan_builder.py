@@ -18,7 +18,7 @@ import numpy as np
 from ...performance.interference.prediction import Floats, Ints
 from ..mps.columns import Column, ItemTable
 from .customers import Customers
-from .exact_price import TypePrices
+from .exact_price import Looked, TypePrices
 from .master import Met, is_left
 from .ranked_sets import RankedSets
 
@@ -34,7 +34,7 @@ DEARER = 0.5
 LOOKED_AT = 400
 """Sets that were met before that are looked at in each turn."""
 
-JUDGED = 60
+JUDGED = 200
 """Sets whose batch sizes and shares are looked for together."""
 
 EVERY = 4
@@ -43,13 +43,11 @@ EVERY = 4
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A plan, or the first GPUs of one; arrays have shape (customer,)."""
+    """A plan."""
 
     columns: list[Column]
     dearer: Floats
-    """Prices for the next try."""
-    left: Ints
-    """How many have no place yet."""
+    """Prices for the next try, shape (customer,)."""
 
 
 class PlanBuilder:
@@ -62,7 +60,15 @@ class PlanBuilder:
         self._item = [dict(zip(one.customer.tolist(), one.item.tolist(), strict=True)) for one in customers.types]
         self._row = {gpu: {int(item): i for i, item in enumerate(table.numbers)} for gpu, table in self._tables.items()}
 
-    def build(self, price: Floats, met: Sequence[Met], deadline: float, *, least_left: float = 0.0) -> Built | None:
+    def build(
+        self,
+        price: Floats,
+        met: Sequence[Met],
+        deadline: float,
+        *,
+        about: float = ABOUT,
+        draw: np.random.Generator | None = None,
+    ) -> Built | None:
         """
         Returns a plan; None: there was no time.
 
@@ -72,24 +78,26 @@ class PlanBuilder:
             Shape (customer,), USD per hour.
         met
             Sets that were met before.
-        least_left
-            Part of the worth of all customers at which no GPU is filled any more.
+        about
+            Part of the best by which sets may be worth less that are taken with it.
+        draw
+            With which cells value services a little more or less, so that those that are alike find other sets;
+            None: as they are.
         """
         left = self._customers.wanted.astype(np.int64)
         columns: list[Column] = []
         dearer = price.copy()
         ranked = RankedSets(met, price, [one.usd_per_hour for one in self._customers.types])
-        hot: list[Ints | None] = [None] * len(self._types)
+        hot: list[Looked | None] = [None] * len(self._types)
         turn = 0
-        enough = least_left * float(price @ left)
-        while left.any() and price @ left >= enough:
+        while left.any():
             if time.monotonic() > deadline:
                 return None
             if turn % EVERY == 0:
                 hot = [None] * len(self._types)
-            fresh = self._fresh(price, left, hot)
-            taken = self._taken(price, left, [*fresh, *ranked.first(left, LOOKED_AT)])
-            taken = taken or self._taken(price, left, self._alone(left))
+            fresh = self._fresh(price, left, hot, draw)
+            taken = self._taken(price, left, [*fresh, *ranked.first(left, LOOKED_AT)], about)
+            taken = taken or self._taken(price, left, self._alone(left), about)
             for one, column in taken:
                 usd = self._customers.types[one[0]].usd_per_hour
                 columns.append(column)
@@ -101,7 +109,7 @@ class PlanBuilder:
             if not taken:
                 return None
             turn += 1
-        return Built(columns, dearer, left)
+        return Built(columns, dearer)
 
     def columns(self, price: Floats, met: Sequence[Met], most: int) -> list[Column]:
         """Returns the most valuable of some sets that fit a GPU, and all residents alone."""
@@ -129,7 +137,9 @@ class PlanBuilder:
     def _worth(self, one: Met, price_of: Sequence[float]) -> float:
         return sum(map(price_of.__getitem__, one[1])) / self._customers.types[one[0]].usd_per_hour
 
-    def _fresh(self, price: Floats, left: Ints, hot: list[Ints | None]) -> list[Met]:
+    def _fresh(
+        self, price: Floats, left: Ints, hot: list[Looked | None], draw: np.random.Generator | None
+    ) -> list[Met]:
         """Returns sets of the services that are left that the knapsacks meet, and these less a resident."""
         found: dict[Met, None] = {}
         for number, (one, prices) in enumerate(zip(self._customers.types, self._types, strict=True)):
@@ -137,7 +147,8 @@ class PlanBuilder:
             here = np.flatnonzero(rank < left[one.customer])
             if not here.size:
                 continue
-            sets, hot[number] = prices.sets_of(price[one.customer] / one.usd_per_hour, here, hot[number])
+            of_guests = price[one.customer] / one.usd_per_hour
+            sets, hot[number] = prices.sets_of(of_guests, here, hot[number], draw)
             for members in sets:
                 whole = tuple(sorted(one.customer[list(members)].tolist()))
                 found[number, whole] = None
@@ -145,7 +156,7 @@ class PlanBuilder:
                     found[number, whole[:i] + whole[i + 1 :]] = None
         return list(found)
 
-    def _taken(self, price: Floats, left: Ints, sets: Sequence[Met]) -> list[tuple[Met, Column]]:
+    def _taken(self, price: Floats, left: Ints, sets: Sequence[Met], about: float) -> list[tuple[Met, Column]]:
         """Returns the best sets that fit a GPU and share no service."""
         price_of, left_of = price.tolist(), left.tolist()
         worth_of = {one: self._worth(one, price_of) for one in sets}
@@ -154,12 +165,12 @@ class PlanBuilder:
         best = 0.0
         for begin in range(0, len(ranked), JUDGED):
             some = [one for one in ranked[begin : begin + JUDGED] if is_left(one, left_of)]
-            if best and begin > 0 and worth_of[ranked[begin]] < best * (1 - ABOUT):
+            if best and begin > 0 and worth_of[ranked[begin]] < best * (1 - about):
                 break
             self._judge(some)
             for one in some:
                 worth, column = worth_of[one], self._judged[one]
-                if column is None or (best and worth < best * (1 - ABOUT)) or not is_left(one, left_of):
+                if column is None or (best and worth < best * (1 - about)) or not is_left(one, left_of):
                     continue
                 best = best or worth
                 taken.append((one, column))

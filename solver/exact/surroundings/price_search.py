@@ -24,13 +24,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...allocation.allocated import MpsGpu
-from ...performance.interference.prediction import Floats, Ints
+from ...performance.interference.prediction import Floats
 from ...performance.resolve import ResolvedProblem
 from .cells import grid
-from .customers import Customers, OnType, restricted_to, totals_of
+from .customers import Customers, OnType, totals_of
 from .exact_price import Effort, TypePrices
 from .least_demands import least_demands
-from .master import Master, Met, is_left
+from .master import Master, Met
 from .smooth_prices import price_space
 
 EFFORT = Effort(distance=0.0005, partial=2_000, batches=20)
@@ -63,9 +63,6 @@ MOST_SETS = 100_000
 
 INNER = 4
 """Times that sets that are worth too much at the program's solution join it before prices go towards that."""
-
-INNER_TO_BUILD, WAY_TO_BUILD = 2, 0.6
-"""The same, and the part of the way to that, for prices that a plan is built at."""
 
 MANY = 500
 """Customers from which on prices are smooth at first."""
@@ -115,24 +112,6 @@ class PriceSearch:
         price = _first_prices(customers, cells)
         return cls(customers, [one.prices for one in cells], price, smooth=len(price) >= MANY)
 
-    def restricted_to(self, left: Ints) -> "PriceSearch":
-        """
-        Returns a search for the customers of whom some are left, shape (customer,), that begins at the best prices.
-
-        It knows the cells and sets of this one.
-        """
-        fewer, guests = restricted_to(self.customers, left)
-        types = [
-            one.restricted_to(rows, own.customer)
-            for one, rows, own in zip(self.types, guests, fewer.types, strict=True)
-        ]
-        smooth = self._master.space is not None and len(fewer.wanted) >= MANY
-        search = PriceSearch(fewer, types, self.centre[left > 0], smooth=smooth)
-        left_of, number = left.tolist(), (np.cumsum(left > 0) - 1).tolist()
-        kept = (one for one in self.met if is_left(one, left_of))
-        search._master.add([(of_type, tuple(number[i] for i in members)) for of_type, members in kept])
-        return search
-
     @property
     def met(self) -> list[Met]:
         """Possible sets that were met."""
@@ -143,19 +122,8 @@ class PriceSearch:
         useless = float(self.customers.wanted @ self._price) / self.bound * SAFE if self.bound else np.inf
         most, sets = self._priced(self._effort, useless, deadline)
         self._take(float(self.customers.wanted @ self._price) / most * SAFE, most)
-        self._step(sets, INNER, deadline)
+        self._step(sets, deadline)
         return self.bound
-
-    def go_to_build(self, deadline: float) -> None:
-        """
-        Takes as the centre better prices to build a plan at, of which nothing is proven.
-
-        They are on the way to those of the program over the sets that knapsacks and the program itself show.
-        """
-        most, sets = self._priced(replace(self._effort, batches=0), np.inf, deadline)
-        self.centre, self._way = self._price / most, WAY_TO_BUILD
-        self._step(sets, INNER_TO_BUILD, deadline)
-        self.centre = self._price
 
     def _priced(self, effort: Effort, useless: float, deadline: float) -> tuple[float, list[Met]]:
         """Returns an upper limit of what a GPU collects of its price, and sets that are worth nearly so much."""
@@ -183,11 +151,11 @@ class PriceSearch:
             batches = min(round(MORE * self._effort.batches), MOST_BATCHES)
             self._effort = replace(self._effort, batches=batches)
 
-    def _step(self, sets: list[Met], inner: int, deadline: float) -> None:
+    def _step(self, sets: list[Met], deadline: float) -> None:
         self._master.add(sets)
         self._master.keep(self.centre, MOST_SETS)
         found = self._master.best_prices(self.centre, self._box, deadline - time.monotonic())
-        for _ in range(inner):
+        for _ in range(INNER):
             if found is None or time.monotonic() > deadline or not self._master.add(self._dear_sets(found[0])):
                 break
             found = self._master.best_prices(self.centre, self._box, deadline - time.monotonic())

@@ -37,7 +37,7 @@ class Turns(SurroundingsSearch):
         if self.done.count("bound") in self.rises:
             self.bound *= 2
 
-    def _build(self, _deadline):
+    def _build(self, _deadline, _last_s=0.0):
         self.done.append("plan")
         return self.done.count("plan") in self.better
 
@@ -69,17 +69,17 @@ def test_a_rise_that_is_too_small_to_count_is_none(monkeypatch):
 class Next(SurroundingsSearch):
     """A search with a plan of 10 GPUs, some of which are proven; the bound may rise to what a limit proves."""
 
-    def __init__(self, proven, limit, dives):
+    def __init__(self, proven, limit, many):
         self.best = PlanAndBound((), 10.0, (proven, "before"))
         self._lattice = SimpleNamespace(next_cost=np.ceil)
         self._search = SimpleNamespace(limit=limit)
-        self._is_to_dive = dives
+        self._are_many = many
 
 
 @pytest.mark.parametrize("less_time", [True, False])
 @pytest.mark.parametrize("apart", [True, False])
-def test_dives_leave_the_bound_its_time_while_it_can_rise_and_other_plans_take_half(less_time, apart):
-    for dives, proven, limit, first in (
+def test_plans_of_many_leave_the_bound_its_time_while_it_can_rise_and_others_take_half(less_time, apart):
+    for many, proven, limit, first in (
         (True, 8.0, 8.5, apart),  # 9 can be proven
         (True, 9.0, 8.5, less_time),  # it is
         (True, 9.0, 9.0, less_time),
@@ -87,7 +87,7 @@ def test_dives_leave_the_bound_its_time_while_it_can_rise_and_other_plans_take_h
         (True, 8.0, 9.5, False),  # and then there is no cheaper plan
         (False, 10.0, 9.5, False),
     ):
-        assert Next(proven, limit, dives)._plans_first(less_time, apart) == first
+        assert Next(proven, limit, many)._plans_first(less_time, apart) == first
 
 
 class Takes(SurroundingsSearch):
