@@ -1,16 +1,14 @@
 """Which services are customers: those that are each one resident of one GPU, whichever type."""
 
-from collections import Counter
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from oracles import igniter_scalar
 from problems.igniter_instances import COEFFICIENTS, FLEET, GPU, MODELS
 from problems.instances import problem_of
 
 from sliceplan.solver.exact.mps.items import mps_items
-from sliceplan.solver.exact.surroundings.customers import customers_of, restricted_to
+from sliceplan.solver.exact.surroundings.customers import customers_of
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.performance.resolve import resolve
 
@@ -68,29 +66,6 @@ def test_a_service_is_a_customer_of_a_gpu_that_has_just_the_units_that_it_needs(
     for capacity, is_one in ((units - 1, False), (units, True), (units + 1, True)):
         on = replace(resolved, mps={gpu: replace(mps, capacity_units=capacity)})
         assert (customers_of(on, mps_items(on, parts=False)) is not None) == is_one
-
-
-@pytest.mark.parametrize("left", [[2, 1, 1], [1, 1, 1], [0, 1, 1], [2, 0, 1], [1, 0, 0]])
-def test_those_of_whom_some_are_left_keep_as_many_guests_as_are_left(left):
-    """Numbered anew in their order, on both GPU types; the guests are those that these had."""
-    second = {**SMALL, "rate_rps": 200}
-    fleet = [*FLEET, {**FLEET[0], "gpu": "T4"}]
-    found = customers(SMALL, SMALL, second, {**LARGE, "rate_rps": 50}, mps_rules="igniter", fleet=fleet)
-    assert found.wanted.tolist() == [2.0, 1.0, 1.0]
-    fewer, guests = restricted_to(found, np.array(left))
-    kept = [customer for customer in range(3) if left[customer]]
-    assert fewer.wanted.tolist() == [float(left[customer]) for customer in kept]
-    assert fewer.model.tolist() == [found.model[customer] for customer in kept]
-    assert len(fewer.types) == len(guests) == len(found.types) == 2
-    for one, own, rows in zip(found.types, fewer.types, guests, strict=True):
-        before, after = Counter(one.customer.tolist()), Counter(own.customer.tolist())
-        assert after == {
-            kept.index(customer): min(number, left[customer]) for customer, number in before.items() if left[customer]
-        }
-        assert [kept[customer] for customer in own.customer.tolist()] == one.customer[rows].tolist()
-        assert own.item.tolist() == one.item[rows].tolist()
-        assert (own.gpu, own.usd_per_hour) == (one.gpu, one.usd_per_hour)
-        assert own.guests.items == tuple(one.guests.items[row] for row in rows.tolist())
 
 
 def test_surroundings_need_services_that_share():
