@@ -230,7 +230,8 @@ class SurroundingsSearch:
         if built is None:
             return False
         self._corrected = built.dearer
-        self._dearer = built.dearer / self._search.centre
+        centre = self._search.centre
+        self._dearer = np.divide(built.dearer, centre, out=np.ones_like(centre), where=centre > 0)
         return self._take(built.columns)
 
     def _take(self, columns: Sequence[Column]) -> bool:

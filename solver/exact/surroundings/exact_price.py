@@ -233,8 +233,8 @@ class TypePrices:
         if known is None:
             known = self._looked_at(price, here)
         cells = self._cells.of(known.rows)
-        cells = replace(cells, units=cells.units[:, here], asked=cells.asked[:, :, here])
-        cells = replace(cells, multiplier=known.multiplier)
+        units, asked = cells.units[:, here], cells.asked[:, :, here]
+        cells = replace(cells, units=units, asked=asked, multiplier=known.multiplier)
         sets = most_valued(cells, price[here], self._capacity, draw)
         return [tuple(sorted(here[row[row >= 0]].tolist())) for row in sets if (row >= 0).any()], known
 
