@@ -11,6 +11,7 @@ from sliceplan.app.charts.service_colours import service_colours
 from sliceplan.app.charts.texts import letters_of, shortened
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.sharing_words import SHARING_WORDS
 
 WIDTH = 1160
 GAP = 14
@@ -107,9 +108,7 @@ def _free(block: Block) -> str:
 
 def _place(gpu: PlannedGpu) -> str:
     where = f"{gpu.id}, {gpu.node} GPU {gpu.index}" if gpu.node else gpu.id
-    if gpu.sharing == "cores":
-        return f"{where}, by cores"
-    return f"{where}, {gpu.sharing.upper()}" if gpu.sharing != "exclusive" else f"{where}, whole"
+    return f"{where}, {SHARING_WORDS[gpu.sharing]}"
 
 
 def _clipped(text: str, width: float) -> str:

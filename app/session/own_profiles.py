@@ -6,6 +6,7 @@ from sliceplan.app.profiles.estimating import sharing_for
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.tables.problem import typed, ways_in
 from sliceplan.solver.model.profile import Profile, merged
+from sliceplan.solver.wording.sharing_words import sharing_in_words
 
 from .problem_state import state
 from .session import Session
@@ -27,7 +28,9 @@ def use_estimates(session: Session, gpu: str, made: list[Profile]) -> None:
     own = tuple(merged([*session.tables.profiles, *made]).values())
     fleet = session.tables.fleet.copy()
     rows = fleet["gpu"] == gpu
-    fleet.loc[rows, "sharing"] = [", ".join(sharing_for(ways_in(text), made)) for text in fleet.loc[rows, "sharing"]]
+    fleet.loc[rows, "sharing"] = [
+        sharing_in_words(sharing_for(ways_in(text), made)) for text in fleet.loc[rows, "sharing"]
+    ]
     state(session, replace(session.tables, fleet=typed(fleet), profiles=own))
     session.editor += 1
 

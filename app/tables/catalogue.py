@@ -8,7 +8,9 @@ import pandas as pd
 from sliceplan.solver.model.hardware import Gpu
 from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.profile import Profile, merged
+from sliceplan.solver.model.sharing import Sharing
 from sliceplan.solver.performance.operating_points import operating_points
+from sliceplan.solver.wording.sharing_words import sharing_in_words
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class ModelFacts:
     gpu: str
     kind: str
     """measured, fitted or estimated."""
-    sharing: tuple[str, ...]
+    sharing: tuple[Sharing, ...]
     """The kinds of sharing for which it is known."""
     least_batch: int
     most_batch: int
@@ -60,9 +62,9 @@ def model_facts(profiles: Iterable[Profile]) -> tuple[ModelFacts, ...]:
         points = list(operating_points(profile).values())
         if not points:
             continue
-        mps = ("mps",) if profile.interference is not None else ()
-        mig = ("mig",) if profile.mig_points or profile.curves else ()
-        alone = ("exclusive",) if profile.interference is not None or profile.share_points else ()
+        mps: tuple[Sharing, ...] = ("mps",) if profile.interference is not None else ()
+        mig: tuple[Sharing, ...] = ("mig",) if profile.mig_points or profile.curves else ()
+        alone: tuple[Sharing, ...] = ("exclusive",) if profile.interference is not None or profile.share_points else ()
         found.append(
             ModelFacts(
                 profile.model,
@@ -84,7 +86,7 @@ def models_table(facts: Iterable[ModelFacts]) -> pd.DataFrame:
         {
             "model": one.model,
             "GPU type": one.gpu,
-            "for": ", ".join(one.sharing),
+            "for": sharing_in_words(one.sharing),
             "batch sizes": f"{one.least_batch} to {one.most_batch}",
             "latency of a batch, ms": f"{_ms(one.least_ms)} to {_ms(one.most_ms)}",
             "figures are": one.kind,

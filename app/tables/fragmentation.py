@@ -5,6 +5,7 @@ from collections import Counter
 import pandas as pd
 
 from sliceplan.solver.model.plan import Metrics, Plan
+from sliceplan.solver.wording.sharing_words import SHARING_WORDS
 
 
 def fragmentation_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFrame:
@@ -18,7 +19,7 @@ def fragmentation_table(plan: Plan, metrics: Metrics | None = None) -> pd.DataFr
     rows = [
         {
             "GPU": cut.id,
-            "sharing": sharing[cut.id],
+            "sharing": SHARING_WORDS[sharing[cut.id]],
             "could still be added": _addable(cut.addable) if sharing[cut.id] == "mig" else None,
             "free compute slices": cut.free_compute_slices,
             "free memory slices": cut.free_memory_slices,

@@ -11,6 +11,7 @@ from sliceplan.solver.differences.merging import Contest
 from sliceplan.solver.differences.plans import PlanDifference
 from sliceplan.solver.differences.wording import places, shown
 from sliceplan.solver.wording.axis_words import axis_in_words
+from sliceplan.solver.wording.sharing_words import words_for_names
 
 SAVED = "saved (UTC)"
 
@@ -94,8 +95,8 @@ def changes_table(changes: Iterable[Change]) -> pd.DataFrame:
         {
             "what": one.kind,
             "where": ".".join(one.path),
-            "before": "" if one.kind == "added" else shown(one.old),
-            "after": "" if one.kind == "removed" else shown(one.new),
+            "before": "" if one.kind == "added" else _cell(one, one.old),
+            "after": "" if one.kind == "removed" else _cell(one, one.new),
         }
         for one in changes
     ]
@@ -107,7 +108,7 @@ def contests_table(contests: Iterable[Contest]) -> pd.DataFrame:
     rows = [
         {
             "where": ".".join(one.path),
-            "before": "" if one.mine.kind == "added" else shown(one.mine.old),
+            "before": "" if one.mine.kind == "added" else _cell(one.mine, one.mine.old),
             "theirs": _outcome(one.theirs),
             "mine": _outcome(one.mine),
         }
@@ -146,5 +147,10 @@ def _origin(version: Version) -> str:
     return f"version {parent.number}" if same else f"copy of {parent}"
 
 
+def _cell(change: Change, value: object) -> str:
+    text = shown(value)
+    return words_for_names(text) if change.path[-1] == "sharing" else text
+
+
 def _outcome(change: Change) -> str:
-    return "removed" if change.kind == "removed" else shown(change.new)
+    return "removed" if change.kind == "removed" else _cell(change, change.new)

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sliceplan.solver.wording.sharing_words import words_for_names
+
 from .names import IN_FILES
 from .pasted import Table
 
@@ -26,7 +28,9 @@ LABELS: Mapping[Table, Mapping[str, Label]] = {
         "price_factor": Label(
             "Price factor", "what the price book's price is multiplied by, as for a reservation or spot: 0.6; empty: 1"
         ),
-        "sharing": Label("Divided by", "mig, mps, exclusive (one service a GPU), or several: mig, mps; a CPU: cores"),
+        "sharing": Label(
+            "Divided by", "MIG, MPS, whole GPU (one service a GPU), or several: MIG, MPS; a CPU: CPU cores"
+        ),
         "nodes": Label("Nodes", "named nodes and their GPUs, as gpu-node-1:4, gpu-node-2:4; empty: no nodes assigned"),
     },
     "workloads": {
@@ -153,6 +157,15 @@ SERVICE = re.compile(r"(?<![\w.'-])workload(s?)(?![\w.'\[-])")
 """What files call a service, where it is no part of a name or path."""
 
 
+WAY = re.compile(r"(?<![\w.'-])(mig|mps|exclusive)(?![\w.'-])")
+"""What files call a way of dividing a GPU, where it is neither quoted nor part of a name."""
+
+QUOTED_WAY = re.compile(r"'(mig|mps|exclusive|cores)'")
+"""The same where it is quoted as what would be right, behind `expected`."""
+
+EXPECTED = re.compile(r"expected .*")
+
+
 def texts_of(table: Table) -> dict[str, str]:
     """Returns what each column of a table is called."""
     return {name: label.text for name, label in LABELS[table].items()}
@@ -176,7 +189,8 @@ def in_words(text: str, table: Table | None = None) -> str:
             lambda found: columns[found[0]].text if found[0] in columns else found[0],
             text,
         )
-    text = SERVICE.sub(r"service\1", text)
+    text = WAY.sub(lambda found: words_for_names(found[0]), SERVICE.sub(r"service\1", text))
+    text = EXPECTED.sub(lambda right: QUOTED_WAY.sub(lambda way: words_for_names(way[1]), right[0]), text)
     return ONLY_OF_FILES.sub(lambda found: _called(found[0]), text)
 
 

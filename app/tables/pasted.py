@@ -11,6 +11,7 @@ from typing import Literal
 import pandas as pd
 
 from sliceplan.solver.formats.cells import as_written, no_formula
+from sliceplan.solver.wording.sharing_words import names_for_words
 
 from .names import IN_FILES, called_otherwise, told
 from .pasted_numbers import UnreadableNumberError, decimal_mark, number_of
@@ -256,7 +257,8 @@ def _row(
             except UnreadableNumberError as error:
                 wrong.append(f"{name} {error}")
         elif name in LISTS:
-            parts = [part for part in re.split(r"[,;|\s]+", cell.strip("[](){}")) if part]
+            listed = names_for_words(cell) if name == "sharing" else cell
+            parts = [part for part in re.split(r"[,;|\s]+", listed.strip("[](){}")) if part]
             values[name] = ", ".join(known.get(name, {}).get(part.casefold(), part) for part in parts)
         else:
             values[name] = known.get(name, {}).get(cell.casefold(), cell)

@@ -9,6 +9,7 @@ from sliceplan.solver.metrics.service_figures import ServiceFigures, kind_of
 from sliceplan.solver.model.plan import Plan, PlannedGpu
 from sliceplan.solver.model.prices import usd_per_hour_of
 from sliceplan.solver.model.problem import Problem
+from sliceplan.solver.wording.sharing_words import SHARING_WORDS
 from sliceplan.solver.wording.summary import missed_slos
 
 MOST_NAMED = 3
@@ -91,7 +92,7 @@ def gpu_table(problem: Problem, plan: Plan, gpus: Collection[PlannedGpu]) -> pd.
                 "GPU": gpu.id,
                 "node": gpu.node,
                 "index": gpu.index,
-                "sharing": gpu.sharing,
+                "sharing": SHARING_WORDS[gpu.sharing],
                 "partitions": " | ".join(kind_of(gpu, partition) for partition in gpu.partitions),
                 "services": ", ".join(
                     dict.fromkeys(served.workload for part in gpu.partitions for served in part.serves)

@@ -16,6 +16,7 @@ from sliceplan.solver.model.price_book import PriceBook
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sharing import Sharing
+from sliceplan.solver.wording.sharing_words import names_for_words, sharing_in_words, words_for_names
 from sliceplan.solver.wording.shown_names import shown_name, shown_names
 
 from .names import IN_FILES, named
@@ -55,7 +56,7 @@ def fleet_table(problem: Problem) -> pd.DataFrame:
             "count": entry.count,
             "price_per_hour": entry.price_per_hour,
             "price_factor": entry.price_factor,
-            "sharing": ", ".join(entry.sharing),
+            "sharing": sharing_in_words(entry.sharing),
             "nodes": ", ".join(f"{node.name}:{node.count}" for node in entry.nodes or ()),
         }
         for entry in problem.fleet
@@ -85,6 +86,7 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
     Returns a table with the column types that the editors keep, whatever its rows came from, and rows numbered from 0.
 
     A column of integers with a fraction in it becomes one of floats, which the problem's model then finds fault with.
+    Ways of dividing GPUs are in words, however they were written.
     """
     columns = {str(name): _typed_column(str(name), column) for name, column in frame.items()}
     return pd.DataFrame(columns, columns=list(frame.columns)).reset_index(drop=True)
@@ -93,7 +95,8 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
 def _typed_column(name: str, column: "pd.Series[Any]") -> "pd.Series[Any]":
     if name not in INTEGERS and name not in FLOATS:
         texts = column.astype("object")
-        return texts.where(texts.notna() & (texts != ""), None)
+        texts = texts.where(texts.notna() & (texts != ""), None)
+        return texts if name != "sharing" else texts.map(lambda text: text and words_for_names(str(text)))
     numbers = pd.to_numeric(column, errors="coerce").astype("float64")
     return numbers.astype("Int64") if name in INTEGERS and (numbers.dropna() % 1 == 0).all() else numbers
 
@@ -162,7 +165,7 @@ def _filled(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _fleet_entry(row: dict[str, Any]) -> dict[str, Any]:
-    if sharing := _parts(row.pop("sharing", "")):
+    if sharing := _parts(names_for_words(str(row.pop("sharing", "")))):
         row["sharing"] = sharing
     nodes = []
     for part in _parts(row.pop("nodes", "")):
@@ -173,7 +176,7 @@ def _fleet_entry(row: dict[str, Any]) -> dict[str, Any]:
 
 def ways_in(text: object) -> tuple[Sharing, ...]:
     """Returns the ways of dividing a GPU that a cell of the fleet states, those that there are; empty means MIG."""
-    parts = [] if text is None else _parts(text)
+    parts = [] if text is None else _parts(names_for_words(str(text)))
     return tuple(way for way in get_args(Sharing) if way in parts) or ("mig",)
 
 

@@ -14,6 +14,9 @@ from sliceplan.solver.model.profile import Profile
 from sliceplan.solver.model.sweep_report import FleetMix, SweepReport
 from sliceplan.solver.what_if.steps import description
 from sliceplan.solver.wording.axis_words import axis_in_words
+from sliceplan.solver.wording.sharing_words import sharing_in_words
+
+from .problem import ways_in
 
 
 def moved_table(moved: Sequence[Move]) -> pd.DataFrame:
@@ -78,7 +81,7 @@ def candidate_table(problem: Problem, profiles: Iterable[Profile]) -> pd.DataFra
                 "try": name in own,
                 "GPU": name,
                 "price per hour": price.usd_per_hour if price else None,
-                "sharing": ", ".join(entry.sharing),
+                "sharing": sharing_in_words(entry.sharing),
             }
         )
     return pd.DataFrame(rows).astype({"price per hour": "float64"})
@@ -94,14 +97,14 @@ def candidates(frame: pd.DataFrame, problem: Problem) -> list[FleetEntry]:
     entries = []
     for row in frame[frame["try"]].to_dict("records"):
         price = None if pd.isna(row["price per hour"]) else float(row["price per hour"])
-        entry = own.get(row["GPU"]) or FleetEntry(gpu=row["GPU"], sharing=row["sharing"].split(", "))
+        entry = own.get(row["GPU"]) or FleetEntry(gpu=row["GPU"], sharing=ways_in(row["sharing"]))
         known = price_of(entry, book)
         kept = known is not None and price == known.usd_per_hour
         paid = {
             "price_per_hour": entry.price_per_hour if kept else price,
             "price_factor": entry.price_factor if kept else None,
         }
-        data = {"gpu": row["GPU"], **paid, "sharing": row["sharing"].split(", ")}
+        data = {"gpu": row["GPU"], **paid, "sharing": entry.sharing}
         entries.append(parse_record(FleetEntry, data, row["GPU"]))
     return entries
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 import pytest
-from streamlit.testing.v1.element_tree import Element
+from streamlit.testing.v1.element_tree import Dataframe, Element
 from support.app_screens import press, screen, session_with, switch
 from support.html_reading import read
 
@@ -44,6 +44,10 @@ def inside(text):
     return INSIDE.findall(OF_CODE.sub("", text))
 
 
+NAME_OF_FILES = re.compile(r"(mig|mps|exclusive|cores)(, (mig|mps|exclusive|cores))*")
+"""A cell or a choice that says how GPUs are divided as files do."""
+
+
 SILENT = frozenset({"id", "element_id", "form_id", "spec", "config", "url", "data", "columns", "format"})
 """Fields of an element that nobody reads."""
 
@@ -65,13 +69,21 @@ def words_on(page):
     for element in page:
         if isinstance(element, Element):
             yield from texts_in(element.proto)
-            if element.type == "arrow_data_frame":
+            if isinstance(element, Dataframe):
                 yield from map(str, element.value.columns)
 
 
-@pytest.mark.parametrize("example", ["demo", "igniter"])
+def cells_on(page):
+    """Yields the texts in the cells of a screen's tables."""
+    for element in page:
+        if isinstance(element, Dataframe):
+            for _, column in element.value.items():
+                yield from (cell for cell in column if isinstance(cell, str))
+
+
+@pytest.mark.parametrize("example", ["demo", "igniter", "mixed"])
 def test_no_screen_has_a_word_of_the_inside(example):
-    page = press(screen("start", session_with(example)), "compare")
+    page = press(press(screen("start", session_with(example)), "solve"), "compare")
     session = page.session_state["session"]
     session.running = Answer(session.answer.problem, session.answer.plan)
     seen = 0
@@ -81,6 +93,8 @@ def test_no_screen_has_a_word_of_the_inside(example):
         for text in words_on(page):
             seen += len(text) > 0
             assert inside(text) == [], (name, text)
+        for text in (*words_on(page), *cells_on(page)):
+            assert not NAME_OF_FILES.fullmatch(text), (name, text)
     assert seen > 100
 
 
@@ -94,6 +108,7 @@ def test_no_dialog_has_a_word_of_the_inside(name, button):
     assert opened.total() > 3
     for text in opened:
         assert inside(text) == [], text
+        assert not NAME_OF_FILES.fullmatch(text), text
 
 
 @pytest.mark.parametrize("example", ["demo", "igniter"])
@@ -113,3 +128,4 @@ def test_no_report_has_a_word_of_the_inside(example):
     assert len(texts) > 50
     for text in texts:
         assert inside(text) == [], text
+        assert not NAME_OF_FILES.fullmatch(text.strip()), text

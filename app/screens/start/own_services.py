@@ -25,6 +25,7 @@ from sliceplan.app.widgets.texts import listed, literal, sentence
 from sliceplan.solver.model.errors import InputError
 from sliceplan.solver.model.problem import Problem, Settings
 from sliceplan.solver.model.promise import NEW_SETTINGS
+from sliceplan.solver.wording.sharing_words import SHARING_WORDS, sharing_in_words
 
 from .unknown_models import choose_for_unknown
 
@@ -128,7 +129,7 @@ def _offer_rows(
 ) -> None:
     """Offers to plan services on as many GPUs of a type as they take; or says what keeps them from it."""
     ways = sorted({way for one in known for way in one.sharing})
-    usual = "mig" if "mig" in ways else ", ".join(ways)
+    usual = SHARING_WORDS["mig"] if "mig" in ways else sharing_in_words(ways)
     fleet = typed(pd.DataFrame([{"gpu": gpu, "sharing": usual}], columns=list(FLEET_COLUMNS)))
     settings = {name: getattr(NEW_SETTINGS, name) for name in Settings.model_fields}
     problem, findings = stated(Tables(NAME, fleet, rows, settings, profiles=session.tables.profiles))

@@ -12,7 +12,7 @@ from sliceplan.app.session.problem_state import state
 from sliceplan.app.session.session import Session
 from sliceplan.app.tables.catalogue import ModelFacts, catalogue_table, free_name, model_facts, models_table, on_fleet
 from sliceplan.app.tables.labels import LABELS
-from sliceplan.app.tables.problem import typed
+from sliceplan.app.tables.problem import typed, ways_in
 from sliceplan.app.widgets.dialogs import dialog
 from sliceplan.app.widgets.memo import made_once
 from sliceplan.app.widgets.tables import show_table
@@ -22,6 +22,7 @@ from sliceplan.solver.model.prices import book_named
 from sliceplan.solver.model.problem import MOST_OF_LABEL, Sharing
 from sliceplan.solver.performance.latency_rules.execution import least_slo_ms
 from sliceplan.solver.performance.latency_rules.rules import part_of_slo
+from sliceplan.solver.wording.sharing_words import SHARING_WORDS, sharing_in_words
 
 
 @dialog("Add GPUs", width="medium")
@@ -45,7 +46,7 @@ def add_gpus(session: Session) -> None:
     facts = table[table["gpu"] == chosen].drop(columns="gpu").T.reset_index().astype(str)
     show_table(facts.set_axis(["fact", chosen], axis="columns"), "gpu_facts")
     if models:
-        st.caption(f"Profiled here: {', '.join(models)}; known for {', '.join(kinds)}.")
+        st.caption(f"Profiled here: {', '.join(models)}; known for {sharing_in_words(kinds)}.")
     else:
         st.warning("No model is profiled on this GPU type: nothing can be planned on it without profiles of your own.")
     count_at, price_at, sharing_at = st.columns(3)
@@ -72,6 +73,7 @@ def add_gpus(session: Session) -> None:
         "Divided by",
         get_args(Sharing),
         default=usual,
+        format_func=lambda way: SHARING_WORDS[way],
         key=f"gpu_sharing_{chosen}",
         help=LABELS["fleet"]["sharing"].meaning,
     )
@@ -84,7 +86,9 @@ def add_gpus(session: Session) -> None:
         st.caption(f"It needs {' and '.join(lacks)}.")
     if st.button("Add to the fleet", type="primary", disabled=bool(lacks), key="gpu_add"):
         _append(
-            session, "fleet", {"gpu": chosen, "count": count, "price_per_hour": price, "sharing": ", ".join(sharing)}
+            session,
+            "fleet",
+            {"gpu": chosen, "count": count, "price_per_hour": price, "sharing": sharing_in_words(sharing)},
         )
 
 
@@ -146,10 +150,7 @@ def _append(session: Session, table: str, row: Mapping[str, object]) -> None:
 def _fleet(session: Session) -> dict[str, Sequence[str]]:
     """Returns how each GPU type of the fleet may be divided."""
     rows = session.tables.fleet.dropna(subset=["gpu"])
-    return {
-        gpu: [part.strip() for part in (sharing or "mig").split(",")]
-        for gpu, sharing in zip(rows["gpu"], rows["sharing"], strict=True)
-    }
+    return {gpu: ways_in(sharing) for gpu, sharing in zip(rows["gpu"], rows["sharing"], strict=True)}
 
 
 def _facts(session: Session) -> tuple[ModelFacts, ...]:

@@ -34,7 +34,8 @@ from sliceplan.solver.model.base import LONGEST_NAME, NAME_PATTERN, Name
 from sliceplan.solver.model.catalogue import load_catalogue, load_cpus
 from sliceplan.solver.model.price_book import DEFAULT_BOOK, PriceBook, load_price_books
 from sliceplan.solver.model.prices import prices_of
-from sliceplan.solver.model.problem import MOST_OF_LABEL, FleetEntry, Sharing, Workload
+from sliceplan.solver.model.problem import MOST_OF_LABEL, FleetEntry, Workload
+from sliceplan.solver.wording.sharing_words import SHARING_WORDS
 
 NAME: FieldInfo = get_args(Name)[1]
 
@@ -232,7 +233,7 @@ def _fleet_types(frame: pd.DataFrame) -> dict[str, tuple[Any, dict[str, Any]]]:
     column = st.column_config
     return {
         "gpu": (column.SelectboxColumn, {"options": _options([*load_catalogue(), *load_cpus()], frame["gpu"])}),
-        "sharing": (column.TextColumn, {"validate": _list_of("|".join(get_args(Sharing)))}),
+        "sharing": (column.TextColumn, {"validate": _list_of("|".join([*SHARING_WORDS.values(), *SHARING_WORDS]))}),
         "nodes": (column.TextColumn, {"validate": _list_of(r"[A-Za-z0-9._-]+\s*:\s*\d+")}),
     }
 

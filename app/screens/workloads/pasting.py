@@ -26,7 +26,7 @@ from .beginning import show_findings
 from .marks import show_marks
 
 SAMPLES: Mapping[Table, str] = {
-    "fleet": "gpu\tcount\tprice\tsharing\nA100-80GB\t8\t3.43\tmig",
+    "fleet": "gpu\tcount\tprice\tdivided by\nA100-80GB\t8\t3.43\tMIG",
     "workloads": "service\tmodel\trps\tslo (ms)\nsearch\tresnet50\t120\t200",
 }
 

@@ -181,9 +181,9 @@ def test_services_that_miss_their_slo_are_outlined_and_counted():
 
 def test_fragmentation_of_a_mixed_fleet_has_what_each_kind_of_gpu_leaves():
     table = fragmentation_table(solve(example_problems()["mixed"])).set_index("sharing")
-    assert table.loc["mps", "free share (%)"] > 0
-    assert pd.isna(table.loc["mps", "free compute slices"])
-    assert table.loc["mig", "free compute slices"].notna().all()
+    assert table.loc["MPS", "free share (%)"] > 0
+    assert pd.isna(table.loc["MPS", "free compute slices"])
+    assert table.loc["MIG", "free compute slices"].notna().all()
     only_shares = fragmentation_table(solve(example_problems()["igniter"], "igniter"))
     assert "could still be added" not in only_shares.columns
 

@@ -16,6 +16,7 @@ from sliceplan.app.session.uploaded import uploaded_problem
 from sliceplan.app.store.records import VersionKey
 from sliceplan.app.tables.catalogue import catalogue_table, free_name, model_facts, models_table, on_fleet
 from sliceplan.app.tables.edits import with_edits
+from sliceplan.app.tables.labels import in_words
 from sliceplan.app.tables.matching import matching
 from sliceplan.app.tables.problem import MARK
 from sliceplan.app.widgets.actions import ask, solve_now
@@ -47,6 +48,22 @@ def test_edited_added_and_deleted_rows_keep_the_types_of_the_columns():
     assert frame.loc[0, "name"] == DEMO.workloads.loc[1, "name"]
     assert (frame.loc[6, "name"], frame.loc[6, "rate_rps"], frame.loc[6, "min_replicas"]) == ("new", 5.0, 2)
     assert pd.isna(frame.loc[6, "slo_ms"])
+
+
+def test_ways_of_dividing_are_in_words_and_typed_in_either_spelling():
+    for typed in ("mig, exclusive", "MIG, whole GPU", "mig,Whole GPU"):
+        fleet = with_edits(DEMO.fleet, edits(edited_rows={0: {"sharing": typed}}))
+        assert fleet.loc[0, "sharing"] == "MIG, whole GPU"
+        problem, _ = stated(replace(DEMO, fleet=fleet))
+        assert problem.fleet[0].sharing == ("mig", "exclusive")
+    unknown = with_edits(DEMO.fleet, edits(edited_rows={0: {"sharing": "MIG, halves"}}))
+    (finding,) = stated(replace(DEMO, fleet=unknown))[1]
+    assert in_words(finding.message, "fleet") == "is 'halves'; expected whole GPU, MIG, MPS or CPU cores"
+    said = "is 'mig'; no profile of it fits (T4 by exclusive, mps): mig needs points, cores points by cores"
+    assert (
+        in_words(said)
+        == "is 'mig'; no profile of it fits (T4 by whole GPU, MPS): MIG needs points, cores points by cores"
+    )
 
 
 def test_edits_of_some_rows_are_made_in_the_whole_table():

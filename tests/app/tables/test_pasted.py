@@ -57,7 +57,7 @@ def test_a_fleet_is_read_with_its_lists():
         "gpu": "A100-80GB",
         "count": 8,
         "price_per_hour": 3.43,
-        "sharing": "mig, mps",
+        "sharing": "MIG, MPS",
         "nodes": "n1:4, n2:4",
     }
 
