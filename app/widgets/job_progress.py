@@ -5,11 +5,13 @@ from typing import Any
 
 import streamlit as st
 
+from sliceplan.app.jobs.estimating import TRIAL_S as ESTIMATE_S
 from sliceplan.app.jobs.job import JobStatus, State
 from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
 from sliceplan.app.jobs.leaving_out import TRIAL_S
 from sliceplan.app.jobs.remedies import ALL_S
 from sliceplan.app.jobs.room_to_grow import MOST_S
+from sliceplan.app.jobs.simulating import runs_done
 from sliceplan.app.session.leading import draw_again, is_left
 from sliceplan.app.session.session import OpenJob, Result, Session
 from sliceplan.solver.model.problem import Problem
@@ -22,6 +24,9 @@ QUICK_S = 0.6
 """So long a click waits for its result, which then comes at once, without a word of progress."""
 
 POLL_S = 0.5
+
+WITHOUT_LIMIT = frozenset({"transition", "exchange", "report_steps"})
+"""Purposes of which nothing is known but the time that went by: a way is an answer only when all of it is there."""
 
 
 def begin(session: Session, purpose: str, job_id: str, problem: Problem, *, wait_s: float = QUICK_S) -> None:
@@ -91,7 +96,8 @@ def _watch(session: Session, drawn: _Drawn) -> None:
     jobs = shared_jobs()
     for purpose, job in session.open_jobs.items():
         status = jobs.status(job.id)
-        st.progress(status.done / max(status.of, 1), text=_words(status, purpose, job.problem))
+        done, of = parts_of(status)
+        st.progress(done / max(of, 1), text=_words(status, purpose, job.problem))
         if status.so_far is not None:
             st.caption(f"Best so far: {words_of(status.so_far)}.")
         offer_stop(session, purpose, f"cancel_{purpose}")
@@ -122,7 +128,8 @@ def value_of(session: Session, purpose: str) -> Any:
 
 def _words(status: JobStatus, purpose: str, problem: Problem) -> str:
     doing = status.progress or ("waits for its turn" if status.state is State.WAITING else "begins")
-    left = time_left(status, longest_s(purpose, problem))
+    no_limit = "; no time limit" if purpose in WITHOUT_LIMIT and status.state is State.RUNNING else ""
+    left = time_left(status, longest_s(purpose, problem)) or no_limit
     return f"{status.title}: {doing} ({status.seconds:.0f} s{left})"
 
 
@@ -133,17 +140,27 @@ def longest_s(purpose: str, problem: Problem) -> float | None:
         return limit_s
     if purpose in ("room_to_grow", "most_carried"):
         return min(MOST_S, limit_s)
+    if purpose == "one_gpu_less":  # of each GPU type: whom to leave out, and the plan without them
+        return 2 * min(TRIAL_S, limit_s) * len(problem.fleet)
+    if purpose == "estimates_for_what_is_left_out":
+        return min(ESTIMATE_S, limit_s) * len(problem.fleet)
     # The last trial may begin as the time ends.
     return ALL_S + min(TRIAL_S, limit_s) if purpose == "what_would_help" else None
 
 
 def time_left(status: JobStatus, most_s: float | None) -> str:
     """Returns how much longer a job takes, by its parts that are done or by its limit; empty: nothing is known."""
-    if 0 < status.done < status.of:
-        return f"; about {status.seconds * (status.of - status.done) / status.done:.0f} s more"
+    done, of = parts_of(status)
+    if 0 < done < of:
+        return f"; about {status.seconds * (of - done) / done:.0f} s more"
     if most_s is not None and status.state is State.RUNNING and status.seconds < most_s:
         return f"; at most {most_s - status.seconds:.0f} s more"
     return ""
+
+
+def parts_of(status: JobStatus) -> tuple[int, int]:
+    """Returns the parts of a job that are done, and all: of a simulation the runs that it reports."""
+    return runs_done(status.progress) or (status.done, status.of)
 
 
 def _cancel(job: OpenJob) -> None:

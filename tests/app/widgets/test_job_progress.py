@@ -7,9 +7,14 @@ from problems.shop import shop
 from streamlit.testing.v1 import AppTest
 
 from sliceplan.app.jobs.job import JobStatus, State
+from sliceplan.app.jobs.simulating import Traffic, runs_done, simulated
 from sliceplan.app.session.session import OpenJob
 from sliceplan.app.widgets import job_progress
 from sliceplan.app.widgets.job_progress import longest_s, time_left
+from sliceplan.solver import api
+from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.model.problem import FleetEntry
+from sliceplan.solver.runtime.progress import listening
 
 
 @pytest.mark.parametrize(
@@ -38,12 +43,48 @@ def test_the_time_left_is_told_by_parts_or_by_the_limit(state, done, of, seconds
         ("what_would_help", 30.0, 24.0),
         ("what_would_help", 1.0, 21.0),
         ("sweep", 30.0, None),
+        ("one_gpu_less", 30.0, 16.0),
+        ("one_gpu_less", 1.0, 4.0),
+        ("estimates_for_what_is_left_out", 30.0, 8.0),
     ],
 )
 def test_what_limits_a_job_is_known_by_its_purpose(purpose, limit_s, most_s):
     problem = shop()
+    problem = problem.model_copy(update={"fleet": (*problem.fleet, FleetEntry(gpu="L4", sharing=("mps",)))})
     problem = problem.model_copy(update={"settings": problem.settings.model_copy(update={"time_limit_s": limit_s})})
     assert longest_s(purpose, problem) == most_s
+
+
+def test_a_simulation_is_done_as_far_as_its_runs_are():
+    """What it really reports is read, and the last of it leaves no time."""
+    problem = example_problems()["demo"]
+    plan = api.solve(problem)
+    said = []
+    with listening(said.append):
+        simulated(problem, plan, Traffic(requests=1000))
+    parts = [runs_done(text) for text in said if text.startswith("simulating")]
+    assert parts
+    assert None not in parts
+    assert [done for done, _ in parts] == sorted({done for done, _ in parts})
+    assert parts[-1][0] == parts[-1][1]
+    status = JobStatus(
+        "id", "ann", "simulate", "demo", State.RUNNING, "simulating: 500 of 2,000 runs of services", 0, 1, 4.0, None
+    )
+    assert time_left(status, None) == "; about 12 s more"
+
+
+def test_a_transition_says_that_it_has_no_limit(monkeypatch):
+    status = JobStatus("1", "ann", "transition", "demo", State.RUNNING, "begins", 0, 1, 3.0, None)
+    monkeypatch.setattr(job_progress, "shared_jobs", lambda: SimpleNamespace(status=lambda _: status))
+    for name in ("nothing_is_shown", "is_better_known"):
+        monkeypatch.setattr(job_progress, name, lambda *_: False)
+    session = SimpleNamespace(open_jobs={"transition": OpenJob("1", shop())}, results={})
+
+    def page(session, show_under_way):
+        show_under_way(session)
+
+    app = AppTest.from_function(page, args=(session, job_progress.show_under_way)).run()
+    assert [one.proto.text for one in app.get("progress")] == ["demo: begins (3 s; no time limit)"]
 
 
 def test_no_press_is_lost_that_arrives_as_a_job_ends(monkeypatch):
