@@ -1,5 +1,6 @@
 """No word of the planners' inside stands on a screen, in a dialog or in a report, and a service has no other name."""
 
+import json
 import re
 from collections import Counter
 
@@ -47,6 +48,9 @@ def inside(text):
 NAME_OF_FILES = re.compile(r"(mig|mps|exclusive|cores)(, (mig|mps|exclusive|cores))*")
 """A cell or a choice that says how GPUs are divided as files do."""
 
+BARE_NAME = re.compile(r"(?<![\w.-])(mig|mps|exclusive)(?![\w.-])")
+"""The same within a text of a picture; cores are people's word too."""
+
 
 SILENT = frozenset({"id", "element_id", "form_id", "spec", "config", "url", "data", "columns", "format"})
 """Fields of an element that nobody reads."""
@@ -81,12 +85,27 @@ def cells_on(page):
                 yield from (cell for cell in column if isinstance(cell, str))
 
 
+def texts_of_pictures(page):
+    """Yields the texts in a screen's pictures: titles, axes, what is said where one points."""
+    for picture in page.get("plotly_chart"):
+        yield from strings_in(json.loads(picture.proto.spec))
+
+
+def strings_in(data):
+    """Yields the strings of JSON data."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict | list):
+        for one in data.values() if isinstance(data, dict) else data:
+            yield from strings_in(one)
+
+
 @pytest.mark.parametrize("example", ["demo", "igniter", "mixed"])
 def test_no_screen_has_a_word_of_the_inside(example):
     page = press(press(screen("start", session_with(example)), "solve"), "compare")
     session = page.session_state["session"]
     session.running = Answer(session.answer.problem, session.answer.plan)
-    seen = 0
+    seen = drawn = 0
     for name in SCREENS:
         switch(page, name)
         assert not page.exception, name
@@ -95,7 +114,11 @@ def test_no_screen_has_a_word_of_the_inside(example):
             assert inside(text) == [], (name, text)
         for text in (*words_on(page), *cells_on(page)):
             assert not NAME_OF_FILES.fullmatch(text), (name, text)
+        for text in texts_of_pictures(page):
+            drawn += 1
+            assert not BARE_NAME.search(text), (name, text)
     assert seen > 100
+    assert drawn > 100
 
 
 @pytest.mark.parametrize(("name", "button"), [(name, button) for name, keys in DIALOGS.items() for button in keys])
