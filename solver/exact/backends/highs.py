@@ -37,7 +37,7 @@ def run_highs(
     presolve
         Whether the program is made smaller first: of one of a few dense rows that takes more than the search.
     start
-        A known solution, as found: its integers may be off by rounding.
+        A known solution, as found: it may be off by rounding.
     """
     parameters = mathopt.SolveParameters(
         time_limit=timedelta(seconds=at_most_left(time_limit_s)),
@@ -48,8 +48,9 @@ def run_highs(
         presolve=None if presolve else mathopt.Emphasis.OFF,
         highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
     )
-    # HiGHS ends with an error, not without the hint, where an integer of it is off by 1e-7, as its own solutions are.
-    known = {one: round(value) if one.integer else value for one, value in (start or {}).items()}
+    # HiGHS ends with an error, not without the hint, where an integer of it is off by 1e-7, or a value beyond its bound,
+    # as in its own solutions.
+    known = {one: _within(one, round(value) if one.integer else value) for one, value in (start or {}).items()}
     hints = [mathopt.SolutionHint(variable_values=known)] if known else []
     return mathopt.solve(
         model,
@@ -57,6 +58,11 @@ def run_highs(
         params=parameters,
         model_params=mathopt.ModelSolveParameters(solution_hints=hints),
     )
+
+
+def _within(variable: mathopt.Variable, value: float) -> float:
+    low, high = float(variable.lower_bound), float(variable.upper_bound)
+    return min(max(value, low), high)
 
 
 End = Literal["optimal", "time_limit", "infeasible"]
