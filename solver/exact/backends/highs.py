@@ -48,8 +48,8 @@ def run_highs(
         presolve=None if presolve else mathopt.Emphasis.OFF,
         highs=highs_pb2.HighsOptionsProto(string_options={"parallel": "off"}),
     )
-    # HiGHS ends with an error, not without the hint, where an integer of it is off by 1e-7, or a value beyond its bound,
-    # as in its own solutions.
+    # HiGHS ends with an error, not without the hint, where an integer of it is off by 1e-7, or a value is beyond its
+    # bound, as in its own solutions.
     known = {one: _within(one, round(value) if one.integer else value) for one, value in (start or {}).items()}
     hints = [mathopt.SolutionHint(variable_values=known)] if known else []
     return mathopt.solve(
