@@ -8,15 +8,13 @@ of 2,000 partitions, which whoever moves a slider waits for. Columns are few obj
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any
 
-from .base import Record, records_of, set_given
+from .base import Record, given_of, records_of, set_given
 
 LONG = 32
 """Records from which a list travels as columns; of fewer there is nothing to gain."""
-
-_set_of = attrgetter("__pydantic_fields_set__")
 
 
 class ListsInColumns(Record):
@@ -63,7 +61,7 @@ def _columns(records: Sequence[Record]) -> Columns | None:
         return None
     values = list(map(vars, records))
     columns = {name: _lists(list(map(itemgetter(name), values))) for name in kind.model_fields}
-    sets = list(map(_set_of, records))
+    sets = list(map(given_of, records))
     # Most records share one set, and comparing thousands would take longer than all else here.
     of_object = {id(one): frozenset(one) for one in {id(one): one for one in sets}.values()}
     given = tuple(set(of_object.values()))

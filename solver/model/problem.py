@@ -101,6 +101,15 @@ def _seen_as_written(label: str) -> str:
 
 Label = Annotated[str, Field(min_length=1, max_length=MOST_OF_LABEL), AfterValidator(_seen_as_written)]
 
+Labels = Annotated[
+    dict[Name, Label],
+    Field(
+        exclude_if=lambda labels: not labels,
+        description="service -> what people call it, where that is not its name; absent: none has a label",
+    ),
+]
+"""What reports say beside the names that they hold."""
+
 
 class NodeGpus(Record):
     """A node of the fleet and its GPUs of one type."""

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from .base import Name, Record, ServiceName
-from .problem import Label
+from .base import Record, ServiceName
+from .problem import Labels
 
 
 class ReplanReport(Record):
@@ -22,8 +22,4 @@ class ReplanReport(Record):
         ge=0, description="proven: nothing is below it; null: nothing was proven"
     )
     proven: bool = Field(description="no plan has a lower total under the same limit on moves")
-    labels: dict[Name, Label] = Field(
-        default_factory=dict,
-        exclude_if=lambda labels: not labels,
-        description="service -> what people call it, where that is not its name; absent: none has a label",
-    )
+    labels: Labels = Field(default_factory=dict)

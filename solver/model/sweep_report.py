@@ -4,12 +4,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from .base import Name, Record, ServiceKey, ServiceName, ServiceText
+from .base import Record, ServiceKey, ServiceName, ServiceText
 from .judged import objective_of
 from .objective import COST, Objective
 from .plan import Prices, ProblemReference
 from .price_book import GpuPrice
-from .problem import Label, Weights
+from .problem import Labels, Weights
 
 AxisKind = Literal["rate", "slo", "price", "count", "headroom"]
 
@@ -96,11 +96,7 @@ class SweepReport(Record):
     weights: Weights | None = Field(
         default=None, description="objective capacity: what a request/s counts; null: the objective is cost"
     )
-    labels: dict[Name, Label] = Field(
-        default_factory=dict,
-        exclude_if=lambda labels: not labels,
-        description="service -> what people call it, where that is not its name; absent: none has a label",
-    )
+    labels: Labels = Field(default_factory=dict)
 
     @property
     def objective(self) -> Objective:

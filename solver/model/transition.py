@@ -6,7 +6,7 @@ from pydantic import Field
 
 from .base import Name, Record, ServiceKey, ServiceName
 from .plan import ProblemReference
-from .problem import Label, Sharing
+from .problem import Labels, Sharing
 
 StepKind = Literal["change_mode", "create", "start", "redirect", "drain", "stop", "destroy", "repin"]
 """
@@ -137,9 +137,8 @@ class Transition(Record):
     durations: Durations
     gpus: tuple[TransitionGpu, ...]
     steps: tuple[TransitionStep, ...]
-    labels: dict[Name, Label] = Field(
+    labels: Labels = Field(
         default_factory=dict,
-        exclude_if=lambda labels: not labels,
         description="service -> what people call it, where that is not its name: the new plan's labels, and the old "
         "plan's for services that go; absent: none has one",
     )

@@ -91,7 +91,7 @@ def listed_covers(demands: Demands, price: Floats, slack: Floats) -> ListedCover
         covers = cheapest_covers(demands.of(rows), price, slack[rows])
         unlisted.append(places[covers.unlisted])
         known = np.append(known, places)
-        alike = _with_sets(alike, covers)
+        alike = cover_groups(covers) if alike is None else _with_sets(alike, covers)
         by_place = np.argsort(known)
         place, group = known[by_place], alike.group[by_place]
         alone = np.isin(place, np.concatenate(unlisted))
@@ -107,12 +107,10 @@ def listed_covers(demands: Demands, price: Floats, slack: Floats) -> ListedCover
     return _alone_where_unlisted(demands, covers_of, np.sort(order[np.concatenate(unlisted)]))
 
 
-def _with_sets(known: CoverGroups | None, covers: Covers) -> CoverGroups:
+def _with_sets(known: CoverGroups, covers: Covers) -> CoverGroups:
     """Returns the groups of workloads known and of others behind them; only one set of each known group is compared."""
     first = covers.first()
     number = np.diff(np.append(first, len(covers.workload)))
-    if known is None:
-        return grouped_sets(covers.counts, first, number, np.arange(len(first)))
     return grouped_sets(
         np.vstack([known.counts, covers.counts]),
         np.concatenate([known.first, len(known.counts) + first]),

@@ -120,8 +120,9 @@ class SurroundingsSearch:
         self._corrected = self._search.centre
         self._built_at = 0.0
         self._are_many = float(customers.wanted.sum()) > FEW
-        self._built = 0
+        self._plans = 0
         self._dearer = np.ones(len(customers.wanted))
+        """How many times their prices services have by what the last plan corrected."""
         self._failed_at = np.inf
 
     def run(self, deadline: float) -> None:
@@ -224,8 +225,8 @@ class SurroundingsSearch:
         about, draw = ABOUT, None
         if self._are_many:
             is_fine = 0 < TIME_TO_BE_FINE * last_s < deadline - time.monotonic()
-            about, draw = FINE if is_fine else HASTY, np.random.default_rng(self._built)
-            self._built += 1
+            about, draw = FINE if is_fine else HASTY, np.random.default_rng(self._plans)
+            self._plans += 1
         built = self._builder.build(self._corrected, self._search.met, deadline, about=about, draw=draw)
         if built is None:
             return False

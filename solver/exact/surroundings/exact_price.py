@@ -232,9 +232,7 @@ class TypePrices:
         """
         if known is None:
             known = self._looked_at(price, here)
-        cells = self._cells.of(known.rows)
-        units, asked = cells.units[:, here], cells.asked[:, :, here]
-        cells = replace(cells, units=units, asked=asked, multiplier=known.multiplier)
+        cells = replace(self._of(known.rows, here), multiplier=known.multiplier)
         sets = most_valued(cells, price[here], self._capacity, draw)
         return [tuple(sorted(here[row[row >= 0]].tolist())) for row in sets if (row >= 0).any()], known
 
@@ -244,11 +242,14 @@ class TypePrices:
         ranked = self._cells.residents[order]
         of_each = np.concatenate([order[ranked == number][:OF_EACH] for number in np.unique(ranked)])
         rows = np.unique(np.concatenate([order[:BATCH], of_each]))
-        cells = self._cells.of(rows)
-        cells = replace(cells, units=cells.units[:, here], asked=cells.asked[:, :, here])
-        found = collected(cells, price[here], self._capacity, target=0.9, steps=1)
+        found = collected(self._of(rows, here), price[here], self._capacity, target=0.9, steps=1)
         best = np.argsort(-found.most, kind="stable")[:GROWN_FROM]
         return Looked(rows[best], found.multiplier[best])
+
+    def _of(self, rows: Ints, here: Ints) -> Cells:
+        """Returns some of the cells, with some of the guests."""
+        cells = self._cells.of(rows)
+        return replace(cells, units=cells.units[:, here], asked=cells.asked[:, :, here])
 
     def dear_sets(self, price: Floats) -> list[tuple[int, ...]]:
         """
