@@ -35,6 +35,7 @@ def ended_by(reason, *, solved):
     def run_highs(*arguments, **options):
         result = real(*arguments, **options)
         return SimpleNamespace(
+            gscip_specific_output=None,
             termination=SimpleNamespace(
                 reason=reason, detail="", objective_bounds=SimpleNamespace(dual_bound=-np.inf, primal_bound=np.inf)
             ),

@@ -14,7 +14,7 @@ from ortools.math_opt.python import mathopt
 from ...performance.interference.prediction import Floats
 from ...runtime.deadline import at_most_left
 from .array_program import program_of
-from .highs import run_highs
+from .highs import ENDED_WITH_ERROR, run_highs
 from .sparse_rows import SparseRows
 
 LIMITED = (mathopt.TerminationReason.FEASIBLE, mathopt.TerminationReason.NO_SOLUTION_FOUND)
@@ -84,5 +84,5 @@ def _by_highs(model: mathopt.Model, time_limit_s: float) -> mathopt.SolveResult 
     """Returns what HiGHS says; None: it does not know."""
     try:
         return run_highs(model, time_limit_s, absolute_gap=None)
-    except (RuntimeError, AttributeError):  # the latter from MathOpt, which does not find the error's code
+    except ENDED_WITH_ERROR:
         return None

@@ -22,7 +22,7 @@ from ortools.math_opt.python import mathopt
 
 from ...performance.interference.prediction import Floats
 from ...performance.turns.turn_rule import TurnRule
-from ..backends.highs import End, end_of, run_highs
+from ..backends.highs import End, end_of, run_highs, solver_text
 from ..cost_lattice import CostLattice, lattice_of
 from ..met_rates import solved_with_rates_met
 from .bound import Share, cost_bound, greatest_alone_rps
@@ -131,7 +131,7 @@ def solve_turns(
     solve = partial(run_highs, built.model, time_limit_s, absolute_gap=lattice.absolute_gap, gap=gap)
     result = solved_with_rates_met(built.model, built.rates, solve)
     end = end_of(result)
-    found = f"HiGHS through MathOpt: {result.termination.reason.name.lower()}"
+    found = solver_text(result)
     if not result.has_primal_feasible_solution():
         least = inf if end == "infeasible" else bound
         return TurnsAnswer(None, None, bound, least, end, found)

@@ -101,6 +101,7 @@ def test_a_search_that_ended_early_proves_what_its_dual_bound_says_and_no_more(m
         bounds = SimpleNamespace(dual_bound=-np.inf, primal_bound=np.inf)
         ending = SimpleNamespace(reason=mathopt.TerminationReason.FEASIBLE, detail="", objective_bounds=bounds)
         return SimpleNamespace(
+            gscip_specific_output=None,
             termination=ending,
             has_primal_feasible_solution=lambda: True,
             variable_values=result.variable_values,
