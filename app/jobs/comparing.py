@@ -16,9 +16,17 @@ SEARCH_S = 5.0
 
 
 def compared(
-    problem: Problem, profiles: Sequence[Profile], planners: Sequence[str] | None, time_limit_s: float | None
+    problem: Problem,
+    profiles: Sequence[Profile],
+    planners: Sequence[str] | None,
+    time_limit_s: float | None,
+    at_hand: Sequence[Plan] = (),
 ) -> Comparison:
-    """Returns the answers of all planners that know the problem's fleet; each row is told as it comes."""
+    """
+    Returns the answers of all planners that know the problem's fleet; each row is told as it comes.
+
+    `at_hand`: plans that are there already.
+    """
     from sliceplan.solver import api
     from sliceplan.solver.runtime.progress import report, watcher
 
@@ -37,4 +45,12 @@ def compared(
 
     # Who says how long is answered as they say.
     search_s = SEARCH_S if time_limit_s is None else math.inf
-    return api.compare(problem, names, profiles=profiles, time_limit_s=time_limit_s, search_s=search_s, on_row=show)
+    return api.compare(
+        problem,
+        names,
+        profiles=profiles,
+        time_limit_s=time_limit_s,
+        search_s=search_s,
+        at_hand=at_hand,
+        on_row=show,
+    )

@@ -97,15 +97,17 @@ class Jobs:
         profiles: Sequence[Profile],
         planners: Sequence[str] | None = None,
         time_limit_s: float | None = None,
+        at_hand: Sequence[Plan] = (),
     ) -> str:
         """
         Returns the id of a job whose result is the Comparison of all planners that know the problem's fleet.
 
-        `planners`: only these of them. `time_limit_s`: for each planner; None: the problem's own.
+        `planners`: only these of them. `time_limit_s`: for each planner; None: the problem's own. `at_hand`: plans that
+        are there already, of planners that do not run then.
         """
         used = used_profiles(problem, profiles)
         title = f"{problem.name} by {'all' if planners is None else len(planners)} planners"
-        return self.submit(user, "compare", title, compared, problem, used, planners, time_limit_s)
+        return self.submit(user, "compare", title, compared, problem, used, planners, time_limit_s, at_hand)
 
     def submit(self, user: str, kind: str, title: str, function: Callable[..., Any], *arguments: Any) -> str:
         """Returns the id of a job that has a worker process call a function; its result is what that returns."""

@@ -1,6 +1,7 @@
 """What can be done from every screen: solve, and compare the planners."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import streamlit as st
 
@@ -10,12 +11,12 @@ from sliceplan.app.profiles.left_out import left_out_in_words
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Answer, Result, Session
 from sliceplan.solver.comparison.rows import Comparison
-from sliceplan.solver.model.plan import Status
+from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.proving import proving_planner
 from sliceplan.solver.wording.summary import plan_summary
 
-from .comparing import compare_now
+from .comparing import FIRST, compare_now
 from .job_progress import begin, show_under_way
 from .texts import literal
 
@@ -111,14 +112,27 @@ def solve_now(session: Session, problem: Problem) -> None:
 
 
 def _take_exact(session: Session) -> None:
-    """A comparison may have the proven plan too; it is the answer if it is later than the one that there is."""
+    """
+    A comparison may have the proven plan too; it is the answer if it is later than the one that there is.
+
+    One that began by itself searched for a moment only: its plan is an answer where it is proven and there was none.
+    """
     compared = session.comparison
     if compared is None:
         return
     problem, comparison = compared
     if TAKEN.of(session) is comparison:
         return
+    first = FIRST.of(session)
+    if first is not None and first.plan is not None:
+        comparison = _with_plan(comparison, first.plan)
+        session.results["compare"] = replace(session.results["compare"], value=comparison)
     TAKEN.keep(session, comparison)
     plan = next((plan for plan in comparison.plans if plan.planner == proving_planner(problem)), None)
-    if plan is not None:
+    if plan is not None and (first is None or (first.plan is None and plan.status is Status.OPTIMAL)):
         session.results["solve"] = Result(problem, plan)
+
+
+def _with_plan(comparison: Comparison, plan: Plan) -> Comparison:
+    """Returns a comparison with the very plan of which a worker gave back a copy: what was asked of it stays so."""
+    return replace(comparison, rows=tuple(plan if row == plan else row for row in comparison.rows))

@@ -1,11 +1,14 @@
 """Beginning a comparison with what was chosen: which planners, and how long each may search."""
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from sliceplan.app.jobs.jobs import list_planners, shared_jobs
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.session import Session
+from sliceplan.solver.model.plan import Plan, ProblemReference
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.planners.facts import PlannerFacts
 
@@ -14,6 +17,19 @@ from .job_progress import begin
 PLANNERS = Kept[tuple[str, ...] | None]("compare.planners")
 LIMIT = Kept[float | None]("compare.time_limit_s")
 """Where the session keeps what was chosen; missing or None: all planners, the problem's own limit."""
+
+FIRST = Kept["FirstLook"]("compare.first")
+"""Where the session keeps what was compared last, if nobody pressed for it."""
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """What a comparison that began by itself answers."""
+
+    problem: ProblemReference
+    plan: Plan | None
+    """That was at hand, and is the row of its planner; None: there was none."""
+
 
 WAIT_S = 60.0
 
@@ -36,6 +52,7 @@ def known_planners() -> tuple[PlannerFacts, ...]:
 
 def compare_now(session: Session, problem: Problem) -> None:
     """Begins to put the chosen planners side by side."""
+    FIRST.forget(session)
     chosen: tuple[str, ...] | None = PLANNERS.of(session)
     job = shared_jobs().submit_compare(
         session.user,

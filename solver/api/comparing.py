@@ -8,6 +8,8 @@ from ..allocation.assembly import UNKNOWN_BOUND
 from ..comparison.disputes import Dispute, disputes, without_claim
 from ..comparison.rows import Comparison as Comparison
 from ..comparison.rows import Row, failure
+from ..model.digest import reference
+from ..model.errors import Finding, InputError
 from ..model.objective import COST
 from ..model.plan import Bound, Plan
 from ..model.problem import Problem
@@ -30,6 +32,7 @@ def compare(
     time_limit_s: float | None = None,
     gap: float | None = None,
     search_s: float = inf,
+    at_hand: Sequence[Plan] = (),
     on_row: Callable[[Row], None] | None = None,
     source: str | None = None,
 ) -> Comparison:
@@ -37,7 +40,7 @@ def compare(
     Returns the answers of several planners and the best bound that stands; arguments as for `solve`.
 
     A planner that ends in an error is a row that says so, and the others stand. InputError is raised for what is wrong
-    with the problem, or with the names.
+    with the problem, with the names, or with a plan at hand that answers another problem.
 
     Parameters
     ----------
@@ -47,12 +50,14 @@ def compare(
         For each planner.
     search_s
         At most for a planner whose search has no end of its own.
+    at_hand
+        Plans of this problem that `solve` returned: rows of their planners, which are not run again.
     on_row
         Called with each planner's answer, or its failure, as it is ready.
     """
     chosen = [registry.planner_named(name) for name in dict.fromkeys(planners or planners_for(problem))]
     task = task_of(problem, profiles, time_limit_s, source, gap)
-    rows = _rows(task, chosen, search_s, on_row)
+    rows = _rows(task, chosen, search_s, _by_planner(task, at_hand), on_row)
     comparable = [row for row in rows if isinstance(row, Plan)]
     if problem.settings.mps_rules != "free":
         own = {planner.name for planner in chosen if planner.own_batches}
@@ -74,14 +79,37 @@ def compare(
     )
 
 
-def _rows(task: Task, planners: Sequence[Planner], search_s: float, on_row: Callable[[Row], None] | None) -> list[Row]:
+def _by_planner(task: Task, at_hand: Sequence[Plan]) -> Mapping[str, Plan]:
+    asked = reference(task.resolved.problem)
+    wrong = [
+        Finding(
+            plan.problem.name,
+            f"plan of {plan.planner}",
+            f"answers another problem than {asked.name}, or another state of it; solve this one, or leave it out",
+        )
+        for plan in at_hand
+        if plan.problem.sha256 != asked.sha256
+    ]
+    if wrong:
+        raise InputError(wrong)
+    return {plan.planner: plan for plan in at_hand}
+
+
+def _rows(
+    task: Task,
+    planners: Sequence[Planner],
+    search_s: float,
+    at_hand: Mapping[str, Plan],
+    on_row: Callable[[Row], None] | None,
+) -> list[Row]:
     """Returns the planners' answers, up to the one in which the search was interrupted."""
     rows: list[Row] = []
     for planner in planners:
-        rows.append(_row(task.anew(search_s if planner.searches_on else inf), planner))
+        known = at_hand.get(planner.name)
+        rows.append(known or _row(task.anew(search_s if planner.searches_on else inf), planner))
         if on_row is not None:
             on_row(rows[-1])
-        if isinstance(rows[-1], Plan) and rows[-1].search.stopped == StopReason.INTERRUPTED:
+        if known is None and isinstance(rows[-1], Plan) and rows[-1].search.stopped == StopReason.INTERRUPTED:
             break
     return rows
 

@@ -18,7 +18,16 @@ def planners_for(problem: Problem) -> tuple[str, ...]:
 def planner_facts() -> tuple[PlannerFacts, ...]:
     """Returns what is said of every planner, the exact ones first."""
     return tuple(
-        PlannerFacts(name, one.source, one.sharing, one.own_model, one.keeps_spares, one.takes_turns, one.objectives)
+        PlannerFacts(
+            name,
+            one.source,
+            one.sharing,
+            one.own_model,
+            one.keeps_spares,
+            one.takes_turns,
+            one.objectives,
+            one.searches_on,
+        )
         for name, one in registry.planners().items()
     )
 

@@ -22,6 +22,8 @@ class PlannerFacts:
     """Whether it lets services take turns, and plans no problem that forbids it."""
     objectives: tuple[ObjectiveName, ...] = ("cost", "capacity")
     """Of which problems it plans."""
+    searches_on: bool = False
+    """Whether its search has no end of its own, so that it takes all the time that it is given."""
 
     def plans(self, problem: Problem) -> bool:
         """Tells whether it plans what a problem asks for: kinds of sharing, free partitions, turns or none."""

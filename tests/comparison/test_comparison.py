@@ -103,6 +103,25 @@ def test_a_planner_is_compared_once_however_often_it_is_named():
     assert [row.planner for row in compare(DEMO, ["exact", "parvagpu", "exact"]).rows] == ["exact", "parvagpu"]
 
 
+def test_a_plan_at_hand_is_its_planners_row_and_bounds_the_others_without_being_looked_for_again(stub):
+    plan, seen = solve(DEMO).model_copy(update={"planner": "stub"}), []
+    stub(RuntimeError("it ran"))
+    compared = compare(DEMO, ["stub", "parvagpu"], at_hand=[plan], on_row=seen.append)
+    assert compared.rows[0] is seen[0] is plan
+    assert compared.bound == plan.bound
+    assert compared.gap_to_bound(compared.plans[1]) > 0
+    (failed,) = compare(DEMO, ["stub"]).failures
+    assert "it ran" in failed.message
+    with pytest.raises(InputError, match="plan of stub answers another problem than igniter"):
+        compare(IGNITER, ["exact", "ffd"], at_hand=[plan])
+
+
+def test_a_plan_at_hand_whose_bound_another_plan_contradicts_is_disputed():
+    plan = solve(DEMO)
+    dear = claiming(solve(DEMO, "parvagpu"), 13.72, planner="best-split")
+    assert set(compare(DEMO, ["best-split", "exact"], at_hand=[dear, plan]).disputes) == {"best-split"}
+
+
 def test_a_plan_with_a_wrong_cost_is_not_returned(stub):
     plan = solve(DEMO, "parvagpu")
     stub(plan.model_copy(update={"planner": "stub", "cost_per_hour": plan.cost_per_hour * 0.5}))

@@ -36,6 +36,7 @@ from sliceplan.solver.planners.facts import PlannerFacts
 from sliceplan.solver.wording.reasons import shared_reasons
 from sliceplan.solver.wording.summary import missed_slos, plan_summary
 
+from .first_look import begin_first_look, offer_the_rest
 from .learned import show_learned
 from .on_cores import show_on_cores
 from .rows_so_far import show_rows_so_far
@@ -63,8 +64,12 @@ def show(session: Session) -> None:
     )
     with planners_tab:
         facts = _choose(session)
+        if begin_first_look(session, facts):
+            st.rerun()  # the sidebar was drawn before there was this job to watch, or its answer
         if "compare" in session.open_jobs:
             show_rows_so_far(session)
+        elif session.comparison is None and "solve" in session.open_jobs:
+            st.info("The planners are put side by side as soon as the plan that is looked for is here.")
         elif session.comparison is None:
             offer_compare(
                 session,
@@ -134,6 +139,7 @@ def _show_comparison(session: Session, problem: Problem, compared: Comparison, f
     differences = made_once("compare.differences", (exact,), lambda: _differences(seen, exact))
     bound = compared.bound.cost_per_hour
     st.header(literal(_proven(compared)))
+    offer_the_rest(session, problem, compared, facts)
     _show_trouble(compared)
     if compared.not_run:
         st.warning(f"Ended before their turn: {', '.join(compared.not_run)}.")

@@ -15,12 +15,13 @@ from sliceplan.app.charts.service_costs import MOST, service_cost_chart
 from sliceplan.app.jobs.comparing import compared as compared_in_a_worker
 from sliceplan.app.jobs.job import Job, State
 from sliceplan.app.jobs.on_cores import schedulers_compared
+from sliceplan.app.screens.compare import first_look
 from sliceplan.app.screens.compare.on_cores import ASKED
 from sliceplan.app.screens.compare.rows_so_far import table_of
-from sliceplan.app.session.session import Result
+from sliceplan.app.session.session import Result, open_problem
 from sliceplan.app.tables.comparison import VERDICTS, comparison_table, moved_table, partition_table
-from sliceplan.app.widgets.comparing import known_planners
-from sliceplan.solver.api import compare, comparing, planner_names, planners_for
+from sliceplan.app.widgets.comparing import FIRST, PLANNERS, FirstLook, known_planners
+from sliceplan.solver.api import compare, comparing, planner_names, planners_for, solve
 from sliceplan.solver.comparison.disputes import Dispute
 from sliceplan.solver.comparison.rows import Failure
 from sliceplan.solver.cores.comparing import Trial
@@ -32,6 +33,8 @@ from sliceplan.solver.differences.plans import difference
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.metrics.cost_breakdown import cost_breakdown
+from sliceplan.solver.model.digest import reference
+from sliceplan.solver.model.plan import Search
 from sliceplan.solver.model.price_report import PriceReport, ServiceCost
 from sliceplan.solver.runtime.progress import watching
 
@@ -125,6 +128,76 @@ def test_what_is_said_of_planners_is_what_the_library_runs():
     assert tuple(one.name for one in facts) == planner_names()
     for problem in (*example_problems().values(), SPARING):
         assert tuple(one.name for one in facts if one.plans(problem)) == planners_for(problem)
+
+
+def planners_in(page):
+    (table,) = [frame.value for frame in page.dataframe if "verdict" in frame.value.columns]
+    return list(table["planner"])
+
+
+def test_opening_the_screen_compares_the_plan_at_hand_with_the_quick_planners():
+    page = press(screen("plan"), "solve")
+    session = page.session_state["session"]
+    plan = session.answer.plan
+    settled(switch(page, "compare"))
+    assert not page.exception
+    first = planners_in(page)
+    assert set(planners_for(session.problem)) - set(first) == {"migserving-slow"}
+    assert session.comparison[1].plans[0] is session.answer.plan is plan
+    assert "Proven: no plan costs less than $13.72 per hour" in texts(page.header)
+    assert "migserving-slow did not run" in texts(page.caption)
+    compared = session.comparison[1]
+    settled(switch(switch(page, "plan"), "compare"))
+    assert session.comparison[1] is compared
+    session.results["solve"] = Result(session.problem, solve(session.problem))
+    settled(page.run())
+    assert session.comparison[1].plans[0] is session.answer.plan is not plan
+
+
+def test_a_search_that_the_first_look_cut_short_can_have_all_of_its_time():
+    session = session_with(shop())
+    compared = compare(shop(), ["exact", "parvagpu"])
+    cut = compared.plans[0].model_copy(update={"search": Search(stopped="time_limit", time_limit_s=3, solver=None)})
+    session.results["compare"] = Result(session.problem, replace(compared, rows=(cut, *compared.rows[1:])))
+    FIRST.keep(session, FirstLook(reference(session.problem), None))
+    PLANNERS.keep(session, ("exact", "parvagpu"))
+    page = screen("compare", session)
+    assert "Compare 2 planners, each up to 30 s" in [button.label for button in page.button]
+    press(page, "compare_fully")
+    assert session.comparison[1].plans[0].status == "optimal"
+    assert not [button for button in page.button if button.key == "compare_fully"]
+
+
+def test_without_a_plan_the_first_look_proves_one_which_is_the_answer():
+    page = settled(screen("compare"))
+    session = page.session_state["session"]
+    assert session.answer.plan is session.comparison[1].plans[0]
+    assert session.answer.plan.status == "optimal"
+
+
+def test_a_first_look_follows_the_problem_and_a_comparison_that_was_pressed_for_stays():
+    session = session_with("demo")
+    page = settled(screen("compare", session))
+    open_problem(session, example_problems()["igniter"])
+    settled(page.run())
+    assert "gslice" in planners_in(page)
+    assert not page.warning
+    assert not [button for button in page.button if button.key == "compare_fully"]
+    page.multiselect(key=f"planners_{session.editor}").set_value(["exact", "ffd"]).run()
+    press(page, "compare_these")
+    assert planners_in(page) == ["exact", "ffd"]
+    open_problem(session, example_problems()["demo"])
+    settled(page.run())
+    assert planners_in(page) == ["exact", "ffd"]
+    assert "answers the earlier one; compare again" in texts(page.warning)
+
+
+def test_no_first_look_at_more_services_than_everyones_workers_have_time_for(monkeypatch):
+    monkeypatch.setattr(first_look, "MOST_SERVICES", 7)
+    page = screen("compare")
+    assert not page.session_state["session"].open_jobs
+    assert "Press Compare" in texts(page.info)
+    assert "Compare now" in [button.label for button in page.button]
 
 
 def test_only_the_chosen_planners_run_and_the_choice_stays():
