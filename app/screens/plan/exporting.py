@@ -24,13 +24,14 @@ from sliceplan.solver.model.problem import Problem
 from ...widgets.files import dated_name, offer_file
 from ...widgets.memo import made_once
 from ...widgets.texts import literal
+from .refusals import reasons, without_repeats
 from .stacks import BY_NAME, STACKS, Stack
 from .steps import commands_in, in_download, steps_for
 from .words_here import IMAGES as IMAGES_FIELD
 from .words_here import NODES as NODES_FIELD
-from .words_here import NOT_HERE, listed_here, said_here
 from .words_here import REST as REST_FIELD
 from .words_here import UUIDS as UUIDS_FIELD
+from .words_here import listed_here, said_here
 
 STACK, FORMAT, NODES, IMAGES = (Kept[str](f"taking.{what}") for what in ("stack", "format", "nodes", "images"))
 UUIDS = Kept[tuple[tuple[str, bytes], ...]]("taking.uuids")
@@ -42,12 +43,6 @@ WITH_UUIDS = (*WITH_REST, "node-labels", "device-plugin")
 
 GPUS_A_NODE = 8
 """Of nodes that are assumed."""
-
-MOST_REASONS = 3
-"""Reasons of a form that cannot be written that are written out."""
-
-COMMAND_LINE = "it takes the output of lscpu of each host: `sliceplan export PLAN --help` says how it is given"
-"""Of a form whose options the page has no fields for."""
 
 MOST_SHOWN = 20_000
 """Characters of a file that are shown before it is taken away."""
@@ -92,7 +87,8 @@ def offer_exports(session: Session, problem: Problem, plan: Plan) -> None:
         made = made_once("export", (problem, plan, called, tuple(formats), nodes, images, uuids, rest), make)
         _show_refused(made, images)
         if done := {name: export for name, export in made.items() if isinstance(export, Export)}:
-            _show(problem, _placed_or_as_it_is(plan, nodes), stack, done)
+            refused = [error for error in made.values() if isinstance(error, InputError)]
+            _show(problem, _placed_or_as_it_is(plan, nodes), stack, done, refused)
 
 
 def _any_of(formats: Sequence[str], some: Sequence[str]) -> bool:
@@ -151,14 +147,6 @@ def _show_refused(made: Mapping[str, Export | InputError], images: str) -> None:
     for words, names in said.items():
         lines = [f"{', '.join(f'`{name}`' for name in names)} cannot be written:", "", words]
         (st.error if len(refused) == len(made) else st.warning)("\n".join(lines))
-
-
-def reasons(error: InputError, own: Sequence[str] = ()) -> str:
-    """Returns the first reasons of a form that cannot be written, as a list in Markdown and in words of the page."""
-    said = [COMMAND_LINE] if NOT_HERE.search(str(error)) else [str(one) for one in error.findings]
-    more = len(said) - MOST_REASONS
-    counted = [f"and {more} more like these"] if more > 1 else said[MOST_REASONS:]
-    return listed_here([*said[:MOST_REASONS], *counted], own)
 
 
 def _asked_nodes(session: Session, plan: Plan) -> str:
@@ -295,7 +283,9 @@ def _listed_gpus(plan: Plan, files: tuple[tuple[str, bytes], ...]) -> tuple[Gpus
     return found, names
 
 
-def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]) -> None:
+def _show(
+    problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export], refused: Sequence[InputError]
+) -> None:
     """Draws the files, and what to know of them before they are applied."""
     if plan.violations:
         st.error("The plan misses SLOs, and so will this.")
@@ -322,7 +312,7 @@ def _show(problem: Problem, plan: Plan, stack: Stack, made: Mapping[str, Export]
     if stack.not_said:
         st.markdown("**What these files cannot say**")
         st.markdown("\n".join(f"- {one}" for one in stack.not_said))
-    if warnings := list(dict.fromkeys(one for export in made.values() for one in export.warnings)):
+    if warnings := without_repeats((one for export in made.values() for one in export.warnings), refused):
         st.warning("To know of this plan's files:\n\n" + listed_here(warnings, tuple(made)))
 
 

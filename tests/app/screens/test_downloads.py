@@ -14,7 +14,8 @@ from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 from support.command_line import sliceplan_agent
 
-from sliceplan.app.screens.plan.exporting import assumed_nodes, reasons, zipped
+from sliceplan.app.screens.plan.exporting import assumed_nodes, zipped
+from sliceplan.app.screens.plan.refusals import reasons, without_repeats
 from sliceplan.app.screens.plan.stacks import BY_NAME, STACKS
 from sliceplan.app.screens.plan.steps import commands_in, in_download, steps_for
 from sliceplan.app.screens.plan.words_here import listed_here, said_here
@@ -89,7 +90,9 @@ def test_what_one_runs_gives_all_its_files_how_to_apply_them_and_what_they_canno
     assert {name.split("/")[0] for name in offered} == {"mig-manager", "node-labels", "deployments"}
     assert "`device-plugin` cannot be written" in texts(page.warning)
     warned = texts(page.warning)
-    assert "use “Kubernetes with DRA (dynamic resource allocation)” or “Plain Docker, or processes" in warned
+    assert warned.count("use “Kubernetes with DRA (dynamic resource allocation)” or “Plain Docker, or processes") == 1
+    assert warned.count("A100-80GB/0, part 1, runs 3 processes through MPS") == 1
+    assert "No nvidia.com/device-plugin.config for gpu-node-1: why not is said above." in warned
     assert "while there are any, `nvidia-mig-parted assert` fails" in warned
     assert not OPTION.search(warned)
     assert not page.error
@@ -143,9 +146,26 @@ def test_steps_for_mig_parted_leave_out_a_checkpoint_that_could_not_be_written_a
 
 def test_reasons_that_are_many_are_counted():
     findings = [Finding("p", str(number), "is wrong; use --format dra") for number in range(5)]
-    each = [f"- p: {number} is wrong; use “{STACKS[1].name}”" for number in range(5)]
-    assert reasons(InputError(findings[:4])).splitlines() == each[:4]
-    assert reasons(InputError(findings)).splitlines() == [*each[:3], "- and 2 more like these"]
+    each = [f"- p: {number} is wrong" for number in range(5)]
+    instead = ["", f"Instead, use “{STACKS[1].name}”."]
+    assert reasons(InputError(findings[:4])).splitlines() == [*each[:4], *instead]
+    assert reasons(InputError(findings)).splitlines() == [*each[:3], "- and 2 more like these", *instead]
+
+
+def test_reasons_that_advise_different_things_each_say_theirs():
+    findings = [Finding("p", "a", "is wrong; use --format dra"), Finding("p", "b", "is wrong; use --format json")]
+    one = f"- p: a is wrong; use “{STACKS[1].name}”"
+    assert reasons(InputError(findings[:1])) == one
+    assert reasons(InputError(findings)).splitlines()[0] == one
+    same = [Finding("p", "a", "is wrong; nothing helps"), Finding("p", "b", "is wrong; nothing helps")]
+    assert reasons(InputError(same)).splitlines() == [f"- p: {name} is wrong; nothing helps" for name in "ab"]
+
+
+def test_what_a_file_leaves_out_for_a_reason_said_above_does_not_say_it_again():
+    refused = InputError([Finding("p", "a", "is wrong; use --format dra")])
+    warnings = ["No label for x: a is wrong; use --format dra.", "Other: thing.", "Other: thing."]
+    assert without_repeats(warnings, [refused]) == ["No label for x: why not is said above.", "Other: thing."]
+    assert without_repeats(warnings, []) == ["No label for x: a is wrong; use --format dra.", "Other: thing."]
 
 
 @pytest.mark.parametrize(
