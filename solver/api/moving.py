@@ -134,7 +134,7 @@ def replan(
     resolved = resolve(problem, known, sources[0])
     resolved = resolved if gap is None else replace(resolved, gap=gap)
     findings = [
-        Finding(sources[0], f"fleet[{i}].sharing", "allows mps; replanning knows mig and exclusive")
+        Finding(sources[0], f"fleet[{i}].sharing", "allows MPS; replanning knows MIG and whole GPUs")
         for i, entry in enumerate(problem.fleet)
         if "mps" in entry.sharing
     ]

@@ -10,6 +10,7 @@ import numpy as np
 from ..metrics.plan_columns import PlanColumns
 from ..model.plan import Plan, PlannedGpu
 from ..model.problem import FleetEntry, Problem
+from ..wording.sharing_words import sharing_in_prose
 from .turns import wrong_form
 from .violation import Violation
 
@@ -71,7 +72,7 @@ def _turns_and_shares(problem: Problem, plan: Plan, columns: PlanColumns) -> Ite
             if turns:
                 yield from wrong_form(problem, gpu.id, partition)
             if partition.sm_percent is not None and gpu.sharing != "mps":
-                yield Violation(gpu.id, f"has sm_percent {partition.sm_percent:g}, but is not shared by mps")
+                yield Violation(gpu.id, f"has sm_percent {partition.sm_percent:g}, but is not shared by MPS")
 
 
 def _wrong_place(gpu: PlannedGpu, entry: FleetEntry | None) -> Iterator[Violation]:
@@ -82,7 +83,8 @@ def _wrong_place(gpu: PlannedGpu, entry: FleetEntry | None) -> Iterator[Violatio
     if entry is None:
         return
     if gpu.sharing not in entry.sharing:
-        yield Violation(gpu.id, f"is shared by {gpu.sharing}; the fleet allows {', '.join(entry.sharing)}")
+        own = sharing_in_prose([gpu.sharing])
+        yield Violation(gpu.id, f"is planned for {own}; the fleet allows {sharing_in_prose(entry.sharing)}")
     if entry.nodes is not None and gpu.node is not None:
         count = next((node.count for node in entry.nodes if node.name == gpu.node), 0)
         if (gpu.index or 0) >= count:

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..model.errors import Finding
 from ..model.problem import Problem
+from ..wording.sharing_words import sharing_in_words
 from .interference.prediction import Floats, Ints
 from .latency_rules.server_sets import is_by_set
 from .mps_sharing import MpsType
@@ -41,8 +42,8 @@ def not_adjusted(problem: Problem, source: str) -> list[Finding]:
         return []
     reasons = []
     if all("mps" not in entry.sharing for entry in problem.fleet):
-        kinds = ", ".join(sorted({kind for entry in problem.fleet for kind in entry.sharing}))
-        reasons.append(f"no GPU type of the fleet is shared by mps ({kinds}); expected sharing: [mps], or no bda")
+        kinds = sharing_in_words(sorted({kind for entry in problem.fleet for kind in entry.sharing}))
+        reasons.append(f"no GPU type of the fleet is shared by MPS ({kinds}); expected sharing: [mps], or no bda")
     if settings.mps_rules != "free":
         reasons.append(
             f"settings.mps_rules is {settings.mps_rules!r}, which fixes them by iGniter's eq. 17; expected free, or no "

@@ -23,6 +23,7 @@ from ..model.prices import book_of, books_of, usd_per_hour_of, why_unpriced
 from ..model.problem import GREATEST_PRICE_RATIO, Problem, Workload
 from ..model.profile import Profile
 from ..model.sharing import cores_in_words
+from ..wording.sharing_words import sharing_in_prose
 from .batch_adjustment import not_adjusted
 from .core_divisions import (
     MOST_DIVISIONS,
@@ -251,11 +252,11 @@ def _unusable(
             continue
         if any((workload.model, e.gpu.name) in tables for e in allowed):
             continue
-        kinds = "; ".join(f"{entry.gpu.name} by {', '.join(sorted(entry.sharing))}" for entry in allowed)
+        kinds = "; ".join(f"{entry.gpu.name} by {sharing_in_prose(sorted(entry.sharing))}" for entry in allowed)
         message = (
-            f"is {workload.model!r}; no profile of it fits what it may use ({kinds}): mig needs points or curves on "
-            "MIG profiles, mps interference coefficients, exclusive either points at 100 % or coefficients, cores "
-            "points by cores"
+            f"is {workload.model!r}; no profile of it fits what it may use ({kinds}): MIG needs points or curves on "
+            "MIG profiles, MPS interference coefficients, a whole GPU either points at 100 % or coefficients, CPU "
+            "cores points by cores"
         )
         findings.append(Finding(source, f"workloads[{i}].model", message))
     return findings

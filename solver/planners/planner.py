@@ -8,6 +8,7 @@ from ..model.plan import Bound, Plan, Start
 from ..model.problem import ObjectiveName, Sharing
 from ..performance.latency_rules.server_sets import is_by_set
 from ..performance.resolve import ResolvedProblem
+from ..wording.sharing_words import sharing_in_prose
 
 SPARE_SETTINGS = "settings.spare_services or spare_gpu_loss"
 
@@ -22,7 +23,7 @@ def not_kept_free(resolved: ResolvedProblem, shared: Sequence[str]) -> Sequence[
     kept = f"partitions are kept free ({SPARE_SETTINGS})"
     if not resolved.problem.settings.keeps_spares or not shared:
         return []
-    return [f"{kept} on MIG and whole GPUs only; the fleet has mps on {', '.join(shared)}"]
+    return [f"{kept} on MIG and whole GPUs only; the fleet has MPS on {', '.join(shared)}"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Planner(Protocol):
         if "cores" not in self.sharing and (cpus := cpus_of(resolved)):
             reasons.append(f"{self.name} knows GPUs only; the fleet has the CPUs {', '.join(cpus)}")
         elif not allowed.intersection(self.sharing):
-            reasons.append(f"{self.name} plans {' and '.join(self.sharing)}, which no GPU type of the fleet allows")
+            own = sharing_in_prose(self.sharing)
+            reasons.append(f"{self.name} plans {own}, which no GPU type of the fleet allows")
         if self.takes_turns and resolved.problem.settings.turns == "none":
             reasons.append(f"{self.name} lets services take turns (settings.turns: fixed or any)")
         if (objective := resolved.problem.settings.objective) not in self.objectives:

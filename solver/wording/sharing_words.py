@@ -17,6 +17,12 @@ def sharing_in_words(ways: Iterable[Sharing]) -> str:
     return ", ".join(SHARING_WORDS[way] for way in ways)
 
 
+def sharing_in_prose(ways: Iterable[Sharing]) -> str:
+    """Returns ways of dividing as part of a sentence: `MIG, MPS and whole GPUs`, in their order."""
+    *others, last = [f"{SHARING_WORDS[way]}s" if way == "exclusive" else SHARING_WORDS[way] for way in ways]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def words_for_names(text: str) -> str:
     """Returns a list with commas in which what files call a way of dividing is in words; the rest stays."""
     parts = [part.strip() for part in text.split(",")]

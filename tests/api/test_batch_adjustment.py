@@ -116,7 +116,7 @@ def test_a_comparison_says_what_it_gains():
 @pytest.mark.parametrize(
     ("fleet", "settings", "reason"),
     [
-        ([{"gpu": "A100-80GB"}], {}, "no GPU type of the fleet is shared by mps"),
+        ([{"gpu": "A100-80GB"}], {}, "no GPU type of the fleet is shared by MPS"),
         (FLEET, {"mps_rules": "igniter"}, "settings.mps_rules is 'igniter'"),
         (FLEET, {"turns": "fixed"}, "settings.turns is 'fixed'"),
         (FLEET, {"latency": "percentile", "dispatch": "central"}, "settings.dispatch is 'central'"),

@@ -128,7 +128,7 @@ MPS = [{**COUNTED[0], "sharing": ["mig", "mps"]}]
         (carrying(), "exact-pulp", "exact-pulp does not look for most capacity"),
         (carrying(spare_gpu_loss=True), "exact", "only where no partitions are kept free"),
         (carrying(turns="fixed"), "exact", "exact does not plan turns yet"),
-        (problem_of(SERVICES, fleet=MPS, objective="capacity"), "exact", "on fleets under mps alone, or without it"),
+        (problem_of(SERVICES, fleet=MPS, objective="capacity"), "exact", "on fleets under MPS alone, or without it"),
     ],
     ids=["pulp", "spares", "turns", "mps"],
 )

@@ -120,7 +120,7 @@ def test_planners_that_keep_nothing_free_are_refused_and_left_out():
 def test_gpus_under_mps_are_refused():
     plan = solve(keeping(example_problems()["igniter"], spare_gpu_loss=True))
     assert plan.status is Status.REFUSED
-    assert "the fleet has mps on V100-SXM2-16GB" in plan.unserved[0].reason
+    assert "the fleet has MPS on V100-SXM2-16GB" in plan.unserved[0].reason
 
 
 def test_half_of_the_settings_is_refused():

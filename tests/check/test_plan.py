@@ -148,7 +148,7 @@ EXPECTED = {
     unknown_type: "is not in the fleet",
     same_id_twice: "is listed 2 times",
     index_beyond_node: "which has 4 of this type",
-    other_sharing: "the fleet allows mig",
+    other_sharing: "the fleet allows MIG",
     other_problem: "answers the problem",
 }
 

@@ -148,7 +148,7 @@ def whole_gpu():
         (lambda plan: plan["gpus"][0]["partitions"][0]["serves"][0].update(basis="fitted"), "profile's is estimated"),
         (lambda plan: plan["gpus"][0]["partitions"][0]["serves"][0].update(memory_mib=1.0), "states memory_mib 1,"),
         (lambda plan: plan["gpus"][0]["partitions"][0]["serves"][0].update(causes_ms={}), "(causes_ms)"),
-        (lambda plan: plan["gpus"][0].update(sharing="mps"), "the fleet allows exclusive"),
+        (lambda plan: plan["gpus"][0].update(sharing="mps"), "the fleet allows whole GPUs"),
     ],
 )
 def test_a_wrong_whole_gpu_is_found_out(change, message):

@@ -147,7 +147,7 @@ def test_only_planners_of_the_allowed_sharing_are_compared():
 def test_a_planner_asked_for_a_sharing_that_it_does_not_plan_says_so():
     plan = solve(table_3(), "parvagpu")
     assert plan.status is Status.REFUSED
-    assert "parvagpu plans mig, which no GPU type of the fleet allows" in plan.unserved[0].reason
+    assert "parvagpu plans MIG, which no GPU type of the fleet allows" in plan.unserved[0].reason
 
 
 def test_a_workload_too_large_for_a_gpu_gets_dedicated_ones_and_a_rest():

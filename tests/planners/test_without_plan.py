@@ -1,13 +1,14 @@
 """Proven infeasibility, a heuristic's failure, a refusal and no answer in time are four different words everywhere."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems.igniter_instances import V100, mps_problems, table_3
 from problems.instances import problem_of, problems
-from problems.shop import shop
+from problems.shop import mixed, shop
 from support.command_line import sliceplan
 from typer.testing import CliRunner
 
@@ -117,9 +118,9 @@ def test_what_only_exact_pulp_refuses_has_a_plan_by_another():
 @pytest.mark.parametrize(
     ("problem", "planner", "reason"),
     [
-        (table_3(), "parvagpu", "parvagpu plans mig, which no GPU type of the fleet allows"),
-        (table_3(), "exact-pulp", "exact-pulp plans mig and exclusive, which no GPU type of the fleet allows"),
-        (shop(), "igniter", "igniter plans mps, which no GPU type of the fleet allows"),
+        (table_3(), "parvagpu", "parvagpu plans MIG, which no GPU type of the fleet allows"),
+        (table_3(), "exact-pulp", "exact-pulp plans MIG and whole GPUs, which no GPU type of the fleet allows"),
+        (shop(), "igniter", "igniter plans MPS, which no GPU type of the fleet allows"),
         (example_problems()["igniter"], "gpulets-igniter", "no measured solo table of alexnet on V100-SXM2-16GB"),
     ],
 )
@@ -129,6 +130,29 @@ def test_a_problem_that_a_planner_cannot_take_is_refused_and_not_infeasible(prob
     assert reason in plan.unserved[0].reason
     assert "says nothing about it" in plan_summary(plan, None)
     assert "Compare shows which" in in_plain_words(problem, plan).limit
+
+
+WAY_OF_FILES = re.compile(r"(?<![\w.'-])(?:mig|mps|exclusive)(?![\w.'-])")
+"""What files call a way of dividing GPUs, where it stands as a word of a sentence."""
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        table_3(),
+        shop(),
+        mixed(),
+        example_problems()["cpus"],
+        table_3(spare_gpu_loss=True),
+    ],
+)
+def test_refusals_say_ways_of_dividing_as_people_do(problem):
+    comparison = compare(problem, planner_names(), time_limit_s=0.5)
+    refused = [plan for plan in comparison.plans if plan.status is Status.REFUSED]
+    assert refused
+    for plan in refused:
+        for item in plan.unserved:
+            assert not WAY_OF_FILES.search(item.reason), item.reason
 
 
 def test_what_nothing_can_serve_is_proven_for_every_planner():
@@ -228,7 +252,7 @@ def test_a_plan_file_of_before_there_were_these_words_is_read_and_claims_nothing
 
 def test_reasons_that_are_the_same_are_said_once():
     plan = solve(problem_of([{"model": "bert", "rate_rps": 1, "slo_ms": 300}] * 9), "igniter")
-    said = "igniter plans mps, which no GPU type of the fleet allows; use exact"
+    said = "igniter plans MPS, which no GPU type of the fleet allows; use exact"
     assert reasons(plan) == [f"w0, w1, w2 and 6 more: {said}"]
     assert len(json.loads(dump_plan(plan))["unserved"]) == 9
 

@@ -43,7 +43,7 @@ def test_where_replanning_knows_no_way_the_plan_made_anew_is_compared():
     problem = example_problems()["mixed"]
     running = solve(problem, "exact-pulp")
     report = defragmentation(problem, running)
-    assert report.note == "allows mps; replanning knows mig and exclusive"
+    assert report.note == "allows MPS; replanning knows MIG and whole GPUs"
     (anew,) = report.steps
     assert anew.most_moves is None
     assert anew.plan.cost_per_hour < running.cost_per_hour

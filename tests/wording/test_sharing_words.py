@@ -5,13 +5,25 @@ from typing import get_args
 import pytest
 
 from sliceplan.solver.model.sharing import Sharing
-from sliceplan.solver.wording.sharing_words import SHARING_WORDS, names_for_words, sharing_in_words, words_for_names
+from sliceplan.solver.wording.sharing_words import (
+    SHARING_WORDS,
+    names_for_words,
+    sharing_in_prose,
+    sharing_in_words,
+    words_for_names,
+)
 
 
 def test_every_way_has_words_that_are_read_back():
     ways = get_args(Sharing)
     assert set(SHARING_WORDS) == set(ways)
     assert names_for_words(sharing_in_words(ways)) == ", ".join(ways)
+
+
+def test_prose_joins_ways_as_a_sentence_does():
+    assert sharing_in_prose(["mps"]) == "MPS"
+    assert sharing_in_prose(("mig", "exclusive")) == "MIG and whole GPUs"
+    assert sharing_in_prose(("mig", "mps", "exclusive")) == "MIG, MPS and whole GPUs"
 
 
 @pytest.mark.parametrize(

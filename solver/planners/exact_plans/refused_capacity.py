@@ -12,12 +12,12 @@ def not_shared_capacity(resolved: ResolvedProblem) -> Iterator[str]:
     """Yields why most capacity is not looked for on a fleet with GPUs under MPS, each reason the rest of a sentence."""
     settings, services = resolved.problem.settings, len(resolved.problem.workloads)
     if others := [entry.gpu.name for entry in resolved.fleet if entry.sharing != {"mps"}]:
-        yield f"on fleets under mps alone, or without it; {', '.join(others)} may be divided otherwise too"
+        yield f"on fleets under MPS alone, or without it; {', '.join(others)} may be divided otherwise too"
     if settings.latency != "execution":
-        yield f"under mps for settings.latency: execution only; it is {settings.latency}"
+        yield f"under MPS for settings.latency: execution only; it is {settings.latency}"
     if settings.mps_rules != "free":
-        yield f"under mps for settings.mps_rules: free only; they are {settings.mps_rules}"
+        yield f"under MPS for settings.mps_rules: free only; they are {settings.mps_rules}"
     if settings.shadow_percent:
-        yield f"under mps without standby processes only; settings.shadow_percent is {settings.shadow_percent:g}"
+        yield f"under MPS without standby processes only; settings.shadow_percent is {settings.shadow_percent:g}"
     if services > MOST_SERVICES:
-        yield f"under mps of up to {MOST_SERVICES} services; there are {services:,}"
+        yield f"under MPS of up to {MOST_SERVICES} services; there are {services:,}"

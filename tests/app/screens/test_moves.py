@@ -199,7 +199,7 @@ def test_a_fleet_that_replanning_does_not_know_is_refused_in_words():
     session.running = Answer(session.problem, shipped_plan("igniter"))
     page = press(screen("transition", session), "replan")
     assert not page.exception
-    assert "replanning knows mig and exclusive" in texts(page.error)
+    assert "replanning knows MIG and whole GPUs" in texts(page.error)
 
 
 def test_a_long_transition_is_compared_when_asked(page, monkeypatch):
