@@ -7,6 +7,9 @@ from sliceplan.solver.model.plan import Plan
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.profile import Profile
 
+MOST_PLANNED = 3
+"""Routers that are planned for, each for as long as a solve: a central queue carries what the one before it does."""
+
 
 @dataclass(frozen=True)
 class PlannedByRouter:

@@ -49,6 +49,8 @@ class OpenJob:
 
     id: str
     problem: Problem
+    most_s: float | None = None
+    """Seconds that it may take by its own limits, where its purpose and its problem do not tell; None: they do."""
 
 
 @dataclass(frozen=True)

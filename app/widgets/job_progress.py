@@ -5,12 +5,14 @@ from typing import Any
 
 import streamlit as st
 
+from sliceplan.app.jobs.defragmenting import ALL_S as DEFRAGMENT_S
 from sliceplan.app.jobs.estimating import TRIAL_S as ESTIMATE_S
 from sliceplan.app.jobs.job import JobStatus, State
 from sliceplan.app.jobs.jobs import UnknownJobError, shared_jobs
 from sliceplan.app.jobs.leaving_out import TRIAL_S
 from sliceplan.app.jobs.remedies import ALL_S
 from sliceplan.app.jobs.room_to_grow import MOST_S
+from sliceplan.app.jobs.routers import MOST_PLANNED as MOST_ROUTERS
 from sliceplan.app.jobs.simulating import runs_done
 from sliceplan.app.session.leading import draw_again, is_left
 from sliceplan.app.session.session import OpenJob, Result, Session
@@ -25,14 +27,29 @@ QUICK_S = 0.6
 
 POLL_S = 0.5
 
-WITHOUT_LIMIT = frozenset({"transition", "exchange", "report_steps"})
-"""Purposes of which nothing is known but the time that went by: a way is an answer only when all of it is there."""
+WITHOUT_LIMIT = frozenset({"transition", "exchange", "report_steps", "sensitivities", "on_cores"})
+"""Purposes of which nothing is known but the time that went by: a way is an answer only as a whole."""
 
 
-def begin(session: Session, purpose: str, job_id: str, problem: Problem, *, wait_s: float = QUICK_S) -> None:
-    """Follows a job; an earlier one of the same purpose is given up. Waits a moment, as most end within it."""
+def begin(
+    session: Session,
+    purpose: str,
+    job_id: str,
+    problem: Problem,
+    *,
+    wait_s: float = QUICK_S,
+    most_s: float | None = None,
+) -> None:
+    """
+    Follows a job; an earlier one of the same purpose is given up. Waits a moment, as most end within it.
+
+    Parameters
+    ----------
+    most_s
+        Seconds that it may take, where `longest_s` cannot know it.
+    """
     give_up(session, purpose)
-    session.open_jobs[purpose] = OpenJob(job_id, problem)
+    session.open_jobs[purpose] = OpenJob(job_id, problem, most_s)
     shared_jobs().result(job_id, wait_s)
     collect(session)
 
@@ -97,7 +114,7 @@ def _watch(session: Session, drawn: _Drawn) -> None:
     for purpose, job in session.open_jobs.items():
         status = jobs.status(job.id)
         done, of = parts_of(status)
-        st.progress(done / max(of, 1), text=_words(status, purpose, job.problem))
+        st.progress(done / max(of, 1), text=_words(status, purpose, job))
         if status.so_far is not None:
             st.caption(f"Best so far: {words_of(status.so_far)}.")
         offer_stop(session, purpose, f"cancel_{purpose}")
@@ -126,18 +143,22 @@ def value_of(session: Session, purpose: str) -> Any:
     return None if found is None else found.value
 
 
-def _words(status: JobStatus, purpose: str, problem: Problem) -> str:
+def _words(status: JobStatus, purpose: str, job: OpenJob) -> str:
     doing = status.progress or ("waits for its turn" if status.state is State.WAITING else "begins")
     no_limit = "; no time limit" if purpose in WITHOUT_LIMIT and status.state is State.RUNNING else ""
-    left = time_left(status, longest_s(purpose, problem)) or no_limit
+    left = time_left(status, job.most_s or longest_s(purpose, job.problem)) or no_limit
     return f"{status.title}: {doing} ({status.seconds:.0f} s{left})"
 
 
 def longest_s(purpose: str, problem: Problem) -> float | None:
     """Returns the seconds that a job of a purpose may take by its own limits; None: it has none."""
     limit_s = problem.settings.time_limit_s
-    if purpose in ("solve", "make_it_hold", "replan"):
+    if purpose in ("solve", "what_if", "make_it_hold", "replan"):
         return limit_s
+    if purpose == "routers":
+        return limit_s * MOST_ROUTERS
+    if purpose == "defragment":
+        return DEFRAGMENT_S
     if purpose in ("room_to_grow", "most_carried"):
         return min(MOST_S, limit_s)
     if purpose == "one_gpu_less":  # of each GPU type: whom to leave out, and the plan without them

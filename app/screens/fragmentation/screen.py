@@ -4,6 +4,7 @@ import streamlit as st
 
 from sliceplan.app.charts.gpu_bars import MOST_DRAWN
 from sliceplan.app.charts.slice_map import slice_map
+from sliceplan.app.jobs.defragmenting import defragmented
 from sliceplan.app.jobs.jobs import TooManyJobsError, shared_jobs
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
@@ -27,7 +28,7 @@ from sliceplan.solver.model.defragmentation_report import DefragmentationReport,
 from sliceplan.solver.model.objective import COST
 from sliceplan.solver.model.plan import Metrics, Plan, PlannedGpu, Status
 from sliceplan.solver.model.words import boards_in_words, counted
-from sliceplan.solver.what_if.defragmentation import defragmentation
+from sliceplan.solver.what_if.points import used_profiles
 from sliceplan.solver.wording.plain_words import HOURS_A_MONTH
 from sliceplan.solver.wording.transition_text import rates_in_words
 
@@ -188,9 +189,10 @@ def _show_defragmentation(session: Session, answer: Answer) -> None:
         "to get there."
     )
     if st.button("Try moving services", key="defragment"):
+        used = used_profiles(problem, known_profiles())
         try:
             job = shared_jobs().submit(
-                session.user, PURPOSE, f"{problem.name}: moving services", defragmentation, problem, plan
+                session.user, PURPOSE, f"{problem.name}: moving services", defragmented, problem, plan, used
             )
             ASKED.keep(session, plan)
             begin(session, PURPOSE, job, problem)

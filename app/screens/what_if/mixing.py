@@ -95,7 +95,8 @@ def _begin(session: Session, problem: Problem, fleet: list[FleetEntry]) -> None:
     except TooManyJobsError as error:
         st.error(literal(str(error)))
         return
-    begin(session, PURPOSE, job, problem)
+    # One search for the mix, and one for each type alone.
+    begin(session, PURPOSE, job, problem, most_s=problem.settings.time_limit_s * (1 + len(fleet)))
     if PURPOSE in session.open_jobs:
         st.rerun()
 

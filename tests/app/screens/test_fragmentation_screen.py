@@ -4,11 +4,13 @@ from problems.instances import problem_of
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, texts
 
+from sliceplan.app.screens.fragmentation import screen as fragmentation
 from sliceplan.app.session.session import Answer, Result
 from sliceplan.app.tables.defragmentation import steps_table, winnings_table
 from sliceplan.app.tables.fragmentation import room_table
 from sliceplan.solver.api import solve
 from sliceplan.solver.formats.problem_files import example_problems
+from sliceplan.solver.formats.profile_files import shipped_profiles
 from sliceplan.solver.what_if.defragmentation import defragmentation
 
 DEMO = shop()
@@ -32,6 +34,17 @@ def test_a_proven_plan_is_not_said_to_win_by_moving():
     assert not page.exception
     assert "no plan for these services on this fleet is cheaper, which is proven" in texts(page.markdown)
     assert "defragment" not in [button.key for button in page.button]
+
+
+def test_moving_services_knows_the_profiles_that_the_page_was_started_with(monkeypatch):
+    (bert,) = [one for one in shipped_profiles() if (one.model, one.gpu) == ("bert", "A100-80GB")]
+    known = (*shipped_profiles(), bert.model_copy(update={"model": "ours"}))
+    monkeypatch.setattr(fragmentation, "known_profiles", lambda: known)
+    problem = problem_of([{"model": "ours", "rate_rps": 900, "slo_ms": 200}])
+    page = press(running(solve(problem, "whole-gpu", profiles=known), problem), "defragment")
+    assert not page.exception
+    assert not page.error
+    assert "per hour saved" in texts(page.success)
 
 
 def test_moving_services_of_what_runs_shows_what_it_wins_and_how():

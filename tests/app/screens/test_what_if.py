@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
+from sliceplan.app.screens.what_if import mixing
 from sliceplan.app.session.links import Link, query_of
 from sliceplan.app.store.problems import save_new_problem
 from sliceplan.app.store.shared import shared_store
@@ -157,6 +158,14 @@ def test_the_cheapest_fleet_stands_beside_each_type_alone():
     assert "Cheapest fleet: " in texts(page.header)
     (table,) = [frame.value for frame in page.dataframe if "why not alone" in frame.value.columns]
     assert set(table["GPU"]) == {entry.gpu for entry in example_problems()["mixed"].fleet}
+
+
+def test_a_mix_has_the_time_of_a_search_for_each_type_and_one_for_all(monkeypatch):
+    begun = {}
+    monkeypatch.setattr(mixing, "begin", lambda *_, most_s: begun.update(most_s=most_s))
+    view(solved("mixed"), "Cheapest fleet").button(key="mix").click().run()
+    problem = example_problems()["mixed"]
+    assert begun == {"most_s": problem.settings.time_limit_s * (len(problem.fleet) + 1)}
 
 
 def test_sensitivities_say_that_they_are_marginal():

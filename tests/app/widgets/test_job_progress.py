@@ -7,6 +7,7 @@ from problems.shop import shop
 from streamlit.testing.v1 import AppTest
 
 from sliceplan.app.jobs.job import JobStatus, State
+from sliceplan.app.jobs.routers import MOST_PLANNED
 from sliceplan.app.jobs.simulating import Traffic, runs_done, simulated
 from sliceplan.app.session.session import OpenJob
 from sliceplan.app.widgets import job_progress
@@ -46,6 +47,9 @@ def test_the_time_left_is_told_by_parts_or_by_the_limit(state, done, of, seconds
         ("one_gpu_less", 30.0, 16.0),
         ("one_gpu_less", 1.0, 4.0),
         ("estimates_for_what_is_left_out", 30.0, 8.0),
+        ("what_if", 30.0, 30.0),
+        ("routers", 30.0, 90.0),
+        ("defragment", 30.0, 20.0),
     ],
 )
 def test_what_limits_a_job_is_known_by_its_purpose(purpose, limit_s, most_s):
@@ -73,18 +77,33 @@ def test_a_simulation_is_done_as_far_as_its_runs_are():
     assert time_left(status, None) == "; about 12 s more"
 
 
-def test_a_transition_says_that_it_has_no_limit(monkeypatch):
-    status = JobStatus("1", "ann", "transition", "demo", State.RUNNING, "begins", 0, 1, 3.0, None)
+def test_as_many_routers_are_planned_as_their_limit_has_time_for():
+    planned = []
+    api.plans_by_router(example_problems()["demo"], on_plan=planned.append)
+    assert len(planned) == MOST_PLANNED
+
+
+@pytest.mark.parametrize(
+    ("purpose", "job", "said"),
+    [
+        ("transition", OpenJob("1", shop()), "no time limit"),
+        ("sensitivities", OpenJob("1", shop()), "no time limit"),
+        ("mix", OpenJob("1", shop(), most_s=90.0), "at most 87 s more"),
+        ("defragment", OpenJob("1", shop()), "at most 17 s more"),
+    ],
+)
+def test_work_says_its_time_left_or_that_it_has_no_limit(monkeypatch, purpose, job, said):
+    status = JobStatus("1", "ann", purpose, "demo", State.RUNNING, "begins", 0, 1, 3.0, None)
     monkeypatch.setattr(job_progress, "shared_jobs", lambda: SimpleNamespace(status=lambda _: status))
     for name in ("nothing_is_shown", "is_better_known"):
         monkeypatch.setattr(job_progress, name, lambda *_: False)
-    session = SimpleNamespace(open_jobs={"transition": OpenJob("1", shop())}, results={})
+    session = SimpleNamespace(open_jobs={purpose: job}, results={})
 
     def page(session, show_under_way):
         show_under_way(session)
 
     app = AppTest.from_function(page, args=(session, job_progress.show_under_way)).run()
-    assert [one.proto.text for one in app.get("progress")] == ["demo: begins (3 s; no time limit)"]
+    assert [one.proto.text for one in app.get("progress")] == [f"demo: begins (3 s; {said})"]
 
 
 def test_no_press_is_lost_that_arrives_as_a_job_ends(monkeypatch):
