@@ -13,6 +13,7 @@ from sliceplan.app.jobs.leaving_out import TRIAL_S
 from sliceplan.app.jobs.remedies import ALL_S
 from sliceplan.app.jobs.room_to_grow import MOST_S
 from sliceplan.app.jobs.routers import MOST_PLANNED as MOST_ROUTERS
+from sliceplan.app.jobs.searching_on import limit_s as search_on_s
 from sliceplan.app.jobs.simulating import runs_done
 from sliceplan.app.session.leading import draw_again, is_left
 from sliceplan.app.session.session import OpenJob, Result, Session
@@ -155,6 +156,8 @@ def longest_s(purpose: str, problem: Problem) -> float | None:
     limit_s = problem.settings.time_limit_s
     if purpose in ("solve", "what_if", "make_it_hold", "replan"):
         return limit_s
+    if purpose == "search_on":
+        return search_on_s(problem)
     if purpose == "routers":
         return limit_s * MOST_ROUTERS
     if purpose == "defragment":

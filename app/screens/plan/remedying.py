@@ -8,12 +8,12 @@ import streamlit as st
 from sliceplan.app.jobs.refused import taken_with
 from sliceplan.app.jobs.remedies import remedies
 from sliceplan.app.jobs.remedy import Remedy
+from sliceplan.app.jobs.searching_on import limit_s, longer
 from sliceplan.app.profiles.known import known_profiles
 from sliceplan.app.session.kept import Kept
 from sliceplan.app.session.problem_state import undo
 from sliceplan.app.session.session import Answer, Result, Session, open_problem
 from sliceplan.app.session.shown import names_shown
-from sliceplan.app.widgets.actions import ask, solve_now
 from sliceplan.app.widgets.plan_question import PlanQuestion
 from sliceplan.app.widgets.texts import literal
 from sliceplan.solver.model.naming import naming
@@ -22,6 +22,8 @@ from sliceplan.solver.model.plan import Plan, Status
 from sliceplan.solver.model.problem import Problem
 from sliceplan.solver.model.words import boards_in_words
 from sliceplan.solver.what_if.points import used_profiles
+
+from .searching_on import tried_with_more_time
 
 REMEDIES = PlanQuestion("what_would_help")
 
@@ -42,16 +44,17 @@ class Taken:
     """The answer that it led out of."""
 
 
-LONGER = 5
-"""Times as long, where a search has ended at its limit."""
-
-
 def offer_remedies(session: Session, answer: Answer) -> None:
     """Draws a button for each change that gives the problem a plan; looks for them when the plan is first shown."""
+    _offer_changes(session, answer)
+    if answer.plan.status is Status.TIMEOUT and (found := tried_with_more_time(session, answer)) is not None:
+        seconds = limit_s(answer.problem)
+        way = Remedy(f"Search for {seconds:g} s", longer(answer.problem, seconds), found)
+        offer_ways(session, (way,), "more_time")
+
+
+def _offer_changes(session: Session, answer: Answer) -> None:
     problem, plan = answer.problem, answer.plan
-    if plan.status is Status.TIMEOUT:
-        limit = LONGER * problem.settings.time_limit_s
-        st.button(f"Search for {limit:g} s", key="longer", on_click=_search_longer, args=(session, problem, limit))
     if plan.status not in (*HELPED, Status.REFUSED) or not plan.unserved:
         return
     refused = plan.status is Status.REFUSED
@@ -90,6 +93,8 @@ def offer_ways(session: Session, ways: Sequence[Remedy], key: str) -> None:
 
 
 def _cost(plan: Plan) -> str:
+    if not plan.gpus:
+        return "it proves that there is no plan"
     gpus = boards_in_words(plan.gpus)
     return gpus if plan.cost_per_hour is None else f"{gpus}, {COST.shown(plan.cost_per_hour)}"
 
@@ -115,9 +120,3 @@ def _take_back(session: Session, taken: Taken) -> None:
     TAKEN.forget(session)
     undo(session)
     session.results["solve"] = taken.before
-
-
-def _search_longer(session: Session, problem: Problem, limit_s: float) -> None:
-    settings = problem.settings.model_copy(update={"time_limit_s": limit_s})
-    open_problem(session, problem.model_copy(update={"settings": settings}), session.saved_as)
-    ask(session, solve_now)

@@ -7,18 +7,21 @@ from problems.instances import problem_of, random_problem
 from problems.shop import shop
 from support.app_screens import press, screen, session_with, settled, switch, texts
 
+from sliceplan.app.jobs.searching_on import longer
 from sliceplan.app.profiles.left_out import uncovered
 from sliceplan.app.session.session import Result, open_problem
 from sliceplan.app.tables.verdict import verdict
 from sliceplan.app.tables.why_here import why_here
 from sliceplan.app.widgets.traffic import QUANTILES, offered_quantiles, usual_traffic
+from sliceplan.solver.allocation.assembly import without_plan
 from sliceplan.solver.analysis.pricing import price_report
-from sliceplan.solver.api import solve
+from sliceplan.solver.api import check, solve
 from sliceplan.solver.formats.problem_files import example_problems
 from sliceplan.solver.formats.profile_files import shipped_profiles
-from sliceplan.solver.model.plan import Status
+from sliceplan.solver.model.plan import Search, Status, Unserved
 from sliceplan.solver.model.problem import FleetEntry
 from sliceplan.solver.model.what_if import WhatIf
+from sliceplan.solver.performance.resolve import resolve
 from sliceplan.solver.what_if.changes import applied
 
 
@@ -182,6 +185,47 @@ def test_a_way_out_that_was_taken_is_said_and_can_be_taken_back_where_it_was():
     assert not session.is_outdated(session.answer.problem)
     settled(page)
     assert page.button(key="remedy_0").label == offered
+
+
+def out_of_time(problem):
+    """Returns the screen of a problem whose search ended at its limit of 1 s with nothing."""
+    quick = longer(problem, 1.0)
+    search = Search(stopped="time_limit", time_limit_s=1.0, solver=None)
+    unserved = [Unserved(workload=one.name, reason="no plan was found in time") for one in quick.workloads]
+    return shown(quick, without_plan(resolve(quick, shipped_profiles()), unserved, planner="exact", search=search))
+
+
+def test_more_time_is_offered_with_the_plan_that_it_gave():
+    page = settled(settled(out_of_time(shop())))
+    assert page.button(key="more_time_0").label.startswith("Search for 5 s: 3 GPUs, \\$10.29")
+    page.button(key="more_time_0").click().run()
+    session = page.session_state["session"]
+    assert session.problem.settings.time_limit_s == 5
+    assert session.answer.plan.status is Status.OPTIMAL
+    assert not session.is_outdated(session.answer.problem)
+    assert not check(session.problem, session.answer.plan, shipped_profiles())
+    assert "Changed in the problem:" in texts(page.markdown)
+
+
+def test_more_time_may_prove_that_there_is_no_plan():
+    page = settled(settled(out_of_time(applied(shop(), WhatIf(counts={"A100-80GB": 1})))))
+    assert page.button(key="more_time_0").label == "Search for 5 s: it proves that there is no plan"
+    page.button(key="more_time_0").click().run()
+    assert "No plan exists" in texts(page.markdown)
+
+
+def test_more_time_that_found_nothing_says_so_and_offers_a_guess_as_a_guess():
+    page = settled(settled(out_of_time(shop())))
+    session = page.session_state["session"]
+    session.results["search_on"] = Result(session.problem, session.answer.plan.model_copy(update={"runtime_s": 5.0}))
+    page.run()
+    assert "A search of 5 s more found no plan either" in texts(page.info)
+    assert page.button(key="longer").label == "Search for 25 s"
+    assert page.button(key="longer").help.startswith("A guess")
+    assert not [button for button in page.button if button.key == "more_time_0"]
+    press(page, "longer")
+    assert session.problem.settings.time_limit_s == 25
+    assert session.answer.plan.status is Status.OPTIMAL
 
 
 def test_what_was_taken_is_no_longer_said_of_another_problem():

@@ -49,6 +49,8 @@ def test_the_time_left_is_told_by_parts_or_by_the_limit(state, done, of, seconds
         ("estimates_for_what_is_left_out", 30.0, 8.0),
         ("what_if", 30.0, 30.0),
         ("routers", 30.0, 90.0),
+        ("search_on", 30.0, 60.0),
+        ("search_on", 1.0, 5.0),
         ("defragment", 30.0, 20.0),
     ],
 )
