@@ -15,7 +15,7 @@ from pandas.io.formats.style import Styler
 from sliceplan.solver.model.errors import printable
 
 MOST_CARDS = 40
-"""Rows that are drawn as cards; more is no reading for a phone."""
+"""Rows that are drawn as cards at first: a phone reads few, and every window is sent them."""
 
 LONG = 18
 """Letters of a fact that has no other beside it."""
@@ -41,7 +41,7 @@ def show_table(
             table, hide_index=True, width="stretch", column_config=dict(columns) if columns else None, **options
         )
     with st.container(key=f"cards_{name}"):
-        show_cards(table if isinstance(table, pd.DataFrame) else _data(table), columns or {})
+        show_cards(table if isinstance(table, pd.DataFrame) else _data(table), name, columns or {})
     return drawn
 
 
@@ -50,11 +50,28 @@ def heads_of(texts: Mapping[str, str]) -> dict[str, Any]:
     return {name: st.column_config.Column(text) for name, text in texts.items()}
 
 
-def show_cards(frame: pd.DataFrame, columns: Mapping[str, Any]) -> None:
-    """Draws the first rows as cards."""
-    st.html(cards(frame.head(MOST_CARDS), columns))
-    if len(frame) > MOST_CARDS:
-        st.caption(f"The first {MOST_CARDS} of {len(frame):,} rows. A wider window shows them all.")
+def show_cards(frame: pd.DataFrame, name: str, columns: Mapping[str, Any]) -> None:
+    """
+    Draws the first rows as cards, and the way to more: each press doubles them, so that none is many presses away.
+
+    Parameters
+    ----------
+    name
+        Of the place on the page.
+    """
+    kept, rows = f"cards_of_{name}", len(frame)
+    of, count = st.session_state.get(kept, (rows, MOST_CARDS))
+    count = count if of == rows else MOST_CARDS  # of another table there
+    st.html(cards(frame.head(count), columns))
+    if rows <= MOST_CARDS:
+        return
+
+    def show_more() -> None:
+        st.session_state[kept] = (rows, 2 * count)
+
+    st.caption(f"The first {count:,} of {rows:,} rows." if count < rows else f"All {rows:,} rows.")
+    if count < rows:
+        st.button(f"Show {min(count, rows - count):,} more", key=f"cards_more_{name}", on_click=show_more)
 
 
 def cards(frame: pd.DataFrame, columns: Mapping[str, Any]) -> str:

@@ -4,8 +4,9 @@ import json
 
 import pytest
 from playwright.sync_api import expect
+from problems.instances import random_problem
 from problems.small_problem import GOOD
-from support.browser_walk import click, go, load_example, press, settle
+from support.browser_walk import click, go, load_example, load_problem, press, settle
 from support.for_everyone import assert_for_everyone, breaches, show_in
 from support.hostile_inputs import packed
 
@@ -114,3 +115,18 @@ def test_a_phone_shows_tables_as_cards_and_changes_a_service_in_a_form(page):
     dialog.get_by_role("button", name="Change it").click()
     expect(dialog).to_have_count(0)
     expect(cards.nth(1)).to_contain_text("2,200")
+
+
+def test_a_phone_shows_all_of_many_rows(page, axe):
+    load_problem(page, random_problem(90, 1))
+    page.set_viewport_size({"width": 390, "height": 844})
+    cards = page.locator(".st-key-cards_workloads .cards:visible > li")
+    expect(cards).to_have_count(40)
+    press(page, "Show 40 more")
+    expect(cards).to_have_count(80)
+    press(page, "Show 10 more")
+    expect(cards).to_have_count(90)
+    expect(page.get_by_text("All 90 rows.")).to_be_visible()
+    assert breaches(page, axe, "light") == []
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.get_by_text("All 90 rows.")).to_be_hidden()

@@ -105,7 +105,7 @@ def _show_table(
     if not table.empty:
         cards = table.iloc[matching(table, looked_for(session))] if name == "workloads" else table
         with st.container(key=f"cards_{name}"):
-            show_cards(cards.drop(columns=IN_FILES, errors="ignore"), columns_of(session, name))
+            show_cards(cards.drop(columns=IN_FILES, errors="ignore"), name, columns_of(session, name))
     show_marks(table, marks_in(findings_of(session), name, table), "cannot be used", name, name)
     adding, pasting, changing, download = st.container(key=f"beside_{name}").columns(4)
     label, ask = add

@@ -1,0 +1,60 @@
+"""Tables on a phone: cards, and the way to all of their rows."""
+
+import re
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+
+def page(frame, name="rates"):
+    def drawn(frame, name):
+        from sliceplan.app.widgets.tables import show_table
+
+        show_table(frame, name)
+
+    return AppTest.from_function(drawn, args=(frame, name)).run()
+
+
+def shown(app):
+    """Returns the titles of the cards that are on the page."""
+    (html,) = [one.proto.body for one in app.get("html")]
+    return re.findall(r"<li><strong>(.*?)</strong>", html)
+
+
+def rows(count):
+    return pd.DataFrame({"service": [f"s{i}" for i in range(count)], "rate": range(count)})
+
+
+@pytest.mark.parametrize("count", [41, 80, 81, 1000])
+def test_every_row_can_be_had_on_a_phone_and_none_twice(count):
+    frame = rows(count)
+    app = page(frame)
+    presses, before = 0, shown(app)
+    assert before == list(frame["service"][:40])
+    while app.button:
+        (button,) = app.button
+        more = int(button.label.split()[1].replace(",", ""))
+        button.click().run()
+        assert len(shown(app)) == len(before) + more
+        before, presses = shown(app), presses + 1
+    assert before == list(frame["service"])
+    assert [one.value for one in app.caption] == [f"All {count:,} rows."]
+    assert presses <= 5
+
+
+def test_few_rows_have_no_button():
+    app = page(rows(40))
+    assert len(shown(app)) == 40
+    assert not app.button
+    assert not app.caption
+
+
+def test_another_table_in_the_same_place_begins_with_few_cards():
+    app = page(rows(100))
+    app.button[0].click().run()
+    assert len(shown(app)) == 80
+    other = page(rows(200))
+    other.session_state["cards_of_rates"] = app.session_state["cards_of_rates"]
+    other.run()
+    assert len(shown(other)) == 40
