@@ -8,6 +8,9 @@ from support.browser_walk import edit_first_rate, go, look, press, select_first_
 
 pytestmark = pytest.mark.browser
 
+HEAD, ROW = 35, 35
+"""Pixels of a table's head, and of each row."""
+
 
 def sidebar(page):
     return page.get_by_test_id("stSidebar")
@@ -171,3 +174,33 @@ def test_cells_of_a_spreadsheet_are_pasted_into_the_cells_of_the_table(page, add
     assert rows[8:] == [["más thumbs", "resnet50", "50.0", "200.0"], ["more-tags", "vgg16", "60.0", "250.0"]]
     press(page, "Solve")
     expect(sidebar(page).get_by_text("proven cheapest")).to_be_visible()
+
+
+def test_a_cell_is_filled_down_by_the_keyboard(page):
+    before = rates_of(page)
+    select_first_rate(page)
+    for row in (1, 2, 3):
+        page.keyboard.press("Shift+ArrowDown")
+        expect(page.locator(f"#glide-cell-3-{row}[aria-selected=true]").last).to_be_attached()
+    page.keyboard.press("Control+d")
+    assert rates_of(page) == [*before[:1] * 4, before[4]]
+    page.keyboard.press("Escape")
+    page.keyboard.press("Alt+z")
+    settle(page)
+    assert rates_of(page) == before
+
+
+def test_a_cell_is_filled_down_by_its_corner(page):
+    before = rates_of(page)
+    select_first_rate(page)
+    # What is typed into a cell stands in a field that covers it: that of the cell to the right begins at the corner.
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    right = page.locator("#portal .gdg-style").bounding_box()["x"]
+    select_first_rate(page)
+    bottom = page.get_by_test_id("stDataFrame").nth(1).bounding_box()["y"] + HEAD + ROW
+    page.mouse.move(right - 3, bottom - 3)
+    page.mouse.down()
+    page.mouse.move(right - 20, bottom + 1.5 * ROW, steps=10)
+    page.mouse.up()
+    assert rates_of(page) == [*before[:1] * 3, *before[3:]]

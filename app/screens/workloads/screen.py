@@ -102,6 +102,8 @@ def _show_table(
         ask_for_filter(session)
     with st.container(key=f"grid_{name}"):
         edit_table(session, name)
+        if len(table) > 1:
+            st.caption("To fill down, drag a cell's corner, or select the cells below it too and press Ctrl+D.")
     if not table.empty:
         cards = table.iloc[matching(table, looked_for(session))] if name == "workloads" else table
         with st.container(key=f"cards_{name}"):
